@@ -3,12 +3,12 @@
 
 /* power_of_two: the rank_rule of a kernel in benchmarks/npb. */
 static const struct benchmark benchmarks[] = {
-	{ .name = "cg", .blocks = 1, .power_of_two = true },
-	{ .name = "ep", .blocks = 1 },
-	{ .name = "is", .blocks = 1, .power_of_two = true },
-	{ .name = "is_cg", .blocks = 2, .power_of_two = true },
-	{ .name = "mg", .blocks = 1 },
-	{ .name = "script", .script = true },
+	{.name = "cg", .blocks = 1, .power_of_two = true},
+	{.name = "ep", .blocks = 1},
+	{.name = "is", .blocks = 1, .power_of_two = true},
+	{.name = "is_cg", .blocks = 2, .power_of_two = true},
+	{.name = "mg", .blocks = 1},
+	{.name = "script", .script = true},
 };
 
 const struct benchmark *benchmark_find(const char *name)

@@ -9,13 +9,13 @@
  * for example) is NULL or 0.
  */
 struct host_facts {
-	char *name;       /* of the host */
-	char *kernel;     /* release, e.g. "6.1.0-25-amd64" */
+	char *name;   /* of the host */
+	char *kernel; /* release, e.g. "6.1.0-25-amd64" */
 	char *boot_id;
-	char *cpu;        /* model name of the first processor */
-	char *microcode;  /* its revision, e.g. "0x2b0004d0" */
-	char *governor;   /* cpufreq's, e.g. "performance"; "mixed" if processors differ */
-	guint cores;      /* processors online */
+	char *cpu;       /* model name of the first processor */
+	char *microcode; /* its revision, e.g. "0x2b0004d0" */
+	char *governor;  /* cpufreq's, e.g. "performance"; "mixed" if processors differ */
+	guint cores;     /* processors online */
 	guint64 memory_mib;
 };
 typedef struct host_facts host_facts_t; /* for g_autoptr() */

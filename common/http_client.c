@@ -16,7 +16,7 @@
 
 enum {
 	BODY_MAX = 64 << 20,
-	QUOTE_MAX = 200, /* bytes that an error quotes of an answer that is not JSON */
+	QUOTE_MAX = 200,      /* bytes that an error quotes of an answer that is not JSON */
 	REASON_MAX = 1 << 10, /* bytes of a peer's error message, or of one about its answer */
 };
 
@@ -24,12 +24,12 @@ struct http_client {
 	int references; /* 1 for the owner, 1 for each delivery that is on the stack */
 	GMainContext *context;
 	struct http_multi *multi;
-	char *address;     /* as given, for messages */
-	char *base;        /* prefix of the request's URL */
-	char *socket_path; /* Unix socket, or NULL */
+	char *address;                           /* as given, for messages */
+	char *base;                              /* prefix of the request's URL */
+	char *socket_path;                       /* Unix socket, or NULL */
 	const struct http_operation *operations; /* of the peer's API; NULL: any */
-	GQueue active;     /* struct transfer elements that have not been delivered */
-	CURL *answered;    /* the transfer whose callback runs now, or NULL */
+	GQueue active;  /* struct transfer elements that have not been delivered */
+	CURL *answered; /* the transfer whose callback runs now, or NULL */
 	/* The identity. */
 	char *ca_file;
 	bool insecure;
@@ -319,8 +319,9 @@ static bool check_url(CURLU *url, const char *address, GError **error)
 			error);
 	if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD) ||
 	    has_part(url, CURLUPART_OPTIONS))
-		return refuse_address(
-			address, "it has no user before \"@\"; write SCHEME://HOST:PORT", error);
+		return refuse_address(address,
+				      "it has no user before \"@\"; write SCHEME://HOST:PORT",
+				      error);
 	if (strpbrk(address, "?#") || !ends_at_port(host + strlen("://")))
 		return refuse_address(address,
 				      "nothing follows the host and port; write SCHEME://HOST:PORT",
@@ -356,7 +357,8 @@ bool http_client_timeout(double usual_s, double *ret_s, GError **error)
 	     !(seconds >= TIMEOUT_MIN_S && seconds <= TIMEOUT_MAX_S)))
 		return error_fail(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
 				  "VIRTBED_TIMEOUT: \"%s\" is no time from 1 ms to a day; write "
-				  "30, 90s or 2m", given);
+				  "30, 90s or 2m",
+				  given);
 	*ret_s = seconds;
 	return true;
 }
@@ -478,8 +480,7 @@ static void set_body(struct transfer *transfer, json_t *body)
 	curl_easy_setopt(transfer->in_multi.easy, CURLOPT_POSTFIELDSIZE_LARGE,
 			 (curl_off_t)strlen(text));
 	curl_easy_setopt(transfer->in_multi.easy, CURLOPT_COPYPOSTFIELDS, text);
-	transfer->headers =
-		curl_slist_append(transfer->headers, "Content-Type: application/json");
+	transfer->headers = curl_slist_append(transfer->headers, "Content-Type: application/json");
 }
 
 static void set_identity(struct transfer *transfer)
@@ -573,7 +574,7 @@ json_t *http_client_ask(struct http_client *client, const char *method, const ch
 			json_t *body, double timeout_s, int *ret_status, GError **error)
 {
 	g_autoptr(GMainContext) context = g_main_context_ref(client->context);
-	struct call call = { .ended = false };
+	struct call call = {.ended = false};
 
 	http_client_request(client, method, path, body, timeout_s, on_called, &call);
 	/* A callback may free the client, which ends the call, so no other state is used here. */

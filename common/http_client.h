@@ -60,7 +60,7 @@ struct http_client_identity {
 	const char *password; /* of `user` */
 	const char *header;   /* an additional line for every request, "Name: value"; NULL: none */
 	const char *certificate; /* PEM file shown to a server that asks for one; NULL: none */
-	const char *key;      /* PEM file with the key of `certificate` */
+	const char *key;         /* PEM file with the key of `certificate` */
 };
 
 /* Sets the identity of later requests; everything is copied. */

@@ -59,10 +59,10 @@ struct http_connections {
 	GTlsCertificate *certificate; /* NULL: no TLS */
 	/* CAs of the certificates that clients must show; NULL: none required */
 	GTlsDatabase *clients;
-	GSource *sweep;		      /* NULL: there are no connections */
-	GSource *hurry;		      /* NULL: no handshake waits */
-	GQueue all;		      /* struct connection elements, the oldest first */
-	guint most;		      /* maximum number at a time since there were none */
+	GSource *sweep; /* NULL: there are no connections */
+	GSource *hurry; /* NULL: no handshake waits */
+	GQueue all;     /* struct connection elements, the oldest first */
+	guint most;     /* maximum number at a time since there were none */
 	http_accepted_f accepted;
 	void *data;
 };
@@ -70,13 +70,13 @@ struct http_connections {
 /* A connection, from accept() until its socket is closed. */
 struct connection {
 	struct http_connections *set; /* NULL: the set was freed */
-	GList link;		      /* element of set->all */
+	GList link;                   /* element of set->all */
 	/* borrowed: the connection is freed when the socket is closed */
 	GSocket *socket;
-	struct early *early;	      /* NULL: the connection was handed over */
+	struct early *early; /* NULL: the connection was handed over */
 	/* "uid 7", or a network; NULL: the connection is not counted */
 	char *peer;
-	bool asked;		      /* an acceptable request was made */
+	bool asked; /* an acceptable request was made */
 	int64_t accepted_ns;
 	int64_t until_ns; /* INT64_MAX: no limit */
 };
@@ -90,8 +90,8 @@ struct early {
 	GSocket *socket;
 	GSocketAddress *local, *remote;
 	GSource *silent; /* waits for its first bytes; NULL: they have arrived */
-	gsize wanted;	 /* number of bytes that it waits for */
-	GIOStream *tls;	 /* a handshake under way since `since_ns`; NULL: none */
+	gsize wanted;    /* number of bytes that it waits for */
+	GIOStream *tls;  /* a handshake under way since `since_ns`; NULL: none */
 	int64_t since_ns;
 };
 
@@ -318,10 +318,10 @@ static GIOStream *wrap(const struct http_connections *set, GSocket *socket)
 {
 	g_autoptr(GSocketConnection) connection =
 		g_socket_connection_factory_create_connection(socket);
-	GIOStream *tls = g_initable_new(
-		g_tls_backend_get_server_connection_type(g_tls_backend_get_default()), NULL, NULL,
-		"base-io-stream", connection, "certificate", set->certificate, "database",
-		set->clients, NULL);
+	GIOStream *tls = g_initable_new(g_tls_backend_get_server_connection_type(
+						g_tls_backend_get_default()),
+					NULL, NULL, "base-io-stream", connection, "certificate",
+					set->certificate, "database", set->clients, NULL);
 
 	if (tls && set->clients) {
 		g_object_set(tls, "authentication-mode", G_TLS_AUTHENTICATION_REQUIRED, NULL);

@@ -15,7 +15,7 @@ struct http_early_reject {
 	gulong disconnected_id;
 	GSource *source;
 	GIOStream *stream;
-	GSocketAddress *remote;     /* for the listener's time limit */
+	GSocketAddress *remote; /* for the listener's time limit */
 	GString *answer;
 	gsize dropped;
 };
@@ -127,8 +127,8 @@ void http_early_reject_begin(SoupServerMessage *message)
 
 	soup_server_message_pause(message);
 	refusal->message = g_object_ref(message);
-	refusal->disconnected_id = g_signal_connect(message, "disconnected",
-						    G_CALLBACK(on_disconnected), refusal);
+	refusal->disconnected_id =
+		g_signal_connect(message, "disconnected", G_CALLBACK(on_disconnected), refusal);
 	refusal->source = g_idle_source_new();
 	g_source_set_priority(refusal->source, G_PRIORITY_DEFAULT);
 	g_source_set_callback(refusal->source, take, refusal, NULL);

@@ -65,10 +65,10 @@ enum http_role http_request_role(struct http_request *request)
 /* Asks the guard for the identity of a message's sender. */
 static struct http_identity identify(const struct http_server *server, SoupServerMessage *message)
 {
-	return server->guard(
-		soup_message_headers_get_one(soup_server_message_get_request_headers(message),
-					     "Authorization"),
-		connection_uid(message), server->guard_data);
+	return server->guard(soup_message_headers_get_one(soup_server_message_get_request_headers(
+								  message),
+							  "Authorization"),
+			     connection_uid(message), server->guard_data);
 }
 
 /* An unknown sender learns nothing else. */

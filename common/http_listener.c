@@ -33,8 +33,8 @@ struct http_listener {
 	GSocket *socket;
 	char *address;
 	char *socket_path; /* to be removed, or NULL */
-	bool local;		     /* a Unix socket, or on loopback */
-	bool secure;		     /* with TLS */
+	bool local;        /* a Unix socket, or on loopback */
+	bool secure;       /* with TLS */
 	GMainContext *context;
 	GSource *source; /* waits for connections, or for a retry */
 	struct http_connections *connections;

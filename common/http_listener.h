@@ -32,7 +32,7 @@ struct http_listener;
 /* The certificates of a TLS server: PEM files, read when the listener is made. */
 struct http_tls {
 	const char *certificate; /* its own, and those between it and its CA */
-	const char *key;	 /* of the certificate; only its owner may be able to read it */
+	const char *key;         /* of the certificate; only its owner may be able to read it */
 	/*
 	 * clients without a certificate of these CAs get no answer; NULL: no certificate required
 	 */

@@ -28,9 +28,9 @@ struct _MethodFilter {
 	GIOStream *base;
 	char word[WORD_MAX]; /* the first word so far */
 	guint length;
-	bool known; /* it is a method, and lines follow */
-	bool done;  /* the headers have ended; the rest is passed through */
-	bool heads; /* the line is a header, not the first line */
+	bool known;                   /* it is a method, and lines follow */
+	bool done;                    /* the headers have ended; the rest is passed through */
+	bool heads;                   /* the line is a header, not the first line */
 	char line[LINE_MAX_KEPT + 1]; /* beginning of the present line */
 	gsize line_length;
 };
@@ -212,11 +212,11 @@ static gssize read_nonblocking(GPollableInputStream *stream, void *buffer, gsize
 {
 	MethodFilter *self = METHOD_FILTER(stream);
 
-	return examine(
-		self, buffer,
-		g_pollable_input_stream_read_nonblocking(G_POLLABLE_INPUT_STREAM(base_input(self)),
-							 buffer, count, NULL, error),
-		error);
+	return examine(self, buffer,
+		       g_pollable_input_stream_read_nonblocking(G_POLLABLE_INPUT_STREAM(
+									base_input(self)),
+								buffer, count, NULL, error),
+		       error);
 }
 
 static void pollable_init(GPollableInputStreamInterface *interface)

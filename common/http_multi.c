@@ -144,7 +144,7 @@ static gboolean dispatch(GSource *source, GSourceFunc callback, gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-static GSourceFuncs hub_funcs = { .dispatch = dispatch };
+static GSourceFuncs hub_funcs = {.dispatch = dispatch};
 
 static gboolean nothing(gpointer data)
 {
@@ -188,8 +188,9 @@ static void set_kept(struct http_multi *multi)
 struct http_multi *http_multi_join(GMainContext *context)
 {
 	struct http_multi *multi =
-		(struct http_multi *)g_main_context_find_source_by_funcs_user_data(
-			context, &hub_funcs, NULL);
+		(struct http_multi *)g_main_context_find_source_by_funcs_user_data(context,
+										   &hub_funcs,
+										   NULL);
 
 	if (multi)
 		g_source_ref(&multi->source);

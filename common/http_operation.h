@@ -18,7 +18,7 @@ struct http_operation {
 	 * such a key, its value must be that part of the request's path.
 	 */
 	const char *path;
-	int status;	   /* of an answer */
+	int status;        /* of an answer */
 	int other_status;  /* also allowed; 0: none */
 	const char *shape; /* of its body, which is application/json (json_shape.h) */
 };

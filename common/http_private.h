@@ -21,7 +21,7 @@ struct http_server {
 	void *guard_data;
 	struct http_rate *rate; /* or NULL */
 	GMainContext *context;
-	GQueue open; /* struct http_request elements without an answer */
+	GQueue open;   /* struct http_request elements without an answer */
 	GQueue unread; /* struct unread_answer elements of http_guard.c */
 };
 

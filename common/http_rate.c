@@ -10,7 +10,7 @@ struct http_rate {
 
 struct bucket {
 	int64_t key;
-	double left;	 /* at last_ns */
+	double left; /* at last_ns */
 	int64_t last_ns;
 };
 

@@ -74,7 +74,7 @@ static void request_wait(struct http_request *request)
 
 	request->paused = true;
 	http_connections_give_time(soup_server_message_get_remote_address(request->message),
-				(double)INFINITY);
+				   (double)INFINITY);
 	soup_server_message_pause(request->message);
 	request->disconnected_id = g_signal_connect(request->message, "disconnected",
 						    G_CALLBACK(on_disconnected), request);
@@ -105,8 +105,7 @@ void http_request_handle(struct http_server *server, SoupServerMessage *message,
 }
 
 void http_request_on_cancel(struct http_request *request,
-			    void (*cancelled)(struct http_request *request, void *data),
-			    void *data)
+			    void (*cancelled)(struct http_request *request, void *data), void *data)
 {
 	request->cancelled = cancelled;
 	request->cancelled_data = data;
@@ -121,8 +120,9 @@ int http_request_what(const struct http_request *request)
 
 const char *http_request_header(struct http_request *request, const char *name)
 {
-	return soup_message_headers_get_one(
-		soup_server_message_get_request_headers(request->message), name);
+	return soup_message_headers_get_one(soup_server_message_get_request_headers(
+						    request->message),
+					    name);
 }
 
 void http_request_set_header(struct http_request *request, const char *name, const char *value)

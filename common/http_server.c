@@ -45,8 +45,7 @@ static void on_chunk(SoupServerMessage *message, GBytes *chunk, gpointer data)
 	const gsize most = identity && identity->role == HTTP_ROLE_ANYBODY ? BODY_MAX : REFUSED_MAX;
 
 	*received += g_bytes_get_size(chunk);
-	if (before <= BODY_MAX && *received > BODY_MAX &&
-	    !soup_server_message_get_status(message))
+	if (before <= BODY_MAX && *received > BODY_MAX && !soup_server_message_get_status(message))
 		refuse_body(message);
 	if (before <= most && *received > most)
 		http_early_reject_begin(message);
@@ -231,8 +230,7 @@ struct http_server *http_server_new(const char *address, const struct http_route
 }
 
 struct http_server *http_server_new_tls(const char *address, const struct http_tls *tls,
-					const struct http_route *routes, void *data,
-					GError **error)
+					const struct http_route *routes, void *data, GError **error)
 {
 	g_autoptr(http_server_t) server = create(routes, data);
 

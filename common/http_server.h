@@ -61,18 +61,18 @@ struct http_route {
 	const char *method;
 	const char *path; /* e.g. "/v1/tasks/<any>", written with a lone * for each argument */
 	http_handler_f handler;
-	enum http_role role; /* the least role that a guard requires */
+	enum http_role role;       /* the least role that a guard requires */
 	http_authorize_f keep_out; /* further check; NULL: the role is enough */
-	const char *query; /* names of its parameters, separated by spaces; NULL: none */
-	bool takes_body; /* false: a request with a body other than {} is answered 400 */
-	int what; /* for a handler of several routes: http_request_what() */
+	const char *query;         /* names of its parameters, separated by spaces; NULL: none */
+	bool takes_body;           /* false: a request with a body other than {} is answered 400 */
+	int what;                  /* for a handler of several routes: http_request_what() */
 };
 
 /* The identity that a guard gives to a peer. */
 struct http_identity {
 	enum http_role role; /* HTTP_ROLE_NONE: not known */
-	int64_t uid;	     /* of a user of this machine, or HTTP_PEER_* */
-	bool unbound;	     /* the limits of http_server_limit() do not apply */
+	int64_t uid;         /* of a user of this machine, or HTTP_PEER_* */
+	bool unbound;        /* the limits of http_server_limit() do not apply */
 };
 
 /*

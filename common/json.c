@@ -11,8 +11,7 @@ G_DEFINE_QUARK(virtbed_json, json_error)
 json_t *json_parse(const char *text, size_t length, const char *what, GError **error)
 {
 	json_error_t where;
-	json_t *value =
-		json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
+	json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
 
 	if (!value)
 		g_set_error(error, JSON_ERROR, JSON_ERROR_SYNTAX,
@@ -129,14 +128,14 @@ static json_t *lookup(const json_t *object, const char *key, const char *what, u
 	json_t *value = json_object_get(object, key);
 
 	if (!json_is_object(object))
-		error_fail(error, JSON_ERROR, JSON_ERROR_KEY, "%s: expected an object, got %s", what,
-			   object ? json_type_name(object) : "nothing");
+		error_fail(error, JSON_ERROR, JSON_ERROR_KEY, "%s: expected an object, got %s",
+			   what, object ? json_type_name(object) : "nothing");
 	else if (!value)
-		error_fail(error, JSON_ERROR, JSON_ERROR_KEY, "%s: key \"%s\" is missing", what, key);
+		error_fail(error, JSON_ERROR, JSON_ERROR_KEY, "%s: key \"%s\" is missing", what,
+			   key);
 	else if (!(types & TYPE(json_typeof(value))))
-		error_fail(error, JSON_ERROR, JSON_ERROR_KEY,
-			   "%s: key \"%s\": expected %s, got %s", what, key, expected,
-			   json_type_name(value));
+		error_fail(error, JSON_ERROR, JSON_ERROR_KEY, "%s: key \"%s\": expected %s, got %s",
+			   what, key, expected, json_type_name(value));
 	else
 		return value;
 	return NULL;
@@ -155,8 +154,8 @@ bool json_get_string(const json_t *object, const char *key, const char *what,
 bool json_get_number(const json_t *object, const char *key, const char *what, double *ret_value,
 		     GError **error)
 {
-	const json_t *value = lookup(object, key, what, TYPE(JSON_INTEGER) | TYPE(JSON_REAL),
-				     "a number", error);
+	const json_t *value =
+		lookup(object, key, what, TYPE(JSON_INTEGER) | TYPE(JSON_REAL), "a number", error);
 
 	if (value)
 		*ret_value = json_number_value(value);

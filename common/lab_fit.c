@@ -51,9 +51,9 @@ static void fit_blade(struct fitting *fitting, uint32_t index)
 {
 	struct config_blade *blade = &fitting->config->lab->blades[index];
 	const double quotas = config_lab_blade_quotas(fitting->config, index);
-	const double least = fmax(CONFIG_BLADE_CORES_MIN, config_lab_is_steady(fitting->config) ?
-						       quotas * CONFIG_LAB_STEADY_MOST :
-						       quotas);
+	const double least = fmax(CONFIG_BLADE_CORES_MIN, config_lab_is_steady(fitting->config)
+								  ? quotas * CONFIG_LAB_STEADY_MOST
+								  : quotas);
 	const double wanted = fmin(blade->cpu_cores * fitting->fit->quotas, fitting->probe->cores);
 
 	/* Thousandths of a core, for people. */
@@ -91,8 +91,9 @@ static double mean_length(const struct config *before, double work)
 		const double wanted = type->repetitions * work;
 
 		share += type->share;
-		length += type->share *
-			  (config_type_is_script(type) ? 1 : fmax(1, fmax(round(wanted), 1) / wanted));
+		length += type->share * (config_type_is_script(type)
+						 ? 1
+						 : fmax(1, fmax(round(wanted), 1) / wanted));
 	}
 	return share > 0 ? length / share : 1;
 }
@@ -114,11 +115,12 @@ static void fit_experiment(struct fitting *fitting)
 	experiment->profile_repeats =
 		(uint32_t)fmin(repeats, fmax(LAB_FIT_REPEATS, round(repeats * fewer_repeats)));
 	if (workload->tasks < tasks || experiment->profile_repeats < repeats)
-		tell(fitting, workload->tasks < tasks ?
-			     "tasks take %.1f times as long here as elsewhere: %u measurements of each type on each "
-			     "cluster instead of %u, and %.0f tasks in a run instead of %.0f" :
-			     "tasks take %.1f times as long here as elsewhere: %u measurements of each type on each "
-			     "cluster instead of %u",
+		tell(fitting,
+		     workload->tasks < tasks
+			     ? "tasks take %.1f times as long here as elsewhere: %u measurements of each type on each "
+			       "cluster instead of %u, and %.0f tasks in a run instead of %.0f"
+			     : "tasks take %.1f times as long here as elsewhere: %u measurements of each type on each "
+			       "cluster instead of %u",
 		     length, experiment->profile_repeats, repeats, workload->tasks, tasks);
 }
 
@@ -136,10 +138,11 @@ bool lab_fit(struct config *config, const struct machine_probe *probe, struct la
 	if (!config_lab_is_to_fit(config))
 		return true;
 	if (room <= 0)
-		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-				  "lab.fit: a lab gets %.2f cores of this machine, too few: its metronome alone takes "
-				  "%.2f; give it more, or leave out steady",
-				  probe->cores, metronome);
+		return error_fail(
+			error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			"lab.fit: a lab gets %.2f cores of this machine, too few: its metronome alone takes "
+			"%.2f; give it more, or leave out steady",
+			probe->cores, metronome);
 	vms = config_lab_cores(config);
 	ret_fit->quotas = vms > room ? room / vms : 1;
 	ret_fit->work = ret_fit->quotas * (isnan(probe->speed) ? 1 : probe->speed);
@@ -155,11 +158,14 @@ bool lab_fit(struct config *config, const struct machine_probe *probe, struct la
 	if (ret_fit->quotas < 1)
 		tell(&fitting,
 		     "CPU quotas and budgets are %.2f of the configuration's: its VMs may use %.2f cores, 80 %% of "
-		     "what a lab gets here", ret_fit->quotas, vms);
+		     "what a lab gets here",
+		     ret_fit->quotas, vms);
 	if (changed->len)
-		tell(&fitting, "repetitions, so that tasks take as long as elsewhere: %s", changed->str);
+		tell(&fitting, "repetitions, so that tasks take as long as elsewhere: %s",
+		     changed->str);
 	if (isnan(probe->speed))
-		tell(&fitting, "the speed of emulated work is not known here: repetitions take it for 1");
+		tell(&fitting,
+		     "the speed of emulated work is not known here: repetitions take it for 1");
 	/* Hundredths are enough. */
 	patience = config_patience(config, fmax(1, ceil(100 / ret_fit->work) / 100));
 	if (patience > 1)

@@ -39,8 +39,8 @@
 
 /* What fitting did. */
 struct lab_fit {
-	double quotas; /* a */
-	double work;   /* a x speed */
+	double quotas;  /* a */
+	double work;    /* a x speed */
 	char **notices; /* lines for people: what had to shrink, and what could not */
 };
 

@@ -170,8 +170,7 @@ static bool check_blades(const json_t *blades, const char *path, GError **error)
 	size_t index;
 	json_t *blade;
 
-	json_array_foreach(blades, index, blade)
-	{
+	json_array_foreach (blades, index, blade) {
 		g_autofree char *what = g_strdup_printf("%s: blades[%zu]", path, index);
 		struct config_host *host = config_section_new(&config_host_section);
 		const bool good = read_blade(blade, what, host, error);
@@ -188,7 +187,7 @@ static const json_t *find_blade(const json_t *blades, const char *name)
 	size_t index;
 	json_t *blade;
 
-	json_array_foreach(blades, index, blade)
+	json_array_foreach (blades, index, blade)
 		if (g_str_equal(json_string_value(json_object_get(blade, "name")), name))
 			return blade;
 	return NULL;
@@ -226,8 +225,7 @@ static bool names_a_blade(const struct config *config)
 	return false;
 }
 
-static bool resolve(struct config *config, const json_t *document, const char *path,
-		    GError **error)
+static bool resolve(struct config *config, const json_t *document, const char *path, GError **error)
 {
 	g_autoptr(GError) cause = NULL;
 	json_t *blades;
@@ -250,13 +248,13 @@ bool lab_state_resolve_file(struct config *config, const char *path, GError **er
 	return document && resolve(config, document, path, error);
 }
 
-const char *const lab_state_phase_names[] = { "none", "starting", "up", NULL };
+const char *const lab_state_phase_names[] = {"none", "starting", "up", NULL};
 
 static struct lab_state parse_state(const json_t *document)
 {
 	g_autofree char *boot_id = clock_boot_id();
 	const char *booted = json_string_value(json_object_get(document, "boot_id"));
-	struct lab_state state = { .phase = LAB_STATE_NONE };
+	struct lab_state state = {.phase = LAB_STATE_NONE};
 	const char *phase;
 	int64_t pid;
 	int64_t ticks;
@@ -269,7 +267,7 @@ static struct lab_state parse_state(const json_t *document)
 	if (g_strcmp0(booted, boot_id) == 0 &&
 	    json_get_integer(document, "pid", "", 1, G_MAXINT, &pid, NULL) &&
 	    json_get_integer(document, "start_ticks", "", 1, G_MAXINT64, &ticks, NULL))
-		state.supervisor = (struct lab_state_process){ (pid_t)pid, (uint64_t)ticks };
+		state.supervisor = (struct lab_state_process){(pid_t)pid, (uint64_t)ticks};
 	return state;
 }
 
@@ -302,12 +300,14 @@ bool lab_state_resolve(struct config *config, const char *lab_name, GError **err
 	if (!lab_state_name_ok(name))
 		return error_fail(error, LAB_STATE_ERROR, LAB_STATE_ERROR_DOWN,
 				  "\"%s\" cannot name a lab: 1 to 40 letters, digits, dashes and "
-				  "underscores, the first not a dash", name);
+				  "underscores, the first not a dash",
+				  name);
 	path = lab_state_file(name);
 	document = read_document(path, error);
 	if (document && !is_up(parse_state(document)))
 		return error_fail(error, LAB_STATE_ERROR, LAB_STATE_ERROR_DOWN,
 				  "%s: the lab is not up (it is half started, or it died); start "
-				  "it with `virtbed lab up`", path);
+				  "it with `virtbed lab up`",
+				  path);
 	return document && resolve(config, document, path, error);
 }

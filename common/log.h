@@ -38,7 +38,7 @@ struct log_about {
 #define LOG_NODE(name) ((struct log_about){.node = (name)})
 #define LOG_HOST(name) ((struct log_about){.host = (name)})
 #define LOG_LOCAL(name) ((struct log_about){.local = (name)})
-#define LOG_LOCAL_NODE(task_name, node_name) \
+#define LOG_LOCAL_NODE(task_name, node_name)                                                       \
 	((struct log_about){.local = (task_name), .node = (node_name)})
 
 /*

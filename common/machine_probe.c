@@ -14,7 +14,7 @@
 
 G_DEFINE_QUARK(virtbed_machine_probe, machine_probe_error)
 
-static const char *const keys[] = { "cores", "speed", "memory_mib", "disk_mib", "utc", NULL };
+static const char *const keys[] = {"cores", "speed", "memory_mib", "disk_mib", "utc", NULL};
 
 static bool G_GNUC_PRINTF(3, 4)
 	fail_document(GError **error, const char *what, const char *format, ...)
@@ -34,8 +34,7 @@ static bool check_keys(const json_t *document, const char *what, GError **error)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach((json_t *)document, key, value)
-	{
+	json_object_foreach ((json_t *)document, key, value) {
 		if (!g_strv_contains(keys, key))
 			return fail_document(
 				error, what,

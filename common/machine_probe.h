@@ -15,7 +15,7 @@
  * `cores` and `speed` are required. A configuration is fitted to them (lab_fit.h).
  */
 struct machine_probe {
-	double cores;        /* CPU time per second that a lab gets on it, (0, 4096] */
+	double cores; /* CPU time per second that a lab gets on it, (0, 4096] */
 	/*
 	 * Speed of emulated work per CPU time: 1 as on the machine of MACHINE_PROBE_ROUND_NS, (0,
 	 * 1000]; NAN: not known, null in the document.

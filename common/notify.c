@@ -9,7 +9,6 @@
 
 #include "common/read_number.h"
 
-
 /* Whether this process, not a child of it, was started by the service manager. */
 static bool is_ours(void)
 {

@@ -79,8 +79,8 @@ char *own_cgroup_dir(const struct own_cgroup_mount *mount, const char *controlle
 		if (!group || strncmp(group, mount->root, root) != 0 || group[root] != '/' ||
 		    g_str_has_prefix(group, "/.."))
 			continue;
-		return group[root + 1] ? g_strconcat(mount->mount, group + root, NULL) :
-					 g_strdup(mount->mount);
+		return group[root + 1] ? g_strconcat(mount->mount, group + root, NULL)
+				       : g_strdup(mount->mount);
 	}
 	return g_strdup(mount->mount);
 }

@@ -12,8 +12,8 @@
 
 /* A mounted hierarchy. */
 struct own_cgroup_mount {
-	char *mount;   /* where it is mounted */
-	char *root;    /* the group that is mounted there, as named in /proc/PID/cgroup */
+	char *mount; /* where it is mounted */
+	char *root;  /* the group that is mounted there, as named in /proc/PID/cgroup */
 	/* version 1: options of its super block, "rw,cpu,cpuacct"; version 2: NULL */
 	char *options;
 };

@@ -35,7 +35,7 @@ static bool is_too_large(const struct stat *about, size_t max)
 
 static const char *kind_of(mode_t mode)
 {
-	return S_ISDIR(mode)  ? "a directory"
+	return S_ISDIR(mode)    ? "a directory"
 	       : S_ISFIFO(mode) ? "a pipe"
 	       : S_ISSOCK(mode) ? "a socket"
 				: "a device";

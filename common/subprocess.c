@@ -29,7 +29,7 @@ struct launch {
 	int fds[3];          /* become 0, 1 and 2; -1: inherited */
 	const int *kept_fds; /* inherited as they are, `kept_count` of them */
 	size_t kept_count;
-	int death_signal;    /* sent when the parent thread dies */
+	int death_signal; /* sent when the parent thread dies */
 	pid_t parent;
 	int status_fd; /* close-on-exec; receives errno if the program cannot be executed */
 };
@@ -140,14 +140,14 @@ static GPid spawn(const char *const *argv, const char *const *environment, const
 {
 	g_autofree char *program = g_find_program_in_path(argv[0]);
 	g_auto(GStrv) merged = merge_environment(environment);
-	struct launch launch = { .program = program,
-				 .argv = (char **)argv,
-				 .environment = merged,
-				 .fds = { fds[0], fds[1], fds[2] },
-				 .kept_fds = kept_fds,
-				 .kept_count = kept_count,
-				 .death_signal = death_signal,
-				 .parent = getpid() };
+	struct launch launch = {.program = program,
+				.argv = (char **)argv,
+				.environment = merged,
+				.fds = {fds[0], fds[1], fds[2]},
+				.kept_fds = kept_fds,
+				.kept_count = kept_count,
+				.death_signal = death_signal,
+				.parent = getpid()};
 	int status[2];
 	int failure;
 	pid_t pid;
@@ -239,9 +239,9 @@ static int collect(struct run *run)
 {
 	for (;;) {
 		struct pollfd polled[] = {
-			{ .fd = run->pidfd, .events = POLLIN },
-			{ .fd = run->fds[0], .events = POLLIN },
-			{ .fd = run->fds[1], .events = POLLIN },
+			{.fd = run->pidfd, .events = POLLIN},
+			{.fd = run->fds[0], .events = POLLIN},
+			{.fd = run->fds[1], .events = POLLIN},
 		};
 		const int wait_ms = left_ms(run->deadline_ns);
 
@@ -262,8 +262,7 @@ static int collect(struct run *run)
 /* The end of what the program wrote to standard error, on one line, "" or ": text". */
 static char *quote(const struct run *run)
 {
-	g_autofree char *valid =
-		g_utf8_make_valid(run->texts[1]->str, (gssize)run->texts[1]->len);
+	g_autofree char *valid = g_utf8_make_valid(run->texts[1]->str, (gssize)run->texts[1]->len);
 	char *text = g_strstrip(valid);
 	const size_t length = strlen(text);
 
@@ -275,7 +274,7 @@ static char *quote(const struct run *run)
 
 /* Turns the program's end into an error. Returns true if it exited with 0. */
 static bool check_end(const struct run *run, const char *program, int failure, int status,
-		  double timeout_s, GError **error)
+		      double timeout_s, GError **error)
 {
 	g_autofree char *said = quote(run);
 
@@ -305,12 +304,12 @@ static bool run_start(struct run *run, const char *const *argv, const char *cons
 		      GError **error)
 {
 	int null_fd = open_null(argv[0], error);
-	int out[2] = { -1, -1 };
-	int err[2] = { -1, -1 };
+	int out[2] = {-1, -1};
+	int err[2] = {-1, -1};
 	bool started = false;
 
 	if (null_fd >= 0 && open_pipe(out, argv[0], error) && open_pipe(err, argv[0], error)) {
-		const int fds[3] = { null_fd, out[1], err[1] };
+		const int fds[3] = {null_fd, out[1], err[1]};
 
 		g_unix_set_fd_nonblocking(out[0], TRUE, NULL);
 		g_unix_set_fd_nonblocking(err[0], TRUE, NULL);
@@ -328,9 +327,9 @@ static bool run_start(struct run *run, const char *const *argv, const char *cons
 bool subprocess_run(const char *const *argv, const char *const *environment, double timeout_s,
 		    char **ret_output, GError **error)
 {
-	struct run run = { .pidfd = -1,
-			   .texts = { g_string_new(NULL), g_string_new(NULL) },
-			   .deadline_ns = clock_now_ns() + (int64_t)(timeout_s * 1e9) };
+	struct run run = {.pidfd = -1,
+			  .texts = {g_string_new(NULL), g_string_new(NULL)},
+			  .deadline_ns = clock_now_ns() + (int64_t)(timeout_s * 1e9)};
 	bool good = run_start(&run, argv, environment, error);
 
 	if (good) {
@@ -370,7 +369,7 @@ GPid subprocess_spawn_keeping(const char *const *argv, const char *const *enviro
 			fail_errno(error, argv[0], log_path, errno);
 	}
 	if (!log_path || log_fd >= 0) {
-		const int fds[3] = { null_fd, log_fd, log_fd };
+		const int fds[3] = {null_fd, log_fd, log_fd};
 
 		pid = spawn(argv, environment, fds, kept_fds, kept_count, SIGTERM, error);
 	}
@@ -379,8 +378,8 @@ GPid subprocess_spawn_keeping(const char *const *argv, const char *const *enviro
 	return pid;
 }
 
-GPid subprocess_spawn(const char *const *argv, const char *const *environment,
-		      const char *log_path, GError **error)
+GPid subprocess_spawn(const char *const *argv, const char *const *environment, const char *log_path,
+		      GError **error)
 {
 	return subprocess_spawn_keeping(argv, environment, log_path, NULL, 0, error);
 }
@@ -388,12 +387,12 @@ GPid subprocess_spawn(const char *const *argv, const char *const *environment,
 GPid subprocess_spawn_pipes(const char *const *argv, const char *const *environment, bool merge,
 			    int *ret_stdin, int *ret_stdout, GError **error)
 {
-	int in[2] = { -1, -1 };
-	int out[2] = { -1, -1 };
+	int in[2] = {-1, -1};
+	int out[2] = {-1, -1};
 	GPid pid = -1;
 
 	if (open_pipe(in, argv[0], error) && open_pipe(out, argv[0], error)) {
-		const int fds[3] = { in[0], out[1], merge ? out[1] : -1 };
+		const int fds[3] = {in[0], out[1], merge ? out[1] : -1};
 
 		pid = spawn(argv, environment, fds, NULL, 0, SIGTERM, error);
 	}
@@ -416,7 +415,7 @@ GPid subprocess_spawn_pipes(const char *const *argv, const char *const *environm
 static bool await_exit(int pidfd, double timeout_s)
 {
 	const int64_t deadline_ns = clock_now_ns() + (int64_t)(timeout_s * 1e9);
-	struct pollfd polled = { .fd = pidfd, .events = POLLIN };
+	struct pollfd polled = {.fd = pidfd, .events = POLLIN};
 	int wait_ms;
 
 	while ((wait_ms = left_ms(deadline_ns)) > 0)

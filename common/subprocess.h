@@ -40,8 +40,8 @@ bool subprocess_run(const char *const *argv, const char *const *environment, dou
  * cannot be executed is an error here. The caller watches it with g_child_watch_add() or ends it
  * with subprocess_stop().
  */
-GPid subprocess_spawn(const char *const *argv, const char *const *environment,
-		      const char *log_path, GError **error);
+GPid subprocess_spawn(const char *const *argv, const char *const *environment, const char *log_path,
+		      GError **error);
 
 /*
  * As subprocess_spawn(); the child also inherits the `kept_count` descriptors `kept_fds` (above 2),

@@ -10,7 +10,7 @@
 
 G_DEFINE_QUARK(virtbed_task_script, task_script_error)
 
-#define fail_script(error, ...) \
+#define fail_script(error, ...)                                                                    \
 	error_fail(error, TASK_SCRIPT_ERROR, TASK_SCRIPT_ERROR_INPUT, __VA_ARGS__)
 
 static void file_free(gpointer data)
@@ -44,11 +44,10 @@ static bool check_keys(const json_t *object, const char *const *known, GError **
 
 	if (!json_is_object(object))
 		return fail_script(error, "script: not an object");
-	json_object_foreach((json_t *)object, key, value) if (
-		!g_strv_contains(known,
-				 key)) return fail_script(error,
-							  "script: unknown key '%.64s'; known: %s",
-							  key, all);
+	json_object_foreach ((json_t *)object, key, value)
+		if (!g_strv_contains(known, key))
+			return fail_script(error, "script: unknown key '%.64s'; known: %s", key,
+					   all);
 	return true;
 }
 
@@ -70,7 +69,7 @@ static bool parse_texts(const json_t *object, const char *key, size_t most, char
 		return fail_script(error, "script.%s: not a list", key);
 	if (json_array_size(array) > most)
 		return fail_script(error, "script.%s: %zu entries; at most %zu", key,
-			      json_array_size(array), most);
+				   json_array_size(array), most);
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		const char *text = text_of(json_array_get(array, i));
 
@@ -139,7 +138,7 @@ static bool parse_files(struct task_script *script, const json_t *array, GError 
 
 	if (!json_is_array(array) || json_array_size(array) > TASK_SCRIPT_FILES_MAX)
 		return fail_script(error, "script.files: not a list of up to %d files",
-			      TASK_SCRIPT_FILES_MAX);
+				   TASK_SCRIPT_FILES_MAX);
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		const struct task_file *file;
 
@@ -152,7 +151,7 @@ static bool parse_files(struct task_script *script, const json_t *array, GError 
 	}
 	return sum <= TASK_SCRIPT_BYTES_MAX ||
 	       fail_script(error, "script.files: they come to %zu bytes; at most %d", sum,
-		      TASK_SCRIPT_BYTES_MAX);
+			   TASK_SCRIPT_BYTES_MAX);
 }
 
 static bool parse_names(struct task_script *script, const json_t *object, GError **error)
@@ -285,7 +284,7 @@ static bool parse_line(const char *line, struct entry *ret_entry)
 	int mode = 0;
 
 	if (g_str_has_prefix(line, "skip ")) {
-		*ret_entry = (struct entry){ .skipped = line + strlen("skip ") };
+		*ret_entry = (struct entry){.skipped = line + strlen("skip ")};
 		return true;
 	}
 	if (!g_str_has_prefix(line, "file "))
@@ -295,7 +294,7 @@ static bool parse_line(const char *line, struct entry *ret_entry)
 		return false;
 	for (at++; *at >= '0' && *at <= '7' && mode <= 0777777; at++) /* octal */
 		mode = 8 * mode + (*at - '0');
-	*ret_entry = (struct entry){ .name = at + 1, .mode = mode & 0777, .size = size };
+	*ret_entry = (struct entry){.name = at + 1, .mode = mode & 0777, .size = size};
 	return *at == ' ';
 }
 

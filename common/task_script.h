@@ -16,16 +16,16 @@
  * and as a stream of bytes for the guest (vm-images/guest/bundle.h). Pure.
  */
 struct task_script {
-	char *program;      /* name of one of the files */
-	char **arguments;   /* NULL-terminated */
-	char **results;     /* names of files or directories, NULL-terminated */
-	GPtrArray *files;   /* struct task_file elements, owned */
+	char *program;    /* name of one of the files */
+	char **arguments; /* NULL-terminated */
+	char **results;   /* names of files or directories, NULL-terminated */
+	GPtrArray *files; /* struct task_file elements, owned */
 };
 typedef struct task_script task_script_t;
 
 struct task_file {
-	char *name;    /* file_name_ok() */
-	int mode;      /* permissions */
+	char *name; /* file_name_ok() */
+	int mode;   /* permissions */
 	GBytes *bytes;
 };
 

@@ -53,7 +53,7 @@ bool tls_files_check_ca(const char *ca, GError **error)
 	list = g_tls_certificate_list_new_from_file(ca, &reason);
 	if (!list)
 		return fail_trust(error, "the CA's certificates '%s' are of no use: %s", ca,
-			      reason ? reason->message : "there are none in it");
+				  reason ? reason->message : "there are none in it");
 	g_list_free_full(list, g_object_unref);
 	return true;
 }

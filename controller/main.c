@@ -42,8 +42,8 @@ static gboolean continue_run;
 static const GOptionEntry entries[] = {
 	{"run", 0, 0, G_OPTION_ARG_FILENAME, &run_dir,
 	 "Run directory with plan.json and config.yaml, or wanted.yaml of a service", "DIR"},
-	{"words", 0, 0, G_OPTION_ARG_STRING, &words,
-	 "Open file for why it ends early", "DESCRIPTOR"},
+	{"words", 0, 0, G_OPTION_ARG_STRING, &words, "Open file for why it ends early",
+	 "DESCRIPTOR"},
 	{"continue", 0, 0, G_OPTION_ARG_NONE, &continue_run, "Continue a run that was interrupted",
 	 NULL},
 	{NULL},

@@ -71,8 +71,8 @@ static bool parse_options(int argc, char **argv, struct options *options, GError
 		{"config", 0, 0, G_OPTION_ARG_FILENAME, &options->config, "Experiment", "FILE"},
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &options->cluster, "Cluster to serve",
 		 "NAME"},
-		{"listen", 0, 0, G_OPTION_ARG_STRING, &options->listen,
-		 "Where to serve the API", "unix:PATH|http://127.0.0.1:PORT|https://ADDRESS:PORT"},
+		{"listen", 0, 0, G_OPTION_ARG_STRING, &options->listen, "Where to serve the API",
+		 "unix:PATH|http://127.0.0.1:PORT|https://ADDRESS:PORT"},
 		{"state", 0, 0, G_OPTION_ARG_FILENAME, &options->state,
 		 "Where to keep tasks and events", "DIR"},
 		{"image", 0, 0, G_OPTION_ARG_FILENAME, &options->image,
@@ -153,9 +153,10 @@ static bool choose_boot_timeout(const struct options *options, const struct conf
 static bool check_listen(const struct options *options, const struct config *config, GError **error)
 {
 	struct http_tls tls;
-	g_autoptr(GSocketAddress) where = listen_address_parse(
-		options->listen, peer_tls_server(config->tls, options->listen,
-						 &tls) != NULL, error);
+	g_autoptr(GSocketAddress) where =
+		listen_address_parse(options->listen,
+				     peer_tls_server(config->tls, options->listen, &tls) != NULL,
+				     error);
 
 	if (!where)
 		g_prefix_error(error, "--listen: ");
@@ -220,8 +221,9 @@ static int serve(const struct scheduler_settings *settings, const char *address)
 			      scheduler, &error);
 	if (!api) {
 		log_error("%s", error->message);
-		return error->domain == SCHEDULER_ERROR || error->domain == EXECUTOR_ERROR ?
-			       STATUS_USAGE : STATUS_FAILED;
+		return error->domain == SCHEDULER_ERROR || error->domain == EXECUTOR_ERROR
+			       ? STATUS_USAGE
+			       : STATUS_FAILED;
 	}
 	program.loop = loop;
 	program.scheduler = scheduler;
@@ -250,8 +252,7 @@ static int run_daemon(const struct options *options)
 	bool input_good;
 
 	config = load_config(options, &error);
-	input_good = config &&
-		     find_cluster(config, options->cluster, &settings.cluster, &error) &&
+	input_good = config && find_cluster(config, options->cluster, &settings.cluster, &error) &&
 		     config_files_check(config, options->config, settings.cluster, &error) &&
 		     check_listen(options, config, &error) &&
 		     choose_virt_type(options, &settings.virt_type, &error) &&

@@ -89,8 +89,8 @@ static int print_silent_hosts(const json_t *document)
 		count++;
 	}
 	fprintf(stderr, "virtbed energy: %zu of %zu hosts have no watts: cluster '%s'%s%s: %s\n",
-		count,
-		json_array_size(hosts), json_string_value(json_object_get(silent, "cluster")),
+		count, json_array_size(hosts),
+		json_string_value(json_object_get(silent, "cluster")),
 		json_is_string(json_object_get(silent, "host")) ? ", host " : "",
 		json_string_value(json_object_get(silent, "host")) ?: "",
 		json_string_value(json_object_get(silent, "error")) ?: "not known yet");
@@ -114,25 +114,25 @@ static int watch(const struct config *config, const struct options *options)
 		document = live_json(live);
 		print(document, options->json);
 	}
-	return !document ||
-	       live_all_answered(document) ? STATUS_DONE : print_silent_hosts(document);
+	return !document || live_all_answered(document) ? STATUS_DONE
+							: print_silent_hosts(document);
 }
 
 int main(int argc, char **argv)
 {
-	struct options options = { .count = 1, .interval_s = 1 };
+	struct options options = {.count = 1, .interval_s = 1};
 	g_autofree char *count = NULL;
 	g_autofree char *interval = NULL;
 	const GOptionEntry entries[] = {
-		{ "live", 0, 0, G_OPTION_ARG_NONE, &options.live, "Read the meters now", NULL },
-		{ "count", 'n', 0, G_OPTION_ARG_STRING, &count,
-		  "How often to print (default 1; 0: until interrupted)", "N" },
-		{ "interval", 'i', 0, G_OPTION_ARG_STRING, &interval,
-		  "Seconds between two (default 1)", "S" },
-		{ "lab", 0, 0, G_OPTION_ARG_STRING, &options.lab,
-		  "Lab whose blades the hosts name (default: the configuration's name)", "NAME" },
-		{ "json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON document each", NULL },
-		{ NULL },
+		{"live", 0, 0, G_OPTION_ARG_NONE, &options.live, "Read the meters now", NULL},
+		{"count", 'n', 0, G_OPTION_ARG_STRING, &count,
+		 "How often to print (default 1; 0: until interrupted)", "N"},
+		{"interval", 'i', 0, G_OPTION_ARG_STRING, &interval,
+		 "Seconds between two (default 1)", "S"},
+		{"lab", 0, 0, G_OPTION_ARG_STRING, &options.lab,
+		 "Lab whose blades the hosts name (default: the configuration's name)", "NAME"},
+		{"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON document each", NULL},
+		{NULL},
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("CONFIG");
 	g_autoptr(GError) error = NULL;

@@ -27,7 +27,7 @@
 
 enum direction { TASKS, NODES, PSTATES, DIRECTIONS };
 
-static const char *const direction_names[] = { "tasks", "nodes", "pstates" };
+static const char *const direction_names[] = {"tasks", "nodes", "pstates"};
 
 struct options {
 	char *policies;
@@ -129,7 +129,7 @@ static void scaled_init(struct scaled *scaled, const struct sched_snapshot *snap
 	const uint32_t nodes = direction == NODES ? factor : 1;
 	const uint32_t pstates = direction == PSTATES ? factor : 1;
 
-	*scaled = (struct scaled){ .snapshot = *snapshot };
+	*scaled = (struct scaled){.snapshot = *snapshot};
 	scaled->system = scale_system(snapshot->system, nodes, pstates);
 	scaled->snapshot.system = scaled->system;
 	scaled->snapshot.placeholders_count = 0;
@@ -151,7 +151,7 @@ static void scaled_clear(struct scaled *scaled)
 /* Milliseconds of a decision, the mean of many. */
 static double decide_ms(const struct policy *policy, const struct sched_snapshot *snapshot)
 {
-	struct policy_context context = { .arena = arena_new(), .flags = POLICY_TRIM };
+	struct policy_context context = {.arena = arena_new(), .flags = POLICY_TRIM};
 	struct sched_plan plan;
 	uint32_t count = 0;
 	double begun_s;
@@ -183,9 +183,10 @@ static bool decision(struct engine_recorder *recorder, const struct policy *poli
 			struct scaled scaled;
 
 			scaled_init(&scaled, snapshot, (enum direction)direction, factor);
-			json_array_append_new(
-				curve, json_pack("{s:i, s:f}", "factor", (int)factor, "event_ms",
-						 decide_ms(policy, &scaled.snapshot)));
+			json_array_append_new(curve,
+					      json_pack("{s:i, s:f}", "factor", (int)factor,
+							"event_ms",
+							decide_ms(policy, &scaled.snapshot)));
 			scaled_clear(&scaled);
 		}
 		json_object_set_new(probe->curves, direction_names[direction], curve);
@@ -207,12 +208,13 @@ static json_t *measure(const char *path, const struct options *options, GError *
 		return NULL;
 	list = json_array();
 	for (uint32_t i = 0; i < experiment->policies_count; i++) {
-		struct probe probe = { .recorder.decision = decision,
-				       .event = (uint64_t)options->event,
-				       .most = (uint32_t)options->most };
-		struct engine_setup setup = experiment_trial_setup(
-			experiment, &trial, &experiment->policies[i],
-			config->experiment->budget_j * config->experiment->limits[0]);
+		struct probe probe = {.recorder.decision = decision,
+				      .event = (uint64_t)options->event,
+				      .most = (uint32_t)options->most};
+		struct engine_setup setup =
+			experiment_trial_setup(experiment, &trial, &experiment->policies[i],
+					       config->experiment->budget_j *
+						       config->experiment->limits[0]);
 		struct engine_result result;
 
 		setup.trim = true;
@@ -231,13 +233,13 @@ static json_t *measure(const char *path, const struct options *options, GError *
 
 int main(int argc, char **argv)
 {
-	struct options options = { .event = 840, .most = 64 };
+	struct options options = {.event = 840, .most = 64};
 	const GOptionEntry entries[] = {
-		{ "policy", 0, 0, G_OPTION_ARG_STRING, &options.policies, "(the configured ones)",
-		  "NAME,..." },
-		{ "event", 0, 0, G_OPTION_ARG_INT, &options.event,
-		  "The first mapping event from this one on (840)", "N" },
-		{ "most", 0, 0, G_OPTION_ARG_INT, &options.most, "Times as large (64)", "N" },
+		{"policy", 0, 0, G_OPTION_ARG_STRING, &options.policies, "(the configured ones)",
+		 "NAME,..."},
+		{"event", 0, 0, G_OPTION_ARG_INT, &options.event,
+		 "The first mapping event from this one on (840)", "N"},
+		{"most", 0, 0, G_OPTION_ARG_INT, &options.most, "Times as large (64)", "N"},
 		G_OPTION_ENTRY_NULL,
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("CONFIG - scale a mapping event");

@@ -33,7 +33,7 @@ struct witness {
 	uint64_t seen;
 	uint64_t compared;
 	uint64_t differing;
-	uint64_t waiting;   /* mappable tasks, summed over all events */
+	uint64_t waiting; /* mappable tasks, summed over all events */
 	uint32_t waiting_max;
 	double oracle_s;
 };
@@ -71,7 +71,8 @@ static bool compare(struct engine_recorder *recorder, const struct policy *polic
 
 	witness->waiting += snapshot->waiting_count;
 	witness->waiting_max = MAX(witness->waiting_max, snapshot->waiting_count);
-	if (witness->every == 0 || !oracle_knows(policy->ops) || witness->seen++ % witness->every != 0)
+	if (witness->every == 0 || !oracle_knows(policy->ops) ||
+	    witness->seen++ % witness->every != 0)
 		return true;
 
 	const double begun_s = host_cpu_s();
@@ -105,12 +106,12 @@ static json_t *measure_policy(const struct experiment *experiment, const struct 
 {
 	const double limit_j = experiment->config->experiment->budget_j *
 			       experiment->config->experiment->limits[0];
-	struct engine_result sum = { 0 };
+	struct engine_result sum = {0};
 	double percent = 0;
 	double run_s = 0;
 
-	*witness = (struct witness){ .recorder.decision = compare,
-				     .every = (uint32_t)options->every };
+	*witness =
+		(struct witness){.recorder.decision = compare, .every = (uint32_t)options->every};
 	for (gint i = 0; i < options->trials; i++) {
 		struct experiment_trial trial;
 		struct engine_result result;
@@ -135,13 +136,14 @@ static json_t *measure_policy(const struct experiment *experiment, const struct 
 	}
 	const double events = (double)MAX(sum.decisions, 1);
 	const double decide_ms = 1e3 * sum.decide_s / events;
-	json_t *object = json_pack(
-		"{s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:i}", "policy", policy->name, "trials",
-		options->trials, "events", (json_int_t)sum.decisions, "event_ms", decide_ms,
-		"trial_s", (run_s - witness->oracle_s) / options->trials, "utility_percent",
-		percent / options->trials, "energy_gj", sum.energy_j / options->trials / 1e9,
-		"waiting_mean", (double)witness->waiting / events, "waiting_max",
-		(int)witness->waiting_max);
+	json_t *object = json_pack("{s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:i}", "policy",
+				   policy->name, "trials", options->trials, "events",
+				   (json_int_t)sum.decisions, "event_ms", decide_ms, "trial_s",
+				   (run_s - witness->oracle_s) / options->trials, "utility_percent",
+				   percent / options->trials, "energy_gj",
+				   sum.energy_j / options->trials / 1e9, "waiting_mean",
+				   (double)witness->waiting / events, "waiting_max",
+				   (int)witness->waiting_max);
 
 	if (witness->compared > 0) {
 		const double oracle_ms = 1e3 * witness->oracle_s / (double)witness->compared;
@@ -195,14 +197,14 @@ static int measure(const char *path, const struct options *options)
 
 int main(int argc, char **argv)
 {
-	struct options options = { .trials = 1, .every = 200 };
+	struct options options = {.trials = 1, .every = 200};
 	const GOptionEntry entries[] = {
-		{ "policy", 0, 0, G_OPTION_ARG_STRING, &options.policies, "(the configured ones)",
-		  "NAME,..." },
-		{ "trials", 0, 0, G_OPTION_ARG_INT, &options.trials, "(1)", "N" },
-		{ "seed", 0, 0, G_OPTION_ARG_INT64, &options.seed, "(the configured one)", "N" },
-		{ "every", 0, 0, G_OPTION_ARG_INT, &options.every,
-		  "The oracle decides one of so many events; 0: none (200)", "N" },
+		{"policy", 0, 0, G_OPTION_ARG_STRING, &options.policies, "(the configured ones)",
+		 "NAME,..."},
+		{"trials", 0, 0, G_OPTION_ARG_INT, &options.trials, "(1)", "N"},
+		{"seed", 0, 0, G_OPTION_ARG_INT64, &options.seed, "(the configured one)", "N"},
+		{"every", 0, 0, G_OPTION_ARG_INT, &options.every,
+		 "The oracle decides one of so many events; 0: none (200)", "N"},
 		G_OPTION_ENTRY_NULL,
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("CONFIG - time mapping events");

@@ -45,8 +45,8 @@ static char *time_study(const char *path, const struct options *options, gint jo
 	g_autofree char *jobs_text = g_strdup_printf("--jobs=%d", jobs);
 	g_autofree char *out = g_strdup_printf("--out=%s/jobs-%d", dir, jobs);
 	g_autofree char *results = g_strdup_printf("%s/jobs-%d/results.csv", dir, jobs);
-	char *const command[] = { (char *)VIRTBED, (char *)"study", (char *)path, trials_text,
-				  jobs_text,	   out,		    NULL };
+	char *const command[] = {
+		(char *)VIRTBED, (char *)"study", (char *)path, trials_text, jobs_text, out, NULL};
 	const int64_t begun_ns = clock_now_ns();
 	const double cpu_s = children_cpu_s();
 	char *text = NULL;
@@ -56,15 +56,15 @@ static char *time_study(const char *path, const struct options *options, gint jo
 			  NULL, NULL, &status, error) ||
 	    !g_spawn_check_wait_status(status, error))
 		return NULL;
-	*ret_pass = (struct pass){ .wall_s = clock_elapsed_s(begun_ns, clock_now_ns()),
-				   .cpu_s = children_cpu_s() - cpu_s };
+	*ret_pass = (struct pass){.wall_s = clock_elapsed_s(begun_ns, clock_now_ns()),
+				  .cpu_s = children_cpu_s() - cpu_s};
 	g_file_get_contents(results, &text, NULL, error);
 	return text;
 }
 
 static void remove_tree(const char *dir)
 {
-	char *const command[] = { (char *)"rm", (char *)"-rf", (char *)dir, NULL };
+	char *const command[] = {(char *)"rm", (char *)"-rf", (char *)dir, NULL};
 
 	g_spawn_sync(NULL, (char **)command, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL,
 		     NULL, NULL);
@@ -103,7 +103,7 @@ static json_t *pass_json(const struct pass *pass)
 static int measure(const char *path, const struct options *options)
 {
 	const double load = host_load();
-	struct pass best[2] = { { INFINITY, INFINITY }, { INFINITY, INFINITY } };
+	struct pass best[2] = {{INFINITY, INFINITY}, {INFINITY, INFINITY}};
 	g_autoptr(json_t) document = NULL;
 	g_autofree char *text = NULL;
 
@@ -131,11 +131,11 @@ static int measure(const char *path, const struct options *options)
 
 int main(int argc, char **argv)
 {
-	struct options options = { .trials = 16, .jobs = (gint)g_get_num_processors(), .rounds = 3 };
+	struct options options = {.trials = 16, .jobs = (gint)g_get_num_processors(), .rounds = 3};
 	const GOptionEntry entries[] = {
-		{ "trials", 0, 0, G_OPTION_ARG_INT, &options.trials, "(16)", "N" },
-		{ "jobs", 0, 0, G_OPTION_ARG_INT, &options.jobs, "Threads (processors)", "N" },
-		{ "rounds", 0, 0, G_OPTION_ARG_INT, &options.rounds, "The fastest counts (3)", "N" },
+		{"trials", 0, 0, G_OPTION_ARG_INT, &options.trials, "(16)", "N"},
+		{"jobs", 0, 0, G_OPTION_ARG_INT, &options.jobs, "Threads (processors)", "N"},
+		{"rounds", 0, 0, G_OPTION_ARG_INT, &options.rounds, "The fastest counts (3)", "N"},
 		G_OPTION_ENTRY_NULL,
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("CONFIG - time studies");

@@ -33,7 +33,8 @@ static const struct processor {
 
 static bool fail(GError **error, const char *what, const char *on)
 {
-	g_set_error(error, SUBPROCESS_ERROR, SUBPROCESS_ERROR_OUTPUT, "emulated: %s '%s'", what, on);
+	g_set_error(error, SUBPROCESS_ERROR, SUBPROCESS_ERROR_OUTPUT, "emulated: %s '%s'", what,
+		    on);
 	return false;
 }
 
@@ -72,9 +73,13 @@ static bool fill(const struct emulated_settings *settings, const char *root,
 static bool pack(const char *root, const char *initramfs, GError **error)
 {
 	const char *const argv[] = {
-		"sh", "-c",
-		"cd \"$1\" && find . | cpio --quiet --owner=0:0 --format=newc --create >\"$2\"", "sh",
-		root, initramfs, NULL};
+		"sh",
+		"-c",
+		"cd \"$1\" && find . | cpio --quiet --owner=0:0 --format=newc --create >\"$2\"",
+		"sh",
+		root,
+		initramfs,
+		NULL};
 
 	return subprocess_run(argv, NULL, PACK_TIMEOUT_S, NULL, error);
 }
@@ -127,8 +132,8 @@ static char *next_line(struct boot *boot)
 }
 
 /* The seconds that each kernel takes, in order. */
-static bool time_kernels(struct boot *boot, const char *const *programs, gsize count,
-			 double *ret_s, GError **error)
+static bool time_kernels(struct boot *boot, const char *const *programs, gsize count, double *ret_s,
+			 GError **error)
 {
 	double began_s = 0;
 	gsize ended = 0;
@@ -154,10 +159,11 @@ static char *arguments_of_linux(const struct emulated_settings *settings,
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	g_string_printf(text,
-			"console=ttyS0 quiet panic=-1 mitigations=off VIRTBED_BLOCK_MS=2 UCX_TLS=tcp,self "
-			"NPB_CLASS=%s --",
-			settings->class_);
+	g_string_printf(
+		text,
+		"console=ttyS0 quiet panic=-1 mitigations=off VIRTBED_BLOCK_MS=2 UCX_TLS=tcp,self "
+		"NPB_CLASS=%s --",
+		settings->class_);
 	for (gsize i = 0; i < count; i++)
 		g_string_append_printf(text, " /npb/%s", programs[i]);
 	return g_string_free(g_steal_pointer(&text), FALSE);
@@ -169,10 +175,12 @@ static bool boot_once(const struct emulated_settings *settings, const char *init
 {
 	g_autofree char *kernel = g_build_filename(settings->image, "vmlinuz", NULL);
 	g_autofree char *arguments = arguments_of_linux(settings, programs, count);
-	const char *const argv[] = {settings->qemu, "-accel", "tcg,tb-size=64", "-machine", "pc", "-cpu", cpu,
-				    "-smp", "1,maxcpus=2", "-m", "256", "-nodefaults", "-display", "none",
-				    "-no-reboot", "-serial", "stdio", "-kernel", kernel, "-initrd",
-				    initramfs, "-append", arguments, NULL};
+	const char *const argv[] = {
+		settings->qemu, "-accel",      "tcg,tb-size=64", "-machine",    "pc",
+		"-cpu",         cpu,           "-smp",           "1,maxcpus=2", "-m",
+		"256",          "-nodefaults", "-display",       "none",        "-no-reboot",
+		"-serial",      "stdio",       "-kernel",        kernel,        "-initrd",
+		initramfs,      "-append",     arguments,        NULL};
 	struct boot boot = {.began_ns = clock_now_ns()};
 	int input;
 	bool good;
@@ -213,7 +221,8 @@ static json_t *kernel_json(const char *program, double *const *seconds, int roun
 
 	for (gsize p = 0; p < PROCESSORS; p++) {
 		g_autofree char *key = g_strconcat(processors[p].name, "_cpu_s", NULL);
-		g_autofree char *rounds_key = g_strconcat(processors[p].name, "_cpu_s_rounds", NULL);
+		g_autofree char *rounds_key =
+			g_strconcat(processors[p].name, "_cpu_s_rounds", NULL);
 		json_t *list = json_array();
 
 		for (int i = 0; i < rounds; i++)
@@ -230,13 +239,13 @@ static json_t *measure(const struct emulated_settings *settings, const char *ini
 		       const char *const *programs, gsize count, GError **error)
 {
 	g_autofree double *once = g_new0(double, count);
-	g_autofree double *all = g_new0(double, (gsize)settings->rounds * PROCESSORS * count);
+	g_autofree double *all = g_new0(double, (gsize)settings->rounds *PROCESSORS *count);
 	json_t *list = json_array();
 
 	for (int round = 0; round < settings->rounds; round++) {
 		for (gsize p = 0; p < PROCESSORS; p++) {
-			if (!boot_once(settings, initramfs, processors[p].cpu, programs, count, once,
-				       error)) {
+			if (!boot_once(settings, initramfs, processors[p].cpu, programs, count,
+				       once, error)) {
 				json_decref(list);
 				return NULL;
 			}

@@ -80,8 +80,8 @@ static bool run_kernel(const struct options *options, const char *kernel, int ra
 	g_autofree char *program = g_build_filename(options->programs, kernel, NULL);
 	g_autofree char *n = g_strdup_printf("%d", ranks);
 	g_autofree char *output = NULL;
-	const char *const argv[] = { options->mpiexec, "-n", n, program, "--class",
-				     options->class_, NULL };
+	const char *const argv[] = {options->mpiexec, "-n", n, program, "--class",
+				    options->class_,  NULL};
 
 	if (!subprocess_run(argv, NULL, RUN_TIMEOUT_S, &output, error)) {
 		g_prefix_error(error, "%s on %d ranks: ", kernel, ranks);
@@ -98,7 +98,8 @@ static bool run_kernel(const struct options *options, const char *kernel, int ra
 static void show_progress(int ranks, int round, int rounds, const char *kernel)
 {
 	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r%d ranks, round %d of %d: %-5s", ranks, round + 1, rounds, kernel);
+		fprintf(stderr, "\r%d ranks, round %d of %d: %-5s", ranks, round + 1, rounds,
+			kernel);
 }
 
 /* Loops and kernels in turn, so that a busy spell of the machine meets all of them. */
@@ -115,7 +116,8 @@ static bool measure_round(const struct options *options, struct figures *figures
 	}
 	for (size_t k = 0; k < G_N_ELEMENTS(kernels); k++) {
 		show_progress(ranks, round, options->rounds, kernels[k].program);
-		if (!run_kernel(options, kernels[k].program, ranks, &figures->mops[k][round], error))
+		if (!run_kernel(options, kernels[k].program, ranks, &figures->mops[k][round],
+				error))
 			return false;
 	}
 	return true;
@@ -178,7 +180,7 @@ static json_t *figures_json(const struct options *options, const struct figures 
 /* Measures on `ranks` ranks; NULL on failure. */
 static json_t *measure_ranks(const struct options *options, int ranks, GError **error)
 {
-	struct figures figures = { .ranks = ranks };
+	struct figures figures = {.ranks = ranks};
 	json_t *json = NULL;
 	bool good = true;
 
@@ -294,26 +296,31 @@ static const char *check(const struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options = {
-		.programs = beside("../npb"), .class_ = g_strdup("A"), .ranks = g_strdup("1,2"),
-		.mpiexec = g_strdup("mpiexec"), .rounds = 5, .emulated = 1,
-		.image = beside("../../image"), .qemu = g_strdup("qemu-system-x86_64"),
+		.programs = beside("../npb"),
+		.class_ = g_strdup("A"),
+		.ranks = g_strdup("1,2"),
+		.mpiexec = g_strdup("mpiexec"),
+		.rounds = 5,
+		.emulated = 1,
+		.image = beside("../../image"),
+		.qemu = g_strdup("qemu-system-x86_64"),
 	};
 	const GOptionEntry entries[] = {
-		{ "programs", 0, 0, G_OPTION_ARG_FILENAME, &options.programs,
-		  "Where the kernels are (../npb)", "DIR" },
-		{ "class", 0, 0, G_OPTION_ARG_STRING, &options.class_, "Problem class (A)", "C" },
-		{ "ranks", 0, 0, G_OPTION_ARG_STRING, &options.ranks,
-		  "Numbers of ranks, powers of two (1,2)", "N,..." },
-		{ "rounds", 0, 0, G_OPTION_ARG_INT, &options.rounds, "Runs of each (5)", "N" },
-		{ "mpiexec", 0, 0, G_OPTION_ARG_FILENAME, &options.mpiexec,
-		  "MPICH's launcher (mpiexec)", "PROGRAM" },
-		{ "emulated", 0, 0, G_OPTION_ARG_INT, &options.emulated,
-		  "Runs of each under QEMU's emulator, with FMA and without (1)", "N" },
-		{ "image", 0, 0, G_OPTION_ARG_FILENAME, &options.image,
-		  "Where the guest image is (../../image)", "DIR" },
-		{ "qemu", 0, 0, G_OPTION_ARG_FILENAME, &options.qemu,
-		  "QEMU (qemu-system-x86_64)", "PROGRAM" },
-		{ NULL },
+		{"programs", 0, 0, G_OPTION_ARG_FILENAME, &options.programs,
+		 "Where the kernels are (../npb)", "DIR"},
+		{"class", 0, 0, G_OPTION_ARG_STRING, &options.class_, "Problem class (A)", "C"},
+		{"ranks", 0, 0, G_OPTION_ARG_STRING, &options.ranks,
+		 "Numbers of ranks, powers of two (1,2)", "N,..."},
+		{"rounds", 0, 0, G_OPTION_ARG_INT, &options.rounds, "Runs of each (5)", "N"},
+		{"mpiexec", 0, 0, G_OPTION_ARG_FILENAME, &options.mpiexec,
+		 "MPICH's launcher (mpiexec)", "PROGRAM"},
+		{"emulated", 0, 0, G_OPTION_ARG_INT, &options.emulated,
+		 "Runs of each under QEMU's emulator, with FMA and without (1)", "N"},
+		{"image", 0, 0, G_OPTION_ARG_FILENAME, &options.image,
+		 "Where the guest image is (../../image)", "DIR"},
+		{"qemu", 0, 0, G_OPTION_ARG_FILENAME, &options.qemu, "QEMU (qemu-system-x86_64)",
+		 "PROGRAM"},
+		{NULL},
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("- time the MPI kernels");
 	g_autoptr(GError) error = NULL;

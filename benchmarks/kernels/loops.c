@@ -159,7 +159,7 @@ double loops_triad_gb_per_s(int threads, int64_t bytes)
 	bool good = true;
 
 	for (int t = 0; t < threads; t++) {
-		shares[t] = (struct share){ n, filled(n), filled(n), filled(n), NULL, 0 };
+		shares[t] = (struct share){n, filled(n), filled(n), filled(n), NULL, 0};
 		good = good && shares[t].a && shares[t].b && shares[t].c;
 	}
 	if (good)
@@ -185,8 +185,12 @@ double loops_gather_m_per_s(int threads)
 	bool good = true;
 
 	for (int t = 0; t < threads; t++) {
-		shares[t] = (struct share){ GATHER_COUNT, NULL, filled(GATHER_COUNT),
-					    filled(GATHER_FROM), random_index(GATHER_COUNT), 0 };
+		shares[t] = (struct share){GATHER_COUNT,
+					   NULL,
+					   filled(GATHER_COUNT),
+					   filled(GATHER_FROM),
+					   random_index(GATHER_COUNT),
+					   0};
 		good = good && shares[t].b && shares[t].c && shares[t].index;
 	}
 	if (good)

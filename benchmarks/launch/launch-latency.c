@@ -88,14 +88,14 @@ static void await_exit(struct vm *vm, json_int_t pid)
 static void kill_ranks(struct vm *vm)
 {
 	for (int i = 0; i < option_ranks; i++) {
-		g_autofree char *request = g_strdup_printf(
-			"{\"execute\":\"guest-exec\",\"arguments\":{\"path\":"
-			"\"/usr/bin/virtbed-rank\",\"arg\":[\"kill\",\"%d\"]}}",
-			i);
+		g_autofree char *request =
+			g_strdup_printf("{\"execute\":\"guest-exec\",\"arguments\":{\"path\":"
+					"\"/usr/bin/virtbed-rank\",\"arg\":[\"kill\",\"%d\"]}}",
+					i);
 		g_autoptr(json_t) reply = agent(vm->domain, request);
 
-		await_exit(vm, json_integer_value(json_object_get(
-				       json_object_get(reply, "return"), "pid")));
+		await_exit(vm, json_integer_value(
+				       json_object_get(json_object_get(reply, "return"), "pid")));
 		await_exit(vm, vm->pids[i]);
 	}
 }
@@ -161,16 +161,16 @@ static double launch_scheduled(struct http_client *client, json_int_t *after, do
 	for (int i = 0; i < option_vms; i++)
 		json_array_append_new(nodes, json_integer(i));
 	body = json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", "launch", "benchmark", "is",
-			 "class", "S", "ranks", option_vms * option_ranks, "repetitions", 1, "nodes",
-			 nodes, "deadline_s", 120.0);
+			 "class", "S", "ranks", option_vms * option_ranks, "repetitions", 1,
+			 "nodes", nodes, "deadline_s", 120.0);
 	start_ns = clock_now_ns();
 	json_decref(call(client, "PUT", path, body));
 	{
 		g_autoptr(json_t) started = await_event(client, id, "task-started", after);
 
 		*ret_known = clock_elapsed_s(start_ns, clock_now_ns()) * 1e3;
-		ms = clock_elapsed_s(start_ns, json_integer_value(
-						       json_object_get(started, "started_ns"))) *
+		ms = clock_elapsed_s(start_ns,
+				     json_integer_value(json_object_get(started, "started_ns"))) *
 		     1e3;
 	}
 	{
@@ -202,9 +202,8 @@ static void open_vms(struct vm *vms)
 		g_autofree char *name = g_strdup_printf("%sn%d", option_prefix, i);
 
 		vms[i].connection = virConnectOpen(option_uri);
-		vms[i].domain = vms[i].connection ?
-					virDomainLookupByName(vms[i].connection, name) :
-					NULL;
+		vms[i].domain =
+			vms[i].connection ? virDomainLookupByName(vms[i].connection, name) : NULL;
 		if (!vms[i].domain)
 			g_error("no VM '%s' at '%s'", name, option_uri);
 		vms[i].first_rank = i * option_ranks;

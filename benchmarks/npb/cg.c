@@ -32,12 +32,12 @@ struct npb_problem {
 	struct npb_context context;
 	const struct cg_class *class;
 	struct cg_strips *matrix;
-	int32_t rows;	 /* of this rank */
-	int32_t stride;	 /* HEADER + the longest block: doubles per rank in a whole vector */
-	int32_t length;	 /* stride * ranks */
-	double *x, *p;	 /* [length] whole vectors */
-	double *r, *z;	 /* [length] own block current, the rest as of the last exchange */
-	double *q;	 /* [rows] */
+	int32_t rows;   /* of this rank */
+	int32_t stride; /* HEADER + the longest block: doubles per rank in a whole vector */
+	int32_t length; /* stride * ranks */
+	double *x, *p;  /* [length] whole vectors */
+	double *r, *z;  /* [length] own block current, the rest as of the last exchange */
+	double *q;      /* [rows] */
 	double zeta, residual;
 };
 
@@ -243,8 +243,7 @@ static void renumber_columns(const struct npb_problem *p, struct cg_matrix *matr
 static void create_matrix(struct npb_problem *p)
 {
 	int32_t first = first_row(p->class->n, p->context.ranks, p->context.rank);
-	struct cg_matrix *matrix = cg_matrix_create(p->class, first, p->rows,
-						     p->context.progress);
+	struct cg_matrix *matrix = cg_matrix_create(p->class, first, p->rows, p->context.progress);
 
 	if (matrix) {
 		renumber_columns(p, matrix);
@@ -253,7 +252,7 @@ static void create_matrix(struct npb_problem *p)
 	}
 	if (!p->matrix) {
 		fprintf(stderr, "ERROR: no memory for the CG matrix: use a smaller class or more "
-			"ranks\n");
+				"ranks\n");
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	}
 }

@@ -19,10 +19,8 @@
 #define STEP 1000
 
 static const struct cg_class classes[] = {
-	{'S', 1400, 7, 15, 10.0, 8.5971775078648},
-	{'W', 7000, 8, 15, 12.0, 10.362595087124},
-	{'A', 14000, 11, 15, 20.0, 17.130235054029},
-	{'B', 75000, 13, 75, 60.0, 22.712745482631},
+	{'S', 1400, 7, 15, 10.0, 8.5971775078648},     {'W', 7000, 8, 15, 12.0, 10.362595087124},
+	{'A', 14000, 11, 15, 20.0, 17.130235054029},   {'B', 75000, 13, 75, 60.0, 22.712745482631},
 	{'C', 150000, 15, 75, 110.0, 28.973605592845},
 };
 
@@ -41,18 +39,18 @@ int64_t cg_matrix_steps(const struct cg_class *class)
 
 /* The generating vectors, each with room for nonzer + 1 entries; rows of our block come first. */
 struct vectors {
-	int32_t width;	 /* nonzer + 1 */
+	int32_t width;   /* nonzer + 1 */
 	int32_t *length; /* [n] entries of each vector */
-	int32_t *mine;	 /* [n] how many of them lie in our rows */
-	int32_t *index;	 /* [n * width] positions, from 0 */
-	double *value;	 /* [n * width] */
+	int32_t *mine;   /* [n] how many of them lie in our rows */
+	int32_t *index;  /* [n * width] positions, from 0 */
+	double *value;   /* [n * width] */
 };
 
 /* For each column, the vectors that contain it. */
 struct incidence {
-	int32_t *start;	 /* [n + 1] */
+	int32_t *start;  /* [n + 1] */
 	int32_t *vector; /* [sum of lengths] */
-	double *value;	 /* weight of the vector times its entry in this column */
+	double *value;   /* weight of the vector times its entry in this column */
 };
 
 static void vectors_finish(struct vectors *v)
@@ -116,8 +114,7 @@ static int32_t draw_vector(struct npb_random *random, int32_t i, int32_t n, int3
 }
 
 /* Bring the entries within [first, first + rows) to the front; returns how many there are. */
-static int32_t partition(int32_t *index, double *value, int32_t length, int32_t first,
-			 int32_t rows)
+static int32_t partition(int32_t *index, double *value, int32_t length, int32_t first, int32_t rows)
 {
 	int32_t mine = 0;
 
@@ -214,10 +211,10 @@ static void bound_rows(struct cg_matrix *m, const struct vectors *v, int32_t n)
 
 /* Dense accumulator over our rows and the list of rows that it holds something for. */
 struct accumulator {
-	double *sum;	   /* [rows] */
-	int32_t *touched;  /* [rows] */
-	bool *is_touched;  /* [rows] */
-	int64_t *row_end;  /* [rows] where the next entry of the row goes */
+	double *sum;      /* [rows] */
+	int32_t *touched; /* [rows] */
+	bool *is_touched; /* [rows] */
+	int64_t *row_end; /* [rows] where the next entry of the row goes */
 	int32_t n_touched;
 };
 

@@ -19,11 +19,11 @@
 /* Figures of one class. */
 struct cg_class {
 	char name;
-	int32_t n;	/* order of the matrix */
+	int32_t n;      /* order of the matrix */
 	int32_t nonzer; /* random entries per generating vector */
 	int iterations; /* outer iterations, all timed */
-	double shift;	/* lambda */
-	double zeta;	/* what the last iteration must give, to 1e-10 relative */
+	double shift;   /* lambda */
+	double zeta;    /* what the last iteration must give, to 1e-10 relative */
 };
 
 /* The figures of class @name (S, W, A, B or C); never NULL for those. */
@@ -33,9 +33,9 @@ const struct cg_class *cg_class_find(char name);
 struct cg_matrix {
 	int32_t first; /* number of the first row, from 0 */
 	int32_t rows;
-	int64_t *start;	 /* [rows + 1] where each row begins in the arrays below */
+	int64_t *start;  /* [rows + 1] where each row begins in the arrays below */
 	int32_t *column; /* [start[rows]] from 0 */
-	double *value;	 /* [start[rows]] */
+	double *value;   /* [start[rows]] */
 };
 
 /*

@@ -15,8 +15,8 @@
 
 struct cg_strips {
 	int32_t rows, strips;
-	int32_t width;	  /* columns of a strip */
-	int32_t *start;	  /* [strips * rows + 1] where row r of strip s begins: [s * rows + r] */
+	int32_t width;    /* columns of a strip */
+	int32_t *start;   /* [strips * rows + 1] where row r of strip s begins: [s * rows + r] */
 	uint16_t *column; /* from the strip's first */
 	double *value;
 };

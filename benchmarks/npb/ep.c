@@ -83,7 +83,8 @@ static bool ep_run(struct npb_problem *p, double *ret_time_s)
 	/* written so that a NaN fails */
 	return npb_all_true(&p->context,
 			    fabs((p->sums.x - p->class->sum_x) / p->class->sum_x) <= EP_TOLERANCE &&
-			    fabs((p->sums.y - p->class->sum_y) / p->class->sum_y) <= EP_TOLERANCE);
+				    fabs((p->sums.y - p->class->sum_y) / p->class->sum_y) <=
+					    EP_TOLERANCE);
 }
 
 static struct npb_problem *ep_create(const struct npb_context *context)

@@ -21,7 +21,7 @@
 /* Figures of one class. */
 struct ep_class {
 	char name;
-	int pairs_log2;	     /* number of pairs, log 2 */
+	int pairs_log2;      /* number of pairs, log 2 */
 	double sum_x, sum_y; /* what the sums must be, to 1e-8 relative */
 };
 

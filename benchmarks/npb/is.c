@@ -32,22 +32,22 @@ struct npb_problem {
 	int shift;   /* bucket of key k: k >> shift */
 	int buckets; /* number of buckets */
 
-	int32_t n;			   /* keys of this rank before the exchange */
-	int32_t *keys;			   /* [n] the input, in its order */
-	int32_t first_keys[IS_CHANGED];	   /* rank 0: the input as it was at the start */
-	int32_t *sent;			   /* [n] the input in the order of buckets */
-	int32_t *received;		   /* [received_size] from other ranks */
+	int32_t n;                         /* keys of this rank before the exchange */
+	int32_t *keys;                     /* [n] the input, in its order */
+	int32_t first_keys[IS_CHANGED];    /* rank 0: the input as it was at the start */
+	int32_t *sent;                     /* [n] the input in the order of buckets */
+	int32_t *received;                 /* [received_size] from other ranks */
 	int32_t received_n, received_size; /* keys received; room for so many */
 
-	int32_t *local;	   /* [buckets + IS_TESTS] counts of this rank; own test keys */
-	int32_t *total;	   /* the same, summed over the ranks */
+	int32_t *local;    /* [buckets + IS_TESTS] counts of this rank; own test keys */
+	int32_t *total;    /* the same, summed over the ranks */
 	int32_t *position; /* [buckets] where the next key of a bucket goes in sent */
 	int *send_count, *send_start, *receive_count, *receive_start; /* [ranks] */
 
 	int32_t own_start, own_n;     /* the part of sent that stays here */
 	int32_t first_key, key_range; /* this rank's buckets hold keys first_key.. + key_range */
-	int32_t below;		      /* keys in lower buckets, all ranks */
-	int32_t *counts;	      /* [key_range + 1] keys here that are <= first_key + i */
+	int32_t below;                /* keys in lower buckets, all ranks */
+	int32_t *counts;              /* [key_range + 1] keys here that are <= first_key + i */
 	int32_t counts_size;
 
 	int passed; /* partial tests passed on this rank in this run */
@@ -187,8 +187,8 @@ static void exchange_keys(struct npb_problem *p)
 		p->received_n += p->receive_count[r];
 	}
 	reserve_received(p);
-	MPI_Alltoallv(p->sent, p->send_count, p->send_start, MPI_INT, p->received,
-		      p->receive_count, p->receive_start, MPI_INT, p->context.comm);
+	MPI_Alltoallv(p->sent, p->send_count, p->send_start, MPI_INT, p->received, p->receive_count,
+		      p->receive_start, MPI_INT, p->context.comm);
 }
 
 /* counts[k] becomes the number of keys here that are not above first_key + k. */
@@ -254,7 +254,8 @@ static int32_t *sort_keys(const struct npb_problem *p)
 
 	memcpy(next, p->counts, range * sizeof(*next));
 	for (int32_t i = 0; i < p->own_n; i++)
-		sorted[--next[p->sent[p->own_start + i] - p->first_key]] = p->sent[p->own_start + i];
+		sorted[--next[p->sent[p->own_start + i] - p->first_key]] =
+			p->sent[p->own_start + i];
 	for (int32_t i = 0; i < p->received_n; i++)
 		sorted[--next[p->received[i] - p->first_key]] = p->received[i];
 	free(next);

@@ -14,10 +14,7 @@ struct program {
 };
 
 static const struct program programs[] = {
-	{"cg", {&npb_cg}},
-	{"ep", {&npb_ep}},
-	{"is", {&npb_is}},
-	{"is_cg", {&npb_is, &npb_cg}},
+	{"cg", {&npb_cg}}, {"ep", {&npb_ep}}, {"is", {&npb_is}}, {"is_cg", {&npb_is, &npb_cg}},
 	{"mg", {&npb_mg}},
 };
 

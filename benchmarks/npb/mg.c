@@ -77,8 +77,8 @@ static void exchange_planes(void *data, struct mg_grid *grid, bool both)
 	MPI_Isend(mg_grid_plane(grid, grid->first), size, MPI_DOUBLE, lower, TAG_DOWN,
 		  context->comm, &requests[count++]);
 	if (both)
-		MPI_Isend(mg_grid_plane(grid, last), size, MPI_DOUBLE, upper, TAG_UP,
-			  context->comm, &requests[count++]);
+		MPI_Isend(mg_grid_plane(grid, last), size, MPI_DOUBLE, upper, TAG_UP, context->comm,
+			  &requests[count++]);
 	MPI_Waitall(count, requests, statuses);
 }
 
@@ -132,7 +132,8 @@ static void find_own_charges(const struct npb_problem *p, struct mg_charges *ret
 		int left = v->planes - done;
 		struct mg_charges some;
 
-		mg_charges_find(v->n, v->first + done, left < STEP_PLANES ? left : STEP_PLANES, &some);
+		mg_charges_find(v->n, v->first + done, left < STEP_PLANES ? left : STEP_PLANES,
+				&some);
 		if (done == 0)
 			*ret_charges = some;
 		else
@@ -167,7 +168,7 @@ static struct npb_problem *mg_create(const struct npb_context *context)
 	p->cycle = mg_cycle_create(p->class, context->rank, context->ranks, &p->links);
 	if (!p->cycle) {
 		fprintf(stderr, "ERROR: no memory for the MG grids: use a smaller class or more "
-			"ranks\n");
+				"ranks\n");
 		MPI_Abort(MPI_COMM_WORLD, 1);
 		abort();
 	}

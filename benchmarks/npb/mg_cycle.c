@@ -20,8 +20,8 @@
 #define LEVELS_MAX 9
 
 struct level {
-	struct mg_grid z; /* correction; on the finest level the solution u */
-	struct mg_grid r; /* residual */
+	struct mg_grid z;  /* correction; on the finest level the solution u */
+	struct mg_grid r;  /* residual */
 	int first, planes; /* the planes that this rank computes on the way down */
 };
 

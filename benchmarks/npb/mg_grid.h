@@ -17,10 +17,10 @@
 #define MG_EDGE_MAX 512
 
 struct mg_grid {
-	int n;		   /* points along each edge of the cube: a power of two */
+	int n;             /* points along each edge of the cube: a power of two */
 	int first, planes; /* planes first .. first+planes-1 are this rank's */
-	bool is_whole;	   /* all planes are here, and none besides */
-	size_t row;	   /* doubles from a row to the next; not a power of two, which would make
+	bool is_whole;     /* all planes are here, and none besides */
+	size_t row;        /* doubles from a row to the next; not a power of two, which would make
 			      neighbouring rows share a few places of the cache */
 	size_t plane_size; /* doubles from a plane to the next: n * row */
 	double *memory;

@@ -3,8 +3,14 @@
 
 #include "benchmarks/npb/npb_random.h"
 
-#define SMOOTHER_A {-3.0 / 8.0, 1.0 / 32.0, -1.0 / 64.0}
-#define SMOOTHER_B {-3.0 / 17.0, 1.0 / 33.0, -1.0 / 61.0}
+#define SMOOTHER_A                                                                                 \
+	{                                                                                          \
+		-3.0 / 8.0, 1.0 / 32.0, -1.0 / 64.0                                                \
+	}
+#define SMOOTHER_B                                                                                 \
+	{                                                                                          \
+		-3.0 / 17.0, 1.0 / 33.0, -1.0 / 61.0                                               \
+	}
 
 static const struct mg_class classes[] = {
 	{'S', 32, 4, SMOOTHER_A, 0.5307707005734e-04},

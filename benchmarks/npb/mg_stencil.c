@@ -59,8 +59,8 @@ INLINE void apply_row(int n, double c0, double c1, double c2, double c3, const s
 		double corners = (bm[i] + bp[i]) + (am[i] + ap[i]);
 
 		/* the compiler knows which weights are zero */
-		own[i] = c1 != 0.0 ? c0 * h[i] + c1 * edges + c2 * corners :
-				     c0 * h[i] + c2 * corners;
+		own[i] = c1 != 0.0 ? c0 * h[i] + c1 * edges + c2 * corners
+				   : c0 * h[i] + c2 * corners;
 		side[i] = c1 != 0.0 ? c1 * h[i] + c2 * edges : c2 * edges;
 		if (c3 != 0.0)
 			side[i] += c3 * corners;
@@ -175,8 +175,7 @@ void mg_prolong(const struct mg_grid *coarse, struct mg_grid *fine, int k, bool 
 		size_t right = (size_t)upper(j) * coarse->row;
 		double *row = out + (size_t)j * fine->row;
 
-		mean_row(coarse->n, below + left, below + right, above + left, above + right,
-			 line);
+		mean_row(coarse->n, below + left, below + right, above + left, above + right, line);
 		if (add)
 			spread_row(fine->n, line, row, true);
 		else

@@ -11,9 +11,8 @@ struct udev_device;
 
 struct udev *udev_new(void);
 struct udev *udev_unref(struct udev *udev);
-struct udev_device *udev_device_new_from_subsystem_sysname(struct udev *udev,
-							    const char *subsystem,
-							    const char *sysname);
+struct udev_device *udev_device_new_from_subsystem_sysname(struct udev *udev, const char *subsystem,
+							   const char *sysname);
 const char *udev_device_get_property_value(struct udev_device *device, const char *key);
 struct udev_device *udev_device_unref(struct udev_device *device);
 
@@ -28,9 +27,8 @@ struct udev *udev_unref(struct udev *udev)
 	return NULL;
 }
 
-struct udev_device *udev_device_new_from_subsystem_sysname(struct udev *udev,
-							    const char *subsystem,
-							    const char *sysname)
+struct udev_device *udev_device_new_from_subsystem_sysname(struct udev *udev, const char *subsystem,
+							   const char *sysname)
 {
 	(void)udev;
 	(void)subsystem;

@@ -17,25 +17,25 @@
 
 /* Where a kernel runs: filled after MPI_Init, the same for its whole life. */
 struct npb_context {
-	char class;    /* one of S, W, A, B, C */
-	MPI_Comm comm; /* the processes that take part */
-	int rank;      /* this process in comm, 0..ranks-1 */
-	int ranks;     /* processes in comm */
+	char class;                    /* one of S, W, A, B, C */
+	MPI_Comm comm;                 /* the processes that take part */
+	int rank;                      /* this process in comm, 0..ranks-1 */
+	int ranks;                     /* processes in comm */
 	struct npb_progress *progress; /* rank 0 counts its steps with it; NULL on all others */
 };
 
 /* Figures of a class that the report wants. */
 struct npb_shape {
-	int64_t size;	   /* the report's "Size" */
-	bool is_cube;	   /* size is that of a cube's edge */
-	int iterations;	   /* timed iterations of one repetition */
+	int64_t size;      /* the report's "Size" */
+	bool is_cube;      /* size is that of a cube's edge */
+	int iterations;    /* timed iterations of one repetition */
 	double operations; /* counted operations of one repetition */
 };
 
 /* Steps that rank 0 counts (npb_progress.h). */
 struct npb_steps {
 	int64_t create; /* by create */
-	int64_t run;	/* by each run */
+	int64_t run;    /* by each run */
 };
 
 /* Which numbers of processes a kernel takes, up to its max_ranks. */

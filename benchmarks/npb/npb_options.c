@@ -59,8 +59,8 @@ enum npb_options_status npb_options_parse(int argc, char **argv, struct npb_opti
 				return bad(ret_message, "bad number of repetitions", optarg,
 					   "give a whole number from 1 to 1000000");
 		} else {
-			return bad(ret_message, "unknown option or missing value",
-				   argv[optind - 1], "try --help");
+			return bad(ret_message, "unknown option or missing value", argv[optind - 1],
+				   "try --help");
 		}
 	}
 	if (optind < argc)

@@ -10,7 +10,7 @@
 
 /* What the user asked for. */
 struct npb_options {
-	char class;	 /* problem class: 'S', 'W', 'A', 'B' or 'C' */
+	char class;      /* problem class: 'S', 'W', 'A', 'B' or 'C' */
 	int repetitions; /* how often the timed section runs, 1..NPB_REPETITIONS_MAX */
 };
 

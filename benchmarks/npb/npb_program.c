@@ -20,8 +20,10 @@ void *npb_alloc(size_t count, size_t size, const char *what)
 	void *memory = npb_memory_alloc(bytes);
 
 	if (!memory) {
-		fprintf(stderr, "ERROR: cannot allocate %zu bytes for %s: use a smaller class or "
-			"more ranks\n", bytes, what);
+		fprintf(stderr,
+			"ERROR: cannot allocate %zu bytes for %s: use a smaller class or "
+			"more ranks\n",
+			bytes, what);
 		MPI_Abort(MPI_COMM_WORLD, 1);
 		abort();
 	}
@@ -90,8 +92,10 @@ static int active_ranks(const struct npb_kernel *kernel, char class, int process
 
 	if (kernel->rank_rule == NPB_RANKS_POWER_OF_TWO && ranks != power) {
 		if (speaks)
-			fprintf(stderr, "ERROR: %d processes: the number of processes must be a "
-				"power of two\n", processes);
+			fprintf(stderr,
+				"ERROR: %d processes: the number of processes must be a "
+				"power of two\n",
+				processes);
 		return 0;
 	}
 	if (ranks > max) {
@@ -211,8 +215,10 @@ static bool run_on_part(const struct npb_context *world, int ranks,
 	int verified = 0;
 
 	if (world->rank == 0)
-		fprintf(stderr, "WARNING: %d of %d processes take part, the largest power of two; "
-			"the others are idle\n", ranks, world->ranks);
+		fprintf(stderr,
+			"WARNING: %d of %d processes take part, the largest power of two; "
+			"the others are idle\n",
+			ranks, world->ranks);
 	context.ranks = ranks;
 	MPI_Comm_split(world->comm, world->rank < ranks ? 0 : 1, world->rank, &context.comm);
 	if (world->rank < ranks)
@@ -223,8 +229,7 @@ static bool run_on_part(const struct npb_context *world, int ranks,
 }
 
 /* Between MPI_Init() and the end; a communicator of its own is made only where one is needed. */
-static bool run_on_world(const struct npb_options *options,
-			 const struct npb_kernel *const *kernels)
+static bool run_on_world(const struct npb_options *options, const struct npb_kernel *const *kernels)
 {
 	struct npb_context world = {.class = options->class, .comm = MPI_COMM_WORLD};
 	struct npb_progress progress;

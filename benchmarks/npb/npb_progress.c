@@ -26,8 +26,9 @@ static void tell(struct npb_progress *progress)
 {
 	struct pollfd connection = {.fd = progress->fd, .events = POLLOUT};
 	char line[80];
-	int length = snprintf(line, sizeof(line), "cmd=progress done=%" PRId64 " total=%" PRId64 "\n",
-			      progress->done, progress->total);
+	int length =
+		snprintf(line, sizeof(line), "cmd=progress done=%" PRId64 " total=%" PRId64 "\n",
+			 progress->done, progress->total);
 
 	progress->told_s = npb_time_s();
 	if (poll(&connection, 1, 0) != 1 || connection.revents != POLLOUT)

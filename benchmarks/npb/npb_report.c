@@ -39,8 +39,7 @@ void npb_report_print(const struct npb_report *report, FILE *out)
 	fprintf(out, " Mop/s total     =%25.2f\n", total);
 	fprintf(out, " Mop/s/process   =%25.2f\n", total / report->ranks);
 	fprintf(out, " Operation type  =%25s\n", report->operation_type);
-	fprintf(out, " Verification    =%25s\n",
-		report->verified ? "SUCCESSFUL" : "UNSUCCESSFUL");
+	fprintf(out, " Verification    =%25s\n", report->verified ? "SUCCESSFUL" : "UNSUCCESSFUL");
 	fprintf(out, " Version         =%25s\n", NPB_VERSION);
 	fprintf(out, " Compile date    =%25s\n", NPB_COMPILE_DATE);
 	fprintf(out, "\n");

@@ -12,17 +12,17 @@
 
 /* Outcome of one kernel over all its repetitions. */
 struct npb_report {
-	const char *name;	    /* "IS", "CG", "MG", "EP" */
+	const char *name;           /* "IS", "CG", "MG", "EP" */
 	const char *operation_type; /* "keys ranked", "floating point" */
 	char class;
-	int64_t size;	   /* keys, deviates, order of the matrix, or points along an edge */
-	bool is_cube;	   /* size is that of a cube's edge */
+	int64_t size;       /* keys, deviates, order of the matrix, or points along an edge */
+	bool is_cube;       /* size is that of a cube's edge */
 	int64_t iterations; /* timed iterations, all repetitions together */
-	int processes;	   /* MPI processes */
-	int ranks;	   /* those that take part */
-	double operations; /* counted operations in all timed iterations */
-	double time_s;	   /* wall seconds of all timed sections, maximum over the ranks */
-	bool verified;	   /* every repetition verified */
+	int processes;      /* MPI processes */
+	int ranks;          /* those that take part */
+	double operations;  /* counted operations in all timed iterations */
+	double time_s;      /* wall seconds of all timed sections, maximum over the ranks */
+	bool verified;      /* every repetition verified */
 };
 
 /* Print @report to @out; one extra line carries the time with nine decimals. */

@@ -41,18 +41,18 @@ static const struct heuristic {
 	bool upt;
 	bool algorithm_3;
 } heuristics[] = {
-	{ "random", ORACLE_RANDOM, false },
-	{ "fcfs", ORACLE_FCFS, false },
-	{ "max-util", ORACLE_NEVER, false },
-	{ "max-upt", ORACLE_NEVER, true },
-	{ "max-util-preempt-greedy", ORACLE_GREEDY, false },
-	{ "max-upt-preempt-greedy", ORACLE_GREEDY, true },
-	{ "max-util-preempt-diff", ORACLE_DIFF, false },
-	{ "max-upt-preempt-diff", ORACLE_DIFF, true },
-	{ "max-util-preempt-pair", ORACLE_PAIR, false },
-	{ "max-upt-preempt-pair", ORACLE_PAIR, true },
-	{ "max-util-preempt-pair+algorithm-3", ORACLE_PAIR, false, true },
-	{ "max-upt-preempt-pair+algorithm-3", ORACLE_PAIR, true, true },
+	{"random", ORACLE_RANDOM, false},
+	{"fcfs", ORACLE_FCFS, false},
+	{"max-util", ORACLE_NEVER, false},
+	{"max-upt", ORACLE_NEVER, true},
+	{"max-util-preempt-greedy", ORACLE_GREEDY, false},
+	{"max-upt-preempt-greedy", ORACLE_GREEDY, true},
+	{"max-util-preempt-diff", ORACLE_DIFF, false},
+	{"max-upt-preempt-diff", ORACLE_DIFF, true},
+	{"max-util-preempt-pair", ORACLE_PAIR, false},
+	{"max-upt-preempt-pair", ORACLE_PAIR, true},
+	{"max-util-preempt-pair+algorithm-3", ORACLE_PAIR, false, true},
+	{"max-upt-preempt-pair+algorithm-3", ORACLE_PAIR, true, true},
 };
 
 /* Looks over the shoulder of a run. */
@@ -62,15 +62,15 @@ struct witness {
 	const struct heuristic *heuristic;
 	struct arena *arena;
 	uint64_t events;
-	double decide_s;      /* of all events */
+	double decide_s; /* of all events */
 	double worst_s;
-	double spent_s;       /* on what the run itself would not do */
+	double spent_s; /* on what the run itself would not do */
 	uint32_t waiting_max;
 	uint32_t suspended_max;
 	uint64_t suspensions;
 	uint64_t compared;
 	uint64_t differing;
-	double ours_s;        /* of the compared ones */
+	double ours_s; /* of the compared ones */
 	double oracle_s;
 };
 
@@ -78,7 +78,7 @@ struct witness {
 static double time_decision(struct witness *witness, const struct policy *policy,
 			    const struct sched_snapshot *snapshot, struct sched_plan *ret_plan)
 {
-	struct policy_context context = { .arena = witness->arena };
+	struct policy_context context = {.arena = witness->arena};
 	const double begun_s = host_cpu_s();
 
 	if (policy_decide(policy, snapshot, &context, ret_plan) < 0)
@@ -105,7 +105,8 @@ static void compare(struct witness *witness, const struct policy *policy,
 	g_autofree struct sched_suspended *suspended = g_new(struct sched_suspended, most + 1);
 	struct sched_snapshot part = *snapshot;
 	const struct heuristic *heuristic = witness->heuristic;
-	const struct preempt_oracle oracle = { &part, heuristic->preempt, heuristic->upt, heuristic->algorithm_3, true };
+	const struct preempt_oracle oracle = {&part, heuristic->preempt, heuristic->upt,
+					      heuristic->algorithm_3, true};
 	struct sched_plan plan;
 	GArray *expected;
 	double begun_s;
@@ -146,9 +147,8 @@ static bool watch(struct engine_recorder *recorder, const struct policy *policy,
 	witness->suspended_max = MAX(witness->suspended_max, snapshot->suspended_count);
 	for (uint32_t i = 0; i < plan->actions_count; i++)
 		witness->suspensions += plan->actions[i].kind == SCHED_ACTION_SUSPEND;
-	if (witness->options->every > 0 &&
-	    witness->events++ % (uint64_t)witness->options->every ==
-		    (uint64_t)witness->options->every / 2)
+	if (witness->options->every > 0 && witness->events++ % (uint64_t)witness->options->every ==
+						   (uint64_t)witness->options->every / 2)
 		compare(witness, policy, snapshot);
 	witness->spent_s += host_cpu_s() - begun_s;
 	return true;
@@ -158,13 +158,14 @@ static json_t *to_json(const struct policy *policy, double burst, const struct w
 		       double trials, const struct engine_result *sum, double percent, double run_s)
 {
 	const double events = (double)MAX(sum->decisions, 1);
-	json_t *object = json_pack(
-		"{s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:i, s:i, s:f}", "policy", policy->name,
-		"burst", burst, "events", (json_int_t)sum->decisions, "event_mean_ms",
-		1e3 * witness->decide_s / events, "event_worst_ms", 1e3 * witness->worst_s,
-		"trial_s", (run_s - witness->spent_s) / trials, "utility_percent",
-		percent / trials, "waiting_max", (int)witness->waiting_max, "suspended_max",
-		(int)witness->suspended_max, "suspensions", (double)witness->suspensions / trials);
+	json_t *object =
+		json_pack("{s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:i, s:i, s:f}", "policy",
+			  policy->name, "burst", burst, "events", (json_int_t)sum->decisions,
+			  "event_mean_ms", 1e3 * witness->decide_s / events, "event_worst_ms",
+			  1e3 * witness->worst_s, "trial_s", (run_s - witness->spent_s) / trials,
+			  "utility_percent", percent / trials, "waiting_max",
+			  (int)witness->waiting_max, "suspended_max", (int)witness->suspended_max,
+			  "suspensions", (double)witness->suspensions / trials);
 
 	if (witness->compared > 0) {
 		const double compared = (double)witness->compared;
@@ -186,7 +187,7 @@ static json_t *measure_policy(const struct experiment *experiment, const struct 
 			      const struct options *options, struct witness *witness,
 			      GError **error)
 {
-	struct engine_result sum = { 0 };
+	struct engine_result sum = {0};
 	double percent = 0;
 	double run_s = 0;
 
@@ -314,8 +315,9 @@ static int measure(const char *path, const struct options *options)
 		return 2;
 	if (config && (!config_environment(config) || !config_environment(config)->serial ||
 		       !set_utility(config_environment(config)->serial, options->utility))) {
-		fprintf(stderr, "preempt-speed: %s: no environment.serial, or --utility is none of "
-				"step, decay and classes\n",
+		fprintf(stderr,
+			"preempt-speed: %s: no environment.serial, or --utility is none of "
+			"step, decay and classes\n",
 			path);
 		return 2;
 	}
@@ -337,19 +339,19 @@ static int measure(const char *path, const struct options *options)
 
 int main(int argc, char **argv)
 {
-	struct options options = { .trials = 1, .every = 400, .baseline_tasks = 100 };
+	struct options options = {.trials = 1, .every = 400, .baseline_tasks = 100};
 	const GOptionEntry entries[] = {
-		{ "policy", 0, 0, G_OPTION_ARG_STRING, &options.policies, "(all of Machovec 2017)",
-		  "NAME,..." },
-		{ "burst", 0, 0, G_OPTION_ARG_STRING, &options.bursts, "(64,128)", "N,..." },
-		{ "utility", 0, 0, G_OPTION_ARG_STRING, &options.utility, "(the configured one)",
-		  "step|decay|classes" },
-		{ "trials", 0, 0, G_OPTION_ARG_INT, &options.trials, "(1)", "N" },
-		{ "seed", 0, 0, G_OPTION_ARG_INT64, &options.seed, "(the configured one)", "N" },
-		{ "every", 0, 0, G_OPTION_ARG_INT, &options.every,
-		  "The oracle decides one of so many events; 0: none (400)", "N" },
-		{ "baseline-tasks", 0, 0, G_OPTION_ARG_INT, &options.baseline_tasks,
-		  "Waiting, and suspended, tasks that it is given at most (100)", "N" },
+		{"policy", 0, 0, G_OPTION_ARG_STRING, &options.policies, "(all of Machovec 2017)",
+		 "NAME,..."},
+		{"burst", 0, 0, G_OPTION_ARG_STRING, &options.bursts, "(64,128)", "N,..."},
+		{"utility", 0, 0, G_OPTION_ARG_STRING, &options.utility, "(the configured one)",
+		 "step|decay|classes"},
+		{"trials", 0, 0, G_OPTION_ARG_INT, &options.trials, "(1)", "N"},
+		{"seed", 0, 0, G_OPTION_ARG_INT64, &options.seed, "(the configured one)", "N"},
+		{"every", 0, 0, G_OPTION_ARG_INT, &options.every,
+		 "The oracle decides one of so many events; 0: none (400)", "N"},
+		{"baseline-tasks", 0, 0, G_OPTION_ARG_INT, &options.baseline_tasks,
+		 "Waiting, and suspended, tasks that it is given at most (100)", "N"},
 		G_OPTION_ENTRY_NULL,
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("CONFIG - time mapping events");

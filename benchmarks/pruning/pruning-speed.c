@@ -36,7 +36,7 @@
 /* Of the intervals. */
 #define LEVEL 0.95
 
-static const char *const mappers[] = { "pam", "pamf", "moc", "mm", "msd", "mmu" };
+static const char *const mappers[] = {"pam", "pamf", "moc", "mm", "msd", "mmu"};
 
 #define MAPPERS G_N_ELEMENTS(mappers)
 #define LEVELS 2
@@ -49,7 +49,7 @@ static const char *const mappers[] = { "pam", "pamf", "moc", "mm", "msd", "mmu" 
 #define SLACK 1.7
 
 /* The policy that decides the events with full queues. */
-static const char *const guests[] = { "pam", "moc" };
+static const char *const guests[] = {"pam", "moc"};
 #define GUESTS G_N_ELEMENTS(guests)
 #define HOST "mm"
 
@@ -63,7 +63,7 @@ struct visit {
 /* What came of a mapper in a trial at a level. */
 struct score {
 	uint64_t events;
-	double warm_s;        /* of all events */
+	double warm_s; /* of all events */
 	double scratch_s;
 	struct robustness robustness;
 	struct visit visits[GUESTS]; /* of the mapper HOST */
@@ -130,7 +130,7 @@ static double decide_again(const struct watch *watch, const struct policy *polic
 			   const struct sched_snapshot *snapshot, const struct sched_plan *plan,
 			   struct queueing_memory *memory)
 {
-	struct policy_context context = { .arena = watch->arena, .memory = memory };
+	struct policy_context context = {.arena = watch->arena, .memory = memory};
 	const double begun_s = thread_s();
 	struct sched_plan again;
 	double took_s;
@@ -159,8 +159,8 @@ static void visit(struct watch *watch, const struct sched_snapshot *snapshot)
 
 	for (size_t i = 0; i < GUESTS; i++) {
 		struct visit *visit = &watch->score->visits[i];
-		struct policy_context context = { .arena = watch->arena,
-						  .memory = watch->memories[i] };
+		struct policy_context context = {.arena = watch->arena,
+						 .memory = watch->memories[i]};
 		const double begun_s = thread_s();
 		g_autofree struct sched_action *actions = NULL;
 		struct sched_plan plan;
@@ -197,7 +197,7 @@ static void run_mapper(const struct job *job, const struct workload *workload, c
 		       struct score *score)
 {
 	struct watch watch = {
-		.recorder = { .decision = watch_decision },
+		.recorder = {.decision = watch_decision},
 		.score = score,
 		.arena = arena_new(),
 		.memory = queueing_memory_new(),
@@ -251,9 +251,8 @@ static void run_job(gpointer data, gpointer unused)
 		.variance = 0.1,
 		.slack = options->slack,
 	};
-	g_autoptr(workload_t) workload =
-		pruning_workload_new(job->system->queueing->pet, &load, options->bin, SEED,
-				     job->trial);
+	g_autoptr(workload_t) workload = pruning_workload_new(job->system->queueing->pet, &load,
+							      options->bin, SEED, job->trial);
 
 	for (size_t i = 0; i < MAPPERS; i++)
 		run_mapper(job, workload, mappers[i], &job->scores[i]);
@@ -272,8 +271,8 @@ static struct stats_interval mean_of(const struct job *jobs, uint32_t trials, si
 	g_autofree double *values = g_new(double, trials);
 
 	for (uint32_t i = 0; i < trials; i++)
-		values[i] = scale *
-			    *(const double *)((const char *)&jobs[i].scores[mapper] + offset);
+		values[i] =
+			scale * *(const double *)((const char *)&jobs[i].scores[mapper] + offset);
 	return stats_t_interval(values, trials, LEVEL);
 }
 
@@ -309,26 +308,27 @@ static json_t *mapper_json(const struct job *jobs, uint32_t trials, size_t mappe
 static void parse(int argc, char **argv, struct options *options)
 {
 	const GOptionEntry entries[] = {
-		{ "trials", 0, 0, G_OPTION_ARG_INT, &options->trials, "how many (30)", "N" },
-		{ "jobs", 0, 0, G_OPTION_ARG_INT, &options->jobs, "threads (2)", "N" },
-		{ "tasks", 0, 0, G_OPTION_ARG_INT, &options->tasks, "of a trial (800)", "N" },
-		{ "left-out", 0, 0, G_OPTION_ARG_INT, &options->left_out,
-		  "first and last tasks that do not count (100)", "N" },
-		{ "span-low", 0, 0, G_OPTION_ARG_DOUBLE, &options->span[0],
-		  "time in which the tasks of the lower level arrive", "UNITS" },
-		{ "span-high", 0, 0, G_OPTION_ARG_DOUBLE, &options->span[1], "the higher", "UNITS" },
-		{ "slack", 0, 0, G_OPTION_ARG_DOUBLE, &options->slack, "beta", "BETA" },
-		{ "drop", 0, 0, G_OPTION_ARG_DOUBLE, &options->drop, "threshold (0.5)", "P" },
-		{ "defer", 0, 0, G_OPTION_ARG_DOUBLE, &options->defer, "threshold (0.9)", "P" },
-		{ "recency", 0, 0, G_OPTION_ARG_DOUBLE, &options->recency, "lambda (0.9)", "L" },
-		{ "separation", 0, 0, G_OPTION_ARG_DOUBLE, &options->separation,
-		  "of the Schmitt trigger (0.2)", "S" },
-		{ "fairness", 0, 0, G_OPTION_ARG_DOUBLE, &options->fairness, "factor (0.05)", "F" },
-		{ "bin", 0, 0, G_OPTION_ARG_DOUBLE, &options->bin, "time units of a bin (1)", "UNITS" },
-		{ "plain", 0, 0, G_OPTION_ARG_NONE, &options->plain,
-		  "time the decisions of the runs alone", NULL },
-		{ "keep", 0, 0, G_OPTION_ARG_NONE, &options->keep,
-		  "baselines leave executing tasks alone at their deadlines", NULL },
+		{"trials", 0, 0, G_OPTION_ARG_INT, &options->trials, "how many (30)", "N"},
+		{"jobs", 0, 0, G_OPTION_ARG_INT, &options->jobs, "threads (2)", "N"},
+		{"tasks", 0, 0, G_OPTION_ARG_INT, &options->tasks, "of a trial (800)", "N"},
+		{"left-out", 0, 0, G_OPTION_ARG_INT, &options->left_out,
+		 "first and last tasks that do not count (100)", "N"},
+		{"span-low", 0, 0, G_OPTION_ARG_DOUBLE, &options->span[0],
+		 "time in which the tasks of the lower level arrive", "UNITS"},
+		{"span-high", 0, 0, G_OPTION_ARG_DOUBLE, &options->span[1], "the higher", "UNITS"},
+		{"slack", 0, 0, G_OPTION_ARG_DOUBLE, &options->slack, "beta", "BETA"},
+		{"drop", 0, 0, G_OPTION_ARG_DOUBLE, &options->drop, "threshold (0.5)", "P"},
+		{"defer", 0, 0, G_OPTION_ARG_DOUBLE, &options->defer, "threshold (0.9)", "P"},
+		{"recency", 0, 0, G_OPTION_ARG_DOUBLE, &options->recency, "lambda (0.9)", "L"},
+		{"separation", 0, 0, G_OPTION_ARG_DOUBLE, &options->separation,
+		 "of the Schmitt trigger (0.2)", "S"},
+		{"fairness", 0, 0, G_OPTION_ARG_DOUBLE, &options->fairness, "factor (0.05)", "F"},
+		{"bin", 0, 0, G_OPTION_ARG_DOUBLE, &options->bin, "time units of a bin (1)",
+		 "UNITS"},
+		{"plain", 0, 0, G_OPTION_ARG_NONE, &options->plain,
+		 "time the decisions of the runs alone", NULL},
+		{"keep", 0, 0, G_OPTION_ARG_NONE, &options->keep,
+		 "baselines leave executing tasks alone at their deadlines", NULL},
 		G_OPTION_ENTRY_NULL,
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new(NULL);
@@ -337,8 +337,8 @@ static void parse(int argc, char **argv, struct options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		g_error("%s", error->message);
-	if (options->trials < 1 || options->jobs < 1 ||
-	    options->tasks <= 2 * options->left_out || options->left_out < 0)
+	if (options->trials < 1 || options->jobs < 1 || options->tasks <= 2 * options->left_out ||
+	    options->left_out < 0)
 		g_error("no trials, threads or tasks");
 }
 
@@ -348,17 +348,18 @@ static struct sched_queueing make_settings(const struct options *options, const 
 		.pet = pet,
 		.bin_s = options->bin,
 		.length = QUEUE_LENGTH,
-		.pruning = {
-			.drop_threshold = options->drop,
-			.defer_threshold = options->defer,
-			.adjustment = options->drop,
-			.recency = options->recency,
-			.toggle = 1,
-			.separation = options->separation,
-			.fairness = options->fairness,
-			.cull_threshold = 0.3,
-			.evicting_baselines = !options->keep,
-		},
+		.pruning =
+			{
+				.drop_threshold = options->drop,
+				.defer_threshold = options->defer,
+				.adjustment = options->drop,
+				.recency = options->recency,
+				.toggle = 1,
+				.separation = options->separation,
+				.fairness = options->fairness,
+				.cull_threshold = 0.3,
+				.evicting_baselines = !options->keep,
+			},
 	};
 }
 
@@ -370,7 +371,7 @@ static struct job *run_jobs(const struct options *options, const struct sched_sy
 	GThreadPool *pool = g_thread_pool_new(run_job, NULL, options->jobs, TRUE, NULL);
 
 	for (uint32_t i = 0; i < LEVELS * trials; i++) {
-		jobs[i] = (struct job){ options, system, i / trials, i % trials + 1, { { 0 } } };
+		jobs[i] = (struct job){options, system, i / trials, i % trials + 1, {{0}}};
 		g_thread_pool_push(pool, &jobs[i], NULL);
 	}
 	g_thread_pool_free(pool, FALSE, TRUE);
@@ -383,7 +384,7 @@ static json_t *full_json(const struct job *jobs, uint32_t trials)
 	json_t *list = json_array();
 
 	for (size_t g = 0; g < GUESTS; g++) {
-		struct visit sum = { 0 };
+		struct visit sum = {0};
 
 		for (uint32_t i = 0; i < trials; i++)
 			for (size_t m = 0; m < MAPPERS; m++) {
@@ -393,12 +394,12 @@ static json_t *full_json(const struct job *jobs, uint32_t trials)
 				sum.warm_s += visit->warm_s;
 				sum.scratch_s += visit->scratch_s;
 			}
-		json_array_append_new(
-			list, json_pack("{s:s, s:I, s:o, s:o}", "mapper", guests[g], "events",
-					(json_int_t)sum.events, "event_mean_ms",
-					number(1e3 * sum.warm_s / (double)sum.events),
-					"event_from_scratch_mean_ms",
-					number(1e3 * sum.scratch_s / (double)sum.events)));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:I, s:o, s:o}", "mapper", guests[g],
+						"events", (json_int_t)sum.events, "event_mean_ms",
+						number(1e3 * sum.warm_s / (double)sum.events),
+						"event_from_scratch_mean_ms",
+						number(1e3 * sum.scratch_s / (double)sum.events)));
 	}
 	return list;
 }
@@ -413,10 +414,10 @@ static json_t *levels_json(const struct options *options, const struct job *jobs
 
 		for (size_t i = 0; i < MAPPERS; i++)
 			json_array_append_new(list, mapper_json(jobs + level * trials, trials, i));
-		json_array_append_new(levels, json_pack("{s:f, s:o, s:o}", "span",
-							options->span[level], "mappers", list,
-							"full", full_json(jobs + level * trials,
-									  trials)));
+		json_array_append_new(levels,
+				      json_pack("{s:f, s:o, s:o}", "span", options->span[level],
+						"mappers", list, "full",
+						full_json(jobs + level * trials, trials)));
 	}
 	return levels;
 }
@@ -433,9 +434,18 @@ static double mean_bins(const struct pet *pet)
 int main(int argc, char **argv)
 {
 	struct options options = {
-		.trials = 30, .jobs = 2, .tasks = 800, .left_out = 100,
-		.span = { SPAN * 34 / 19.0, SPAN }, .slack = SLACK, .drop = 0.5, .defer = 0.9,
-		.recency = 0.9, .separation = 0.2, .fairness = 0.05, .bin = 1,
+		.trials = 30,
+		.jobs = 2,
+		.tasks = 800,
+		.left_out = 100,
+		.span = {SPAN * 34 / 19.0, SPAN},
+		.slack = SLACK,
+		.drop = 0.5,
+		.defer = 0.9,
+		.recency = 0.9,
+		.separation = 0.2,
+		.fairness = 0.05,
+		.bin = 1,
 	};
 	const double load_before = host_load();
 	const gint64 begun_us = g_get_monotonic_time();
@@ -453,9 +463,9 @@ int main(int argc, char **argv)
 	settings = make_settings(&options, pet);
 	system = pruning_system_new(&settings);
 	jobs = run_jobs(&options, system);
-	object = json_pack("{s:o, s:i, s:i, s:f, s:f, s:f, s:f, s:o}", "host", host_json(load_before),
-			   "trials", options.trials, "tasks", options.tasks, "slack", options.slack,
-			   "pmf_bins_mean", mean_bins(pet), "elapsed_s",
+	object = json_pack("{s:o, s:i, s:i, s:f, s:f, s:f, s:f, s:o}", "host",
+			   host_json(load_before), "trials", options.trials, "tasks", options.tasks,
+			   "slack", options.slack, "pmf_bins_mean", mean_bins(pet), "elapsed_s",
 			   (double)(g_get_monotonic_time() - begun_us) * 1e-6, "cpu_s",
 			   host_cpu_s(), "levels", levels_json(&options, jobs));
 	text = json_pretty(object);

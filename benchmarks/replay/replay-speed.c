@@ -39,8 +39,10 @@ struct pass {
 static double time_process(const char *path, const struct options *options, GError **error)
 {
 	g_autofree char *policy = g_strconcat("--policy=", options->policy, NULL);
-	g_autofree char *procs = options->procs > 0 ? g_strdup_printf("--procs=%d", options->procs) : NULL;
-	const char *const command[] = {VIRTBED, "replay", path, policy, "--out=/dev/null", procs, NULL};
+	g_autofree char *procs =
+		options->procs > 0 ? g_strdup_printf("--procs=%d", options->procs) : NULL;
+	const char *const command[] = {VIRTBED,           "replay", path, policy,
+				       "--out=/dev/null", procs,    NULL};
 	const int64_t begun_ns = clock_now_ns();
 	int status;
 
@@ -56,11 +58,11 @@ static double time_process(const char *path, const struct options *options, GErr
 static bool time_pass(const char *path, const struct options *options,
 		      const struct replay_policy *policy, struct pass *ret_pass, GError **error)
 {
-	const struct swf_filter filter = { .procs = (uint32_t)options->procs };
+	const struct swf_filter filter = {.procs = (uint32_t)options->procs};
 	const int64_t begun_ns = clock_now_ns();
 	g_autoptr(swf_trace_t) trace = swf_read(path, &filter, error);
 	const int64_t read_ns = clock_now_ns();
-	struct replay_setup setup = { .trace = trace, .policy = policy };
+	struct replay_setup setup = {.trace = trace, .policy = policy};
 	struct replay_result result;
 	bool written;
 
@@ -96,20 +98,20 @@ static bool compare(const char *path, const struct options *options,
 		    const struct replay_policy *policy, struct comparison *ret_comparison,
 		    GError **error)
 {
-	const struct swf_filter filter = { .procs = (uint32_t)options->procs,
-					   .first = (uint32_t)options->baseline_jobs };
+	const struct swf_filter filter = {.procs = (uint32_t)options->procs,
+					  .first = (uint32_t)options->baseline_jobs};
 	g_autoptr(swf_trace_t) trace = swf_read(path, &filter, error);
-	struct comparison comparison = { .equal = true };
-	struct replay_setup setup = { .trace = trace, .policy = policy };
+	struct comparison comparison = {.equal = true};
+	struct replay_setup setup = {.trace = trace, .policy = policy};
 	struct replay_result result;
 
 	if (!trace)
 		return false;
 	setup.procs = trace->procs;
 
-	const struct replay_oracle plain = { .trace = trace,
-					     .procs = trace->procs,
-					     .policy = replay_policy_name(policy) };
+	const struct replay_oracle plain = {.trace = trace,
+					    .procs = trace->procs,
+					    .policy = replay_policy_name(policy)};
 	const int64_t begun_ns = clock_now_ns();
 	g_autofree struct replay_oracle_fate *fates = replay_oracle_run(&plain);
 	const int64_t plain_ns = clock_now_ns();
@@ -153,11 +155,11 @@ static int measure(const char *path, const struct options *options)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(json_t) document = NULL;
 	g_autofree char *text = NULL;
-	struct pass best = { 0 };
-	struct comparison comparison = { 0 };
+	struct pass best = {0};
+	struct comparison comparison = {0};
 
 	for (gint i = 0; !error && i < options->repeat; i++) {
-		struct pass pass = { 0 };
+		struct pass pass = {0};
 
 		if (time_pass(path, options, policy, &pass, &error))
 			pass.process_s = time_process(path, options, &error);
@@ -185,13 +187,13 @@ static int measure(const char *path, const struct options *options)
 
 int main(int argc, char **argv)
 {
-	struct options options = { .repeat = 5 };
+	struct options options = {.repeat = 5};
 	const GOptionEntry entries[] = {
-		{ "policy", 0, 0, G_OPTION_ARG_STRING, &options.policy, "(easy)", "NAME" },
-		{ "procs", 0, 0, G_OPTION_ARG_INT, &options.procs, "(the trace's)", "P" },
-		{ "repeat", 0, 0, G_OPTION_ARG_INT, &options.repeat, "Passes (5)", "N" },
-		{ "baseline-jobs", 0, 0, G_OPTION_ARG_INT, &options.baseline_jobs,
-		  "Only the first N by the plain replay (all)", "N" },
+		{"policy", 0, 0, G_OPTION_ARG_STRING, &options.policy, "(easy)", "NAME"},
+		{"procs", 0, 0, G_OPTION_ARG_INT, &options.procs, "(the trace's)", "P"},
+		{"repeat", 0, 0, G_OPTION_ARG_INT, &options.repeat, "Passes (5)", "N"},
+		{"baseline-jobs", 0, 0, G_OPTION_ARG_INT, &options.baseline_jobs,
+		 "Only the first N by the plain replay (all)", "N"},
 		G_OPTION_ENTRY_NULL,
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("TRACE - time replays");

@@ -22,8 +22,8 @@
 #define THREAD "store"
 #define LEFT "wal_autocheckpoint = 0"
 
-typedef int (*exec_f)(sqlite3 *db, const char *sql, int (*row)(void *, int, char **, char **), void *data,
-		      char **ret_message);
+typedef int (*exec_f)(sqlite3 *db, const char *sql, int (*row)(void *, int, char **, char **),
+		      void *data, char **ret_message);
 
 static bool is_controller(void)
 {
@@ -37,8 +37,8 @@ static bool commits_each(void)
 	return is_controller() && way && strcmp(way, "each") == 0;
 }
 
-int sqlite3_exec(sqlite3 *db, const char *sql, int (*row)(void *, int, char **, char **), void *data,
-		 char **ret_message)
+int sqlite3_exec(sqlite3 *db, const char *sql, int (*row)(void *, int, char **, char **),
+		 void *data, char **ret_message)
 {
 	exec_f real;
 

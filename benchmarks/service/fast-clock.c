@@ -52,7 +52,8 @@ __attribute__((constructor)) static void begin(void)
 	const char *faster = getenv("VIRTBED_FASTER");
 	const char *from = getenv("VIRTBED_FASTER_FROM");
 
-	if (!faster || !from || strncmp(program_invocation_short_name, "virtbed-", strlen("virtbed-")) != 0)
+	if (!faster || !from ||
+	    strncmp(program_invocation_short_name, "virtbed-", strlen("virtbed-")) != 0)
 		return;
 	acceleration.from_ns = strtoll(from, NULL, 10);
 	acceleration.heap = getenv("VIRTBED_HEAP");
@@ -165,6 +166,7 @@ int ppoll(struct pollfd *files, nfds_t count, const struct timespec *time, const
 {
 	tell_heap();
 	if (acceleration.faster > 0 && time && !mask)
-		return wait_for(files, count, (double)time->tv_sec * 1e3 + (double)time->tv_nsec * 1e-6);
+		return wait_for(files, count,
+				(double)time->tv_sec * 1e3 + (double)time->tv_nsec * 1e-6);
 	return (int)syscall(SYS_ppoll, files, count, time, mask, 8);
 }

@@ -57,17 +57,18 @@ static double tally_deviation(const struct tally *tally)
 {
 	const double mean = tally_mean(tally);
 
-	return tally->count > 1 ? sqrt(fmax(0, (tally->squares - (double)tally->count * mean * mean) /
-						       (double)(tally->count - 1)))
-				: 0;
+	return tally->count > 1
+		       ? sqrt(fmax(0, (tally->squares - (double)tally->count * mean * mean) /
+					      (double)(tally->count - 1)))
+		       : 0;
 }
 
 /* What came of one policy over all traces. */
 struct score {
-	struct tally allocation_s;  /* of events with at least JOBS_MIN jobs */
+	struct tally allocation_s; /* of events with at least JOBS_MIN jobs */
 	struct tally degradation;
-	struct tally stretch;       /* the largest of a trace */
-	struct tally pauses;        /* per job */
+	struct tally stretch; /* the largest of a trace */
+	struct tally pauses;  /* per job */
 	struct tally migrations;
 	struct tally hourly_pauses; /* from the first submission to the last end */
 	struct tally hourly_migrations;
@@ -95,7 +96,7 @@ static double thread_s(void)
 static double time_decision(struct watch *watch, const struct policy *policy,
 			    const struct sched_snapshot *snapshot)
 {
-	struct policy_context context = { .arena = watch->arena };
+	struct policy_context context = {.arena = watch->arena};
 	const double begun_s = thread_s();
 	struct sched_plan plan;
 
@@ -113,7 +114,8 @@ static bool watch_decision(struct engine_recorder *recorder, const struct policy
 		watch->migrations += plan->actions[i].kind == SCHED_ACTION_MIGRATE;
 	}
 	if (!snapshot->system->shared ||
-	    snapshot->waiting_count + snapshot->suspended_count + snapshot->running_count < JOBS_MIN)
+	    snapshot->waiting_count + snapshot->suspended_count + snapshot->running_count <
+		    JOBS_MIN)
 		return true;
 	tally_add(&watch->score->allocation_s, fmin(time_decision(watch, policy, snapshot),
 						    time_decision(watch, policy, snapshot)));
@@ -142,8 +144,8 @@ static double run(const struct environment_trial *trial, const char *name, doubl
 	if (policy_parse(name, &setup.policy, message, sizeof(message)) < 0)
 		g_error("%s", message);
 	setup.system = setup.policy.ops->decide_sharing ? trial->system : trial->whole;
-	setup.moments = setup.policy.ops->decide_sharing ? setup.policy.ops->moments
-							  : POLICY_AT_CHANGES;
+	setup.moments =
+		setup.policy.ops->decide_sharing ? setup.policy.ops->moments : POLICY_AT_CHANGES;
 	backend_sim_set_penalty(backend, penalty_s);
 	engine = engine_new(&setup, backend);
 	engine_run(engine, &result);
@@ -170,7 +172,7 @@ static void run_trace(const struct environment_trial *trial, double penalty_s, s
 
 	for (size_t p = 0; p < POLICIES; p++) {
 		struct watch watch = {
-			.recorder = { .decision = watch_decision },
+			.recorder = {.decision = watch_decision},
 			.arena = arena_new(),
 			.score = &scores[p],
 		};
@@ -195,16 +197,17 @@ static void run_trace(const struct environment_trial *trial, double penalty_s, s
 
 static json_t *score_json(const struct score *score, const char *name)
 {
-	return json_pack(
-		"{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f}", "policy", name,
-		"degradation_mean", tally_mean(&score->degradation), "degradation_sd",
-		tally_deviation(&score->degradation), "degradation_max", score->degradation.max,
-		"max_stretch_mean", tally_mean(&score->stretch), "pauses_per_job",
-		tally_mean(&score->pauses), "migrations_per_job", tally_mean(&score->migrations),
-		"pauses_per_hour", tally_mean(&score->hourly_pauses), "migrations_per_hour",
-		tally_mean(&score->hourly_migrations), "run_s", score->run_s, "allocations", (json_int_t)score->allocation_s.count,
-		"allocation_mean_ms", tally_mean(&score->allocation_s) * 1e3,
-		"allocation_max_ms", score->allocation_s.max * 1e3);
+	return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f}",
+			 "policy", name, "degradation_mean", tally_mean(&score->degradation),
+			 "degradation_sd", tally_deviation(&score->degradation), "degradation_max",
+			 score->degradation.max, "max_stretch_mean", tally_mean(&score->stretch),
+			 "pauses_per_job", tally_mean(&score->pauses), "migrations_per_job",
+			 tally_mean(&score->migrations), "pauses_per_hour",
+			 tally_mean(&score->hourly_pauses), "migrations_per_hour",
+			 tally_mean(&score->hourly_migrations), "run_s", score->run_s,
+			 "allocations", (json_int_t)score->allocation_s.count, "allocation_mean_ms",
+			 tally_mean(&score->allocation_s) * 1e3, "allocation_max_ms",
+			 score->allocation_s.max * 1e3);
 }
 
 /* A trial to run, and how many of them there are. */
@@ -241,20 +244,20 @@ static void run_traces(const struct source *source, uint32_t first, uint32_t tra
 int main(int argc, char **argv)
 {
 	g_autofree char *path = NULL;
-	struct source source = { 0 };
+	struct source source = {0};
 	int first = 1;
 	int traces = 10;
 	int jobs = 1000;
 	double load = 0;
 	double penalty_s = 300;
 	const GOptionEntry entries[] = {
-		{ "traces", 0, 0, G_OPTION_ARG_INT, &traces, "how many (10)", "N" },
-		{ "first", 0, 0, G_OPTION_ARG_INT, &first, "the number of the first (1)", "N" },
-		{ "jobs", 0, 0, G_OPTION_ARG_INT, &jobs, "of each (1000)", "N" },
-		{ "load", 0, 0, G_OPTION_ARG_DOUBLE, &load, "scaled to it (0: unscaled)", "LOAD" },
-		{ "trace", 0, 0, G_OPTION_ARG_FILENAME, &path,
-		  "the weeks of HPC2N's trace instead", "FILE" },
-		{ "penalty", 0, 0, G_OPTION_ARG_DOUBLE, &penalty_s, "of rescheduling (300)", "S" },
+		{"traces", 0, 0, G_OPTION_ARG_INT, &traces, "how many (10)", "N"},
+		{"first", 0, 0, G_OPTION_ARG_INT, &first, "the number of the first (1)", "N"},
+		{"jobs", 0, 0, G_OPTION_ARG_INT, &jobs, "of each (1000)", "N"},
+		{"load", 0, 0, G_OPTION_ARG_DOUBLE, &load, "scaled to it (0: unscaled)", "LOAD"},
+		{"trace", 0, 0, G_OPTION_ARG_FILENAME, &path, "the weeks of HPC2N's trace instead",
+		 "FILE"},
+		{"penalty", 0, 0, G_OPTION_ARG_DOUBLE, &penalty_s, "of rescheduling (300)", "S"},
 		G_OPTION_ENTRY_NULL,
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new(NULL);
@@ -262,7 +265,7 @@ int main(int argc, char **argv)
 	g_autoptr(json_t) list = json_array();
 	g_autoptr(json_t) object = NULL;
 	g_autofree char *text = NULL;
-	struct score scores[POLICIES] = { 0 };
+	struct score scores[POLICIES] = {0};
 	const double load_before = host_load();
 
 	g_option_context_add_main_entries(context, entries, NULL);
@@ -270,7 +273,7 @@ int main(int argc, char **argv)
 		g_error("%s", error->message);
 	source.jobs = (uint32_t)jobs;
 	source.load = load;
-	if (path && !(source.trace = swf_read(path, &(struct swf_filter){ 0 }, &error)))
+	if (path && !(source.trace = swf_read(path, &(struct swf_filter){0}, &error)))
 		g_error("%s", error->message);
 	if (source.trace)
 		traces = MIN(traces, (int)dfrs_trace_weeks(source.trace) + 1 - first);

@@ -122,8 +122,7 @@ static bool time_baseline(const struct trials *trials, uint32_t count, struct pa
 static bool verify(const struct trials *trials, const struct pass *pass,
 		   const struct pass *baseline)
 {
-	const size_t per_trial =
-		(size_t)trials->experiment->policies_count * trials->limits_count;
+	const size_t per_trial = (size_t)trials->experiment->policies_count * trials->limits_count;
 
 	for (size_t i = 0; i < baseline->trials * per_trial; i++) {
 		const struct engine_result *a = &pass->results[i];
@@ -151,8 +150,8 @@ static json_t *pass_json(const struct pass *pass)
 			 pass->trials / pass->seconds);
 }
 
-static void print(const struct trials *trials, const struct pass *pass,
-		  const struct pass *baseline, double load)
+static void print(const struct trials *trials, const struct pass *pass, const struct pass *baseline,
+		  double load)
 {
 	const double ratio = (double)pass->trials / baseline->trials;
 	g_autoptr(json_t) document = pass_json(pass);
@@ -174,8 +173,8 @@ static void print(const struct trials *trials, const struct pass *pass,
 /* Times both passes. Returns the exit status. */
 static int measure(const struct trials *trials, uint32_t baseline_trials)
 {
-	struct pass pass = { 0 };
-	struct pass baseline = { 0 };
+	struct pass pass = {0};
+	struct pass baseline = {0};
 	g_autoptr(GError) error = NULL;
 	const double load = host_load();
 	int status = 1;
@@ -220,8 +219,8 @@ static int measure_config(const char *path, const struct options *options)
 		.limits_count = config->experiment->limits_count,
 	};
 
-	return measure(&trials, (uint32_t)(options->baseline_trials > 0 ? options->baseline_trials :
-									  options->trials));
+	return measure(&trials, (uint32_t)(options->baseline_trials > 0 ? options->baseline_trials
+									: options->trials));
 }
 
 /* What is wrong with the options, or NULL. */
@@ -240,14 +239,14 @@ static const char *check(const struct options *options)
 
 int main(int argc, char **argv)
 {
-	struct options options = { .trials = 200, .jobs = (gint)g_get_num_processors() };
+	struct options options = {.trials = 200, .jobs = (gint)g_get_num_processors()};
 	const GOptionEntry entries[] = {
-		{ "trials", 0, 0, G_OPTION_ARG_INT, &options.trials, "Workloads (200)", "N" },
-		{ "baseline-trials", 0, 0, G_OPTION_ARG_INT, &options.baseline_trials,
-		  "The first so many of them also by the oracle (all)", "N" },
-		{ "jobs", 0, 0, G_OPTION_ARG_INT, &options.jobs, "Threads (processors)", "N" },
-		{ "seed", 0, 0, G_OPTION_ARG_INT64, &options.seed, "Of the workloads", "N" },
-		{ NULL },
+		{"trials", 0, 0, G_OPTION_ARG_INT, &options.trials, "Workloads (200)", "N"},
+		{"baseline-trials", 0, 0, G_OPTION_ARG_INT, &options.baseline_trials,
+		 "The first so many of them also by the oracle (all)", "N"},
+		{"jobs", 0, 0, G_OPTION_ARG_INT, &options.jobs, "Threads (processors)", "N"},
+		{"seed", 0, 0, G_OPTION_ARG_INT64, &options.seed, "Of the workloads", "N"},
+		{NULL},
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("CONFIG - time simulations");
 	g_autoptr(GError) error = NULL;

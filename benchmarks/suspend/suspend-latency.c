@@ -41,8 +41,8 @@ static json_t *call(struct http_client *client, const char *method, const char *
 		    const json_t *body)
 {
 	g_autoptr(GError) error = NULL;
-	json_t *reply = http_client_call(client, method, path, (json_t *)body, REQUEST_TIMEOUT_S,
-					 &error);
+	json_t *reply =
+		http_client_call(client, method, path, (json_t *)body, REQUEST_TIMEOUT_S, &error);
 
 	if (!reply)
 		g_error("%s %s: %s", method, path, error->message);
@@ -89,10 +89,10 @@ static json_t *node_numbers(void)
 
 static void start_task(struct http_client *client, const char *path)
 {
-	g_autoptr(json_t) body = json_pack(
-		"{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", "suspend", "benchmark", "cg",
-		"class", "W", "ranks", option_vms, "repetitions", 1000, "nodes", node_numbers(),
-		"deadline_s", DEADLINE_S);
+	g_autoptr(json_t) body =
+		json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", "suspend", "benchmark",
+			  "cg", "class", "W", "ranks", option_vms, "repetitions", 1000, "nodes",
+			  node_numbers(), "deadline_s", DEADLINE_S);
 
 	json_decref(call(client, "PUT", path, body));
 	json_decref(await_state(client, path, "running"));
@@ -106,8 +106,8 @@ static GStrv vm_names(struct http_client *client)
 	GStrv names = g_new0(char *, option_vms + 1);
 
 	for (int i = 0; i < option_vms; i++)
-		names[i] = g_strdup(json_string_value(
-			json_object_get(json_array_get(nodes, (size_t)i), "vm")));
+		names[i] = g_strdup(
+			json_string_value(json_object_get(json_array_get(nodes, (size_t)i), "vm")));
 	return names;
 }
 
@@ -183,8 +183,7 @@ static int compare(gconstpointer a, gconstpointer b)
 /* The q-quantile of sorted samples, q from 0 to 1. */
 static double quantile(const GArray *samples, double q)
 {
-	return g_array_index(samples, double,
-			     (guint)lround(q * (samples->len - 1)));
+	return g_array_index(samples, double, (guint)lround(q * (samples->len - 1)));
 }
 
 static json_t *summary(GArray *samples)
@@ -198,9 +197,9 @@ static json_t *summary(GArray *samples)
 	for (guint i = 0; i < samples->len; i++)
 		json_array_append_new(all, json_real(g_array_index(samples, double, i)));
 	g_array_sort(samples, compare);
-	return json_pack("{s:f, s:f, s:f, s:f, s:o}", "median_ms", quantile(samples, 0.5),
-			 "p10_ms", quantile(samples, 0.1), "p90_ms", quantile(samples, 0.9),
-			 "max_ms", quantile(samples, 1), "samples_ms", all);
+	return json_pack("{s:f, s:f, s:f, s:f, s:o}", "median_ms", quantile(samples, 0.5), "p10_ms",
+			 quantile(samples, 0.1), "p90_ms", quantile(samples, 0.9), "max_ms",
+			 quantile(samples, 1), "samples_ms", all);
 }
 
 static double ratio(const GArray *a, const GArray *b)
@@ -230,8 +229,8 @@ static void finish(struct samples *samples)
 
 static void measure(struct http_client *client)
 {
-	g_autofree char *path = g_strdup_printf("/v1/tasks/suspend-%" G_GINT64_FORMAT,
-						clock_now_ns());
+	g_autofree char *path =
+		g_strdup_printf("/v1/tasks/suspend-%" G_GINT64_FORMAT, clock_now_ns());
 	struct samples bare;
 	struct samples scheduled;
 	g_autoptr(json_t) result = json_object();

@@ -12,8 +12,8 @@
 G_DEFINE_QUARK(virtbed_config_error_quark, config_error)
 
 /* Reads the file alone, by the rows. */
-static struct config *read_file_of(const char *path, const struct config_served *served, GHashTable *given,
-				   GError **error)
+static struct config *read_file_of(const char *path, const struct config_served *served,
+				   GHashTable *given, GError **error)
 {
 	struct config_root root;
 	struct config *config = config_read(path, config_root_init(served, &root), given, error);
@@ -23,7 +23,8 @@ static struct config *read_file_of(const char *path, const struct config_served 
 	return config;
 }
 
-struct config *config_load_served(const char *path, const struct config_served *served, GError **error)
+struct config *config_load_served(const char *path, const struct config_served *served,
+				  GError **error)
 {
 	g_autoptr(GHashTable) given = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	g_autoptr(config_t) config = read_file_of(path, served, given, error);
@@ -63,10 +64,12 @@ static void exchange_measured(struct config *config, struct config_measured *mea
 }
 
 /* What was measured, of a file that profile wrote, or of a whole configuration for `served`. */
-static struct config_measured *load_measured(const char *path, const struct config_served *served, GError **error)
+static struct config_measured *load_measured(const char *path, const struct config_served *served,
+					     GError **error)
 {
 	g_autoptr(GError) short_error = NULL;
-	struct config_measured *file = config_read(path, &config_measured_section, NULL, &short_error);
+	struct config_measured *file =
+		config_read(path, &config_measured_section, NULL, &short_error);
 	g_autoptr(config_t) whole = NULL;
 
 	if (file && (file->estimates_count > 0 || file->unmeasured_count > 0))

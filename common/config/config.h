@@ -74,7 +74,7 @@ struct config {
 	 * structure of that program's; NULL: absent, or not served here.
 	 */
 	void *served_sections[CONFIG_SERVED_MAX];
-	char *image;            /* directory of the guest image; default: the build's own */
+	char *image; /* directory of the guest image; default: the build's own */
 	/*
 	 * How many times as long as on a machine of speed 1 with all of its quotas what a machine
 	 * does may take (config_patience()); 0: not given.
@@ -96,7 +96,8 @@ struct config {
 struct config *config_load(const char *path, GError **error);
 
 /* The same, with the sections that `served` reads, which outlives the configuration. */
-struct config *config_load_served(const char *path, const struct config_served *served, GError **error);
+struct config *config_load_served(const char *path, const struct config_served *served,
+				  GError **error);
 
 /*
  * Whether some time follows from the estimates (workload.load, experiment.mapping_interval,
@@ -169,8 +170,7 @@ bool config_text_is_readable(const char *text, const char *path, GError **error)
 bool config_save(const struct config *config, const char *path, GError **error);
 
 /* Writes what was measured, borrowed, as a YAML file that config_load_estimates() reads. */
-bool config_save_measured(const struct config_measured *measured, const char *path,
-			  GError **error);
+bool config_save_measured(const struct config_measured *measured, const char *path, GError **error);
 
 /* Frees a configuration; NULL is allowed. */
 void config_free(struct config *config);

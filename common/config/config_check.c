@@ -22,7 +22,8 @@ static char *entry_line(const char *list, uint32_t index, char *wrong)
 {
 	g_autofree char *line = wrong;
 
-	return line ? g_strdup_printf("%s[%u]%s%s", list, index, *line == ':' ? "" : ".", line) : NULL;
+	return line ? g_strdup_printf("%s[%u]%s%s", list, index, *line == ':' ? "" : ".", line)
+		    : NULL;
 }
 
 /* Names go into file names, domain names and URLs. */
@@ -31,8 +32,10 @@ static char *check_name(const char *key, const char *name)
 	if (*name && *name != '.' && *name != '-' && strlen(name) <= 40 &&
 	    strspn(name, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "._-") == strlen(name))
 		return NULL;
-	return g_strdup_printf("%s: '%s' is not a name; use 1 to 40 letters, digits, '.', '_' and '-', "
-			       "starting with a letter, a digit or '_'", key, name);
+	return g_strdup_printf(
+		"%s: '%s' is not a name; use 1 to 40 letters, digits, '.', '_' and '-', "
+		"starting with a letter, a digit or '_'",
+		key, name);
 }
 
 static char *check_host(const struct config *config, const struct config_host *host, bool simulated)
@@ -42,13 +45,16 @@ static char *check_host(const struct config *config, const struct config_host *h
 	if (wrong || simulated)
 		return wrong;
 	if (host->meter && host->meter->kind == CONFIG_METER_SIMULATED)
-		return g_strdup("meter.kind: only hosts of a simulated cluster have simulated meters; name another "
-				"kind");
+		return g_strdup(
+			"meter.kind: only hosts of a simulated cluster have simulated meters; name another "
+			"kind");
 	if (!host->uri && !host->blade)
 		return g_strdup(": has neither uri nor blade; name one");
 	if (host->blade && !(config->lab && CONFIG_FIND(config->lab, blades, host->blade, NULL)))
 		return g_strdup_printf("blade: no blade '%s' in lab.blades", host->blade);
-	return host->meter ? config_meter_check(host->meter, host->uri && config_uri_is_local(host->uri)) : NULL;
+	return host->meter ? config_meter_check(host->meter,
+						host->uri && config_uri_is_local(host->uri))
+			   : NULL;
 }
 
 static char *check_scheduler(const struct config *config, const char *address)
@@ -59,22 +65,27 @@ static char *check_scheduler(const struct config *config, const char *address)
 		return g_strdup_printf("local_scheduler: %s", reason->message);
 	if (config->tls || !g_str_has_prefix(address, "https:"))
 		return NULL;
-	return g_strdup("local_scheduler: https needs the section tls: ca, certificate and key, by which daemons know "
-			"one another");
+	return g_strdup(
+		"local_scheduler: https needs the section tls: ca, certificate and key, by which daemons know "
+		"one another");
 }
 
 /* Hosts that tasks share: policies see one cluster, and every host has the same room. */
 static char *check_shared(const struct config *config, const struct config_cluster *cluster)
 {
 	if (config->clusters_count > 1 || config->is_drawn)
-		return g_strdup("shared: hosts are shared in the only cluster of a configuration without environment; "
-				"leave out the rest");
+		return g_strdup(
+			"shared: hosts are shared in the only cluster of a configuration without environment; "
+			"leave out the rest");
 	if (cluster->hosts_count == 0 || cluster->nodes % cluster->hosts_count != 0)
-		return g_strdup_printf("nodes: %u nodes are not the same number on each of %u hosts; shared hosts have "
-				       "equally many", cluster->nodes, cluster->hosts_count);
+		return g_strdup_printf(
+			"nodes: %u nodes are not the same number on each of %u hosts; shared hosts have "
+			"equally many",
+			cluster->nodes, cluster->hosts_count);
 	if (config_cluster_blades(cluster, NULL) > 0 && cluster->max_mhz == 0)
-		return g_strdup("max_mhz: missing; on a shared blade it says what all of its CPU is, which VMs get "
-				"shares of");
+		return g_strdup(
+			"max_mhz: missing; on a shared blade it says what all of its CPU is, which VMs get "
+			"shares of");
 	return NULL;
 }
 
@@ -88,17 +99,20 @@ static char *check_cluster(const struct config *config, const struct config_clus
 		return g_strdup("base_mhz: missing; max_mhz is a share of it");
 	if (cluster->max_mhz > cluster->base_mhz)
 		return g_strdup_printf("max_mhz: %u MHz is above base_mhz, %u "
-				       "MHz", cluster->max_mhz, cluster->base_mhz);
+				       "MHz",
+				       cluster->max_mhz, cluster->base_mhz);
 	if (cluster->local_scheduler)
 		wrong = check_scheduler(config, cluster->local_scheduler);
 	/* Names of idle states as the kernel has them: POLL, C1, C1E, C7s, C10, C6-SKX, C1_ACPI. */
 	if (!wrong && cluster->max_cstate &&
-	    !g_regex_match_simple("^(POLL|C[0-9]{1,2}[A-Za-z]?([-_][A-Za-z0-9]+)?)$", cluster->max_cstate,
-				  G_REGEX_DOLLAR_ENDONLY, 0))
+	    !g_regex_match_simple("^(POLL|C[0-9]{1,2}[A-Za-z]?([-_][A-Za-z0-9]+)?)$",
+				  cluster->max_cstate, G_REGEX_DOLLAR_ENDONLY, 0))
 		wrong = g_strdup_printf("max_cstate: '%s' is no idle state; write e.g. C1, C1E or "
-					"C6", cluster->max_cstate);
+					"C6",
+					cluster->max_cstate);
 	for (uint32_t h = 0; !wrong && h < cluster->hosts_count; h++)
-		wrong = entry_line("hosts", h, check_host(config, &cluster->hosts[h], cluster->simulated));
+		wrong = entry_line("hosts", h,
+				   check_host(config, &cluster->hosts[h], cluster->simulated));
 	if (!wrong && cluster->simulated)
 		wrong = config_cluster_check_simulated(cluster);
 	return !wrong && cluster->shared ? check_shared(config, cluster) : wrong;
@@ -112,20 +126,24 @@ static char *check_benchmark(const struct config_type *type)
 	g_autofree char *names = benchmark ? NULL : benchmark_names();
 
 	if (!benchmark)
-		return g_strdup_printf("benchmark: '%s' is not known; there are %s", type->benchmark, names);
+		return g_strdup_printf("benchmark: '%s' is not known; there are %s",
+				       type->benchmark, names);
 	if (type->nodes_max > 0)
-		return g_strdup_printf("nodes_max: %u; give a script's type `nodes` and a higher number up to %d, "
-				       "and %d types in all", type->nodes_max, BENCHMARK_RANKS_MAX, CONFIG_TYPES_MAX);
+		return g_strdup_printf(
+			"nodes_max: %u; give a script's type `nodes` and a higher number up to %d, "
+			"and %d types in all",
+			type->nodes_max, BENCHMARK_RANKS_MAX, CONFIG_TYPES_MAX);
 	if (type->nodes > 0 && !script)
 		return g_strdup("nodes: for scripts only; give a benchmark its cores");
 	if (type->nodes > 0 && type->cores > 0)
 		return g_strdup(": cores and nodes; give one of them");
 	if (type->nodes == 0 && (type->cores == 0 || type->cores > BENCHMARK_RANKS_MAX))
-		return g_strdup_printf("cores: %u cores; give a task 1 to %d%s", type->cores, BENCHMARK_RANKS_MAX,
-				       script ? ", or nodes" : "");
+		return g_strdup_printf("cores: %u cores; give a task 1 to %d%s", type->cores,
+				       BENCHMARK_RANKS_MAX, script ? ", or nodes" : "");
 	if (benchmark->power_of_two && (type->cores & (type->cores - 1)) != 0)
-		return g_strdup_printf("cores: %s runs on a power of two of ranks, not on %u; give e.g. %u",
-				       benchmark->name, type->cores, 1U << g_bit_storage(type->cores));
+		return g_strdup_printf(
+			"cores: %s runs on a power of two of ranks, not on %u; give e.g. %u",
+			benchmark->name, type->cores, 1U << g_bit_storage(type->cores));
 	if (script && !(isfinite(type->time_s) && type->time_s > 0))
 		return g_strdup("time_s: give the longest that scripts of this type may run");
 	if (script && type->share > 0)
@@ -150,14 +168,17 @@ static char *check_type(const struct config *config, const struct config_type *t
 	if (wrong)
 		return wrong;
 	if ((type->constant_until != 0 || type->zero_at != 0) && zero < until)
-		return g_strdup_printf("zero_at: %g is below constant_until, %g: utility would rise", zero, until);
+		return g_strdup_printf(
+			"zero_at: %g is below constant_until, %g: utility would rise", zero, until);
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		if (config_type_fits(type, &config->clusters[c]))
 			return NULL;
-	return g_strdup_printf(": type '%s' (%u %s, %" G_GUINT64_FORMAT " MiB) fits no cluster; give a cluster more "
-			       "nodes, memory_mib or swap_mib, or where hosts are shared the type a lower cpu_need",
-			       type->name, type->nodes ?: type->cores, type->nodes > 0 ? "nodes" : "cores",
-			       type->memory_mib);
+	return g_strdup_printf(
+		": type '%s' (%u %s, %" G_GUINT64_FORMAT
+		" MiB) fits no cluster; give a cluster more "
+		"nodes, memory_mib or swap_mib, or where hosts are shared the type a lower cpu_need",
+		type->name, type->nodes ?: type->cores, type->nodes > 0 ? "nodes" : "cores",
+		type->memory_mib);
 }
 
 /* Those of clusters, types and blades differ by their rows. */
@@ -171,8 +192,10 @@ static char *check_host_names(const struct config *config)
 
 			/* Without a name it has that of its blade. */
 			if (!g_hash_table_add(seen, host->name))
-				return g_strdup_printf("clusters[%u].hosts[%u].%s: '%s' appears twice", c, h,
-						       g_strcmp0(host->blade, host->name) ? "name" : "blade", host->name);
+				return g_strdup_printf(
+					"clusters[%u].hosts[%u].%s: '%s' appears twice", c, h,
+					g_strcmp0(host->blade, host->name) ? "name" : "blade",
+					host->name);
 		}
 	return NULL;
 }
@@ -195,10 +218,13 @@ static char *check_estimate(const struct config *config, const struct config_est
 		return wrong;
 	if (!config_type_fits(config_type_find(config, estimate->type),
 			      config_cluster_find(config, estimate->cluster)))
-		return g_strdup_printf(": type '%s' does not fit cluster '%s'; leave the entry out, or give the "
-				       "cluster more memory", estimate->type, estimate->cluster);
+		return g_strdup_printf(
+			": type '%s' does not fit cluster '%s'; leave the entry out, or give the "
+			"cluster more memory",
+			estimate->type, estimate->cluster);
 	if (config_estimate(config, estimate->type, estimate->cluster) != estimate)
-		return g_strdup_printf(": '%s' on '%s' appears twice", estimate->type, estimate->cluster);
+		return g_strdup_printf(": '%s' on '%s' appears twice", estimate->type,
+				       estimate->cluster);
 	return NULL;
 }
 
@@ -211,8 +237,9 @@ static char *check_unmeasured(const struct config *config, const struct config_u
 	if (config_unmeasured(config, entry->type, entry->cluster) != entry)
 		return g_strdup_printf(": '%s' on '%s' appears twice", entry->type, entry->cluster);
 	if (config_estimate(config, entry->type, entry->cluster))
-		return g_strdup_printf(": '%s' on '%s' has an entry in estimates as well; leave out one of them",
-				       entry->type, entry->cluster);
+		return g_strdup_printf(
+			": '%s' on '%s' has an entry in estimates as well; leave out one of them",
+			entry->type, entry->cluster);
 	return NULL;
 }
 
@@ -229,17 +256,21 @@ static char *check_estimates(const struct config *config)
 	for (uint32_t i = 0; !wrong && i < config->estimates_count; i++)
 		wrong = entry_line("estimates", i, check_estimate(config, &config->estimates[i]));
 	for (uint32_t i = 0; !wrong && i < config->unmeasured_count; i++)
-		wrong = entry_line("unmeasured", i, check_unmeasured(config, &config->unmeasured[i]));
+		wrong = entry_line("unmeasured", i,
+				   check_unmeasured(config, &config->unmeasured[i]));
 	for (uint32_t t = 0; !wrong && config->estimates_count > 0 && t < config->types_count; t++)
 		for (uint32_t c = 0; !wrong && c < config->clusters_count; c++) {
 			const struct config_type *type = &config->types[t];
 			const struct config_cluster *cluster = &config->clusters[c];
 
-			if (config_type_fits(type, cluster) && !config_is_hole(config, type, cluster) &&
+			if (config_type_fits(type, cluster) &&
+			    !config_is_hole(config, type, cluster) &&
 			    !config_expectation(config, type, cluster, &etc_s, &eec_j))
-				wrong = g_strdup_printf("estimates: no entry for type '%s' on cluster '%s'; add one, "
-							"or let `virtbed profile` measure "
-							"it", type->name, cluster->name);
+				wrong = g_strdup_printf(
+					"estimates: no entry for type '%s' on cluster '%s'; add one, "
+					"or let `virtbed profile` measure "
+					"it",
+					type->name, cluster->name);
 		}
 	return wrong;
 }
@@ -248,7 +279,8 @@ static char *check_overhead(const struct config *config, const struct config_ove
 {
 	char *wrong = check_pair(config, NULL, overhead->cluster);
 
-	if (!wrong && overhead->keep && !g_str_equal(overhead->keep, "memory") && !g_str_equal(overhead->keep, "disk"))
+	if (!wrong && overhead->keep && !g_str_equal(overhead->keep, "memory") &&
+	    !g_str_equal(overhead->keep, "disk"))
 		wrong = g_strdup_printf("keep: '%s' is neither memory nor disk", overhead->keep);
 	return wrong;
 }
@@ -263,8 +295,10 @@ static char *find_wrong(const struct config *config)
 	if (wrong)
 		return wrong;
 	if (config->lab && !lab_state_name_ok(config->name))
-		return g_strdup_printf("name: '%s' cannot name a lab; use letters, digits, '_' and '-' "
-				       "only", config->name);
+		return g_strdup_printf(
+			"name: '%s' cannot name a lab; use letters, digits, '_' and '-' "
+			"only",
+			config->name);
 	if (config->clusters_count == 0)
 		return g_strdup("clusters: empty; give at least one cluster");
 	if (!config->workload && (!config->is_drawn || config->served))
@@ -276,7 +310,8 @@ static char *find_wrong(const struct config *config)
 		wrong = entry_line("clusters", c, check_cluster(config, &config->clusters[c]));
 		if (!wrong && config->clusters[c].shared &&
 		    (experiment->limits_count != 1 || experiment->limits[0] < 1))
-			wrong = g_strdup("experiment.limits: shared hosts have no energy limit; give [1]");
+			wrong = g_strdup(
+				"experiment.limits: shared hosts have no energy limit; give [1]");
 	}
 	for (uint32_t t = 0; !wrong && t < config->types_count; t++)
 		wrong = entry_line("types", t, check_type(config, &config->types[t]));
@@ -284,9 +319,11 @@ static char *find_wrong(const struct config *config)
 	if (!wrong && config->is_drawn && config_times_follow(config))
 		wrong = g_strdup_printf("%s: an environment has times of its own; leave out load, "
 					"experiment.mapping_interval and experiment.duration",
-					config->workload && config->workload->load > 0 ? "workload.load"
-					: config->experiment->mapping_interval > 0 ? "experiment.mapping_interval"
-										   : "experiment.duration");
+					config->workload && config->workload->load > 0
+						? "workload.load"
+					: config->experiment->mapping_interval > 0
+						? "experiment.mapping_interval"
+						: "experiment.duration");
 	if (!wrong && config->served)
 		wrong = config->served->check(config);
 	if (!wrong && !config->is_drawn)
@@ -310,7 +347,8 @@ bool config_check(const struct config *config, const char *path, GError **error)
 	if (wrong && source == key)
 		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s", path, wrong);
 	else if (wrong)
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s: %s follows from it: %s", path, source,
-			    key, wrong + strlen(key) + 2);
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			    "%s: %s: %s follows from it: %s", path, source, key,
+			    wrong + strlen(key) + 2);
 	return !wrong;
 }

@@ -6,16 +6,20 @@
 static const struct config_key estimate_keys[] = {
 	{CONFIG_TEXT(estimate, type), .needed = true, .help = "name of a type."},
 	{CONFIG_TEXT(estimate, cluster), .needed = true, .help = "name of a cluster that it fits."},
-	{CONFIG_NUMBER(estimate, etc_s), .needed = true, .max = 1e9, .above_min = true, .range = CONFIG_RANGE_MOST,
-	 .help = "mean execution time."},
-	{CONFIG_NUMBER(estimate, etc_sd_s), CONFIG_MOST(0, INFINITY), .help = "its standard deviation."},
-	{CONFIG_NUMBER(estimate, eec_j), .needed = true, CONFIG_MOST(0, 1e15), .help = "mean energy above idle."},
-	{CONFIG_NUMBER(estimate, eec_sd_j), CONFIG_MOST(0, INFINITY), .help = "its standard deviation."},
+	{CONFIG_NUMBER(estimate, etc_s), .needed = true, .max = 1e9, .above_min = true,
+	 .range = CONFIG_RANGE_MOST, .help = "mean execution time."},
+	{CONFIG_NUMBER(estimate, etc_sd_s), CONFIG_MOST(0, INFINITY),
+	 .help = "its standard deviation."},
+	{CONFIG_NUMBER(estimate, eec_j), .needed = true, CONFIG_MOST(0, 1e15),
+	 .help = "mean energy above idle."},
+	{CONFIG_NUMBER(estimate, eec_sd_j), CONFIG_MOST(0, INFINITY),
+	 .help = "its standard deviation."},
 	{CONFIG_UINT(estimate, count), .help = "measurements behind the entry. 0: it was given."},
 	{NULL},
 };
 
-const struct config_section config_estimate_section = {estimate_keys, sizeof(struct config_estimate),
+const struct config_section config_estimate_section = {
+	estimate_keys, sizeof(struct config_estimate),
 	"What a type takes on a cluster. `virtbed profile` measures it."};
 
 static const struct config_key unmeasured_keys[] = {
@@ -25,7 +29,8 @@ static const struct config_key unmeasured_keys[] = {
 	{NULL},
 };
 
-const struct config_section config_unmeasured_section = {unmeasured_keys, sizeof(struct config_unmeasured),
+const struct config_section config_unmeasured_section = {
+	unmeasured_keys, sizeof(struct config_unmeasured),
 	"Pairs of type and cluster that could not be measured, as `virtbed profile` writes them: they have no "
 	"entry in `estimates`, and no task of the type is placed on the cluster. Other pairs need an estimate, but "
 	"for those of types with a `share` of 0; and a type with a share above 0 needs one on some cluster."};
@@ -46,8 +51,9 @@ static const struct config_key overhead_keys[] = {
 	{NULL},
 };
 
-const struct config_section config_overhead_section = {overhead_keys, sizeof(struct config_overhead),
-	"What one suspension took, step by step."};
+const struct config_section config_overhead_section = {overhead_keys,
+						       sizeof(struct config_overhead),
+						       "What one suspension took, step by step."};
 
 static const struct config_key measured_keys[] = {
 	{CONFIG_SECTIONS(measured, estimates, config_estimate_section), .needed = true},
@@ -56,14 +62,17 @@ static const struct config_key measured_keys[] = {
 	{NULL},
 };
 
-const struct config_section config_measured_section = {measured_keys, sizeof(struct config_measured)};
+const struct config_section config_measured_section = {measured_keys,
+						       sizeof(struct config_measured)};
 
-const struct config_estimate *config_estimate(const struct config *config, const char *type, const char *cluster)
+const struct config_estimate *config_estimate(const struct config *config, const char *type,
+					      const char *cluster)
 {
 	return CONFIG_FIND(config, estimates, type, cluster);
 }
 
-const struct config_unmeasured *config_unmeasured(const struct config *config, const char *type, const char *cluster)
+const struct config_unmeasured *config_unmeasured(const struct config *config, const char *type,
+						  const char *cluster)
 {
 	return CONFIG_FIND(config, unmeasured, type, cluster);
 }
@@ -89,8 +98,7 @@ static double core_w(const struct config *config, const struct config_cluster *c
 bool config_expectation(const struct config *config, const struct config_type *type,
 			const struct config_cluster *cluster, double *ret_etc_s, double *ret_eec_j)
 {
-	const struct config_estimate *estimate =
-		config_estimate(config, type->name, cluster->name);
+	const struct config_estimate *estimate = config_estimate(config, type->name, cluster->name);
 
 	if (estimate) {
 		*ret_etc_s = estimate->etc_s;
@@ -110,7 +118,7 @@ bool config_is_hole(const struct config *config, const struct config_type *type,
 	double etc_s;
 	double eec_j;
 
-	return config_type_fits(type, cluster) && !config_expectation(config, type, cluster, &etc_s, &eec_j) &&
+	return config_type_fits(type, cluster) &&
+	       !config_expectation(config, type, cluster, &etc_s, &eec_j) &&
 	       (!(type->share > 0) || config_unmeasured(config, type->name, cluster->name));
 }
-

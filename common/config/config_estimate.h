@@ -11,7 +11,7 @@ struct config_estimate {
 	double etc_sd_s; /* its standard deviation over `count` measurements */
 	double eec_j;    /* mean dynamic energy, >= 0 */
 	double eec_sd_j;
-	uint32_t count;  /* measurements behind the entry; 0: given */
+	uint32_t count; /* measurements behind the entry; 0: given */
 };
 
 /*
@@ -31,12 +31,12 @@ struct config_unmeasured {
  */
 struct config_overhead {
 	char *cluster;
-	double freeze_s;  /* >= 0, as the others */
+	double freeze_s; /* >= 0, as the others */
 	double save_s;
 	double restore_s;
 	double resume_s;
-	char *keep;       /* where its VMs were meanwhile: "memory" or "disk"; NULL: not said */
-	double skew_s;    /* between the first and the last VM frozen, part of freeze_s */
+	char *keep;    /* where its VMs were meanwhile: "memory" or "disk"; NULL: not said */
+	double skew_s; /* between the first and the last VM frozen, part of freeze_s */
 };
 
 /* What a profile measured: the lists of a configuration of the same names. */

@@ -10,16 +10,16 @@
 struct config_experiment {
 	char **policies;
 	uint32_t policies_count;
-	double *limits;      /* fractions of the budget, each in (0, 1] */
+	double *limits; /* fractions of the budget, each in (0, 1] */
 	uint32_t limits_count;
-	double budget_j;     /* 100 %; 0: what an unlimited max-upr run is simulated to use */
+	double budget_j; /* 100 %; 0: what an unlimited max-upr run is simulated to use */
 	double mapping_interval_s;
-	double duration_s;   /* a run ends at this time at the latest */
+	double duration_s; /* a run ends at this time at the latest */
 	/* Instead of these, 0 unless given: x the mean execution time; x workload.duration_s. */
 	double mapping_interval;
 	double duration;
-	uint32_t repeats;    /* of the same workload; default 1 */
-	double baseline_s;   /* idle time metered before each run; default 10 */
+	uint32_t repeats;         /* of the same workload; default 1 */
+	double baseline_s;        /* idle time metered before each run; default 10 */
 	uint32_t profile_repeats; /* measurements per type and cluster; default 3 */
 	/* a task that runs longer is killed and fails; default 10 x its ETC */
 	double task_deadline_s;

@@ -8,11 +8,11 @@
  * this configuration's lab, which supplies URIs, bridge and meter when the lab is up.
  */
 struct config_host {
-	char *name;   /* unique; default: the blade's name, or CLUSTER-N */
-	char *uri;    /* libvirt URI, or NULL */
+	char *name;     /* unique; default: the blade's name, or CLUSTER-N */
+	char *uri;      /* libvirt URI, or NULL */
 	char *peer_uri; /* libvirt URI by which the cluster's other hosts reach it; default: uri */
-	char *blade;  /* lab blade, or NULL */
-	char *bridge; /* bridge on the host to which the guests' NICs go; default "br0" */
+	char *blade;    /* lab blade, or NULL */
+	char *bridge;   /* bridge on the host to which the guests' NICs go; default "br0" */
 	struct config_meter *meter; /* NULL: none */
 	/* where the CPUs' knobs are, on a host that is this machine; default "/sys" */
 	char *sys_root;

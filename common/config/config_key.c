@@ -29,9 +29,9 @@ const void *config_entry_find(const void *entries, uint32_t count, size_t size, 
 const char *config_kind_name(enum config_kind kind)
 {
 	static const char *const names[] = {
-		[CONFIG_KIND_UINT] = "whole number", [CONFIG_KIND_NUMBER] = "number",
+		[CONFIG_KIND_UINT] = "whole number",  [CONFIG_KIND_NUMBER] = "number",
 		[CONFIG_KIND_FLAG] = "true or false", [CONFIG_KIND_WORD] = "word",
-		[CONFIG_KIND_TEXT] = "text", [CONFIG_KIND_SECTION] = "section",
+		[CONFIG_KIND_TEXT] = "text",          [CONFIG_KIND_SECTION] = "section",
 		[CONFIG_KIND_LIST] = "list",
 	};
 
@@ -58,7 +58,8 @@ bool config_key_is_absent(const struct config_key *key, const void *data)
 		return false;
 	if (key->kind >= CONFIG_KIND_TEXT)
 		return !*(void *const *)place;
-	return key->zero != CONFIG_ZERO_IS_VALUE && fpclassify(config_key_number(key, key->kind, place)) == FP_ZERO;
+	return key->zero != CONFIG_ZERO_IS_VALUE &&
+	       fpclassify(config_key_number(key, key->kind, place)) == FP_ZERO;
 }
 
 static bool is_whole(const struct config_key *key)
@@ -75,14 +76,14 @@ static char *bound_of(const struct config_key *key, double value)
 	return g_strdup(!is_whole(key) && strlen(power) < strlen(digits) ? power : digits);
 }
 
-
 char *config_key_fallback(const struct config_key *key)
 {
 	if (key->kind == CONFIG_KIND_WORD)
 		return key->needed ? NULL : g_strdup(key->words[(int)key->fallback]);
 	if (key->fallback_text || fpclassify(key->fallback) == FP_ZERO)
 		return g_strdup(key->fallback_text);
-	return key->kind == CONFIG_KIND_FLAG ? g_strdup("true") : g_strdup_printf("%.15g", key->fallback);
+	return key->kind == CONFIG_KIND_FLAG ? g_strdup("true")
+					     : g_strdup_printf("%.15g", key->fallback);
 }
 
 static bool has_range(const struct config_key *key)
@@ -100,7 +101,8 @@ char *config_key_range(const struct config_key *key)
 	if (isinf(key->max))
 		return g_strdup_printf("%s %s", key->above_min ? "above" : "from", min);
 	if (key->above_min || key->below_max || key->range == CONFIG_RANGE_BRACKETS)
-		return g_strdup_printf("%c%s, %s%c", key->above_min ? '(' : '[', min, max, key->below_max ? ')' : ']');
+		return g_strdup_printf("%c%s, %s%c", key->above_min ? '(' : '[', min, max,
+				       key->below_max ? ')' : ']');
 	return g_strdup_printf("%s to %s", min, max);
 }
 
@@ -135,7 +137,8 @@ void *config_section_new(const struct config_section *section)
 	return data;
 }
 
-void config_section_set(const struct config_section *section, void *data, const char *name, double value)
+void config_section_set(const struct config_section *section, void *data, const char *name,
+			double value)
 {
 	const struct config_key *key = config_key_find(section, name);
 
@@ -148,7 +151,8 @@ void config_section_clear(const struct config_section *section, void *data)
 		const bool list = key->kind == CONFIG_KIND_LIST;
 		char *place = (char *)data + key->offset;
 
-		for (uint32_t i = 0; list && i < *(uint32_t *)((char *)data + key->count_offset); i++) {
+		for (uint32_t i = 0; list && i < *(uint32_t *)((char *)data + key->count_offset);
+		     i++) {
 			char *entry = *(char **)place + i * key->size;
 
 			if (key->entry == CONFIG_KIND_SECTION)
@@ -179,7 +183,8 @@ static char *refusal(const struct config_key *key, double value, const char *fir
 	g_autofree char *range = config_key_range(key);
 	g_autofree char *max = bound_of(key, key->max);
 	g_autofree char *text = g_strdup_printf(is_whole(key) ? "%.0f" : "%g", value);
-	const bool below = !isfinite(value) || !(value >= key->min) || (key->above_min && value <= key->min);
+	const bool below =
+		!isfinite(value) || !(value >= key->min) || (key->above_min && value <= key->min);
 
 	if (key->says) {
 		GString *said = g_string_new(key->says);
@@ -191,30 +196,34 @@ static char *refusal(const struct config_key *key, double value, const char *fir
 	}
 	if (key->range == CONFIG_RANGE_MOST && below)
 		return g_strdup_printf("%s is %s", text,
-				       key->above_min ? "not a positive number" : "negative or not a number");
+				       key->above_min ? "not a positive number"
+						      : "negative or not a number");
 	if (key->range == CONFIG_RANGE_MOST)
 		return g_strdup_printf("%s is more than %s; give %s", text, max, range);
-	return g_strdup_printf("%s is %s %s", text, key->range == CONFIG_RANGE_FROM ? "not from" : "outside", range);
+	return g_strdup_printf("%s is %s %s", text,
+			       key->range == CONFIG_RANGE_FROM ? "not from" : "outside", range);
 }
 
 /* What is wrong with the number at `place`, or NULL. */
-static char *check_number(const struct config_key *key, enum config_kind kind, const char *path, const void *place,
-			  const char *first)
+static char *check_number(const struct config_key *key, enum config_kind kind, const char *path,
+			  const void *place, const char *first)
 {
 	const double value = config_key_number(key, kind, place);
-	const bool absent = !key->needed && key->kind != CONFIG_KIND_LIST && key->zero != CONFIG_ZERO_IS_VALUE &&
+	const bool absent = !key->needed && key->kind != CONFIG_KIND_LIST &&
+			    key->zero != CONFIG_ZERO_IS_VALUE &&
 			    fpclassify(key->fallback) == FP_ZERO && fpclassify(value) == FP_ZERO;
 	g_autofree char *wrong = NULL;
 
 	if (!has_range(key) || absent ||
-	    (isfinite(value) && value >= key->min && value <= key->max && !(key->above_min && value <= key->min) &&
-	     !(key->below_max && value >= key->max)))
+	    (isfinite(value) && value >= key->min && value <= key->max &&
+	     !(key->above_min && value <= key->min) && !(key->below_max && value >= key->max)))
 		return NULL;
 	wrong = refusal(key, value, first);
 	return g_strdup_printf("%s: %s", path, wrong);
 }
 
-static char *check_list(const struct config_key *key, const char *path, const void *entries, uint32_t count)
+static char *check_list(const struct config_key *key, const char *path, const void *entries,
+			uint32_t count)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 	const struct config_key *first = key->section ? key->section->keys : NULL;
@@ -223,8 +232,9 @@ static char *check_list(const struct config_key *key, const char *path, const vo
 	if (key->most > 0 && count > key->most)
 		return g_strdup_printf("%s: %u are more than %u", path, count, key->most);
 	if (key->once) {
-		const uint32_t twice = key->entry == CONFIG_KIND_TEXT ? duplicate_name(entries, count)
-								      : duplicate_fraction(entries, count);
+		const uint32_t twice = key->entry == CONFIG_KIND_TEXT
+					       ? duplicate_name(entries, count)
+					       : duplicate_fraction(entries, count);
 		const char *entry = (const char *)entries + twice * key->size;
 		g_autofree char *text = NULL;
 
@@ -233,12 +243,14 @@ static char *check_list(const struct config_key *key, const char *path, const vo
 		else if (twice < count)
 			text = g_strdup_printf("%g", config_key_number(key, key->entry, entry));
 		if (text)
-			return g_strdup_printf("%s[%u]: %s appears twice%s%s", path, twice, text, key->cure ? "; " : "",
-					       key->cure ?: "");
+			return g_strdup_printf("%s[%u]: %s appears twice%s%s", path, twice, text,
+					       key->cure ? "; " : "", key->cure ?: "");
 	}
 	for (uint32_t i = 0; !wrong && i < count; i++) {
 		const void *entry = (const char *)entries + i * key->size;
-		char *name = first && first->once ? *(char *const *)((const char *)entry + first->offset) : NULL;
+		char *name = first && first->once
+				     ? *(char *const *)((const char *)entry + first->offset)
+				     : NULL;
 		g_autofree char *below = g_strdup_printf("%s[%u]", path, i);
 
 		if (key->entry == CONFIG_KIND_SECTION)
@@ -246,7 +258,8 @@ static char *check_list(const struct config_key *key, const char *path, const vo
 		else if (key->entry < CONFIG_KIND_FLAG)
 			wrong = check_number(key, key->entry, below, entry, NULL);
 		if (!wrong && name && !g_hash_table_add(seen, name))
-			wrong = g_strdup_printf("%s.%s: '%s' appears twice", below, first->name, name);
+			wrong = g_strdup_printf("%s.%s: '%s' appears twice", below, first->name,
+						name);
 	}
 	return wrong;
 }
@@ -260,11 +273,13 @@ char *config_section_check(const struct config_section *section, const char *pat
 
 	for (const struct config_key *key = first; !wrong && key->name; key++) {
 		const void *place = (const char *)data + key->offset;
-		g_autofree char *below = g_strdup_printf("%s%s%s", path, *path ? "." : "", key->name);
+		g_autofree char *below =
+			g_strdup_printf("%s%s%s", path, *path ? "." : "", key->name);
 
 		if (key->kind == CONFIG_KIND_LIST)
 			wrong = check_list(key, below, *(void *const *)place,
-					   *(const uint32_t *)((const char *)data + key->count_offset));
+					   *(const uint32_t *)((const char *)data +
+							       key->count_offset));
 		else if (key->kind == CONFIG_KIND_SECTION && *(void *const *)place)
 			wrong = config_section_check(key->section, below, *(void *const *)place);
 		else if (key->kind < CONFIG_KIND_FLAG)

@@ -61,26 +61,26 @@ struct config_key {
 	const char *name;
 	/* its name in the version before, which a file may still have; a warning says so */
 	const char *former;
-	const char *help;      /* for the manual page; `x` is bold there */
+	const char *help; /* for the manual page; `x` is bold there */
 	enum config_kind kind;
 	enum config_kind entry; /* of a list: what each entry is */
-	bool needed;           /* its section is not complete without it */
-	uint32_t least;        /* entries that a list has at the least */
-	uint32_t most;         /* and at the most; 0: any number */
-	size_t offset;         /* of the field in the section's structure */
-	size_t size;           /* of the field; of a list the size of an entry */
-	size_t count_offset;   /* of a list's count */
+	bool needed;            /* its section is not complete without it */
+	uint32_t least;         /* entries that a list has at the least */
+	uint32_t most;          /* and at the most; 0: any number */
+	size_t offset;          /* of the field in the section's structure */
+	size_t size;            /* of the field; of a list the size of an entry */
+	size_t count_offset;    /* of a list's count */
 	/*
 	 * No two entries of a list are the same; of a section's first key: no two sections of a
 	 * list have the same.
 	 */
 	bool once;
-	double fallback;       /* default of a number, flag or word where the key is absent */
+	double fallback;           /* default of a number, flag or word where the key is absent */
 	const char *fallback_text; /* default of a text */
 	enum config_zero zero;
-	double min, max;       /* of a number or of each number in a list; both 0: any */
-	bool above_min;        /* `min` itself is outside */
-	bool below_max;        /* `max` itself is outside */
+	double min, max; /* of a number or of each number in a list; both 0: any */
+	bool above_min;  /* `min` itself is outside */
+	bool below_max;  /* `max` itself is outside */
 	enum config_range range;
 	/*
 	 * What an error says instead: `#` is the number, `@` the range, `~` the text of the
@@ -109,26 +109,28 @@ struct config_section {
 	const char *help;              /* for the manual page, or NULL */
 	/* a key of a former version that is refused with advice; NULL: none */
 	const char *gone;
-	const char *advice;            /* what to do about it */
+	const char *advice; /* what to do about it */
 };
 
 /* A key of struct config_SECTION. */
-#define CONFIG_FIELD(section, field) \
-	.name = #field, .offset = offsetof(struct config_##section, field), \
+#define CONFIG_FIELD(section, field)                                                               \
+	.name = #field, .offset = offsetof(struct config_##section, field),                        \
 	.size = sizeof(((struct config_##section *)0)->field)
-#define CONFIG_COUNTED(section, field) \
-	.name = #field, .offset = offsetof(struct config_##section, field), \
-	.size = sizeof(*((struct config_##section *)0)->field), \
+#define CONFIG_COUNTED(section, field)                                                             \
+	.name = #field, .offset = offsetof(struct config_##section, field),                        \
+	.size = sizeof(*((struct config_##section *)0)->field),                                    \
 	.count_offset = offsetof(struct config_##section, field##_count), .kind = CONFIG_KIND_LIST
 #define CONFIG_UINT(section, field) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_UINT
 #define CONFIG_NUMBER(section, field) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_NUMBER
 #define CONFIG_FLAG(section, field) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_FLAG
-#define CONFIG_WORD(section, field, list) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_WORD, .words = (list)
+#define CONFIG_WORD(section, field, list)                                                          \
+	CONFIG_FIELD(section, field), .kind = CONFIG_KIND_WORD, .words = (list)
 #define CONFIG_TEXT(section, field) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_TEXT
-#define CONFIG_SECTION(section_, field, rows) \
+#define CONFIG_SECTION(section_, field, rows)                                                      \
 	CONFIG_FIELD(section_, field), .kind = CONFIG_KIND_SECTION, .section = &(rows)
-#define CONFIG_LIST(section, field, what) CONFIG_COUNTED(section, field), .entry = CONFIG_KIND_##what
-#define CONFIG_SECTIONS(section_, field, rows) \
+#define CONFIG_LIST(section, field, what)                                                          \
+	CONFIG_COUNTED(section, field), .entry = CONFIG_KIND_##what
+#define CONFIG_SECTIONS(section_, field, rows)                                                     \
 	CONFIG_COUNTED(section_, field), .entry = CONFIG_KIND_SECTION, .section = &(rows)
 /* A written 0 is refused, or is a value of its own. */
 #define CONFIG_NOT_ZERO .zero = CONFIG_ZERO_IS_REFUSED
@@ -139,11 +141,11 @@ struct config_section {
 #define CONFIG_ABOVE(low, high) .min = (low), .max = (high), .above_min = true
 
 /* Exchanges the values of two variables of one type. */
-#define CONFIG_EXCHANGE(a, b) \
-	do { \
-		__typeof__(a) former = (a); \
-		(a) = (b); \
-		(b) = former; \
+#define CONFIG_EXCHANGE(a, b)                                                                      \
+	do {                                                                                       \
+		__typeof__(a) former = (a);                                                        \
+		(a) = (b);                                                                         \
+		(b) = former;                                                                      \
 	} while (0)
 
 /* The row in `section` that has that name or had it in the version before, or NULL. */
@@ -157,7 +159,7 @@ const void *config_entry_find(const void *entries, uint32_t count, size_t size, 
 			      const char *second);
 
 /* The same, in a list of `data`. */
-#define CONFIG_FIND(data, list, first, second) \
+#define CONFIG_FIND(data, list, first, second)                                                     \
 	config_entry_find((data)->list, (data)->list##_count, sizeof(*(data)->list), first, second)
 
 /* The kind's name in the manual page, such as "whole number". */
@@ -190,7 +192,8 @@ void *config_section_new(const struct config_section *section);
  * Gives the number, flag or word `name` of `data`, a structure of `section`, a value that is in its
  * range.
  */
-void config_section_set(const struct config_section *section, void *data, const char *name, double value);
+void config_section_set(const struct config_section *section, void *data, const char *name,
+			double value);
 
 /* Frees what `data`, a structure of `section`, points to, and all below. */
 void config_section_clear(const struct config_section *section, void *data);
@@ -204,4 +207,5 @@ void config_section_free(const struct config_section *section, void *data);
  * Returns NULL, or the first "KEY.PATH: what is wrong" (the caller frees). An optional number of 0
  * that is the same as an absent one passes.
  */
-char *config_section_check(const struct config_section *section, const char *path, const void *data);
+char *config_section_check(const struct config_section *section, const char *path,
+			   const void *data);

@@ -10,13 +10,14 @@ static const char *const bmcs[] = {"ipmi", "redfish", NULL};
 static const char *const answers[] = {"no", "yes", NULL};
 
 static const struct config_key blade_keys[] = {
-	{CONFIG_TEXT(blade, name), .needed = true, .once = true, .help = "a host name of at most 24 characters."},
+	{CONFIG_TEXT(blade, name), .needed = true, .once = true,
+	 .help = "a host name of at most 24 characters."},
 	{CONFIG_NUMBER(blade, cpu_cores), .needed = true, CONFIG_TO(CONFIG_BLADE_CORES_MIN, 4096),
 	 .help = "its CPU budget in cores of this machine; at least the quotas of its VMs."},
-	{CONFIG_NUMBER(blade, idle_w), .needed = true, CONFIG_TO(0, WATTS_MAX), .says = "# is outside @ W",
-	 .help = "watts at no load."},
-	{CONFIG_NUMBER(blade, core_w), .needed = true, CONFIG_TO(0, WATTS_MAX), .says = "# is outside @ W",
-	 .help = "watts more per core that its VMs keep busy."},
+	{CONFIG_NUMBER(blade, idle_w), .needed = true, CONFIG_TO(0, WATTS_MAX),
+	 .says = "# is outside @ W", .help = "watts at no load."},
+	{CONFIG_NUMBER(blade, core_w), .needed = true, CONFIG_TO(0, WATTS_MAX),
+	 .says = "# is outside @ W", .help = "watts more per core that its VMs keep busy."},
 	{CONFIG_WORD(blade, bmc, bmcs), .help = "what its BMC speaks, `ipmi` or `redfish`."},
 	{NULL},
 };
@@ -24,20 +25,23 @@ static const struct config_key blade_keys[] = {
 static const struct config_section config_blade_section = {blade_keys, sizeof(struct config_blade)};
 
 static const struct config_key lab_keys[] = {
-	{CONFIG_SECTIONS(lab, blades, config_blade_section), .least = 1, .most = CONFIG_BLADES_MAX, .needed = true,
-	 .help = "at most 64."},
+	{CONFIG_SECTIONS(lab, blades, config_blade_section), .least = 1, .most = CONFIG_BLADES_MAX,
+	 .needed = true, .help = "at most 64."},
 	{CONFIG_WORD(lab, overcommit, answers),
 	 .help = "`yes`: more than that may be used. Nothing can be measured then. `no`: it is refused."},
-	{CONFIG_WORD(lab, steady, answers), .help = "`yes`: quotas follow the machine's own speed, so that the VMs' "
-	 "work per second does not; only under emulation on x86-64. `no`: they stay what they are."},
-	{CONFIG_WORD(lab, fit, answers), .help = "`yes`: quotas, budgets and the types' repetitions are scaled by "
-	 "what a probe finds the machine to have (`virtbed lab probe`), before anything else reads them; where "
-	 "repetitions cannot shrink enough, so are `workload.tasks` and `profile_repeats`. `no`: they are what is "
-	 "written, and refused where that is more than 80 % of what this process may use of the CPUs."},
+	{CONFIG_WORD(lab, steady, answers),
+	 .help = "`yes`: quotas follow the machine's own speed, so that the VMs' "
+		 "work per second does not; only under emulation on x86-64. `no`: they stay what they are."},
+	{CONFIG_WORD(lab, fit, answers),
+	 .help = "`yes`: quotas, budgets and the types' repetitions are scaled by "
+		 "what a probe finds the machine to have (`virtbed lab probe`), before anything else reads them; where "
+		 "repetitions cannot shrink enough, so are `workload.tasks` and `profile_repeats`. `no`: they are what is "
+		 "written, and refused where that is more than 80 % of what this process may use of the CPUs."},
 	{NULL},
 };
 
-const struct config_section config_lab_section = {lab_keys, sizeof(struct config_lab),
+const struct config_section config_lab_section = {
+	lab_keys, sizeof(struct config_lab),
 	"All VMs may use 80 % of this machine's CPUs at the most, as far as affinity and quotas of control groups "
 	"leave them."};
 
@@ -79,7 +83,8 @@ static double cores_on(const struct config_cluster *cluster, const struct config
  * those of the VMs without one. A VM's quota covers its emulator threads too (local-sched/cpu), so
  * nothing comes on top; VMs without one are held by the blade's cpu_cores alone.
  */
-static double blade_cores(const struct config *config, const struct config_blade *blade, bool quotas)
+static double blade_cores(const struct config *config, const struct config_blade *blade,
+			  bool quotas)
 {
 	double sum = 0;
 
@@ -100,7 +105,8 @@ double config_lab_cores(const struct config *config)
 	for (uint32_t b = 0; b < config->lab->blades_count; b++) {
 		const struct config_blade *blade = &config->lab->blades[b];
 
-		sum += fmin(blade_cores(config, blade, true) + blade_cores(config, blade, false), blade->cpu_cores);
+		sum += fmin(blade_cores(config, blade, true) + blade_cores(config, blade, false),
+			    blade->cpu_cores);
 	}
 	return sum;
 }
@@ -126,17 +132,22 @@ char *config_lab_check(const struct config *config)
 		const double quotas = config_lab_blade_quotas(config, b);
 
 		if (!is_blade_name(blade->name))
-			return g_strdup_printf("lab.blades[%u].name: '%s' is not a host name; use 1 to %d of a-z, "
-					       "0-9 and inner dashes", b, blade->name, CONFIG_BLADE_NAME_MAX);
-		if (config_lab_is_steady(config) && quotas * CONFIG_LAB_STEADY_MOST > blade->cpu_cores)
-			return g_strdup_printf("lab.blades[%u].cpu_cores: in a steady lab the quotas of its VMs, %.2f "
-					       "cores, grow to %g times as much while the machine is slow, more than "
-					       "cpu_cores, %.2f; raise cpu_cores",
-					       b, quotas, CONFIG_LAB_STEADY_MOST, blade->cpu_cores);
+			return g_strdup_printf(
+				"lab.blades[%u].name: '%s' is not a host name; use 1 to %d of a-z, "
+				"0-9 and inner dashes",
+				b, blade->name, CONFIG_BLADE_NAME_MAX);
+		if (config_lab_is_steady(config) &&
+		    quotas * CONFIG_LAB_STEADY_MOST > blade->cpu_cores)
+			return g_strdup_printf(
+				"lab.blades[%u].cpu_cores: in a steady lab the quotas of its VMs, %.2f "
+				"cores, grow to %g times as much while the machine is slow, more than "
+				"cpu_cores, %.2f; raise cpu_cores",
+				b, quotas, CONFIG_LAB_STEADY_MOST, blade->cpu_cores);
 		if (quotas > blade->cpu_cores + 1e-9)
-			return g_strdup_printf("lab.blades[%u].cpu_cores: the quotas of its VMs sum to %.2f cores, "
-					       "more than cpu_cores, %.2f; lower max_mhz or raise cpu_cores",
-					       b, quotas, blade->cpu_cores);
+			return g_strdup_printf(
+				"lab.blades[%u].cpu_cores: the quotas of its VMs sum to %.2f cores, "
+				"more than cpu_cores, %.2f; lower max_mhz or raise cpu_cores",
+				b, quotas, blade->cpu_cores);
 	}
 	return NULL;
 }

@@ -14,8 +14,8 @@ struct config_blade {
 	char *name;
 	/* CPU budget of the blade's cgroup, in host cores: at least its VMs' quotas */
 	double cpu_cores;
-	double idle_w;    /* watts at no load */
-	double core_w;    /* watts more per host core that its VMs keep busy */
+	double idle_w;       /* watts at no load */
+	double core_w;       /* watts more per host core that its VMs keep busy */
 	enum config_bmc bmc; /* default ipmi */
 };
 

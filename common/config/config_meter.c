@@ -18,10 +18,15 @@ enum {
 };
 
 static const char *const kind_names[] = {
-	[CONFIG_METER_NONE] = "none", [CONFIG_METER_IPMI] = "ipmi",
-	[CONFIG_METER_REDFISH] = "redfish", [CONFIG_METER_AMM] = "amm",
-	[CONFIG_METER_RAPL] = "rapl", [CONFIG_METER_ACPI] = "acpi",
-	[CONFIG_METER_MODEL] = "model", [CONFIG_METER_SIMULATED] = "simulated", NULL,
+	[CONFIG_METER_NONE] = "none",
+	[CONFIG_METER_IPMI] = "ipmi",
+	[CONFIG_METER_REDFISH] = "redfish",
+	[CONFIG_METER_AMM] = "amm",
+	[CONFIG_METER_RAPL] = "rapl",
+	[CONFIG_METER_ACPI] = "acpi",
+	[CONFIG_METER_MODEL] = "model",
+	[CONFIG_METER_SIMULATED] = "simulated",
+	NULL,
 };
 
 static const char *const tlses[] = {"verify", "insecure", NULL};
@@ -35,37 +40,45 @@ static const char *const snmps[] = {"v3", "v1", "v2c", NULL};
 static const struct config_key meter_keys[] = {
 	{CONFIG_WORD(meter, kind, kind_names), .needed = true,
 	 .help = "`ipmi` (a BMC, by ipmitool), `redfish` (a BMC, by https), `amm` (a bay of an IBM BladeCenter, by "
-	 "SNMP), `rapl` (CPU packages of this machine only), `acpi` (power meter of this machine), `model` (computed "
-	 "from this machine's CPU time), `simulated` (hosts of a simulated cluster, and no others) or `none`."},
+		 "SNMP), `rapl` (CPU packages of this machine only), `acpi` (power meter of this machine), `model` (computed "
+		 "from this machine's CPU time), `simulated` (hosts of a simulated cluster, and no others) or `none`."},
 	{CONFIG_TEXT(meter, address), .takers = BMC, .cure = "name the BMC's host or IP address",
 	 .help = "host name or IP address of the BMC; needed with ipmi, redfish and amm, which also take `port`, "
-	 "`user` and `password_file`."},
+		 "`user` and `password_file`."},
 	{CONFIG_UINT(meter, port), .takers = BMC, CONFIG_NOT_ZERO,
 	 .help = "default: 623 (ipmi), 443 (redfish), 161 (amm)."},
-	{CONFIG_TEXT(meter, user), .takers = BMC, .help = "default: ADMIN; with SNMP v1 and v2c there is none."},
-	{CONFIG_TEXT(meter, password_file), .takers = BMC, .cure = "name a file that holds the BMC password",
+	{CONFIG_TEXT(meter, user), .takers = BMC,
+	 .help = "default: ADMIN; with SNMP v1 and v2c there is none."},
+	{CONFIG_TEXT(meter, password_file), .takers = BMC,
+	 .cure = "name a file that holds the BMC password",
 	 .help = "file whose first line is the password, or the community of SNMP v1 and v2c; needed with ipmi, "
-	 "redfish and amm. Mode 0600, of the user that the local scheduler runs as."},
+		 "redfish and amm. Mode 0600, of the user that the local scheduler runs as."},
 	{CONFIG_UINT(meter, cipher_suite), .takers = IPMI, CONFIG_NOT_ZERO, CONFIG_TO(1, 19),
 	 .help = "ipmi; default: 17."},
 	{CONFIG_TEXT(meter, privilege), .takers = IPMI,
 	 .help = "ipmi: USER, OPERATOR or ADMINISTRATOR; default: USER."},
-	{CONFIG_TEXT(meter, sensor), .takers = IPMI, .help = "ipmi: sensor to read where DCMI is missing."},
+	{CONFIG_TEXT(meter, sensor), .takers = IPMI,
+	 .help = "ipmi: sensor to read where DCMI is missing."},
 	{CONFIG_TEXT(meter, ca_file), .takers = REDFISH,
 	 .help = "redfish: file (PEM) of the certificates to trust; default: the system's."},
-	{CONFIG_WORD(meter, tls, tlses), .takers = REDFISH, .help = "redfish: `verify` the BMC's certificate, or "
-	 "take any (`insecure`): a machine in between may then read the password."},
+	{CONFIG_WORD(meter, tls, tlses), .takers = REDFISH,
+	 .help = "redfish: `verify` the BMC's certificate, or "
+		 "take any (`insecure`): a machine in between may then read the password."},
 	{CONFIG_WORD(meter, auth, auths), .takers = REDFISH,
 	 .help = "redfish: name and password with every request (`basic`), or one login for all (`session`)."},
 	{CONFIG_TEXT(meter, chassis), .takers = REDFISH,
 	 .help = "redfish: Id of the chassis; default: the first that has watts."},
-	{CONFIG_UINT(meter, bay), .takers = AMM, .cure = "give the blade's bay, 1 to 14", CONFIG_TO(1, 14),
-	 .help = "amm: the blade's bay; needed."},
-	{CONFIG_WORD(meter, snmp, snmps), .takers = AMM, .help = "amm: version `v3`, `v1` or `v2c`."},
-	{CONFIG_TEXT(meter, sys_root), .takers = RAPL | ACPI, .help = "rapl, acpi: where sysfs is; default: /sys."},
-	{CONFIG_TEXT(meter, proc_root), .takers = MODEL, .help = "model: where procfs is; default: /proc."},
+	{CONFIG_UINT(meter, bay), .takers = AMM, .cure = "give the blade's bay, 1 to 14",
+	 CONFIG_TO(1, 14), .help = "amm: the blade's bay; needed."},
+	{CONFIG_WORD(meter, snmp, snmps), .takers = AMM,
+	 .help = "amm: version `v3`, `v1` or `v2c`."},
+	{CONFIG_TEXT(meter, sys_root), .takers = RAPL | ACPI,
+	 .help = "rapl, acpi: where sysfs is; default: /sys."},
+	{CONFIG_TEXT(meter, proc_root), .takers = MODEL,
+	 .help = "model: where procfs is; default: /proc."},
 	{CONFIG_NUMBER(meter, idle_w), .takers = MODEL, .max = INFINITY,
-	 .says = "watts are numbers that are not negative, core_w too", .help = "model: watts at no load."},
+	 .says = "watts are numbers that are not negative, core_w too",
+	 .help = "model: watts at no load."},
 	{CONFIG_NUMBER(meter, core_w), .takers = MODEL, .max = INFINITY,
 	 .says = "watts are numbers that are not negative",
 	 .help = "model: watts more per busy CPU; one of both is above 0."},
@@ -74,7 +87,8 @@ static const struct config_key meter_keys[] = {
 	{NULL},
 };
 
-const struct config_section config_meter_section = {meter_keys, sizeof(struct config_meter),
+const struct config_section config_meter_section = {
+	meter_keys, sizeof(struct config_meter),
 	"A key that the kind does not take is refused; `none` takes all, so that a meter can be switched off and "
 	"its keys stay. Ranges hold for every kind."};
 
@@ -86,7 +100,9 @@ const char *config_meter_kind_name(enum config_meter_kind kind)
 void config_meter_fill_in(struct config_meter *meter)
 {
 	static const uint16_t ports[CONFIG_METER_SIMULATED + 1] = {
-		[CONFIG_METER_IPMI] = 623, [CONFIG_METER_REDFISH] = 443, [CONFIG_METER_AMM] = 161,
+		[CONFIG_METER_IPMI] = 623,
+		[CONFIG_METER_REDFISH] = 443,
+		[CONFIG_METER_AMM] = 161,
 	};
 	const unsigned kind = 1U << meter->kind;
 
@@ -115,25 +131,32 @@ char *config_meter_check(const struct config_meter *meter, bool local)
 		const bool absent = config_key_is_absent(key, meter);
 
 		if (!absent && key->takers && !(key->takers & kind))
-			return g_strdup_printf("meter.%s: a meter of kind %s has no such key; remove it", key->name,
-					       kind_names[meter->kind]);
+			return g_strdup_printf(
+				"meter.%s: a meter of kind %s has no such key; remove it",
+				key->name, kind_names[meter->kind]);
 		if (absent && key->cure && (key->takers & kind))
 			return g_strdup_printf("meter.%s: missing; %s", key->name, key->cure);
 	}
 	if (meter->privilege && !g_strv_contains(privileges, meter->privilege))
 		return g_strdup_printf("meter.privilege: '%s' is none of USER, OPERATOR, "
-				       "ADMINISTRATOR", meter->privilege);
+				       "ADMINISTRATOR",
+				       meter->privilege);
 	if (meter->snmp != CONFIG_METER_SNMP_V3 && meter->user)
-		return g_strdup("meter.user: only SNMP v3 has users; remove it, or ask by `snmp: v3`");
+		return g_strdup(
+			"meter.user: only SNMP v3 has users; remove it, or ask by `snmp: v3`");
 	if (meter->ca_file && meter->tls == CONFIG_METER_INSECURE)
-		return g_strdup("meter.ca_file: of no use with `tls: insecure`; remove one of the two");
+		return g_strdup(
+			"meter.ca_file: of no use with `tls: insecure`; remove one of the two");
 	if (kind == MODEL && !(meter->idle_w + meter->core_w > 0))
-		return g_strdup("meter.idle_w: missing; give the host's watts at no load, and core_w, those more per "
-				"busy CPU");
+		return g_strdup(
+			"meter.idle_w: missing; give the host's watts at no load, and core_w, those more per "
+			"busy CPU");
 	if ((kind & (RAPL | ACPI | MODEL)) && !local)
-		return g_strdup_printf("meter.kind: %s is read from the machine that the local scheduler runs on, "
-				       "and the host's uri is of another; use ipmi, redfish or "
-				       "amm", kind_names[meter->kind]);
+		return g_strdup_printf(
+			"meter.kind: %s is read from the machine that the local scheduler runs on, "
+			"and the host's uri is of another; use ipmi, redfish or "
+			"amm",
+			kind_names[meter->kind]);
 	return NULL;
 }
 

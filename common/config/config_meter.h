@@ -5,13 +5,13 @@
 
 /* Where a host's watts come from. */
 enum config_meter_kind {
-	CONFIG_METER_NONE = 0, /* no meter: energy of the host is not known */
-	CONFIG_METER_IPMI,     /* ipmitool over LAN: DCMI, else the named sensor */
-	CONFIG_METER_REDFISH,  /* HTTPS: PowerControl, else EnvironmentMetrics */
-	CONFIG_METER_AMM,      /* SNMP: a bay of an IBM BladeCenter's management module */
-	CONFIG_METER_RAPL,     /* CPU packages of this machine only, not its whole power */
-	CONFIG_METER_ACPI,     /* ACPI power meter of this machine (hwmon) */
-	CONFIG_METER_MODEL,    /* no meter: watts computed from this machine's CPU time */
+	CONFIG_METER_NONE = 0,  /* no meter: energy of the host is not known */
+	CONFIG_METER_IPMI,      /* ipmitool over LAN: DCMI, else the named sensor */
+	CONFIG_METER_REDFISH,   /* HTTPS: PowerControl, else EnvironmentMetrics */
+	CONFIG_METER_AMM,       /* SNMP: a bay of an IBM BladeCenter's management module */
+	CONFIG_METER_RAPL,      /* CPU packages of this machine only, not its whole power */
+	CONFIG_METER_ACPI,      /* ACPI power meter of this machine (hwmon) */
+	CONFIG_METER_MODEL,     /* no meter: watts computed from this machine's CPU time */
 	CONFIG_METER_SIMULATED, /* of a host of a simulated cluster, which has no other */
 };
 
@@ -25,7 +25,7 @@ enum config_meter_auth {
 enum config_meter_tls {
 	/* a certificate that `ca_file`, or else the system's CAs, signed */
 	CONFIG_METER_VERIFY = 0,
-	CONFIG_METER_INSECURE,   /* any certificate: a machine in between may read the password */
+	CONFIG_METER_INSECURE, /* any certificate: a machine in between may read the password */
 };
 
 /* Version of SNMP that an AMM is asked in. */
@@ -41,24 +41,24 @@ enum config_meter_snmp {
  */
 struct config_meter {
 	enum config_meter_kind kind;
-	char *address;          /* host name or IP address of the BMC (ipmi, redfish, amm) */
-	uint16_t port;          /* default: 623 (ipmi, UDP), 443 (redfish), 161 (amm, UDP) */
-	char *user;             /* ipmi, redfish, amm with SNMP 3; default "ADMIN" */
-	char *password_file;    /* file whose first line is the password; never in argv */
-	uint32_t cipher_suite;  /* ipmi; default 17 */
-	char *privilege;        /* ipmi: USER, OPERATOR, ADMINISTRATOR; default USER */
-	char *sensor;           /* ipmi: sensor to read where DCMI is missing; NULL: none */
-	char *ca_file;          /* redfish: PEM file of the certificates to trust; NULL: system */
+	char *address;         /* host name or IP address of the BMC (ipmi, redfish, amm) */
+	uint16_t port;         /* default: 623 (ipmi, UDP), 443 (redfish), 161 (amm, UDP) */
+	char *user;            /* ipmi, redfish, amm with SNMP 3; default "ADMIN" */
+	char *password_file;   /* file whose first line is the password; never in argv */
+	uint32_t cipher_suite; /* ipmi; default 17 */
+	char *privilege;       /* ipmi: USER, OPERATOR, ADMINISTRATOR; default USER */
+	char *sensor;          /* ipmi: sensor to read where DCMI is missing; NULL: none */
+	char *ca_file;         /* redfish: PEM file of the certificates to trust; NULL: system */
 	enum config_meter_tls tls;   /* redfish */
 	enum config_meter_auth auth; /* redfish */
-	char *chassis;          /* redfish: Id of the chassis; NULL: the first that has watts */
-	uint32_t bay;           /* amm: the blade's bay, 1 to 14 */
+	char *chassis; /* redfish: Id of the chassis; NULL: the first that has watts */
+	uint32_t bay;  /* amm: the blade's bay, 1 to 14 */
 	enum config_meter_snmp snmp; /* amm */
-	char *sys_root;         /* rapl, acpi: where sysfs is; default "/sys" */
-	char *proc_root;        /* model: where procfs is; default "/proc" */
-	double idle_w;          /* model: watts at no load, >= 0 */
-	double core_w;          /* model: watts more per busy CPU, >= 0 */
-	double interval_s;      /* sampling interval; default 1 */
+	char *sys_root;              /* rapl, acpi: where sysfs is; default "/sys" */
+	char *proc_root;             /* model: where procfs is; default "/proc" */
+	double idle_w;               /* model: watts at no load, >= 0 */
+	double core_w;               /* model: watts more per busy CPU, >= 0 */
+	double interval_s;           /* sampling interval; default 1 */
 };
 
 /* The rows of the structures above. */

@@ -25,10 +25,11 @@ struct walk {
 	GError **error;
 };
 
-static bool read_section(const struct walk *walk, yaml_node_t *node, const struct config_section *section,
-			 const char *path, void *data);
+static bool read_section(const struct walk *walk, yaml_node_t *node,
+			 const struct config_section *section, const char *path, void *data);
 
-static bool G_GNUC_PRINTF(3, 4) refuse(const struct walk *walk, yaml_mark_t where, const char *format, ...)
+static bool G_GNUC_PRINTF(3, 4)
+	refuse(const struct walk *walk, yaml_mark_t where, const char *format, ...)
 {
 	g_autofree char *message = NULL;
 	va_list arguments;
@@ -36,8 +37,8 @@ static bool G_GNUC_PRINTF(3, 4) refuse(const struct walk *walk, yaml_mark_t wher
 	va_start(arguments, format);
 	message = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
-	g_set_error(walk->error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s:%zu:%zu: %s", walk->path, where.line + 1,
-		    where.column + 1, message);
+	g_set_error(walk->error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s:%zu:%zu: %s", walk->path,
+		    where.line + 1, where.column + 1, message);
 	return false;
 }
 
@@ -59,16 +60,19 @@ static bool is_visible(const char *text)
 	g_autofree char *shown = visible_lines(text);
 
 	/* YAML takes U+FFFE and U+FFFF as escapes only, and they are written as they are. */
-	return strcmp(shown, text) == 0 && !strstr(text, "\xef\xbf\xbe") && !strstr(text, "\xef\xbf\xbf");
+	return strcmp(shown, text) == 0 && !strstr(text, "\xef\xbf\xbe") &&
+	       !strstr(text, "\xef\xbf\xbf");
 }
 
 /*
  * Reads one value into its field or entry; `kind` is that of the key, or of each entry of its list.
  */
-static bool read_scalar(const struct walk *walk, const yaml_node_t *node, const struct config_key *key,
-			enum config_kind kind, const char *path, void *place)
+static bool read_scalar(const struct walk *walk, const yaml_node_t *node,
+			const struct config_key *key, enum config_kind kind, const char *path,
+			void *place)
 {
-	const guint64 max = key->size >= 8 ? G_MAXUINT64 : (G_GUINT64_CONSTANT(1) << (key->size * 8)) - 1;
+	const guint64 max =
+		key->size >= 8 ? G_MAXUINT64 : (G_GUINT64_CONSTANT(1) << (key->size * 8)) - 1;
 	const yaml_mark_t where = node->start_mark;
 	const char *text = scalar(node);
 	g_autofree char *words = NULL;
@@ -80,19 +84,26 @@ static bool read_scalar(const struct walk *walk, const yaml_node_t *node, const 
 	switch (kind) {
 	case CONFIG_KIND_UINT:
 		if (is_padded(text) || !read_number_unsigned(text, 0, max, &whole))
-			return refuse(walk, where, "%s: '%s' is not a whole number in range; write digits only, the "
-						   "unit is in the key's name", path, text);
+			return refuse(
+				walk, where,
+				"%s: '%s' is not a whole number in range; write digits only, the "
+				"unit is in the key's name",
+				path, text);
 		number = (double)whole;
 		break;
 	case CONFIG_KIND_NUMBER:
 		if (is_padded(text) || !read_number(text, -DBL_MAX, DBL_MAX, &number))
-			return refuse(walk, where, "%s: '%s' is not a number; write digits only, the unit is in the "
-						   "key's name", path, text);
+			return refuse(
+				walk, where,
+				"%s: '%s' is not a number; write digits only, the unit is in the "
+				"key's name",
+				path, text);
 		break;
 	case CONFIG_KIND_FLAG:
 		whole = strcmp(text, "true") == 0;
 		if (!whole && strcmp(text, "false") != 0)
-			return refuse(walk, where, "%s: '%s' is neither true nor false", path, text);
+			return refuse(walk, where, "%s: '%s' is neither true nor false", path,
+				      text);
 		break;
 	case CONFIG_KIND_WORD:
 		while (key->words[whole] && strcmp(key->words[whole], text) != 0)
@@ -103,8 +114,11 @@ static bool read_scalar(const struct walk *walk, const yaml_node_t *node, const 
 		break;
 	default:
 		if (!is_visible(text))
-			return refuse(walk, where, "%s: '%s' has a character that is not shown and changes how it "
-						   "reads", path, text);
+			return refuse(
+				walk, where,
+				"%s: '%s' has a character that is not shown and changes how it "
+				"reads",
+				path, text);
 		if (strlen(text) > TEXT_MAX)
 			return refuse(walk, where, "%s: longer than %d characters", path, TEXT_MAX);
 		g_free(*(char **)place);
@@ -112,15 +126,17 @@ static bool read_scalar(const struct walk *walk, const yaml_node_t *node, const 
 		return true;
 	}
 	if (fpclassify(number) == FP_ZERO && key->zero == CONFIG_ZERO_IS_REFUSED)
-		return refuse(walk, where, "%s: 0 makes no sense; give more, or leave it out for the default", path);
+		return refuse(walk, where,
+			      "%s: 0 makes no sense; give more, or leave it out for the default",
+			      path);
 	if (fpclassify(number) == FP_ZERO && key->zero == CONFIG_ZERO_IS_ABSENT)
 		return true;
 	memcpy(place, kind == CONFIG_KIND_NUMBER ? (const void *)&number : &whole, key->size);
 	return true;
 }
 
-static bool read_list(const struct walk *walk, yaml_node_t *node, const struct config_key *key, const char *path,
-		      void *data)
+static bool read_list(const struct walk *walk, yaml_node_t *node, const struct config_key *key,
+		      const char *path, void *data)
 {
 	yaml_node_item_t *start = node->data.sequence.items.start;
 	uint32_t *count = (uint32_t *)((char *)data + key->count_offset);
@@ -131,7 +147,8 @@ static bool read_list(const struct walk *walk, yaml_node_t *node, const struct c
 		return refuse(walk, node->start_mark, "%s: takes a list", path);
 	items = (size_t)(node->data.sequence.items.top - start);
 	if (items < key->least)
-		return refuse(walk, node->start_mark, "%s: empty; give at least %u", path, key->least);
+		return refuse(walk, node->start_mark, "%s: empty; give at least %u", path,
+			      key->least);
 	entries = g_malloc0_n(items, key->size);
 	*(void **)((char *)data + key->offset) = entries;
 	for (size_t i = 0; i < items; i++) {
@@ -140,37 +157,43 @@ static bool read_list(const struct walk *walk, yaml_node_t *node, const struct c
 		void *entry = entries + i * key->size;
 
 		*count = (uint32_t)i + 1;
-		if (!(key->entry == CONFIG_KIND_SECTION ? read_section(walk, item, key->section, below, entry)
-							: read_scalar(walk, item, key, key->entry, below, entry)))
+		if (!(key->entry == CONFIG_KIND_SECTION
+			      ? read_section(walk, item, key->section, below, entry)
+			      : read_scalar(walk, item, key, key->entry, below, entry)))
 			return false;
 	}
 	return true;
 }
 
-static bool refuse_key(const struct walk *walk, const yaml_node_t *node, const struct config_section *section)
+static bool refuse_key(const struct walk *walk, const yaml_node_t *node,
+		       const struct config_section *section)
 {
 	g_autoptr(GString) known = g_string_new(NULL);
 
 	if (section->gone && g_strcmp0(scalar(node), section->gone) == 0)
-		return refuse(walk, node->start_mark, "key '%s' is gone: %s", section->gone, section->advice);
+		return refuse(walk, node->start_mark, "key '%s' is gone: %s", section->gone,
+			      section->advice);
 	for (const struct config_key *key = section->keys; key->name; key++)
 		g_string_append_printf(known, "%s%s", known->len ? ", " : "", key->name);
-	return refuse(walk, node->start_mark, "unknown key '%s'; known here: %s", scalar(node) ?: "?", known->str);
+	return refuse(walk, node->start_mark, "unknown key '%s'; known here: %s",
+		      scalar(node) ?: "?", known->str);
 }
 
 /* `data`: zeros; what is read or has a default is in it afterwards, also where it fails. */
-static bool read_section(const struct walk *walk, yaml_node_t *node, const struct config_section *section,
-			 const char *path, void *data)
+static bool read_section(const struct walk *walk, yaml_node_t *node,
+			 const struct config_section *section, const char *path, void *data)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 
 	config_section_fill(section, data);
 	if (node->type != YAML_MAPPING_NODE)
 		return refuse(walk, node->start_mark, "%s: takes a mapping of keys", path);
-	for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
+	for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+	     pair < node->data.mapping.pairs.top; pair++) {
 		yaml_node_t *name = yaml_document_get_node(walk->document, pair->key);
 		yaml_node_t *value = yaml_document_get_node(walk->document, pair->value);
-		const struct config_key *key = scalar(name) ? config_key_find(section, scalar(name)) : NULL;
+		const struct config_key *key =
+			scalar(name) ? config_key_find(section, scalar(name)) : NULL;
 		g_autofree char *below = NULL;
 		void *place;
 		bool good = true;
@@ -178,11 +201,13 @@ static bool read_section(const struct walk *walk, yaml_node_t *node, const struc
 		if (!key)
 			return refuse_key(walk, name, section);
 		if (!g_hash_table_add(seen, (gpointer)key->name))
-			return refuse(walk, name->start_mark, "mapping field already seen: %s", key->name);
+			return refuse(walk, name->start_mark, "mapping field already seen: %s",
+				      key->name);
 		if (g_strcmp0(key->former, scalar(name)) == 0)
-			log_warning("%s:%zu:%zu: key '%s' is now '%s'; rename it, the next version refuses it",
-				    walk->path, name->start_mark.line + 1, name->start_mark.column + 1, key->former,
-				    key->name);
+			log_warning(
+				"%s:%zu:%zu: key '%s' is now '%s'; rename it, the next version refuses it",
+				walk->path, name->start_mark.line + 1, name->start_mark.column + 1,
+				key->former, key->name);
 		below = *path ? g_strdup_printf("%s.%s", path, key->name) : g_strdup(key->name);
 		place = (char *)data + key->offset;
 		if (key->kind == CONFIG_KIND_LIST)
@@ -190,7 +215,8 @@ static bool read_section(const struct walk *walk, yaml_node_t *node, const struc
 		else if (key->kind != CONFIG_KIND_SECTION)
 			good = read_scalar(walk, value, key, key->kind, below, place);
 		else if (value->type != YAML_MAPPING_NODE)
-			good = refuse(walk, value->start_mark, "%s: takes a mapping of keys", below);
+			good = refuse(walk, value->start_mark, "%s: takes a mapping of keys",
+				      below);
 		else if (key->section)
 			good = read_section(walk, value, key->section, below,
 					    *(void **)place = g_malloc0(key->section->size));
@@ -201,7 +227,8 @@ static bool read_section(const struct walk *walk, yaml_node_t *node, const struc
 	}
 	for (const struct config_key *key = section->keys; key->name; key++)
 		if (key->needed && !g_hash_table_contains(seen, key->name))
-			return refuse(walk, node->start_mark, "missing required mapping field: %s", key->name);
+			return refuse(walk, node->start_mark, "missing required mapping field: %s",
+				      key->name);
 	return true;
 }
 
@@ -212,7 +239,8 @@ static const char *find_extra(const yaml_event_t *event)
 {
 	switch (event->type) {
 	case YAML_DOCUMENT_START_EVENT:
-		return event->data.document_start.tag_directives.start != event->data.document_start.tag_directives.end
+		return event->data.document_start.tag_directives.start !=
+				       event->data.document_start.tag_directives.end
 			       ? "a %TAG directive"
 			       : NULL;
 	case YAML_ALIAS_EVENT:
@@ -220,7 +248,9 @@ static const char *find_extra(const yaml_event_t *event)
 	case YAML_SCALAR_EVENT:
 	case YAML_SEQUENCE_START_EVENT:
 	case YAML_MAPPING_START_EVENT: /* the three begin with the same two fields */
-		return event->data.scalar.anchor ? "an anchor (&)" : event->data.scalar.tag ? "a tag (!)" : NULL;
+		return event->data.scalar.anchor ? "an anchor (&)"
+		       : event->data.scalar.tag  ? "a tag (!)"
+						 : NULL;
 	default:
 		return NULL;
 	}
@@ -228,7 +258,8 @@ static const char *find_extra(const yaml_event_t *event)
 
 static bool refuse_text(const struct walk *walk, const yaml_parser_t *parser)
 {
-	return refuse(walk, parser->problem_mark, "not YAML: %s", parser->problem ?: "cannot be read");
+	return refuse(walk, parser->problem_mark, "not YAML: %s",
+		      parser->problem ?: "cannot be read");
 }
 
 static void start_parser(yaml_parser_t *parser, const char *text, size_t length)
@@ -266,22 +297,28 @@ static bool check_plain(const struct walk *walk, const char *text, size_t length
 			 (type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT);
 		extra = find_extra(&event);
 		if (extra)
-			good = refuse(walk, event.start_mark, "%s; a file has no anchors, aliases or tags: write the "
-							      "value itself", extra);
+			good = refuse(walk, event.start_mark,
+				      "%s; a file has no anchors, aliases or tags: write the "
+				      "value itself",
+				      extra);
 		else if (depth > MAX_DEPTH)
-			good = refuse(walk, event.start_mark, "nested too deeply; no key takes that");
-		else if (type == YAML_SCALAR_EVENT && memchr(event.data.scalar.value, '\0', event.data.scalar.length))
-			good = refuse(walk, event.start_mark, "a character of code 0; leave it out");
+			good = refuse(walk, event.start_mark,
+				      "nested too deeply; no key takes that");
+		else if (type == YAML_SCALAR_EVENT &&
+			 memchr(event.data.scalar.value, '\0', event.data.scalar.length))
+			good = refuse(walk, event.start_mark,
+				      "a character of code 0; leave it out");
 		else if (documents > 1 && former == YAML_DOCUMENT_START_EVENT)
-			good = refuse(walk, event.start_mark, "a second YAML document begins here; a file holds one");
+			good = refuse(walk, event.start_mark,
+				      "a second YAML document begins here; a file holds one");
 		yaml_event_delete(&event);
 	}
 	yaml_parser_delete(&parser);
 	return good;
 }
 
-static bool read_text(struct walk *walk, const char *text, size_t length, const struct config_section *section,
-		      void *data)
+static bool read_text(struct walk *walk, const char *text, size_t length,
+		      const struct config_section *section, void *data)
 {
 	yaml_parser_t parser;
 	yaml_document_t document;
@@ -297,18 +334,21 @@ static bool read_text(struct walk *walk, const char *text, size_t length, const 
 		walk->document = &document;
 		root = yaml_document_get_root_node(&document);
 		if (!root)
-			g_set_error(walk->error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s: holds no YAML document",
-				    walk->path);
+			g_set_error(walk->error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX,
+				    "%s: holds no YAML document", walk->path);
 		else if (root->type != YAML_MAPPING_NODE)
-			refuse(walk, root->start_mark, "the file takes a mapping of keys, as in `name: x`");
-		good = root && root->type == YAML_MAPPING_NODE && read_section(walk, root, section, "", data);
+			refuse(walk, root->start_mark,
+			       "the file takes a mapping of keys, as in `name: x`");
+		good = root && root->type == YAML_MAPPING_NODE &&
+		       read_section(walk, root, section, "", data);
 		yaml_document_delete(&document);
 	}
 	yaml_parser_delete(&parser);
 	return good;
 }
 
-void *config_read(const char *path, const struct config_section *section, GHashTable *given, GError **error)
+void *config_read(const char *path, const struct config_section *section, GHashTable *given,
+		  GError **error)
 {
 	g_autoptr(GError) reason = NULL;
 	gsize length = 0;

@@ -14,4 +14,5 @@
  * defaults, which the caller frees with config_section_free(); or NULL with `error`
  * (CONFIG_ERROR_READ, CONFIG_ERROR_SYNTAX) set to `PATH:LINE:COLUMN: ...`.
  */
-void *config_read(const char *path, const struct config_section *section, GHashTable *given, GError **error);
+void *config_read(const char *path, const struct config_section *section, GHashTable *given,
+		  GError **error);

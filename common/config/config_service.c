@@ -19,23 +19,27 @@ static const struct config_key service_keys[] = {
 	{CONFIG_UINT(service, user_tasks_max), .fallback = 10000, CONFIG_OR_ZERO, .min = 1,
 	 .max = CONFIG_SERVICE_TASKS_MAX, .range = CONFIG_RANGE_FROM,
 	 .help = "tasks of one user that have not ended."},
-	{CONFIG_NUMBER(service, user_requests_per_s), .fallback = 100, CONFIG_OR_ZERO, .min = 1, .max = 1e6,
-	 .help = "of each user, 5 s worth at once."},
-	{CONFIG_NUMBER(service, retention_days), .fallback = 30, CONFIG_OR_ZERO, CONFIG_ABOVE(0, 36500),
+	{CONFIG_NUMBER(service, user_requests_per_s), .fallback = 100, CONFIG_OR_ZERO, .min = 1,
+	 .max = 1e6, .help = "of each user, 5 s worth at once."},
+	{CONFIG_NUMBER(service, retention_days), .fallback = 30, CONFIG_OR_ZERO,
+	 CONFIG_ABOVE(0, 36500),
 	 .help = "samples, decisions, events and output of tasks are kept so long."},
 	{CONFIG_NUMBER(service, energy_limit_j), CONFIG_TO(0, 1e15),
 	 .says = "# is not a number of joules above 0; give @, where 0 is no limit",
 	 .help = "joules above idle that may be used in every window. 0: no limit."},
-	{CONFIG_NUMBER(service, energy_window_s), .fallback = 86400, CONFIG_OR_ZERO, .min = 10, .max = 31622400,
-	 .range = CONFIG_RANGE_FROM,
+	{CONFIG_NUMBER(service, energy_window_s), .fallback = 86400, CONFIG_OR_ZERO, .min = 10,
+	 .max = 31622400, .range = CONFIG_RANGE_FROM,
 	 .help = "not longer than `retention_days`. A day's window begins at midnight UTC."},
 	{CONFIG_NUMBER(service, meter_refresh_s), .max = 600, .range = CONFIG_RANGE_FROM,
 	 .help = "how old what the meters say can be, beside their `interval_s`."},
-	{CONFIG_TEXT(service, group), .help = "whose members may use its socket, too. Without it only the user of "
-	 "the service and the superuser may."},
-	{CONFIG_TEXT(service, listen), .help = "a second address: http://HOST:PORT at loopback, https://HOST:PORT, "
-	 "or unix:/PATH; HOST in digits, PORT 0 to 65535 (0: any that is free). Its users need a token."},
-	{CONFIG_TEXT(service, certificate), .help = "file (PEM) with the chain to its CA, for https."},
+	{CONFIG_TEXT(service, group),
+	 .help = "whose members may use its socket, too. Without it only the user of "
+		 "the service and the superuser may."},
+	{CONFIG_TEXT(service, listen),
+	 .help = "a second address: http://HOST:PORT at loopback, https://HOST:PORT, "
+		 "or unix:/PATH; HOST in digits, PORT 0 to 65535 (0: any that is free). Its users need a token."},
+	{CONFIG_TEXT(service, certificate),
+	 .help = "file (PEM) with the chain to its CA, for https."},
 	{CONFIG_TEXT(service, key), .help = "file with the certificate's key, mode 0600."},
 	{NULL},
 };
@@ -83,6 +87,7 @@ char *config_service_check(const struct config *config)
 	if (!service)
 		return NULL;
 	if (service->group && !good_group(service->group))
-		return g_strdup_printf("service.group: '%s' cannot be the name of a group", service->group);
+		return g_strdup_printf("service.group: '%s' cannot be the name of a group",
+				       service->group);
 	return check_listen(service);
 }

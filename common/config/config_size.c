@@ -18,15 +18,19 @@ char *config_size_check(const struct config *config)
 
 	if (!workload)
 		return NULL;
-	tasks = workload->load > 0 ? workload->tasks : workload->duration_s / workload->arrival_mean_s;
+	tasks = workload->load > 0 ? workload->tasks
+				   : workload->duration_s / workload->arrival_mean_s;
 	if (config_times_known(config))
 		events = experiment->duration_s / experiment->mapping_interval_s;
 	if (!config->is_drawn && !(tasks <= TASKS_MAX))
-		return g_strdup_printf("workload.arrival_mean_s: %g tasks in all are more than %.0f; raise it, or "
-				       "lower workload.duration_s", tasks, TASKS_MAX);
+		return g_strdup_printf(
+			"workload.arrival_mean_s: %g tasks in all are more than %.0f; raise it, or "
+			"lower workload.duration_s",
+			tasks, TASKS_MAX);
 	if (!(events <= EVENTS_MAX))
-		return g_strdup_printf("experiment.mapping_interval_s: %g mapping events in all are more than %.0f; "
-				       "raise it, or lower %s", events, EVENTS_MAX,
-				       config_times_source(config, "experiment.duration_s"));
+		return g_strdup_printf(
+			"experiment.mapping_interval_s: %g mapping events in all are more than %.0f; "
+			"raise it, or lower %s",
+			events, EVENTS_MAX, config_times_source(config, "experiment.duration_s"));
 	return NULL;
 }

@@ -47,11 +47,13 @@ static struct rate cluster_rate(const struct config *config, const struct config
 		cpu_need += type->share * type->cpu_need;
 	}
 	if (!(etc_s > 0))
-		return (struct rate){ 0 };
+		return (struct rate){0};
 	width /= share; /* tasks that the cluster runs at the same time are so many VMs wide */
 	return (struct rate){
-		.tasks_per_s = (cluster->shared ? cluster->hosts_count / (width * (cpu_need / share))
-						: cluster->nodes / width) / (etc_s / share),
+		.tasks_per_s =
+			(cluster->shared ? cluster->hosts_count / (width * (cpu_need / share))
+					 : cluster->nodes / width) /
+			(etc_s / share),
 		.etc_s = etc_s / share,
 	};
 }
@@ -59,7 +61,7 @@ static struct rate cluster_rate(const struct config *config, const struct config
 /* Of all clusters together; the time is the mean over the tasks that they complete. */
 static struct rate system_rate(const struct config *config)
 {
-	struct rate sum = { 0 };
+	struct rate sum = {0};
 
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
 		const struct rate one = cluster_rate(config, &config->clusters[c]);
@@ -81,14 +83,15 @@ static double three_digits(double value)
 
 bool config_times_follow(const struct config *config)
 {
-	return (config->workload && config->workload->load > 0) || config->experiment->duration > 0 ||
-	       config->experiment->mapping_interval > 0;
+	return (config->workload && config->workload->load > 0) ||
+	       config->experiment->duration > 0 || config->experiment->mapping_interval > 0;
 }
 
 bool config_times_known(const struct config *config)
 {
-	return config->workload && config->workload->arrival_mean_s > 0 && config->workload->duration_s > 0 &&
-	       config->experiment->mapping_interval_s > 0 && config->experiment->duration_s > 0;
+	return config->workload && config->workload->arrival_mean_s > 0 &&
+	       config->workload->duration_s > 0 && config->experiment->mapping_interval_s > 0 &&
+	       config->experiment->duration_s > 0;
 }
 
 void config_times_derive(struct config *config)
@@ -103,7 +106,8 @@ void config_times_derive(struct config *config)
 		workload->duration_s = three_digits(workload->tasks * workload->arrival_mean_s);
 	}
 	if (rate.tasks_per_s > 0 && experiment->mapping_interval > 0)
-		experiment->mapping_interval_s = three_digits(experiment->mapping_interval * rate.etc_s);
+		experiment->mapping_interval_s =
+			three_digits(experiment->mapping_interval * rate.etc_s);
 	if (config->service && config->service_follows)
 		config->service->mapping_interval_s = experiment->mapping_interval_s;
 	if (follow && workload->duration_s > 0 && experiment->duration > 0)
@@ -124,11 +128,13 @@ static void list_times(const struct config *config, struct time ret_times[TIMES]
 	const struct config_workload *workload = config->workload;
 	const struct config_experiment *experiment = config->experiment;
 	const struct time times[TIMES] = {
-		{"workload.arrival_mean_s", workload->arrival_mean_s, "workload.load", workload->load},
+		{"workload.arrival_mean_s", workload->arrival_mean_s, "workload.load",
+		 workload->load},
 		{"workload.duration_s", workload->duration_s, "workload.tasks", workload->tasks},
-		{"experiment.mapping_interval_s", experiment->mapping_interval_s, "experiment.mapping_interval",
-		 experiment->mapping_interval},
-		{"experiment.duration_s", experiment->duration_s, "experiment.duration", experiment->duration},
+		{"experiment.mapping_interval_s", experiment->mapping_interval_s,
+		 "experiment.mapping_interval", experiment->mapping_interval},
+		{"experiment.duration_s", experiment->duration_s, "experiment.duration",
+		 experiment->duration},
 	};
 
 	memcpy(ret_times, times, sizeof(times));
@@ -157,10 +163,12 @@ char *config_times_check(const struct config *config)
 	list_times(config, times);
 	for (gsize i = 0; i < TIMES; i++)
 		if (!(times[i].seconds > 0) && !(times[i].multiple > 0))
-			return g_strdup_printf("%s: missing; give it in seconds, or give %s", times[i].key,
-					       times[i].source);
+			return g_strdup_printf("%s: missing; give it in seconds, or give %s",
+					       times[i].key, times[i].source);
 	if ((workload->load > 0) != (workload->tasks > 0))
-		return g_strdup_printf("workload.%s: goes with %s; give both, or arrival_mean_s and duration_s",
-				       workload->load > 0 ? "load" : "tasks", workload->load > 0 ? "tasks" : "load");
+		return g_strdup_printf(
+			"workload.%s: goes with %s; give both, or arrival_mean_s and duration_s",
+			workload->load > 0 ? "load" : "tasks",
+			workload->load > 0 ? "tasks" : "load");
 	return NULL;
 }

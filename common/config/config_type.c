@@ -5,26 +5,35 @@
 #include "common/config/config_parts.h"
 
 static const struct config_key type_keys[] = {
-	{CONFIG_TEXT(type, name), .needed = true, .once = true, .help = "a name, unlike those of the others."},
+	{CONFIG_TEXT(type, name), .needed = true, .once = true,
+	 .help = "a name, unlike those of the others."},
 	{CONFIG_TEXT(type, benchmark), .needed = true,
 	 .help = "cg, ep, is, is_cg or mg; or script: what people bring along."},
-	{.name = "class", .offset = offsetof(struct config_type, class_), .size = sizeof(char *),
-	 .kind = CONFIG_KIND_TEXT, .help = "problem class, one of S, W, A, B and C; needed, but for scripts."},
-	{CONFIG_UINT(type, cores), .help = "cores, as many as MPI ranks; for cg, is and is_cg a power of two. "
-	 "Needed, unless a script has `nodes`."},
-	{CONFIG_UINT(type, nodes), CONFIG_TO(1, BENCHMARK_RANKS_MAX), .says = "# nodes; give a task @",
+	{.name = "class",
+	 .offset = offsetof(struct config_type, class_),
+	 .size = sizeof(char *),
+	 .kind = CONFIG_KIND_TEXT,
+	 .help = "problem class, one of S, W, A, B and C; needed, but for scripts."},
+	{CONFIG_UINT(type, cores),
+	 .help = "cores, as many as MPI ranks; for cg, is and is_cg a power of two. "
+		 "Needed, unless a script has `nodes`."},
+	{CONFIG_UINT(type, nodes), CONFIG_TO(1, BENCHMARK_RANKS_MAX),
+	 .says = "# nodes; give a task @",
 	 .help = "scripts: so many whole nodes instead, whatever their cores."},
 	{CONFIG_UINT(type, nodes_max),
 	 .help = "scripts: the entry stands for a type of each number of nodes from `nodes` to this, at most 4096, "
-	 "whose names end in it (`any.1`, `any.2`). `memory_mib` is that of the first, the others' in proportion."},
-	{CONFIG_UINT(type, repetitions), .fallback = 1, CONFIG_NOT_ZERO, .help = "of the benchmark's timed section."},
+		 "whose names end in it (`any.1`, `any.2`). `memory_mib` is that of the first, the others' in proportion."},
+	{CONFIG_UINT(type, repetitions), .fallback = 1, CONFIG_NOT_ZERO,
+	 .help = "of the benchmark's timed section."},
 	{CONFIG_UINT(type, memory_mib), .needed = true,
 	 .help = "least memory, RAM and swap, over all nodes of the task. It decides which clusters the type fits."},
 	{CONFIG_NUMBER(type, share), .needed = true, CONFIG_TO(0, 1),
 	 .help = "fraction of arrivals; 0 for scripts. All sum to 1."},
-	{CONFIG_NUMBER(type, time_s), .help = "scripts only, and needed there: the longest that one may run, and "
-	 "what is expected of it where there is no estimate."},
-	{CONFIG_FLAG(type, may_preempt), .help = "its tasks may take the nodes of preemptible ones."},
+	{CONFIG_NUMBER(type, time_s),
+	 .help = "scripts only, and needed there: the longest that one may run, and "
+		 "what is expected of it where there is no estimate."},
+	{CONFIG_FLAG(type, may_preempt),
+	 .help = "its tasks may take the nodes of preemptible ones."},
 	{CONFIG_FLAG(type, preemptible), .help = "its tasks may be suspended for others."},
 	{CONFIG_UINT(type, utility_max), .help = "utility of its tasks. 0: the workload's."},
 	{CONFIG_NUMBER(type, constant_until), CONFIG_NOT_ZERO, .max = INFINITY,
@@ -39,7 +48,8 @@ static const struct config_key type_keys[] = {
 	{NULL},
 };
 
-const struct config_section config_type_section = {type_keys, sizeof(struct config_type), "A task type."};
+const struct config_section config_type_section = {type_keys, sizeof(struct config_type),
+						   "A task type."};
 
 const struct config_type *config_type_find(const struct config *config, const char *name)
 {
@@ -98,8 +108,8 @@ void config_expand_types(struct config *config)
 	for (uint32_t i = 0; i < count; i++) {
 		struct config_type range = config->types[i];
 
-		if (!config_type_is_script(&range) || range.nodes == 0 || range.nodes_max < range.nodes ||
-		    range.nodes_max > BENCHMARK_RANKS_MAX ||
+		if (!config_type_is_script(&range) || range.nodes == 0 ||
+		    range.nodes_max < range.nodes || range.nodes_max > BENCHMARK_RANKS_MAX ||
 		    config->types_count + range.nodes_max - range.nodes > CONFIG_TYPES_MAX)
 			continue;
 		config->types = g_renew(struct config_type, config->types,

@@ -6,9 +6,9 @@
 /* A task type: what runs, how wide, and its share of the workload. */
 struct config_type {
 	char *name;
-	char *benchmark;      /* one of common/benchmark.h */
-	char *class_;         /* problem class: S W A B C; key `class`; of no meaning to scripts */
-	uint32_t cores;       /* cores asked for, equal to the MPI ranks; 0: `nodes` says it */
+	char *benchmark; /* one of common/benchmark.h */
+	char *class_;    /* problem class: S W A B C; key `class`; of no meaning to scripts */
+	uint32_t cores;  /* cores asked for, equal to the MPI ranks; 0: `nodes` says it */
 	/* of scripts, instead of cores: whole nodes, whatever their cores; 0: not said */
 	uint32_t nodes;
 	/* it stood for one type of each number of nodes up to this; 0 once that is done */
@@ -22,13 +22,13 @@ struct config_type {
 	 */
 	double time_s;
 	/* Preemption (Machovec 2017, section II), both false unless given: */
-	bool may_preempt;     /* its tasks may take the nodes of preemptible ones */
-	bool preemptible;     /* its tasks may be suspended for others */
+	bool may_preempt; /* its tasks may take the nodes of preemptible ones */
+	bool preemptible; /* its tasks may be suspended for others */
 	/* The utility of its tasks, where it is not the workload's; 0: the workload's. */
 	uint32_t utility_max;
 	double constant_until; /* equal to zero_at: a step */
 	double zero_at;
-	double cpu_need;      /* of each VM on shared hosts, share of a host, (0, 1]; default 1 */
+	double cpu_need; /* of each VM on shared hosts, share of a host, (0, 1]; default 1 */
 };
 
 /* The rows of the structures above. */

@@ -6,8 +6,8 @@
 
 #include "common/read_number.h"
 
-static void write_section(GString *out, const struct config_section *section, const char *data, unsigned indent,
-			  bool in_list);
+static void write_section(GString *out, const struct config_section *section, const char *data,
+			  unsigned indent, bool in_list);
 
 /* The shortest text that reads back as the same double. */
 static void write_double(GString *out, double value)
@@ -38,7 +38,8 @@ static void write_string(GString *out, const char *text)
 	g_string_append_c(out, '"');
 }
 
-static void write_scalar(GString *out, const struct config_key *key, enum config_kind kind, const char *place)
+static void write_scalar(GString *out, const struct config_key *key, enum config_kind kind,
+			 const char *place)
 {
 	uint64_t whole = 0;
 
@@ -61,8 +62,8 @@ static void write_scalar(GString *out, const struct config_key *key, enum config
 	}
 }
 
-static void write_list(GString *out, const struct config_key *key, const char *entries, uint32_t count,
-		       unsigned indent)
+static void write_list(GString *out, const struct config_key *key, const char *entries,
+		       uint32_t count, unsigned indent)
 {
 	if (key->entry != CONFIG_KIND_SECTION || count == 0) {
 		g_string_append(out, " [");
@@ -94,8 +95,8 @@ static void write_key(GString *out, const struct config_key *key, const char *da
 			g_string_append(out, " {}\n");
 		}
 	} else if (key->kind == CONFIG_KIND_LIST) {
-		write_list(out, key, *(const char *const *)place, *(const uint32_t *)(data + key->count_offset),
-			   indent);
+		write_list(out, key, *(const char *const *)place,
+			   *(const uint32_t *)(data + key->count_offset), indent);
 	} else {
 		g_string_append_c(out, ' ');
 		write_scalar(out, key, key->kind, place);
@@ -103,15 +104,16 @@ static void write_key(GString *out, const struct config_key *key, const char *da
 	}
 }
 
-static void write_section(GString *out, const struct config_section *section, const char *data, unsigned indent,
-			  bool in_list)
+static void write_section(GString *out, const struct config_section *section, const char *data,
+			  unsigned indent, bool in_list)
 {
 	bool first = true;
 
 	for (const struct config_key *key = section->keys; key->name; key++) {
 		if (config_key_is_absent(key, data))
 			continue;
-		g_string_append_printf(out, "%*s", (int)(first && in_list ? indent - 2 : indent), "");
+		g_string_append_printf(out, "%*s", (int)(first && in_list ? indent - 2 : indent),
+				       "");
 		if (first && in_list)
 			g_string_append(out, "- ");
 		first = false;
@@ -132,8 +134,8 @@ bool config_write_file(const char *path, const char *text, GError **error)
 	g_autoptr(GError) reason = NULL;
 
 	if (g_file_set_contents_full(path, text, -1,
-				     G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0666,
-				     &reason))
+				     G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE,
+				     0666, &reason))
 		return true;
 	if (g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_NOSPC))
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOSPC,

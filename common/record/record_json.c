@@ -173,8 +173,7 @@ static bool read_integer(const struct record_reading *reading, const struct reco
 		least = (int64_t)field->min;
 	*ret_value = json_integer_value(value);
 	return (*ret_value >= least && *ret_value <= most) ||
-	       record_refuse(reading,
-			     "key \"%s\": %" PRId64 " is outside %" PRId64 "..%" PRId64,
+	       record_refuse(reading, "key \"%s\": %" PRId64 " is outside %" PRId64 "..%" PRId64,
 			     field->name, *ret_value, least, most);
 }
 
@@ -216,8 +215,7 @@ static bool agree_on_count(const struct record_reading *reading, const struct re
 	for (const struct record_field *other = reading->record->fields; other != field; other++)
 		if (record_is_counted(other) && other->count_offset == field->count_offset &&
 		    record_entries(other, data) && *place != count)
-			return record_refuse(reading,
-					     "key \"%s\": %zu entries, but \"%s\" has %u",
+			return record_refuse(reading, "key \"%s\": %zu entries, but \"%s\" has %u",
 					     field->name, count, other->name, *place);
 	*place = (uint32_t)count;
 	return true;
@@ -235,9 +233,9 @@ static bool read_numbers(const struct record_reading *reading, const struct reco
 		const json_int_t value = json_integer_value(entry);
 
 		if (!json_is_integer(entry) || value < field->min || value > most)
-			return record_refuse(
-				reading, "key \"%s\": entry %zu is no integer in %.0f..%.0f",
-				field->name, i, field->min, most);
+			return record_refuse(reading,
+					     "key \"%s\": entry %zu is no integer in %.0f..%.0f",
+					     field->name, i, field->min, most);
 		numbers[i] = (uint32_t)value;
 	}
 	return true;
@@ -258,9 +256,9 @@ static bool read_reals(const struct record_reading *reading, const struct record
 			return record_refuse(reading, "key \"%s\": expected numbers, got %s",
 					     field->name, json_type_name(entry));
 		if (ranged && !(reals[i] >= field->min && reals[i] <= field->max))
-			return record_refuse(
-				reading, "key \"%s\": %g is given; numbers are from %g to %g",
-				field->name, reals[i], field->min, field->max);
+			return record_refuse(reading,
+					     "key \"%s\": %g is given; numbers are from %g to %g",
+					     field->name, reals[i], field->min, field->max);
 	}
 	return true;
 }
@@ -301,8 +299,7 @@ static bool read_array(const struct record_reading *reading, const struct record
 	const size_t size = field->of->size;
 
 	if (!(field->flags & RECORD_EMBEDDED))
-		*(char **)record_place(field, data) =
-			g_malloc0_n(json_array_size(array) + 1, size);
+		*(char **)record_place(field, data) = g_malloc0_n(json_array_size(array) + 1, size);
 	for (entry.index = 0; entry.index < json_array_size(array); entry.index++) {
 		char *place = record_entries(field, data) + entry.index * size;
 
@@ -329,7 +326,7 @@ static bool read_list(struct record_reading *entry, const json_t *array, GPtrArr
 GPtrArray *record_list_from_json(const struct record *record, const json_t *array, GError **error)
 {
 	g_autoptr(GPtrArray) list = record_list_new(record);
-	struct record_reading entry = { .record = record, .error = error };
+	struct record_reading entry = {.record = record, .error = error};
 
 	if ((array && !json_is_null(array) && !json_is_array(array)) ||
 	    json_array_size(array) > RECORD_LONGEST) {
@@ -433,7 +430,7 @@ static bool read_field(const struct record_reading *reading, const struct record
 bool record_field_from_json(const struct record *record, const struct record_field *field,
 			    const json_t *object, void *data, GError **error)
 {
-	const struct record_reading reading = { .record = record, .error = error };
+	const struct record_reading reading = {.record = record, .error = error};
 
 	return read_field(&reading, field, json_object_get(object, field->name), data);
 }
@@ -497,9 +494,10 @@ static bool read_structure(const struct record_reading *reading, const json_t *o
 bool record_read(const struct record *record, const json_t *object, void *data, unsigned variant,
 		 void *context, GError **error)
 {
-	const struct record_reading reading = {
-		.record = record, .variant = variant, .context = context, .error = error
-	};
+	const struct record_reading reading = {.record = record,
+					       .variant = variant,
+					       .context = context,
+					       .error = error};
 
 	return read_structure(&reading, object, data);
 }

@@ -204,17 +204,17 @@ void database_rollback(struct database *database)
 
 struct database_value database_text(const char *value)
 {
-	return (struct database_value){ .type = DATABASE_TEXT, .text = value };
+	return (struct database_value){.type = DATABASE_TEXT, .text = value};
 }
 
 struct database_value database_integer(int64_t value)
 {
-	return (struct database_value){ .type = DATABASE_INTEGER, .integer = value };
+	return (struct database_value){.type = DATABASE_INTEGER, .integer = value};
 }
 
 struct database_value database_real(double value)
 {
-	return (struct database_value){ .type = DATABASE_REAL, .real = value };
+	return (struct database_value){.type = DATABASE_REAL, .real = value};
 }
 
 void database_bind(sqlite3_stmt *statement, int column, struct database_value value)
@@ -319,7 +319,7 @@ bool database_run(struct database *database, sqlite3_stmt *statement, const char
 
 struct database_cursor database_reading(sqlite3_stmt *statement)
 {
-	return (struct database_cursor){ statement, 0 };
+	return (struct database_cursor){statement, 0};
 }
 
 const char *database_peek_text(struct database_cursor *cursor)

@@ -140,8 +140,8 @@ struct database_value database_real(double value);
 				       DATABASE_3_, DATABASE_2_, DATABASE_1_, )(__VA_ARGS__))
 #define DATABASE_NO_ARGS NULL, 0
 #define DATABASE_ARRAY_(...)                                                                       \
-	(const struct database_value[]){ __VA_ARGS__ },                                            \
-		sizeof((const struct database_value[]){ __VA_ARGS__ }) /                           \
+	(const struct database_value[]){__VA_ARGS__},                                              \
+		sizeof((const struct database_value[]){__VA_ARGS__}) /                             \
 			sizeof(struct database_value)
 #define DATABASE_PICK_(a_, b_, c_, d_, e_, f_, picked_, ...) picked_
 #define DATABASE_1_(a_)                                                                            \

@@ -104,9 +104,9 @@ static struct database_table *table_of(struct database *database, const struct r
 	table->columns = database_columns(record);
 	table->queries = g_hash_table_new_full(NULL, NULL, NULL, database_finalize);
 	while (table->present < table->columns->len &&
-	       database_column_since(
-		       record, g_array_index(table->columns, struct database_column, table->present)
-				       .field) <= database->version)
+	       database_column_since(record, g_array_index(table->columns, struct database_column,
+							   table->present)
+						     .field) <= database->version)
 		table->present++;
 	g_hash_table_insert(database->tables, (void *)record, table);
 	return table;
@@ -293,7 +293,7 @@ void database_read_record(sqlite3_stmt *statement, const struct record *record, 
 
 	record_init(record, data);
 	for (const struct record_field *field = record->fields; field->name; field++)
-		get_column(&cursor, &(struct database_column){ field, 0 }, data);
+		get_column(&cursor, &(struct database_column){field, 0}, data);
 }
 
 void *database_get(struct database *database, const struct record *record, const char *rest,

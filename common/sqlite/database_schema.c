@@ -11,7 +11,7 @@
 static void add_columns(GArray *columns, const struct record *record, size_t base)
 {
 	for (const struct record_field *field = record->fields; field->name; field++) {
-		const struct database_column column = { field, base };
+		const struct database_column column = {field, base};
 
 		if (field->type == RECORD_STRUCT)
 			add_columns(columns, field->of, base + field->offset);

@@ -26,24 +26,24 @@ static bool check_node(const struct record_reading *reading, void *data)
 }
 
 static const struct record_field node_fields[] = {
-	{ RECORD_FIELD_U32(wire_node, index) },
-	{ TEXT(name) },
-	{ TEXT(host) },
-	{ RECORD_FIELD_TEXT(wire_node, state) },
-	{ TEXT(step) },
-	{ TEXT(vm) },
-	{ TEXT(task) },
-	{ TEXT(reason) },
-	{ RECORD_FIELD_REAL(wire_node, boot_s), .flags = RECORD_OPTIONAL },
-	{ RECORD_AT(wire_node, caps), .type = RECORD_JSON, .null = RECORD_NULL_POINTER,
-	  .flags = RECORD_OPTIONAL },
-	{ NULL },
+	{RECORD_FIELD_U32(wire_node, index)},
+	{TEXT(name)},
+	{TEXT(host)},
+	{RECORD_FIELD_TEXT(wire_node, state)},
+	{TEXT(step)},
+	{TEXT(vm)},
+	{TEXT(task)},
+	{TEXT(reason)},
+	{RECORD_FIELD_REAL(wire_node, boot_s), .flags = RECORD_OPTIONAL},
+	{RECORD_AT(wire_node, caps), .type = RECORD_JSON, .null = RECORD_NULL_POINTER,
+	 .flags = RECORD_OPTIONAL},
+	{NULL},
 };
-const struct record wire_node_record = { .name = "node",
-					 .size = sizeof(struct wire_node),
-					 .fields = node_fields,
-					 .open = true,
-					 .check = check_node };
+const struct record wire_node_record = {.name = "node",
+					.size = sizeof(struct wire_node),
+					.fields = node_fields,
+					.open = true,
+					.check = check_node};
 
 bool wire_node_read(const json_t *object, uint32_t nodes, struct wire_node *ret_node,
 		    GError **error)
@@ -63,32 +63,32 @@ static bool read_host(const struct record_reading *reading, const struct record_
 	const int host = record_word_find(reading->context, json_string_value(value));
 
 	*(uint32_t *)record_place(field, data) = (uint32_t)host;
-	return host >= 0 || record_refuse(reading, "unknown host '%.64s'",
-					  json_string_value(value) ?: "");
+	return host >= 0 ||
+	       record_refuse(reading, "unknown host '%.64s'", json_string_value(value) ?: "");
 }
 
 static const struct record_field sample_fields[] = {
-	{ RECORD_FIELD_I64(wire_sample, seq), .min = 0, .max = WIRE_SEQ_MAX },
-	{ RECORD_FIELD_U32(wire_sample, host), .write = write_host, .read = read_host },
-	{ RECORD_FIELD_I64(wire_sample, t_ns), .min = 0, .max = RECORD_I64_MAX },
-	{ RECORD_FIELD_I64(wire_sample, mw), .min = 0, .max = INT32_MAX },
-	{ RECORD_FIELD_I64(wire_sample, energy_uj), .min = 0, .max = RECORD_I64_MAX },
-	{ RECORD_FIELD_BOOL(wire_sample, gap), .flags = RECORD_OPTIONAL },
-	{ NULL },
+	{RECORD_FIELD_I64(wire_sample, seq), .min = 0, .max = WIRE_SEQ_MAX},
+	{RECORD_FIELD_U32(wire_sample, host), .write = write_host, .read = read_host},
+	{RECORD_FIELD_I64(wire_sample, t_ns), .min = 0, .max = RECORD_I64_MAX},
+	{RECORD_FIELD_I64(wire_sample, mw), .min = 0, .max = INT32_MAX},
+	{RECORD_FIELD_I64(wire_sample, energy_uj), .min = 0, .max = RECORD_I64_MAX},
+	{RECORD_FIELD_BOOL(wire_sample, gap), .flags = RECORD_OPTIONAL},
+	{NULL},
 };
-const struct record wire_sample_record = { .name = "sample",
-					   .size = sizeof(struct wire_sample),
-					   .fields = sample_fields,
-					   .open = true };
+const struct record wire_sample_record = {.name = "sample",
+					  .size = sizeof(struct wire_sample),
+					  .fields = sample_fields,
+					  .open = true};
 
 static const struct record_field usage_task_fields[] = {
-	{ RECORD_FIELD_TEXT(wire_usage_task, id) },
-	{ RECORD_FIELD_I64(wire_usage_task, cpu_ns) },
-	{ NULL },
+	{RECORD_FIELD_TEXT(wire_usage_task, id)},
+	{RECORD_FIELD_I64(wire_usage_task, cpu_ns)},
+	{NULL},
 };
-static const struct record usage_task_record = { .name = "usage of a task",
-						 .size = sizeof(struct wire_usage_task),
-						 .fields = usage_task_fields };
+static const struct record usage_task_record = {.name = "usage of a task",
+						.size = sizeof(struct wire_usage_task),
+						.fields = usage_task_fields};
 
 /* The tasks are an object of CPU times by id. */
 static json_t *write_tasks(const struct record_field *field, const void *data, const void *context)
@@ -97,7 +97,8 @@ static json_t *write_tasks(const struct record_field *field, const void *data, c
 	json_t *tasks = json_object();
 
 	for (uint32_t i = 0; i < usage->tasks_count; i++)
-		json_object_set_new(tasks, usage->tasks[i].id, json_integer(usage->tasks[i].cpu_ns));
+		json_object_set_new(tasks, usage->tasks[i].id,
+				    json_integer(usage->tasks[i].cpu_ns));
 	return tasks;
 }
 
@@ -118,8 +119,7 @@ static bool read_tasks(const struct record_reading *reading, const struct record
 			return record_refuse(reading,
 					     "tasks: '%.64s' must have CPU time in nanoseconds",
 					     id);
-		usage->tasks[usage->tasks_count++] =
-			(struct wire_usage_task){ g_strdup(id), cpu_ns };
+		usage->tasks[usage->tasks_count++] = (struct wire_usage_task){g_strdup(id), cpu_ns};
 	}
 	return true;
 }
@@ -146,28 +146,28 @@ static bool check_usage(const struct record_reading *reading, void *data)
 #define NUMBER(field_, most_) RECORD_FIELD_I64(wire_usage, field_), .min = 0, .max = (most_)
 
 static const struct record_field usage_fields[] = {
-	{ RECORD_FIELD_I64(wire_usage, seq), .min = 1, .max = WIRE_SEQ_MAX },
-	{ RECORD_AT(wire_usage, host), .type = RECORD_BORROWED },
-	{ RECORD_AT(wire_usage, counter), .type = RECORD_BORROWED, .null = RECORD_NULL_POINTER,
-	  .flags = RECORD_OPTIONAL },
-	{ NUMBER(from_seq, WIRE_SEQ_MAX), .flags = RECORD_OPTIONAL },
-	{ NUMBER(to_seq, WIRE_SEQ_MAX), .flags = RECORD_OPTIONAL },
-	{ NUMBER(from_ns, WIRE_CLOCK_MAX_NS) },
-	{ NUMBER(to_ns, WIRE_CLOCK_MAX_NS) },
-	{ NUMBER(from_uj, COUNTER_MAX_UJ) },
-	{ NUMBER(to_uj, COUNTER_MAX_UJ) },
-	{ RECORD_FIELD_BOOL(wire_usage, gap), .flags = RECORD_OPTIONAL },
-	{ RECORD_FIELD_BOOL(wire_usage, read), .flags = RECORD_OPTIONAL },
-	{ RECORD_FIELD_ARRAY(wire_usage, tasks, tasks_count, usage_task_record),
-	  .write = write_tasks, .read = read_tasks },
-	{ NUMBER(vms_ns, CPU_MAX_NS) },
-	{ NUMBER(others_ns, CPU_MAX_NS), .null = RECORD_NULL_MINUS_ONE },
-	{ NULL },
+	{RECORD_FIELD_I64(wire_usage, seq), .min = 1, .max = WIRE_SEQ_MAX},
+	{RECORD_AT(wire_usage, host), .type = RECORD_BORROWED},
+	{RECORD_AT(wire_usage, counter), .type = RECORD_BORROWED, .null = RECORD_NULL_POINTER,
+	 .flags = RECORD_OPTIONAL},
+	{NUMBER(from_seq, WIRE_SEQ_MAX), .flags = RECORD_OPTIONAL},
+	{NUMBER(to_seq, WIRE_SEQ_MAX), .flags = RECORD_OPTIONAL},
+	{NUMBER(from_ns, WIRE_CLOCK_MAX_NS)},
+	{NUMBER(to_ns, WIRE_CLOCK_MAX_NS)},
+	{NUMBER(from_uj, COUNTER_MAX_UJ)},
+	{NUMBER(to_uj, COUNTER_MAX_UJ)},
+	{RECORD_FIELD_BOOL(wire_usage, gap), .flags = RECORD_OPTIONAL},
+	{RECORD_FIELD_BOOL(wire_usage, read), .flags = RECORD_OPTIONAL},
+	{RECORD_FIELD_ARRAY(wire_usage, tasks, tasks_count, usage_task_record),
+	 .write = write_tasks, .read = read_tasks},
+	{NUMBER(vms_ns, CPU_MAX_NS)},
+	{NUMBER(others_ns, CPU_MAX_NS), .null = RECORD_NULL_MINUS_ONE},
+	{NULL},
 };
-const struct record wire_usage_record = { .name = "usage of the local scheduler",
-					  .size = sizeof(struct wire_usage),
-					  .fields = usage_fields,
-					  .open = true,
-					  .check = check_usage,
-					  .free = (GDestroyNotify)wire_usage_free };
+const struct record wire_usage_record = {.name = "usage of the local scheduler",
+					 .size = sizeof(struct wire_usage),
+					 .fields = usage_fields,
+					 .open = true,
+					 .check = check_usage,
+					 .free = (GDestroyNotify)wire_usage_free};
 RECORD_DEFINE_FREE(wire_usage, wire_usage_record)

@@ -60,7 +60,7 @@ struct wire_usage_task {
  * each task.
  */
 struct wire_usage {
-	int64_t seq; /* from 1 */
+	int64_t seq;      /* from 1 */
 	const char *host; /* borrowed, when it is read from the JSON; also `counter` */
 	/* name of the host's counter, another one for each that begins at 0; NULL: not reported */
 	const char *counter;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/wire/wire_task.h"
 
-const char *const task_state_names[] = { TASK_WORD_STARTING,   TASK_WORD_RUNNING,
-					 TASK_WORD_SUSPENDING, TASK_WORD_SUSPENDED,
-					 TASK_WORD_RESUMING,   "ended",
-					 TASK_WORD_QUEUED,     NULL };
+const char *const task_state_names[] = {TASK_WORD_STARTING,   TASK_WORD_RUNNING,
+					TASK_WORD_SUSPENDING, TASK_WORD_SUSPENDED,
+					TASK_WORD_RESUMING,   "ended",
+					TASK_WORD_QUEUED,     NULL};
 
-const char *const task_outcome_names[] = { "none",     "completed", "failed", "killed",
-					   "deadline", "lost",      NULL };
+const char *const task_outcome_names[] = {"none",     "completed", "failed", "killed",
+					  "deadline", "lost",      NULL};
 
-const char *const task_keep_names[] = { "auto", "memory", "disk", NULL };
+const char *const task_keep_names[] = {"auto", "memory", "disk", NULL};
 
 /* More steps than any task can have are malformed. */
 #define STEPS_MAX 1000000
@@ -23,18 +23,18 @@ const char *const task_keep_names[] = { "auto", "memory", "disk", NULL };
 	}
 
 static const struct record_field suspension_vm_fields[] = {
-	{ RECORD_FIELD_U32(task_vm_durations, node) },
+	{RECORD_FIELD_U32(task_vm_durations, node)},
 	DURATION(task_vm_durations, freeze_ns),
 	DURATION(task_vm_durations, save_ns),
 	DURATION(task_vm_durations, move_ns),
 	DURATION(task_vm_durations, restore_ns),
 	DURATION(task_vm_durations, resume_ns),
-	{ NULL },
+	{NULL},
 };
-static const struct record suspension_vm_record = { .name = "VM of a suspension",
-						    .size = sizeof(struct task_vm_durations),
-						    .fields = suspension_vm_fields,
-						    .open = true };
+static const struct record suspension_vm_record = {.name = "VM of a suspension",
+						   .size = sizeof(struct task_vm_durations),
+						   .fields = suspension_vm_fields,
+						   .open = true};
 
 /* Reads where VMs are kept; a word of a later version is taken as "auto". */
 static bool read_keep(const struct record_reading *reading, const struct record_field *field,
@@ -47,76 +47,76 @@ static bool read_keep(const struct record_reading *reading, const struct record_
 }
 
 static const struct record_field suspension_fields[] = {
-	{ RECORD_FIELD_U32(task_suspension, n), .min = 1, .max = STEPS_MAX },
-	{ .name = "try",
-	  .offset = offsetof(struct task_suspension, attempt),
-	  .type = RECORD_I64,
-	  .flags = RECORD_OPTIONAL },
-	{ .name = "resume_try",
-	  .offset = offsetof(struct task_suspension, resume_attempt),
-	  .type = RECORD_I64,
-	  .flags = RECORD_OPTIONAL },
-	{ RECORD_FIELD_WORD(task_suspension, keep, task_keep_names), .flags = RECORD_OPTIONAL,
-	  .read = read_keep },
-	{ RECORD_FIELD_NUMBERS(task_suspension, nodes, count), .null = RECORD_NULL_POINTER,
-	  .flags = RECORD_OPTIONAL },
-	{ RECORD_FIELD_NUMBERS(task_suspension, resumed_nodes, count), .null = RECORD_NULL_POINTER,
-	  .flags = RECORD_OPTIONAL },
-	{ RECORD_FIELD_ARRAY(task_suspension, vms, count, suspension_vm_record),
-	  .null = RECORD_NULL_POINTER, .flags = RECORD_OPTIONAL },
-	{ RECORD_FIELD_TIME(task_suspension, requested_ns) },
-	{ RECORD_FIELD_TIME(task_suspension, frozen_ns) },
-	{ RECORD_FIELD_TIME(task_suspension, suspended_ns) },
-	{ RECORD_FIELD_TIME(task_suspension, resume_requested_ns) },
-	{ RECORD_FIELD_TIME(task_suspension, running_ns) },
-	{ RECORD_FIELD_TIME(task_suspension, resumed_ns) },
+	{RECORD_FIELD_U32(task_suspension, n), .min = 1, .max = STEPS_MAX},
+	{.name = "try",
+	 .offset = offsetof(struct task_suspension, attempt),
+	 .type = RECORD_I64,
+	 .flags = RECORD_OPTIONAL},
+	{.name = "resume_try",
+	 .offset = offsetof(struct task_suspension, resume_attempt),
+	 .type = RECORD_I64,
+	 .flags = RECORD_OPTIONAL},
+	{RECORD_FIELD_WORD(task_suspension, keep, task_keep_names), .flags = RECORD_OPTIONAL,
+	 .read = read_keep},
+	{RECORD_FIELD_NUMBERS(task_suspension, nodes, count), .null = RECORD_NULL_POINTER,
+	 .flags = RECORD_OPTIONAL},
+	{RECORD_FIELD_NUMBERS(task_suspension, resumed_nodes, count), .null = RECORD_NULL_POINTER,
+	 .flags = RECORD_OPTIONAL},
+	{RECORD_FIELD_ARRAY(task_suspension, vms, count, suspension_vm_record),
+	 .null = RECORD_NULL_POINTER, .flags = RECORD_OPTIONAL},
+	{RECORD_FIELD_TIME(task_suspension, requested_ns)},
+	{RECORD_FIELD_TIME(task_suspension, frozen_ns)},
+	{RECORD_FIELD_TIME(task_suspension, suspended_ns)},
+	{RECORD_FIELD_TIME(task_suspension, resume_requested_ns)},
+	{RECORD_FIELD_TIME(task_suspension, running_ns)},
+	{RECORD_FIELD_TIME(task_suspension, resumed_ns)},
 	DURATION(task_suspension, skew_ns),
-	{ NULL },
+	{NULL},
 };
-const struct record task_suspension_record = { .name = "suspension of a task",
-					       .size = sizeof(struct task_suspension),
-					       .fields = suspension_fields,
-					       .open = true,
-					       .free = (GDestroyNotify)task_suspension_free };
+const struct record task_suspension_record = {.name = "suspension of a task",
+					      .size = sizeof(struct task_suspension),
+					      .fields = suspension_fields,
+					      .open = true,
+					      .free = (GDestroyNotify)task_suspension_free};
 RECORD_DEFINE_FREE(task_suspension, task_suspension_record)
 
 static const struct record_field migration_vm_fields[] = {
-	{ RECORD_FIELD_U32(task_migration_vm, from) },
-	{ RECORD_FIELD_U32(task_migration_vm, to) },
-	{ RECORD_FIELD_TEXT(task_migration_vm, from_host), .null = RECORD_NULL_POINTER,
-	  .flags = RECORD_OPTIONAL },
-	{ RECORD_FIELD_TEXT(task_migration_vm, to_host), .null = RECORD_NULL_POINTER,
-	  .flags = RECORD_OPTIONAL },
-	{ RECORD_FIELD_BOOL(task_migration_vm, moved), .flags = RECORD_OPTIONAL },
+	{RECORD_FIELD_U32(task_migration_vm, from)},
+	{RECORD_FIELD_U32(task_migration_vm, to)},
+	{RECORD_FIELD_TEXT(task_migration_vm, from_host), .null = RECORD_NULL_POINTER,
+	 .flags = RECORD_OPTIONAL},
+	{RECORD_FIELD_TEXT(task_migration_vm, to_host), .null = RECORD_NULL_POINTER,
+	 .flags = RECORD_OPTIONAL},
+	{RECORD_FIELD_BOOL(task_migration_vm, moved), .flags = RECORD_OPTIONAL},
 	DURATION(task_migration_vm, total_ns),
 	DURATION(task_migration_vm, downtime_ns),
-	{ NULL },
+	{NULL},
 };
-static const struct record migration_vm_record = { .name = "VM of a migration",
-						   .size = sizeof(struct task_migration_vm),
-						   .fields = migration_vm_fields,
-						   .open = true };
+static const struct record migration_vm_record = {.name = "VM of a migration",
+						  .size = sizeof(struct task_migration_vm),
+						  .fields = migration_vm_fields,
+						  .open = true};
 
 static const struct record_field migration_fields[] = {
-	{ RECORD_FIELD_U32(task_migration, n), .min = 1, .max = STEPS_MAX },
-	{ .name = "try",
-	  .offset = offsetof(struct task_migration, attempt),
-	  .type = RECORD_I64,
-	  .flags = RECORD_OPTIONAL },
-	{ RECORD_FIELD_ARRAY(task_migration, vms, count, migration_vm_record) },
-	{ RECORD_FIELD_TIME(task_migration, requested_ns) },
-	{ RECORD_FIELD_TIME(task_migration, begun_ns) },
-	{ RECORD_FIELD_TIME(task_migration, moved_ns) },
-	{ RECORD_FIELD_TIME(task_migration, settled_ns) },
-	{ RECORD_FIELD_TEXT(task_migration, reason), .null = RECORD_NULL_POINTER,
-	  .flags = RECORD_OPTIONAL },
-	{ NULL },
+	{RECORD_FIELD_U32(task_migration, n), .min = 1, .max = STEPS_MAX},
+	{.name = "try",
+	 .offset = offsetof(struct task_migration, attempt),
+	 .type = RECORD_I64,
+	 .flags = RECORD_OPTIONAL},
+	{RECORD_FIELD_ARRAY(task_migration, vms, count, migration_vm_record)},
+	{RECORD_FIELD_TIME(task_migration, requested_ns)},
+	{RECORD_FIELD_TIME(task_migration, begun_ns)},
+	{RECORD_FIELD_TIME(task_migration, moved_ns)},
+	{RECORD_FIELD_TIME(task_migration, settled_ns)},
+	{RECORD_FIELD_TEXT(task_migration, reason), .null = RECORD_NULL_POINTER,
+	 .flags = RECORD_OPTIONAL},
+	{NULL},
 };
-const struct record task_migration_record = { .name = "migration of a task",
-					      .size = sizeof(struct task_migration),
-					      .fields = migration_fields,
-					      .open = true,
-					      .free = (GDestroyNotify)task_migration_free };
+const struct record task_migration_record = {.name = "migration of a task",
+					     .size = sizeof(struct task_migration),
+					     .fields = migration_fields,
+					     .open = true,
+					     .free = (GDestroyNotify)task_migration_free};
 
 void task_migration_free(struct task_migration *migration)
 {
@@ -126,17 +126,17 @@ void task_migration_free(struct task_migration *migration)
 }
 
 static const struct record_field share_fields[] = {
-	{ RECORD_FIELD_I64(task_share, n), .min = 0, .max = RECORD_I64_MAX },
-	{ .name = "share", .offset = offsetof(struct task_share, fraction), .type = RECORD_REAL },
-	{ RECORD_FIELD_TIME(task_share, requested_ns) },
-	{ RECORD_FIELD_TIME(task_share, set_ns) },
-	{ RECORD_FIELD_REAL(task_share, asked_cores), .min = 0, .max = INFINITY,
-	  .flags = RECORD_OPTIONAL },
-	{ RECORD_FIELD_REAL(task_share, given_cores), .min = 0, .max = INFINITY,
-	  .flags = RECORD_OPTIONAL },
-	{ NULL },
+	{RECORD_FIELD_I64(task_share, n), .min = 0, .max = RECORD_I64_MAX},
+	{.name = "share", .offset = offsetof(struct task_share, fraction), .type = RECORD_REAL},
+	{RECORD_FIELD_TIME(task_share, requested_ns)},
+	{RECORD_FIELD_TIME(task_share, set_ns)},
+	{RECORD_FIELD_REAL(task_share, asked_cores), .min = 0, .max = INFINITY,
+	 .flags = RECORD_OPTIONAL},
+	{RECORD_FIELD_REAL(task_share, given_cores), .min = 0, .max = INFINITY,
+	 .flags = RECORD_OPTIONAL},
+	{NULL},
 };
-const struct record task_share_record = { .name = "share of a task",
-					  .size = sizeof(struct task_share),
-					  .fields = share_fields,
-					  .open = true };
+const struct record task_share_record = {.name = "share of a task",
+					 .size = sizeof(struct task_share),
+					 .fields = share_fields,
+					 .open = true};

@@ -138,13 +138,13 @@ static inline double wire_seconds(int64_t ns)
  * controller: its times, and what it used (NAN: not known).
  */
 #define WIRE_TASK_TIMES(type_)                                                                     \
-	{ RECORD_FIELD_TIME(type_, requested_ns) }, { RECORD_FIELD_TIME(type_, started_ns) },      \
+	{RECORD_FIELD_TIME(type_, requested_ns)}, {RECORD_FIELD_TIME(type_, started_ns)},          \
 	{                                                                                          \
 		RECORD_FIELD_TIME(type_, ended_ns)                                                 \
 	}
 #define WIRE_TASK_USE(type_)                                                                       \
-	{ RECORD_FIELD_REAL(type_, benchmark_time_s), .flags = RECORD_OPTIONAL },                  \
-		{ RECORD_FIELD_REAL(type_, cpu_s), .flags = RECORD_OPTIONAL },                     \
+	{RECORD_FIELD_REAL(type_, benchmark_time_s), .flags = RECORD_OPTIONAL},                    \
+		{RECORD_FIELD_REAL(type_, cpu_s), .flags = RECORD_OPTIONAL},                       \
 	{                                                                                          \
 		RECORD_FIELD_REAL(type_, host_cpu_s), .flags = RECORD_OPTIONAL                     \
 	}

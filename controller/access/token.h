@@ -23,12 +23,12 @@ enum token_error {
 
 /* A token, as it is recorded. */
 struct token {
-	char *id; /* 8 hexadecimal digits by which people name it; independent of the secret */
+	char *id;     /* 8 hexadecimal digits by which people name it; independent of the secret */
 	char *sha256; /* of the whole secret with its prefix, 64 lower-case hexadecimal digits */
 	enum http_role role; /* viewer, user or operator */
-	char *user; /* name of the account when the token was made, for people */
-	int64_t uid; /* of that account: its tasks are the token's own */
-	int64_t created_s; /* UTC, seconds since 1970 */
+	char *user;          /* name of the account when the token was made, for people */
+	int64_t uid;         /* of that account: its tasks are the token's own */
+	int64_t created_s;   /* UTC, seconds since 1970 */
 	int64_t expires_s; /* UTC, seconds since 1970, the end of its validity; INT64_MAX: never */
 };
 

@@ -129,7 +129,7 @@ static bool check_file(int fd, int dir_fd, const char *path, GError **error)
 		return fail_file(error, "others can read '%s'; chmod 600 it", path);
 	if (file.st_uid != 0 && file.st_uid != geteuid() && file.st_uid != dir.st_uid)
 		return fail_file(error, "'%s' is another user's (%u); remove it", path,
-			      (unsigned)file.st_uid);
+				 (unsigned)file.st_uid);
 	return true;
 }
 
@@ -175,13 +175,13 @@ static char *format(const GPtrArray *tokens)
 	for (guint i = 0; i < tokens->len; i++) {
 		const struct token *token = g_ptr_array_index(tokens, i);
 
-		json_array_append_new(
-			json_object_get(json, "tokens"),
-			json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:o}", "id", token->id, "sha256",
-				  token->sha256, "role", token_role_name(token->role), "user",
-				  token->user, "uid", (json_int_t)token->uid, "created_utc",
-				  time_json(token->created_s), "expires_utc",
-				  time_json(token->expires_s)));
+		json_array_append_new(json_object_get(json, "tokens"),
+				      json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:o}", "id",
+						token->id, "sha256", token->sha256, "role",
+						token_role_name(token->role), "user", token->user,
+						"uid", (json_int_t)token->uid, "created_utc",
+						time_json(token->created_s), "expires_utc",
+						time_json(token->expires_s)));
 	}
 	return json_pretty(json);
 }
@@ -203,8 +203,8 @@ bool token_file_write(int dir_fd, const char *dir, const GPtrArray *tokens, GErr
 	g_autofree char *text = format(tokens);
 	g_autofree char *name =
 		g_strdup_printf("." TOKENS_FILE ".%ld-%08x", (long)getpid(), g_random_int());
-	g_auto(file_t) fd = openat(dir_fd, name,
-				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	g_auto(file_t) fd =
+		openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd >= 0 && fill_file(fd, dir_fd, text) &&
 	    renameat(dir_fd, name, dir_fd, TOKENS_FILE) == 0 && fsync(dir_fd) == 0)

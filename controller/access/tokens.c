@@ -105,8 +105,8 @@ static struct token *new_token(enum http_role role, const char *user, double lif
 	token->user = g_strdup(account->pw_name);
 	token->uid = account->pw_uid;
 	token->created_s = g_get_real_time() / G_USEC_PER_SEC;
-	token->expires_s = lifetime_s < LIFETIME_MAX_S ? token->created_s + (int64_t)lifetime_s
-						       : INT64_MAX;
+	token->expires_s =
+		lifetime_s < LIFETIME_MAX_S ? token->created_s + (int64_t)lifetime_s : INT64_MAX;
 	return token->id ? g_steal_pointer(&token) : NULL;
 }
 
@@ -165,7 +165,6 @@ bool tokens_revoke(const char *dir, const char *id, GError **error)
 	if (tokens)
 		g_set_error(error, TOKEN_ERROR, TOKEN_ERROR_INPUT,
 			    "there is no token '%.32s' in '%s'; `virtbed token list` shows them",
-			    id,
-			    dir);
+			    id, dir);
 	return false;
 }

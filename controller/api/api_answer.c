@@ -20,8 +20,9 @@ char *api_peer_name(struct http_request *request)
 bool api_is_served(struct http_request *request, const struct run_session *session)
 {
 	if (!session->plan->serve)
-		http_request_fail(request, 409, "this is an experiment, not a service (virtbed serve), "
-						"which tasks are submitted to");
+		http_request_fail(request, 409,
+				  "this is an experiment, not a service (virtbed serve), "
+				  "which tasks are submitted to");
 	else if (!session->service)
 		http_request_fail(request, 503,
 				  "the service is starting or ending; try again in a moment");
@@ -56,8 +57,8 @@ static void is_safe(const GError *error, void *data)
 	g_free(answer);
 }
 
-void api_answer_safely(struct http_request *request, const struct run_session *session,
-			int status, json_t *body)
+void api_answer_safely(struct http_request *request, const struct run_session *session, int status,
+		       json_t *body)
 {
 	struct safe_answer *answer;
 

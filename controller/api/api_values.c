@@ -19,7 +19,8 @@ int64_t api_zero_us(const struct run_session *session)
 	return session->utc && session->t0_ns ? run_utc_zero_us(session->utc, session->t0_ns) : 0;
 }
 
-void api_set_time(json_t *object, const struct run_session *session, const char *name, double time_s)
+void api_set_time(json_t *object, const struct run_session *session, const char *name,
+		  double time_s)
 {
 	const int64_t zero_us = api_zero_us(session);
 	g_autofree char *seconds = g_strconcat(name, "_s", NULL);

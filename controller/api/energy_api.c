@@ -61,8 +61,8 @@ static json_t *task_sum_json(const struct store_account_sum *sum, const char *by
 
 static char *sums_text(const GPtrArray *sums, const char *by)
 {
-	const bool of_tasks = g_str_equal(by, "user") || g_str_equal(by, "task") ||
-			      g_str_equal(by, "type");
+	const bool of_tasks =
+		g_str_equal(by, "user") || g_str_equal(by, "task") || g_str_equal(by, "type");
 	g_autoptr(json_t) list = json_array();
 
 	for (guint i = 0; i < sums->len; i++) {
@@ -78,8 +78,7 @@ static void *read_account(struct store *store, const void *question, GError **er
 {
 	const struct reading *reading = question;
 	g_autoptr(account_t) account = g_new0(struct account, 1);
-	g_autoptr(GPtrArray) sums =
-		store_account_sums(store, reading->run, reading->by, error);
+	g_autoptr(GPtrArray) sums = store_account_sums(store, reading->run, reading->by, error);
 
 	if (!sums)
 		return NULL;
@@ -118,8 +117,9 @@ static const char *watts_from(const struct run_session *session, const char *nam
 {
 	const struct config_cluster *cluster = config_cluster_find(session->config, name);
 
-	return cluster ? fleet_watts_from(remote_fleet_link(
-				 session->fleet, (uint32_t)(cluster - session->config->clusters)))
+	return cluster ? fleet_watts_from(
+				 remote_fleet_link(session->fleet,
+						   (uint32_t)(cluster - session->config->clusters)))
 		       : NULL;
 }
 
@@ -141,11 +141,13 @@ static json_t *host_json(const struct reading *reading, const struct account *ac
 	json_object_set_new(host, "host", json_string(meter->host));
 	json_object_set_new(host, "cluster", json_string(meter->cluster));
 	json_object_set_new(host, "counted_uj",
-			    json_integer((json_int_t)(meter->before_uj + meter->at_uj - meter->begin_uj)));
+			    json_integer((json_int_t)(meter->before_uj + meter->at_uj -
+						      meter->begin_uj)));
 	api_set_time(host, reading->session, "until", meter->at_s);
 	json_object_set_new(host, "watts_from",
 			    json_string_or_null(watts_from(reading->session, meter->cluster)));
-	json_object_set_new(host, "idle_w", json_number_or_null(idle_w_of(reading->session, meter->host)));
+	json_object_set_new(host, "idle_w",
+			    json_number_or_null(idle_w_of(reading->session, meter->host)));
 	json_object_set_new(host, "management_of_vms_alone",
 			    json_boolean(is_emulated(reading->session->config, meter->host)));
 	return host;
@@ -163,9 +165,9 @@ static json_t *hosts_json(const struct reading *reading, const struct account *a
 
 static void send_answer(const struct reading *reading, const struct account *account)
 {
-	g_autoptr(json_t) rest = json_pack("{s:I, s:s, s:o, s:o}", "run", (json_int_t)reading->run, "by",
-					   reading->by, "hosts", hosts_json(reading, account), "window",
-					   window_api_json(reading->session));
+	g_autoptr(json_t) rest = json_pack("{s:I, s:s, s:o, s:o}", "run", (json_int_t)reading->run,
+					   "by", reading->by, "hosts", hosts_json(reading, account),
+					   "window", window_api_json(reading->session));
 	GString *text = g_string_new("{\"sums\":");
 
 	g_string_append(text, account->sums);
@@ -228,8 +230,11 @@ void energy_api_get(struct http_request *request, const char *const *arguments, 
 		return;
 	}
 	reading = g_new(struct reading, 1);
-	*reading = (struct reading){.request = request, .session = api->session, .run = api->session->run, .by = by};
-	reading->asked =
-		store_reader_ask(api->reader, api->session->store, read_account, reading, was_read, reading);
+	*reading = (struct reading){.request = request,
+				    .session = api->session,
+				    .run = api->session->run,
+				    .by = by};
+	reading->asked = store_reader_ask(api->reader, api->session->store, read_account, reading,
+					  was_read, reading);
 	http_request_on_cancel(request, client_gone, reading);
 }

@@ -58,8 +58,9 @@ static GHashTable *run_starts(const struct run_session *session)
 static json_t *utc_json(GHashTable *starts, const struct store_event *event)
 {
 	GDateTime *start = g_hash_table_lookup(starts, &event->run);
-	g_autoptr(GDateTime) time =
-		start && isfinite(event->time_s) ? g_date_time_add_seconds(start, event->time_s) : NULL;
+	g_autoptr(GDateTime) time = start && isfinite(event->time_s)
+					    ? g_date_time_add_seconds(start, event->time_s)
+					    : NULL;
 	g_autofree char *whole = time ? g_date_time_format(time, "%Y-%m-%dT%H:%M:%S") : NULL;
 	g_autofree char *text =
 		whole ? g_strdup_printf("%s.%03dZ", whole, g_date_time_get_microsecond(time) / 1000)
@@ -75,20 +76,22 @@ static json_t *event_json(GHashTable *starts, const struct store_event *event)
 			      : NULL;
 	json_t *task = json_object_get(detail, "task");
 
-	return json_pack("{s:I, s:I, s:o, s:o, s:s, s:O?, s:O?}", "seq", (json_int_t)event->id, "run",
-			 (json_int_t)event->run, "time_s", json_number_or_null(event->time_s), "utc",
-			 utc_json(starts, event), "kind", event->kind, "task",
-			 json_is_integer(task) ? task : NULL, "detail", detail);
+	return json_pack("{s:I, s:I, s:o, s:o, s:s, s:O?, s:O?}", "seq", (json_int_t)event->id,
+			 "run", (json_int_t)event->run, "time_s",
+			 json_number_or_null(event->time_s), "utc", utc_json(starts, event), "kind",
+			 event->kind, "task", json_is_integer(task) ? task : NULL, "detail",
+			 detail);
 }
 
 /* The event as the client may see it. Tasks of other runs belong to the owner of the experiment. */
 static json_t *visible_json(struct http_request *request, const struct run_session *session,
-			 GHashTable *starts, const struct store_event *event)
+			    GHashTable *starts, const struct store_event *event)
 {
 	json_t *object = event_json(starts, event);
 	const json_t *task = json_object_get(object, "task");
 	const bool told = json_is_integer(task)
-				  ? task_visibility_shows(request, session, (uint32_t)json_integer_value(task))
+				  ? task_visibility_shows(request, session,
+							  (uint32_t)json_integer_value(task))
 				  : !json_object_get(json_object_get(object, "detail"), "text") ||
 					    task_visibility_shows_notice(request, event->kind);
 
@@ -209,7 +212,8 @@ void events_api_get(struct http_request *request, const char *const *arguments, 
 	uint64_t after;
 	double wait_s;
 
-	if (!http_request_query_integer(request, "after", 0, INT64_MAX, last - MIN(last, EVENTS_API_LAST), &after) ||
+	if (!http_request_query_integer(request, "after", 0, INT64_MAX,
+					last - MIN(last, EVENTS_API_LAST), &after) ||
 	    !http_request_query_real(request, "wait_s", 0, WAIT_MOST_S, 0, &wait_s) ||
 	    send_events(api, request, (int64_t)MIN(after, last), wait_s <= 0))
 		return;

@@ -11,8 +11,8 @@
 #include "controller/report/summary.h"
 
 static const char *const state_names[FLEET_NODE_STATES] = {
-	[FLEET_NODE_IDLE] = "idle",       [FLEET_NODE_BUSY] = "busy",
-	[FLEET_NODE_DOWN] = "down",       [FLEET_NODE_DRAINED] = "drained",
+	[FLEET_NODE_IDLE] = "idle",         [FLEET_NODE_BUSY] = "busy",
+	[FLEET_NODE_DOWN] = "down",         [FLEET_NODE_DRAINED] = "drained",
 	[FLEET_NODE_DRAINING] = "draining",
 };
 
@@ -50,7 +50,8 @@ const char *fleet_watts_from(const struct remote_link *link)
 		return NULL;
 	if (!json_is_true(json_object_get(capabilities, "modelled_watts")))
 		return "meter";
-	return g_strcmp0(json_string_value(json_object_get(capabilities, "meter")), "simulated") == 0
+	return g_strcmp0(json_string_value(json_object_get(capabilities, "meter")), "simulated") ==
+			       0
 		       ? "simulation"
 		       : "model";
 }
@@ -139,15 +140,17 @@ static void add_capabilities(json_t *object, const json_t *capabilities)
 	}
 }
 
-static json_t *cluster_json(const struct run_session *session, uint32_t index, const uint32_t *counts)
+static json_t *cluster_json(const struct run_session *session, uint32_t index,
+			    const uint32_t *counts)
 {
 	const struct config_cluster *cluster = &session->config->clusters[index];
 	const struct remote_link *link = remote_fleet_link(session->fleet, index);
-	json_t *object = json_pack("{s:s, s:i, s:i, s:I, s:b, s:b, s:o, s:o}", "cluster", cluster->name,
-				   "nodes", (int)cluster->nodes, "cores", (int)cluster->cores,
-				   "memory_mib", (json_int_t)cluster->memory_mib, "shared",
-				   cluster->shared, "away", fleet_away(link), "types",
-				   types_json(session->config, cluster), "hosts", hosts_json(cluster));
+	json_t *object =
+		json_pack("{s:s, s:i, s:i, s:I, s:b, s:b, s:o, s:o}", "cluster", cluster->name,
+			  "nodes", (int)cluster->nodes, "cores", (int)cluster->cores, "memory_mib",
+			  (json_int_t)cluster->memory_mib, "shared", cluster->shared, "away",
+			  fleet_away(link), "types", types_json(session->config, cluster), "hosts",
+			  hosts_json(cluster));
 
 	for (int i = 0; i < FLEET_NODE_STATES; i++)
 		json_object_set_new(object, state_names[i], json_integer(counts[i]));

@@ -15,7 +15,8 @@
 
 #define MIB 1048576.0
 
-static void add_one(GString *text, const char *name, const char *type, const char *help, double value)
+static void add_one(GString *text, const char *name, const char *type, const char *help,
+		    double value)
 {
 	metrics_text_family(text, name, type, help);
 	metrics_text_sample(text, name, value, NULL);
@@ -37,7 +38,8 @@ static void add_run(GString *text, const struct run_session *session)
 	const char *phase = "virtbed_phase";
 	g_autofree char *run = g_strdup_printf("%" PRId64, session->run);
 
-	metrics_text_family(text, phase, "gauge", "What the controller is doing: 1 for that phase.");
+	metrics_text_family(text, phase, "gauge",
+			    "What the controller is doing: 1 for that phase.");
 	for (int i = RUN_PHASE_STARTING; i <= RUN_PHASE_FAILED; i++)
 		metrics_text_sample(text, phase, progress->phase == (enum run_phase)i, "phase",
 				    run_phase_name((enum run_phase)i), NULL);
@@ -76,15 +78,17 @@ static void add_mapping(GString *text, const struct engine_result *counts)
 	const char *name = "virtbed_mapping_seconds";
 	uint64_t sum = 0;
 
-	metrics_text_family(text, name, "histogram",
-			    "Time from the snapshots of these events until their plans were carried out.");
+	metrics_text_family(
+		text, name, "histogram",
+		"Time from the snapshots of these events until their plans were carried out.");
 	for (int i = 0; i <= ENGINE_MAPPING_BOUNDS; i++) {
 		char bound[G_ASCII_DTOSTR_BUF_SIZE] = "+Inf";
 
 		sum += counts->mapping_counts[i];
 		if (i < ENGINE_MAPPING_BOUNDS)
 			g_ascii_formatd(bound, sizeof(bound), "%g", engine_mapping_bounds_s[i]);
-		metrics_text_sample(text, "virtbed_mapping_seconds_bucket", (double)sum, "le", bound, NULL);
+		metrics_text_sample(text, "virtbed_mapping_seconds_bucket", (double)sum, "le",
+				    bound, NULL);
 	}
 	metrics_text_sample(text, "virtbed_mapping_seconds_sum", counts->mapping_s, NULL);
 	metrics_text_sample(text, "virtbed_mapping_seconds_count", (double)sum, NULL);
@@ -92,12 +96,14 @@ static void add_mapping(GString *text, const struct engine_result *counts)
 
 static void add_decisions(GString *text, const struct run_session *session)
 {
-	const struct engine_result *counts = session->engine ? engine_counts(session->engine) : NULL;
+	const struct engine_result *counts =
+		session->engine ? engine_counts(session->engine) : NULL;
 
 	if (!counts)
 		return;
 	add_one(text, "virtbed_decisions_total", "counter",
-		"Mapping events of the run under way with a task to map.", (double)counts->decisions);
+		"Mapping events of the run under way with a task to map.",
+		(double)counts->decisions);
 	add_one(text, "virtbed_decide_seconds_total", "counter",
 		"Processor time that the policy took for them.", counts->decide_s);
 	add_mapping(text, counts);
@@ -142,8 +148,8 @@ static void add_fleet(GString *text, const struct run_session *session)
 			    "Whether the cluster's local scheduler answers.");
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		metrics_text_sample(text, "virtbed_cluster_up",
-				    !fleet_away(remote_fleet_link(session->fleet, i)),
-				    "cluster", config->clusters[i].name, NULL);
+				    !fleet_away(remote_fleet_link(session->fleet, i)), "cluster",
+				    config->clusters[i].name, NULL);
 	metrics_text_family(text, "virtbed_nodes", "gauge", "Nodes by cluster and state.");
 	for (uint32_t i = 0; i < config->clusters_count; i++) {
 		uint32_t counts[FLEET_NODE_STATES];
@@ -202,7 +208,8 @@ static const struct {
 	 meter_idle_w},
 	{"virtbed_host_meter_gap_seconds_total", "counter",
 	 "Time over which the host's energy was estimated for want of samples.", meter_gap_s},
-	{"virtbed_host_sample_age_seconds", "gauge", "Age of the meter's last sample.", meter_age_s},
+	{"virtbed_host_sample_age_seconds", "gauge", "Age of the meter's last sample.",
+	 meter_age_s},
 };
 
 /* The label `modelled`: the source of the watts. */

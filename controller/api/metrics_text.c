@@ -30,7 +30,8 @@ static void add_value(GString *text, double value)
 	if (isinf(value))
 		g_string_append(text, value > 0 ? " +Inf\n" : " -Inf\n");
 	else
-		g_string_append_printf(text, " %s\n", g_ascii_dtostr(digits, sizeof(digits), value));
+		g_string_append_printf(text, " %s\n",
+				       g_ascii_dtostr(digits, sizeof(digits), value));
 }
 
 void metrics_text_sample(GString *text, const char *name, double value, ...)

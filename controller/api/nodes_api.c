@@ -15,7 +15,7 @@ struct nodes_api {
 	const struct run_session *session;
 	struct cached_node *nodes; /* of all clusters, one after the other */
 	uint32_t count;
-	GBytes *whole;   /* the whole answer; NULL: to be made */
+	GBytes *whole; /* the whole answer; NULL: to be made */
 	/* identifies this process in the ETag, since `changes` starts again with each */
 	guint32 life;
 	guint64 changes;
@@ -95,8 +95,8 @@ static GBytes *put_together(struct nodes_api *api, const char *const *wanted)
 			continue;
 		for (uint32_t k = 0; k < config->clusters[i].nodes; k++, comma = ",") {
 			g_string_append(text, comma);
-			g_string_append(text, wanted ? node_text(api, &cached[k], i,
-								 k) : cached[k].text);
+			g_string_append(text,
+					wanted ? node_text(api, &cached[k], i, k) : cached[k].text);
 		}
 	}
 	g_string_append(text, "]}");
@@ -143,7 +143,9 @@ void nodes_api_get(struct http_request *request, const char *const *arguments, j
 	for (char **name = wanted; *name; name++) {
 		if (config_cluster_find(api->session->config, *name))
 			continue;
-		http_request_fail(request, 404, "there is no cluster '%.64s'; `virtbed clusters` lists them", *name);
+		http_request_fail(request, 404,
+				  "there is no cluster '%.64s'; `virtbed clusters` lists them",
+				  *name);
 		return;
 	}
 	some = put_together(api, (const char *const *)wanted);

@@ -55,7 +55,8 @@ static void send_failure(struct output_wait *wait)
 {
 	http_request_on_cancel(wait->request, NULL, NULL);
 	if (wait->trouble)
-		http_request_fail(wait->request, 503, "output of task %u: the local scheduler of cluster %s",
+		http_request_fail(wait->request, 503,
+				  "output of task %u: the local scheduler of cluster %s",
 				  wait->task, wait->trouble);
 	else
 		http_request_fail(wait->request, 404,
@@ -72,14 +73,17 @@ static void G_GNUC_PRINTF(2, 3) note_trouble(struct output_wait *wait, const cha
 	why = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
 	if (!wait->trouble)
-		wait->trouble = g_strdup_printf("'%s'%s", remote_link_cluster(wait->link)->name, why);
+		wait->trouble =
+			g_strdup_printf("'%s'%s", remote_link_cluster(wait->link)->name, why);
 }
 
 /* The output may be on a cluster that does not answer. */
 static void note_silence(struct output_wait *wait)
 {
-	note_trouble(wait, ", which may have it, does not answer; see to its host (`virtbed clusters`) and ask again "
-			   "when it is back");
+	note_trouble(
+		wait,
+		", which may have it, does not answer; see to its host (`virtbed clusters`) and ask again "
+		"when it is back");
 }
 
 /* Ends the request in time, without asking the remaining clusters. */
@@ -100,7 +104,8 @@ static void request_next(struct output_wait *wait)
 	const uint32_t count = wait->session->config->clusters_count;
 
 	for (; wait->asked < count; wait->asked++) {
-		wait->link = remote_fleet_link(wait->session->fleet, (wait->cluster + wait->asked) % count);
+		wait->link = remote_fleet_link(wait->session->fleet,
+					       (wait->cluster + wait->asked) % count);
 		if (!remote_link_away(wait->link)) {
 			remote_link_poll(wait->link, wait->path, done, wait);
 			return;
@@ -118,8 +123,8 @@ static void ask_next(struct output_wait *wait)
 
 static void send_output(const struct output_wait *wait, const json_t *body)
 {
-	json_t *object = json_pack("{s:i, s:i}", "task", (int)wait->task, "attempt",
-				   (int)wait->attempt);
+	json_t *object =
+		json_pack("{s:i, s:i}", "task", (int)wait->task, "attempt", (int)wait->attempt);
 
 	for (const char *const *key = wait->keys; *key; key++)
 		json_object_set(object, *key, json_object_get(body, *key));
@@ -153,8 +158,7 @@ static bool find(struct http_request *request, const struct run_session *session
 
 /* Requests `below` the task from the clusters. */
 static void begin_wait(struct http_request *request, const struct run_session *session,
-		       uint32_t index,
-		  const char *below, const char *const *keys)
+		       uint32_t index, const char *below, const char *const *keys)
 {
 	const struct engine_task *task = engine_task(session->engine, index);
 	struct output_wait *wait = g_new0(struct output_wait, 1);

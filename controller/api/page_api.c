@@ -8,8 +8,8 @@ GBytes *page_api_file(const char *name)
 {
 	g_autofree char *path = g_strconcat("/virtbed/", name, NULL);
 
-	return g_resource_lookup_data(virtbed_page_get_resource(), path, G_RESOURCE_LOOKUP_FLAGS_NONE,
-				      NULL);
+	return g_resource_lookup_data(virtbed_page_get_resource(), path,
+				      G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
 }
 
 static const struct {

@@ -89,20 +89,23 @@ static void put_samples(GString *text, const struct run_session *session,
 		const bool mean = step > 1 && i >= step;
 
 		put_point(text, time_us(session, one->t_ns),
-			  mean ? millionths(mean_w(sample_at(meter, i - step), one)) : one->mw * 1000);
+			  mean ? millionths(mean_w(sample_at(meter, i - step), one))
+			       : one->mw * 1000);
 	}
 }
 
 /* Names are letters, digits and dashes (common/config/config_check.c). */
-static void put_host(GString *text, const struct run_session *session, const struct config_cluster *cluster,
-		     const struct remote_meter *meter, int64_t after_us)
+static void put_host(GString *text, const struct run_session *session,
+		     const struct config_cluster *cluster, const struct remote_meter *meter,
+		     int64_t after_us)
 {
 	const struct wire_sample *last = remote_meter_last(meter);
 	const int64_t now_ns = clock_now_ns();
 
-	g_string_append_printf(text, "%s{\"host\":\"%s\",\"cluster\":\"%s\",\"lost\":%s,\"cap_w\":null",
-			       text->str[text->len - 1] == '[' ? "" : ",", meter->host, cluster->name,
-			       remote_meter_fresh(meter, now_ns) ? "false" : "true");
+	g_string_append_printf(text,
+			       "%s{\"host\":\"%s\",\"cluster\":\"%s\",\"lost\":%s,\"cap_w\":null",
+			       text->str[text->len - 1] == '[' ? "" : ",", meter->host,
+			       cluster->name, remote_meter_fresh(meter, now_ns) ? "false" : "true");
 	if (meter->start_ns) {
 		put_words(text, ",\"idle_w\":");
 		put_millionths(text, millionths(meter->idle_w));
@@ -177,7 +180,8 @@ static void put_energy(GString *text, const struct status_api *api, double energ
 		return;
 	if (session->service)
 		energy_j += run_service_unreported_j(session->service);
-	curve = remote_curve_read(api->curve, meters, session->t0_ns + (int64_t)(from_s * 1e9), now_ns);
+	curve = remote_curve_read(api->curve, meters, session->t0_ns + (int64_t)(from_s * 1e9),
+				  now_ns);
 	points = (const struct remote_curve_point *)(const void *)curve->data;
 	for (guint i = 0; i < curve->len; i++) {
 		const double since_uj = points[curve->len - 1].sum_uj - points[i].sum_uj;
@@ -218,7 +222,8 @@ void power_api_power(struct http_request *request, const char *const *arguments,
 }
 
 /* The index of the first of `count` changes after a time. */
-static uint32_t first_after(const struct engine_utility_change *earnings, uint32_t count, double after_s)
+static uint32_t first_after(const struct engine_utility_change *earnings, uint32_t count,
+			    double after_s)
 {
 	uint32_t low = 0;
 
@@ -234,7 +239,8 @@ static uint32_t first_after(const struct engine_utility_change *earnings, uint32
 }
 
 /* The first point is the utility at after_s, the last one the present utility. */
-static json_t *utility_json(const struct engine_utility_change *earnings, uint32_t count, double after_s)
+static json_t *utility_json(const struct engine_utility_change *earnings, uint32_t count,
+			    double after_s)
 {
 	const uint32_t after = first_after(earnings, count, after_s);
 	const uint32_t first = after > 0 ? after - 1 : 0;

@@ -28,9 +28,10 @@ static void send_error(struct http_request *request, const GError *error)
 
 /* Submitting. */
 
-static const char *const order_keys[] = {"type", "count", "name", "key", "held", "utility_max",
-					 "constant_s", "zero_s", "deadline_s", "script", "cores",
-					 "nodes", "time_s", "priority", NULL};
+static const char *const order_keys[] = {"type",       "count",       "name",       "key",
+					 "held",       "utility_max", "constant_s", "zero_s",
+					 "deadline_s", "script",      "cores",      "nodes",
+					 "time_s",     "priority",    NULL};
 
 #define wrong(error_, ...)                                                                         \
 	error_fail(error_, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT, __VA_ARGS__)
@@ -109,8 +110,8 @@ static bool check_nodes(const struct config *config, uint32_t nodes, GError **er
 
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		most = MAX(most, config->clusters[i].nodes);
-	return nodes <= most || wrong(error, "nodes: no cluster has %u nodes; the largest has %u",
-				      nodes, most);
+	return nodes <= most ||
+	       wrong(error, "nodes: no cluster has %u nodes; the largest has %u", nodes, most);
 }
 
 /* Chooses the type for scripts with exactly so many nodes. */
@@ -139,7 +140,8 @@ static bool choose_type(const struct config *config, const json_t *body,
 	if (!get_integer(body, "cores", 1, BENCHMARK_RANKS_MAX, &cores, error) ||
 	    !get_number(body, "time_s", &time_s, error))
 		return false;
-	if (order->task.type && (given(body, "cores") || given(body, "nodes") || given(body, "time_s")))
+	if (order->task.type &&
+	    (given(body, "cores") || given(body, "nodes") || given(body, "time_s")))
 		return wrong(error, "type: it says cores or nodes and time_s already; leave them "
 				    "out, or it");
 	if (order->task.type)
@@ -174,8 +176,8 @@ static bool read_order(const struct config *config, const json_t *body,
 	    !get_text(body, "name", &task->name, error) ||
 	    !get_text(body, "key", &task->key, error) ||
 	    !get_integer(body, "count", 1, RUN_SERVICE_COUNT_MAX, &count, error) ||
-	    !get_integer(body, "priority", -SCHED_PRIORITY_MAX, SCHED_PRIORITY_MAX,
-			 &priority, error) ||
+	    !get_integer(body, "priority", -SCHED_PRIORITY_MAX, SCHED_PRIORITY_MAX, &priority,
+			 error) ||
 	    !get_number(body, "utility_max", &task->utility_max, error) ||
 	    !get_number(body, "constant_s", &task->constant_s, error) ||
 	    !get_number(body, "zero_s", &task->zero_s, error) ||

@@ -65,13 +65,15 @@ static json_t *run_json(const struct store_run *run)
 {
 	g_autofree char *utc = ended_utc(run);
 
-	return json_pack("{s:I, s:s, s:o, s:o, s:i, s:s?, s:s?, s:o, s:s?, s:o, s:o, s:i, s:i}", "run",
-			 (json_int_t)run->run, "policy", run->policy, "limit", json_number_or_null(run->limit),
-			 "limit_j", json_number_or_null(run->limit_j), "repeat", (int)run->repeat, "started_utc",
-			 run->started_utc, "ended_by", run->ended_by, "ended_s",
-			 json_number_or_null(run->ended_s), "ended_utc", utc, "utility", json_number_or_null(run->utility), "energy_j",
-			 json_number_or_null(run->energy_j), "tasks_arrived", (int)run->tasks_arrived,
-			 "tasks_completed", (int)run->tasks_completed);
+	return json_pack("{s:I, s:s, s:o, s:o, s:i, s:s?, s:s?, s:o, s:s?, s:o, s:o, s:i, s:i}",
+			 "run", (json_int_t)run->run, "policy", run->policy, "limit",
+			 json_number_or_null(run->limit), "limit_j",
+			 json_number_or_null(run->limit_j), "repeat", (int)run->repeat,
+			 "started_utc", run->started_utc, "ended_by", run->ended_by, "ended_s",
+			 json_number_or_null(run->ended_s), "ended_utc", utc, "utility",
+			 json_number_or_null(run->utility), "energy_j",
+			 json_number_or_null(run->energy_j), "tasks_arrived",
+			 (int)run->tasks_arrived, "tasks_completed", (int)run->tasks_completed);
 }
 
 static void get_runs(struct http_request *request, const char *const *arguments, json_t *body,
@@ -114,11 +116,13 @@ static char *notice_fault(const json_t *body, const char **ret_kind, const char 
 	if (json_object_size(body) != 2)
 		return g_strdup("notice: it has kind and text, and nothing else");
 	if (!is_notice_kind(*ret_kind))
-		return g_strdup_printf("kind: give a word of 1 to %d letters, digits, '-', '_' and '.'",
-				       NOTICE_KIND_MAX);
+		return g_strdup_printf(
+			"kind: give a word of 1 to %d letters, digits, '-', '_' and '.'",
+			NOTICE_KIND_MAX);
 	if (!**ret_text || strlen(*ret_text) > NOTICE_TEXT_MAX || !visible_ok(*ret_text))
-		return g_strdup_printf("text: give a line of 1 to %d bytes without control characters",
-				       NOTICE_TEXT_MAX);
+		return g_strdup_printf(
+			"text: give a line of 1 to %d bytes without control characters",
+			NOTICE_TEXT_MAX);
 	return NULL;
 }
 
@@ -152,18 +156,28 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/runs", get_runs, HTTP_ROLE_VIEWER},
 	{"GET", "/v1/tasks", task_api_list, HTTP_ROLE_VIEWER, NULL, "state user after ended limit"},
 	{"GET", "/v1/tasks/*", task_api_get, HTTP_ROLE_VIEWER, task_visibility_authorize},
-	{"POST", "/v1/tasks/*/suspend", task_api_ask, HTTP_ROLE_USER, task_visibility_authorize, .what = TASK_API_SUSPEND},
-	{"POST", "/v1/tasks/*/resume", task_api_ask, HTTP_ROLE_USER, task_visibility_authorize, .what = TASK_API_RESUME},
-	{"POST", "/v1/tasks/*/migrate", task_api_migrate, HTTP_ROLE_USER, task_visibility_authorize, .takes_body = true},
+	{"POST", "/v1/tasks/*/suspend", task_api_ask, HTTP_ROLE_USER, task_visibility_authorize,
+	 .what = TASK_API_SUSPEND},
+	{"POST", "/v1/tasks/*/resume", task_api_ask, HTTP_ROLE_USER, task_visibility_authorize,
+	 .what = TASK_API_RESUME},
+	{"POST", "/v1/tasks/*/migrate", task_api_migrate, HTTP_ROLE_USER, task_visibility_authorize,
+	 .takes_body = true},
 	{"POST", "/v1/tasks", service_api_submit, HTTP_ROLE_USER, .takes_body = true},
-	{"GET", "/v1/tasks/*/output", output_api_get, HTTP_ROLE_USER, task_visibility_authorize, "from attempt wait_s"},
+	{"GET", "/v1/tasks/*/output", output_api_get, HTTP_ROLE_USER, task_visibility_authorize,
+	 "from attempt wait_s"},
 	{"GET", "/v1/tasks/*/files", output_api_files, HTTP_ROLE_USER, task_visibility_authorize},
-	{"GET", "/v1/tasks/*/decisions", task_api_decisions, HTTP_ROLE_VIEWER, task_visibility_authorize},
-	{"POST", "/v1/tasks/*/cancel", service_api_ask, HTTP_ROLE_USER, task_visibility_authorize, .what = RUN_SERVICE_CANCEL},
-	{"POST", "/v1/tasks/*/hold", service_api_ask, HTTP_ROLE_USER, task_visibility_authorize, .what = RUN_SERVICE_HOLD},
-	{"POST", "/v1/tasks/*/release", service_api_ask, HTTP_ROLE_USER, task_visibility_authorize, .what = RUN_SERVICE_RELEASE},
-	{"POST", "/v1/nodes/*/*/drain", service_api_drain, HTTP_ROLE_OPERATOR, .takes_body = true, .what = SERVICE_API_DRAIN},
-	{"POST", "/v1/nodes/*/*/undrain", service_api_drain, HTTP_ROLE_OPERATOR, .what = SERVICE_API_UNDRAIN},
+	{"GET", "/v1/tasks/*/decisions", task_api_decisions, HTTP_ROLE_VIEWER,
+	 task_visibility_authorize},
+	{"POST", "/v1/tasks/*/cancel", service_api_ask, HTTP_ROLE_USER, task_visibility_authorize,
+	 .what = RUN_SERVICE_CANCEL},
+	{"POST", "/v1/tasks/*/hold", service_api_ask, HTTP_ROLE_USER, task_visibility_authorize,
+	 .what = RUN_SERVICE_HOLD},
+	{"POST", "/v1/tasks/*/release", service_api_ask, HTTP_ROLE_USER, task_visibility_authorize,
+	 .what = RUN_SERVICE_RELEASE},
+	{"POST", "/v1/nodes/*/*/drain", service_api_drain, HTTP_ROLE_OPERATOR, .takes_body = true,
+	 .what = SERVICE_API_DRAIN},
+	{"POST", "/v1/nodes/*/*/undrain", service_api_drain, HTTP_ROLE_OPERATOR,
+	 .what = SERVICE_API_UNDRAIN},
 	{"POST", "/v1/notices", post_notice, HTTP_ROLE_OPERATOR, .takes_body = true},
 	{"POST", "/v1/stop", post_stop, HTTP_ROLE_OPERATOR},
 	{"GET", "/v1/clusters", fleet_api_clusters, HTTP_ROLE_VIEWER},
@@ -228,8 +242,9 @@ bool status_api_listen(struct status_api *api, const char *address, GError **err
 {
 	struct http_tls tls;
 
-	api->browsers = http_server_new_tls(
-		address, run_session_tls(address, api->session->config, &tls), routes, api, error);
+	api->browsers =
+		http_server_new_tls(address, run_session_tls(address, api->session->config, &tls),
+				    routes, api, error);
 	if (!api->browsers)
 		return false;
 	api->tokens = token_book_new(api->session->dir);

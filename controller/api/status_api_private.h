@@ -25,8 +25,8 @@ struct status_api {
 	struct fleet_texts *clusters;
 	struct nodes_api *nodes;
 	struct task_texts *texts;
-	struct remote_curve *curve;   /* of energy over time */
-	struct store_reader *reader;  /* for queries that take long */
+	struct remote_curve *curve;  /* of energy over time */
+	struct store_reader *reader; /* for queries that take long */
 };
 
 /* The session that a handler's `data` refers to. */
@@ -49,7 +49,8 @@ int64_t api_zero_us(const struct run_session *session);
  * Sets "NAME_s" of `object` to a time of the run, and "NAME_utc" to the same by the wall clock;
  * null: unknown.
  */
-void api_set_time(json_t *object, const struct run_session *session, const char *name, double time_s);
+void api_set_time(json_t *object, const struct run_session *session, const char *name,
+		  double time_s);
 
 /* The numbers of the present run, brought up to date. */
 const struct run_progress *api_progress(const struct run_session *session);

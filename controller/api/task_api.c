@@ -34,11 +34,11 @@ static bool is_under_way(struct http_request *request, const struct run_session 
 
 /* The tasks that a list contains. */
 struct filter {
-	uint32_t states; /* a bit for each */
+	uint32_t states;  /* a bit for each */
 	const char *user; /* NULL: any user */
 	uint32_t from;    /* the first task */
 	uint32_t most;
-	bool lately;      /* the `most` most recently ended tasks, the last one first */
+	bool lately; /* the `most` most recently ended tasks, the last one first */
 };
 
 /* The names of all states, separated by commas; the caller frees. */
@@ -47,7 +47,8 @@ static char *known_states(void)
 	GString *known = g_string_new(NULL);
 	const char *name;
 
-	for (int state = ENGINE_TASK_WAITING; (name = engine_task_state_name((enum engine_task_state)state)); state++)
+	for (int state = ENGINE_TASK_WAITING;
+	     (name = engine_task_state_name((enum engine_task_state)state)); state++)
 		g_string_append_printf(known, "%s%s", known->len ? ", " : "", name);
 	return g_string_free(known, FALSE);
 }
@@ -180,9 +181,11 @@ static void list_lately(struct list *list, const struct filter *filter)
 	for (uint32_t i = session->tasks_count; i-- > filter->from;) {
 		uint32_t place = count;
 
-		if (!engine_task_over(engine_task(session->engine, i)) || !is_wanted(session, filter, i))
+		if (!engine_task_over(engine_task(session->engine, i)) ||
+		    !is_wanted(session, filter, i))
 			continue;
-		for (; place > 0 && ended_s(session, last[place - 1]) < ended_s(session, i); place--)
+		for (; place > 0 && ended_s(session, last[place - 1]) < ended_s(session, i);
+		     place--)
 			last[place] = last[place - 1];
 		last[place] = i;
 		list->more += count == filter->most;
@@ -217,8 +220,7 @@ bool task_api_find(struct http_request *request, const struct run_session *sessi
 
 	if (!is_under_way(request, session))
 		return false;
-	if (read_number_unsigned(number, 0, G_MAXUINT32, &index) &&
-	    index < session->tasks_count &&
+	if (read_number_unsigned(number, 0, G_MAXUINT32, &index) && index < session->tasks_count &&
 	    engine_task(session->engine, (uint32_t)index)->state != ENGINE_TASK_COMING) {
 		*ret_index = (uint32_t)index;
 		return true;
@@ -270,8 +272,8 @@ void task_api_decisions(struct http_request *request, const char *const *argumen
 		json_t *action = json_parse(row->action, strlen(row->action), "decision", NULL);
 		g_autofree char *utc = run_utc_text(zero_us, row->time_s);
 
-		json_array_append_new(list, json_pack("{s:f, s:s?, s:o}", "time_s", row->time_s, "utc",
-						      zero_us ? utc : NULL, "action",
+		json_array_append_new(list, json_pack("{s:f, s:s?, s:o}", "time_s", row->time_s,
+						      "utc", zero_us ? utc : NULL, "action",
 						      action ?: json_null()));
 	}
 	http_request_reply(request, 200,
@@ -290,8 +292,7 @@ static bool read_hosts(struct http_request *request, const struct config_cluster
 		const char *name = json_string_value(json_array_get(list, i)) ?: "";
 		uint32_t host = 0;
 
-		while (host < cluster->hosts_count &&
-		       !g_str_equal(cluster->hosts[host].name, name))
+		while (host < cluster->hosts_count && !g_str_equal(cluster->hosts[host].name, name))
 			host++;
 		if (host == cluster->hosts_count)
 			return http_request_fail(

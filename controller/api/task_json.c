@@ -60,12 +60,12 @@ char *task_json_why(const struct run_session *session, uint32_t index)
 	const bool out = task->state >= ENGINE_TASK_STARTING &&
 			 task->state <= ENGINE_TASK_MIGRATING && task->nodes_count > 0;
 
-	if (waits || !out ||
-	    remote_link_known(remote_fleet_link(session->fleet, task->cluster)))
+	if (waits || !out || remote_link_known(remote_fleet_link(session->fleet, task->cluster)))
 		return g_strdup(waits);
-	return g_strdup_printf("not known whether it is: the local scheduler of cluster '%s' does not "
-			       "answer",
-			       session->config->clusters[task->cluster].name);
+	return g_strdup_printf(
+		"not known whether it is: the local scheduler of cluster '%s' does not "
+		"answer",
+		session->config->clusters[task->cluster].name);
 }
 
 /* The task's owner, and its utility. */
@@ -77,10 +77,9 @@ static json_t *owner_json(const struct run_session *session, const struct engine
 	return json_pack("{s:s?, s:s?, s:i, s:f, s:f, s:o, s:s?, s:s?}", "name",
 			 submission ? submission->name : NULL, "user",
 			 submission ? submission->user : NULL, "priority",
-			 (int)task->task->priority, "utility_max",
-			 task->task->utility.max, "utility", task->utility, "energy_j",
-			 json_number_or_null(task->energy_j), "reason", task->reason, "why",
-			 because);
+			 (int)task->task->priority, "utility_max", task->task->utility.max,
+			 "utility", task->utility, "energy_j", json_number_or_null(task->energy_j),
+			 "reason", task->reason, "why", because);
 }
 
 /* Whether its VMs exist and compute, or are about to. */
@@ -125,7 +124,8 @@ static double waited_s(const struct engine_task *task)
  * The times of waiting, executing and the expected end: numbers that are constant while its state
  * is.
  */
-static void set_times(json_t *object, const struct run_session *session, const struct engine_task *task)
+static void set_times(json_t *object, const struct run_session *session,
+		      const struct engine_task *task)
 {
 	const bool over = engine_task_over(task);
 	const bool ends = is_executing(task) || task->state == ENGINE_TASK_PLANNED ||
@@ -141,19 +141,20 @@ static void set_times(json_t *object, const struct run_session *session, const s
 	json_object_set_new(object, "waited_s", json_number_or_null(waited_s(task)));
 	json_object_set_new(object, "executed_s", json_number_or_null(executed_s(task)));
 	json_object_set_new(object, "left_s",
-			    json_number_or_null(stands_still(task) ? fmax(0, task->etc_s - task->executed_s)
-								   : none));
+			    json_number_or_null(stands_still(task)
+							? fmax(0, task->etc_s - task->executed_s)
+							: none));
 }
 
 json_t *task_json_short(const struct run_session *session, uint32_t index)
 {
 	const struct engine_task *task = engine_task(session->engine, index);
-	json_t *object = json_pack("{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:n, s:n, s:n}", "task",
-				   (int)index, "type", type_name(session, task), "state",
-				   engine_task_state_name(task->state), "attempts",
-				   (int)task->attempts, "suspensions", (int)task->suspensions, "held",
-				   task->held, "preemptible", task->task->preemptible, "cluster",
-				   "nodes", "hosts");
+	json_t *object =
+		json_pack("{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:n, s:n, s:n}", "task", (int)index,
+			  "type", type_name(session, task), "state",
+			  engine_task_state_name(task->state), "attempts", (int)task->attempts,
+			  "suspensions", (int)task->suspensions, "held", task->held, "preemptible",
+			  task->task->preemptible, "cluster", "nodes", "hosts");
 	g_autoptr(json_t) owner = owner_json(session, task);
 	g_autoptr(json_t) place = task->nodes_count ? place_json(session, task) : NULL;
 
@@ -174,7 +175,8 @@ static json_t *stored_hosts_json(const struct config_cluster *cluster, const cha
 		uint64_t node;
 
 		if (read_number_unsigned(*word, 0, cluster->nodes - 1, &node))
-			json_array_append_new(hosts, json_string(host_name(cluster, (uint32_t)node)));
+			json_array_append_new(hosts,
+					      json_string(host_name(cluster, (uint32_t)node)));
 	}
 	return hosts;
 }
@@ -183,7 +185,7 @@ static json_t *stored_hosts_json(const struct config_cluster *cluster, const cha
 struct attempt {
 	const struct run_session *session;
 	const struct store_lost *record; /* ended_s NAN: it was not lost */
-	GPtrArray *suspensions; /* NULL: they cannot be read; also migrations */
+	GPtrArray *suspensions;          /* NULL: they cannot be read; also migrations */
 	GPtrArray *migrations;
 	json_t *places;          /* where its VMs were, in order of since_s */
 	const char *first_nodes; /* before the first change */
@@ -207,8 +209,8 @@ static json_t *add_place(struct attempt *attempt, double since_s, const char *ho
 	size_t at = json_array_size(attempt->places);
 
 	api_set_time(place, attempt->session, "since", since_s);
-	while (at > 0 && json_number_value(json_object_get(
-				 json_array_get(attempt->places, at - 1), "since_s")) > since_s)
+	while (at > 0 && json_number_value(json_object_get(json_array_get(attempt->places, at - 1),
+							   "since_s")) > since_s)
 		at--;
 	json_array_insert_new(attempt->places, at, place);
 	return place;
@@ -257,12 +259,12 @@ static void add_migrations(json_t *list, const struct attempt *attempt)
 {
 	for (guint i = 0; attempt->migrations && i < attempt->migrations->len; i++) {
 		const struct store_migration *one = g_ptr_array_index(attempt->migrations, i);
-		json_t *object = json_pack("{s:i, s:i, s:b, s:o, s:o, s:s?}", "attempt",
-					   (int)attempt->record->attempt, "n", (int)one->n,
-					   "by_person", one->by_person, "from",
-					   attempt_hosts_json(attempt, one->nodes), "to",
-					   attempt_hosts_json(attempt, one->to_nodes), "reason",
-					   one->reason);
+		json_t *object =
+			json_pack("{s:i, s:i, s:b, s:o, s:o, s:s?}", "attempt",
+				  (int)attempt->record->attempt, "n", (int)one->n, "by_person",
+				  one->by_person, "from", attempt_hosts_json(attempt, one->nodes),
+				  "to", attempt_hosts_json(attempt, one->to_nodes), "reason",
+				  one->reason);
 
 		api_set_time(object, attempt->session, "requested", one->requested_s);
 		api_set_time(object, attempt->session, "ended", one->ended_s);
@@ -273,8 +275,9 @@ static void add_migrations(json_t *list, const struct attempt *attempt)
 /* The last delivered share; null: unknown. */
 static json_t *share_json(const struct run_session *session, const struct engine_task *task)
 {
-	g_autofree struct store_delivery *last = store_last_delivery(
-		session->store, session->run, task->task->id, task->attempts, NULL);
+	g_autofree struct store_delivery *last =
+		store_last_delivery(session->store, session->run, task->task->id, task->attempts,
+				    NULL);
 
 	if (!last)
 		return json_null();
@@ -292,8 +295,8 @@ static void add_suspended(json_t *list, const struct attempt *attempt)
 
 		if (!isfinite(one->suspended_s))
 			continue;
-		object = json_pack("{s:i, s:i, s:b}", "attempt", (int)attempt->record->attempt,
-				   "n", (int)one->n, "by_person", one->by_person);
+		object = json_pack("{s:i, s:i, s:b}", "attempt", (int)attempt->record->attempt, "n",
+				   (int)one->n, "by_person", one->by_person);
 		api_set_time(object, attempt->session, "from", one->suspended_s);
 		api_set_time(object, attempt->session, "to",
 			     isfinite(one->since_s) ? one->since_s : attempt->record->ended_s);
@@ -309,10 +312,10 @@ struct past {
 static void add_attempt(struct past *past, const struct run_session *session, uint32_t task,
 			const struct store_lost *record)
 {
-	g_autoptr(GPtrArray) suspensions = store_task_suspensions(session->store, session->run,
-								  task, record->attempt, NULL);
-	g_autoptr(GPtrArray) migrations = store_task_migrations(session->store, session->run, task,
-								record->attempt, NULL);
+	g_autoptr(GPtrArray) suspensions =
+		store_task_suspensions(session->store, session->run, task, record->attempt, NULL);
+	g_autoptr(GPtrArray) migrations =
+		store_task_migrations(session->store, session->run, task, record->attempt, NULL);
 	g_autoptr(json_t) places = json_array();
 	struct attempt attempt = {
 		.session = session,

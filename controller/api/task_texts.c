@@ -87,11 +87,10 @@ static bool is_same(const struct cached_task *cached, const struct engine_task *
 	bare.reason = cached->task.reason;
 	return memcmp(&bare, &cached->task, sizeof(bare)) == 0 &&
 	       memcmp(&cached->order, task->task, sizeof(cached->order)) == 0 &&
-	       (task->nodes_count == 0 ||
-		memcmp(cached->task.nodes, task->nodes,
-		       task->nodes_count * sizeof(*task->nodes)) == 0) &&
-	       g_strcmp0(cached->task.reason, task->reason) == 0 && g_strcmp0(cached->why,
-									      why) == 0;
+	       (task->nodes_count == 0 || memcmp(cached->task.nodes, task->nodes,
+						 task->nodes_count * sizeof(*task->nodes)) == 0) &&
+	       g_strcmp0(cached->task.reason, task->reason) == 0 &&
+	       g_strcmp0(cached->why, why) == 0;
 }
 
 static void note(struct cached_task *cached, const struct engine_task *task, const char *why)

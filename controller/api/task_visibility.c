@@ -15,8 +15,12 @@ static const char *const private_keys[] = {"name", "reason"};
  * here.
  */
 static const char *const public_details[] = {
-	"task", "attempt", "type", "user", "count", "held", "state", "launch_s", /* of "refused": */ "tasks",
-	"estimate_j", "limit_j", "spent_j", "committed_j", "left_j", "window_end_s", NULL,
+	"task",        "attempt",  "type",
+	"user",        "count",    "held",
+	"state",       "launch_s", /* of "refused": */ "tasks",
+	"estimate_j",  "limit_j",  "spent_j",
+	"committed_j", "left_j",   "window_end_s",
+	NULL,
 };
 
 /*
@@ -24,8 +28,17 @@ static const char *const public_details[] = {
  * here.
  */
 static const char *const public_notices[] = {
-	"clock", "energy-unknown", "reloaded", "resumed", "scheduler-away", "scheduler-back", "scheduler-reset",
-	"scheduler-silent", "serving", "unmetered", NULL,
+	"clock",
+	"energy-unknown",
+	"reloaded",
+	"resumed",
+	"scheduler-away",
+	"scheduler-back",
+	"scheduler-reset",
+	"scheduler-silent",
+	"serving",
+	"unmetered",
+	NULL,
 };
 
 static bool is_owner(const struct run_session *session, uint32_t task, int64_t uid)
@@ -35,7 +48,8 @@ static bool is_owner(const struct run_session *session, uint32_t task, int64_t u
 
 	if (uid < 0)
 		return false;
-	return session->plan->serve ? submission && submission->uid == uid : uid == (int64_t)geteuid();
+	return session->plan->serve ? submission && submission->uid == uid
+				    : uid == (int64_t)geteuid();
 }
 
 char *task_visibility_authorize(const char *const *arguments, int64_t uid, void *data)
@@ -47,11 +61,13 @@ char *task_visibility_authorize(const char *const *arguments, int64_t uid, void 
 	    (read_number_unsigned(arguments[0], 0, G_MAXUINT32, &task) &&
 	     task < session->tasks_count && is_owner(session, (uint32_t)task, uid)))
 		return NULL;
-	return g_strdup_printf("you have no task '%.32s'; `virtbed queue` tells whose tasks are whose",
-			       arguments[0]);
+	return g_strdup_printf(
+		"you have no task '%.32s'; `virtbed queue` tells whose tasks are whose",
+		arguments[0]);
 }
 
-bool task_visibility_shows(struct http_request *request, const struct run_session *session, uint32_t task)
+bool task_visibility_shows(struct http_request *request, const struct run_session *session,
+			   uint32_t task)
 {
 	return http_request_role(request) != HTTP_ROLE_USER ||
 	       is_owner(session, task, http_request_peer_uid(request));
@@ -59,7 +75,8 @@ bool task_visibility_shows(struct http_request *request, const struct run_sessio
 
 bool task_visibility_shows_notice(struct http_request *request, const char *kind)
 {
-	return http_request_role(request) != HTTP_ROLE_USER || g_strv_contains(public_notices, kind);
+	return http_request_role(request) != HTTP_ROLE_USER ||
+	       g_strv_contains(public_notices, kind);
 }
 
 void task_visibility_leave_out_notices(struct http_request *request, json_t *notices)
@@ -67,7 +84,8 @@ void task_visibility_leave_out_notices(struct http_request *request, json_t *not
 	for (size_t i = json_array_size(notices); i-- > 0;) {
 		const json_t *notice = json_array_get(notices, i);
 
-		if (!task_visibility_shows_notice(request, json_string_value(json_object_get(notice, "kind"))))
+		if (!task_visibility_shows_notice(
+			    request, json_string_value(json_object_get(notice, "kind"))))
 			json_array_remove(notices, i);
 	}
 }

@@ -20,7 +20,8 @@
 char *task_visibility_authorize(const char *const *arguments, int64_t uid, void *data);
 
 /* Whether the client may see everything of a task of the present run. */
-bool task_visibility_shows(struct http_request *request, const struct run_session *session, uint32_t task);
+bool task_visibility_shows(struct http_request *request, const struct run_session *session,
+			   uint32_t task);
 
 /*
  * Whether the client may see the text of a notice, or of an event of that kind that names no task.

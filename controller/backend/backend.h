@@ -37,7 +37,7 @@ enum backend_event_kind {
 	 * ENDED instead, as lost.
 	 */
 	BACKEND_EVENT_SUSPENSION_FAILED,
-	BACKEND_EVENT_BEGAN,        /* an enqueued task has its nodes now and is being started */
+	BACKEND_EVENT_BEGAN,    /* an enqueued task has its nodes now and is being started */
 	BACKEND_EVENT_MIGRATED, /* all VMs of the task are on the nodes that migrate() named */
 	/*
 	 * migrate() failed for at least one VM, or was refused; the task keeps running. `moves`
@@ -89,9 +89,9 @@ enum backend_outcome {
 /* One event. Fields that do not belong to the kind are 0. */
 struct backend_event {
 	enum backend_event_kind kind;
-	double time_s;     /* when it happened, never before the previous event of its task */
-	uint32_t task;     /* index of the task in the workload */
-	uint32_t attempt;  /* which start() of the task, from 1 */
+	double time_s;    /* when it happened, never before the previous event of its task */
+	uint32_t task;    /* index of the task in the workload */
+	uint32_t attempt; /* which start() of the task, from 1 */
 	enum backend_outcome outcome;
 	enum task_cause cause; /* ENDED: what ended it; NONE where the backend does not know */
 	int64_t done, total;   /* ENDED: benchmark steps done, and of how many; 0 of 0: not known */
@@ -101,19 +101,19 @@ struct backend_event {
 	 * frozen.
 	 */
 	double exec_s;
-	double since_s;    /* RESUMED: when the task executed again, at most time_s */
+	double since_s; /* RESUMED: when the task executed again, at most time_s */
 	/*
 	 * SUSPENDED, RESUMED, SUSPENSION_FAILED: the number of the suspension in the attempt, from
 	 * 1; MIGRATED, MIGRATION_FAILED: the `n` of migrate().
 	 */
 	uint32_t n;
-	struct backend_overhead overhead; /* SUSPENDED: freeze and save; RESUMED: the others */
+	struct backend_overhead overhead;      /* SUSPENDED: freeze and save; RESUMED: the others */
 	const struct backend_vm_overhead *vms; /* lifetime as `reason`; NULL: not known by VM */
 	uint32_t vms_count;
 	/* MIGRATED, MIGRATION_FAILED: one per VM; lifetime as `reason` */
 	const struct backend_vm_move *moves;
 	uint32_t moves_count;
-	double energy_j;   /* ENDED: dynamic energy attributed to the task; NAN: not known */
+	double energy_j; /* ENDED: dynamic energy attributed to the task; NAN: not known */
 	uint32_t cluster;
 	uint32_t node;
 	const char *reason; /* borrowed until the next wait(); NULL: no reason is known */
@@ -139,10 +139,10 @@ struct backend;
 
 /* Which part of the run's time the meters' samples cover. */
 struct backend_watermark {
-	double from_s;  /* samples older than this have been discarded */
+	double from_s; /* samples older than this have been discarded */
 	/* all meters that still report; of silent ones the last watts are assumed to continue */
 	double until_s;
-	double all_s;   /* all meters, silent ones too */
+	double all_s; /* all meters, silent ones too */
 };
 
 /*

@@ -25,7 +25,7 @@
  * another cluster may have an attempt with the same id, whose end does not concern this one.
  */
 static struct remote_attempt *find_reported(struct remote_backend *remote, struct remote_link *link,
-				      const char *id)
+					    const char *id)
 {
 	struct remote_attempt *entry = g_hash_table_lookup(remote->entries, id);
 
@@ -224,7 +224,7 @@ static void set_nodes(struct remote_attempt *entry, const struct backend_start *
 }
 
 static struct remote_attempt *attempt_new(struct remote_backend *remote,
-				      const struct backend_start *start)
+					  const struct backend_start *start)
 {
 	struct remote_attempt *entry = g_new0(struct remote_attempt, 1);
 
@@ -236,8 +236,8 @@ static struct remote_attempt *attempt_new(struct remote_backend *remote,
 	entry->cluster = start->cluster;
 	entry->share.wanted = entry->share.sent = entry->share.given = 1;
 	set_nodes(entry, start);
-	entry->deadline_s = remote_deadline_s(remote->config, start->type, start->cluster,
-					      remote->run.profile);
+	entry->deadline_s =
+		remote_deadline_s(remote->config, start->type, start->cluster, remote->run.profile);
 	entry->start_ns = clock_now_ns();
 	return entry;
 }

@@ -74,7 +74,7 @@ struct remote_past {
 	uint32_t suspended;
 	uint32_t resumed; /* equal to `suspended`, or one less */
 	bool queued;      /* it was enqueued and BEGAN arrived */
-	bool migrated; /* a migration was requested at least once */
+	bool migrated;    /* a migration was requested at least once */
 };
 
 /*

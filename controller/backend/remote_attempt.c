@@ -72,8 +72,8 @@ void remote_attempt_abandon(struct remote_attempt *entry, const char *reason)
 /* The energy that the hosts of the task would have used idle, in its intervals. */
 static double idle_j(const struct remote_attempt *entry, const struct remote_task *task)
 {
-	g_autoptr(GArray) intervals = remote_suspensions_intervals(
-		task->suspensions, task->requested_ns, task->ended_ns);
+	g_autoptr(GArray) intervals =
+		remote_suspensions_intervals(task->suspensions, task->requested_ns, task->ended_ns);
 	double sum_j = 0;
 
 	for (guint i = 0; i < intervals->len; i++) {
@@ -176,13 +176,12 @@ static json_t *task_body(const struct remote_attempt *entry)
 	const struct config *config = entry->remote->config;
 	const struct config_type *type = &config->types[entry->type];
 	const struct config_cluster *cluster = &config->clusters[entry->cluster];
-	json_t *body =
-		json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", type->name, "benchmark",
-			  type->benchmark, "class", type->class_ ?: "S", "ranks",
-			  (int)config_type_cores(type, cluster), "repetitions",
-			  (int)type->repetitions, "nodes",
-			  json_numbers(entry->nodes, entry->nodes_count), "deadline_s",
-			  entry->deadline_s);
+	json_t *body = json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", type->name,
+				 "benchmark", type->benchmark, "class", type->class_ ?: "S",
+				 "ranks", (int)config_type_cores(type, cluster), "repetitions",
+				 (int)type->repetitions, "nodes",
+				 json_numbers(entry->nodes, entry->nodes_count), "deadline_s",
+				 entry->deadline_s);
 
 	if (!entry->queued)
 		return body;
@@ -321,7 +320,7 @@ bool remote_attempt_unknown(struct remote_attempt *entry, int status, const GErr
 {
 	if (status == 404)
 		remote_attempt_end(entry, BACKEND_OUTCOME_LOST,
-				 "the local scheduler has no record of it");
+				   "the local scheduler has no record of it");
 	else if (status == 410) /* it was there once; another start could execute it twice */
 		remote_attempt_end(entry, BACKEND_OUTCOME_FAILED, error->message);
 	return status == 404 || status == 410;
@@ -442,4 +441,3 @@ void remote_attempt_free(void *data)
 	g_free(entry->nodes);
 	g_free(entry);
 }
-

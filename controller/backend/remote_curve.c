@@ -10,8 +10,8 @@
 #define STEP_MIN_NS INT64_C(1000000)
 
 struct remote_curve {
-	GArray *points;    /* struct remote_curve_point; the last one may be between two steps */
-	guint settled;     /* number of points at the start that samples of all meters cover */
+	GArray *points; /* struct remote_curve_point; the last one may be between two steps */
+	guint settled;  /* number of points at the start that samples of all meters cover */
 	int64_t step_ns;
 	/* sum of the times of the last samples of silent meters; 0: no meter is silent */
 	int64_t silent_ns;

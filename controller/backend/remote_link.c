@@ -208,8 +208,8 @@ static char *node_trouble(const struct remote_link *link, uint32_t index)
 				       "scheduler %s",
 				       index, link->cluster->name, link->trouble);
 	return g_strdup_printf("node %u of cluster '%s' is %s%s%s", index, link->cluster->name,
-			       node->report.state ?: "not known yet", node->report.reason ? ": " : "",
-			       node->report.reason ?: "");
+			       node->report.state ?: "not known yet",
+			       node->report.reason ? ": " : "", node->report.reason ?: "");
 }
 
 void remote_link_excuse(struct remote_link *link, bool excused)
@@ -235,16 +235,18 @@ bool remote_link_ready(const struct remote_link *link, char **ret_why)
 		return false;
 	}
 	if (!has_said_all(link)) {
-		*ret_why = g_strdup_printf("local scheduler of cluster '%s' has not reported all of "
-					   "its capabilities",
-					   link->cluster->name);
+		*ret_why =
+			g_strdup_printf("local scheduler of cluster '%s' has not reported all of "
+					"its capabilities",
+					link->cluster->name);
 		return false;
 	}
 	if (link->spares_booting > 0) {
-		*ret_why = g_strdup_printf(
-			"%" JSON_INTEGER_FORMAT " spare VM%s of cluster '%s' %s",
-			link->spares_booting, link->spares_booting == 1 ? "" : "s",
-			link->cluster->name, link->spares_booting == 1 ? "boots" : "boot");
+		*ret_why =
+			g_strdup_printf("%" JSON_INTEGER_FORMAT " spare VM%s of cluster '%s' %s",
+					link->spares_booting, link->spares_booting == 1 ? "" : "s",
+					link->cluster->name,
+					link->spares_booting == 1 ? "boots" : "boot");
 		return false;
 	}
 	for (guint i = 0; i < link->meters->len; i++) {

@@ -88,7 +88,7 @@ static void event_other(struct remote_link *link, const json_t *event, const cha
 
 static const char *const task_kinds[] = {
 	"task-begun", "task-started",  "task-suspended", "task-resumed",
-	"task-ended", "task-migrated", "task-shared",	 NULL,
+	"task-ended", "task-migrated", "task-shared",    NULL,
 };
 
 /* The time of an event on the peer's clock; now, with a note, if it is impossible. */

@@ -96,8 +96,10 @@ void remote_link_silence(struct remote_link *link, const GError *error)
 
 	link->silent = true;
 	g_free(link->trouble);
-	link->trouble = g_strdup_printf(
-		"%s: %s", is_transport(error) ? "does not answer" : "sends malformed answers", why);
+	link->trouble =
+		g_strdup_printf("%s: %s",
+				is_transport(error) ? "does not answer" : "sends malformed answers",
+				why);
 	if (link->away || remote_link_seconds_since(link->last_good_ns) < link->away_s)
 		return;
 	link->away = true;
@@ -121,8 +123,8 @@ bool remote_link_usable(struct remote_link *link, json_t *body, const GError *er
 		remote_link_silence(link, error);
 		return false;
 	}
-	if (!json_get_integer(body, "now_ns", "answer of the local scheduler", 0,
-			      WIRE_CLOCK_MAX_NS, &now_ns, &wrong)) {
+	if (!json_get_integer(body, "now_ns", "answer of the local scheduler", 0, WIRE_CLOCK_MAX_NS,
+			      &now_ns, &wrong)) {
 		remote_link_note_protocol_error(link, wrong);
 		remote_link_silence(link, wrong);
 		return false;

@@ -50,11 +50,11 @@ struct remote_link {
 	double away_s;
 	int64_t last_good_ns;
 	int64_t last_protocol_note_ns;
-	int64_t events_after; /* -1: to be requested */
-	int64_t events_seen;  /* events read at the last remote_link_note_read() */
+	int64_t events_after;    /* -1: to be requested */
+	int64_t events_seen;     /* events read at the last remote_link_note_read() */
 	uint64_t events_seen_at; /* the value of requests_made at that time */
-	int64_t events_read;  /* read, and all requests made before are answered */
-	int64_t events_taken; /* on record for good; 0: none */
+	int64_t events_read;     /* read, and all requests made before are answered */
+	int64_t events_taken;    /* on record for good; 0: none */
 	bool events_pending, samples_pending, nodes_pending, energy_pending;
 	int64_t samples_after; /* -1: to be requested */
 	/* when samples were last requested, and when those last read were requested */
@@ -75,9 +75,9 @@ struct remote_link {
 	int64_t usage_after;
 	guint tick_source, events_source;
 	GPtrArray *requests;
-	GQueue turns;    /* elements of `requests` that wait for their turn; borrowed */
-	guint under_way; /* number of requests that the client is sending */
-	bool held;       /* by remote_link_cork(): no request is sent */
+	GQueue turns;           /* elements of `requests` that wait for their turn; borrowed */
+	guint under_way;        /* number of requests that the client is sending */
+	bool held;              /* by remote_link_cork(): no request is sent */
 	uint64_t requests_made; /* number of all remote_link_send() so far */
 };
 

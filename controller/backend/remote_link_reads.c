@@ -18,8 +18,8 @@
 static bool convert_time(struct remote_link *link, struct wire_sample *sample)
 {
 	const int64_t now_ns = clock_now_ns();
-	const int64_t ours_ns = remote_clock_ours_ns(&link->clock,
-						     MIN(sample->t_ns, WIRE_CLOCK_MAX_NS));
+	const int64_t ours_ns =
+		remote_clock_ours_ns(&link->clock, MIN(sample->t_ns, WIRE_CLOCK_MAX_NS));
 
 	sample->t_ns = ours_ns;
 	if (ours_ns <= now_ns + REMOTE_CLOCK_AHEAD_MAX_NS)
@@ -95,8 +95,8 @@ static bool read_energy(struct remote_link *link, json_t *body, GError **error)
 	for (size_t i = 0; i < json_array_size(hosts); i++) {
 		int64_t seq;
 
-		if (!json_get_integer(json_array_get(hosts, i), "sample_seq", "energy", 0, WIRE_SEQ_MAX,
-				      &seq, error))
+		if (!json_get_integer(json_array_get(hosts, i), "sample_seq", "energy", 0,
+				      WIRE_SEQ_MAX, &seq, error))
 			return false;
 		least = MIN(least, seq);
 	}

@@ -35,8 +35,8 @@ struct request {
 	guint retry_source;
 	/* takes no turn: the peer delays the answer until there is something to report */
 	bool polls;
-	bool waits;    /* for its turn */
-	bool passed;   /* sent at least once: the peer may have carried it out */
+	bool waits;        /* for its turn */
+	bool passed;       /* sent at least once: the peer may have carried it out */
 	int64_t passed_ns; /* time of the last try */
 	/* the last answer was 503, and it was not sent since: the peer has not carried it out */
 	bool refused;
@@ -122,8 +122,7 @@ static void request_later(struct request *request)
 	guint delay_ms = RETRY_FIRST_MS << MIN(request->tries, 8);
 
 	request->tries++;
-	request->retry_source =
-		g_timeout_add(MIN(delay_ms, RETRY_MAX_MS), request_again, request);
+	request->retry_source = g_timeout_add(MIN(delay_ms, RETRY_MAX_MS), request_again, request);
 }
 
 /* "/v1/tasks/ID" for the path of a task or of a part of it. */

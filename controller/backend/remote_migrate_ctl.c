@@ -9,9 +9,11 @@
 static void report_moved(struct remote_attempt *entry, const struct task_migration *one)
 {
 	const struct config_cluster *cluster = remote_link_cluster(remote_attempt_link(entry));
-	struct backend_event event = remote_attempt_event(
-		entry, one->reason ? BACKEND_EVENT_MIGRATION_FAILED : BACKEND_EVENT_MIGRATED,
-		one->settled_ns);
+	struct backend_event event =
+		remote_attempt_event(entry,
+				     one->reason ? BACKEND_EVENT_MIGRATION_FAILED
+						 : BACKEND_EVENT_MIGRATED,
+				     one->settled_ns);
 	g_autofree struct backend_vm_move *moves =
 		g_new0(struct backend_vm_move, MAX(one->count, 1));
 

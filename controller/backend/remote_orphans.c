@@ -14,7 +14,7 @@
 struct remote_orphans {
 	struct remote_backend *remote;
 	uint32_t cluster;
-	bool noted;        /* a note was made that the tasks cannot be listed */
+	bool noted;       /* a note was made that the tasks cannot be listed */
 	int64_t again_ns; /* time of the next search; 0: not before the link comes up again */
 };
 
@@ -94,7 +94,7 @@ void remote_backend_kill_orphans(struct backend *backend)
 		return;
 	remote->orphans = g_new(struct remote_orphans, count);
 	for (uint32_t i = 0; i < count; i++) {
-		remote->orphans[i] = (struct remote_orphans){ .remote = remote, .cluster = i };
+		remote->orphans[i] = (struct remote_orphans){.remote = remote, .cluster = i};
 		remote_orphans_search(remote, i);
 	}
 }

@@ -112,9 +112,9 @@ struct remote_attempt {
 
 	enum remote_step step;
 	struct remote_request request; /* of the step */
-	uint32_t suspended, resumed; /* how often SUSPENDED and RESUMED were reported */
-	double paused_s;             /* sum of the suspensions before the last interval */
-	int64_t frozen_ns;           /* suspended since; 0: not suspended now */
+	uint32_t suspended, resumed;   /* how often SUSPENDED and RESUMED were reported */
+	double paused_s;               /* sum of the suspensions before the last interval */
+	int64_t frozen_ns;             /* suspended since; 0: not suspended now */
 	struct remote_migrations migrations;
 	struct remote_share share;
 };
@@ -131,7 +131,7 @@ struct remote_backend {
 	struct backend_event *delivered;
 	double limit_j;
 	bool limit_reported, aborted;
-	bool woken; /* wait() is to return */
+	bool woken;         /* wait() is to return */
 	int64_t checked_ns; /* energy up to here was compared with the limit */
 	guint guard_source;
 	/* one element per cluster; NULL: orphans are not searched for */
@@ -365,7 +365,7 @@ void remote_slots_give_up(const struct remote_attempt *entry, const uint32_t *no
  * If `stay` is not NULL, VMs that are on their host already keep their node. The caller frees.
  */
 uint32_t *remote_slots_pick(const struct remote_attempt *entry, const uint32_t *hosts,
-			     const uint32_t *stay);
+			    const uint32_t *stay);
 
 /* A host for each of `vms` VMs, dealt out evenly over hosts_count of them. The caller frees. */
 uint32_t *remote_slots_spread(const uint32_t *hosts, uint32_t hosts_count, uint32_t vms);

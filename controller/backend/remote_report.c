@@ -74,7 +74,7 @@ struct backend_event remote_attempt_event(struct remote_attempt *entry,
 		.attempt = entry->attempt,
 		.cluster = entry->cluster,
 		.node = remote_slots_host(remote_link_cluster(remote_attempt_link(entry)),
-					   entry->nodes[0]),
+					  entry->nodes[0]),
 	};
 
 	entry->last_s = fmax(entry->last_s, remote_run_s(entry->remote, t_ns));

@@ -101,10 +101,10 @@ void remote_share_ctl_failed(struct remote_attempt *entry, const char *reason)
 	if (fabs(share->wanted - share->sent) >= SHARES_DIFFER)
 		share->retry.count = 0; /* the wanted share has changed meanwhile */
 	if (!share->retry.source)
-		remote_retry_in(
-			&share->retry,
-			MIN(SHARE_AGAIN_MS << MIN(share->retry.count, 8), SHARE_AGAIN_MOST_MS),
-			share_again, entry);
+		remote_retry_in(&share->retry,
+				MIN(SHARE_AGAIN_MS << MIN(share->retry.count, 8),
+				    SHARE_AGAIN_MOST_MS),
+				share_again, entry);
 	share->retry.count++;
 }
 

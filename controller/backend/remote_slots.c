@@ -71,7 +71,7 @@ static uint32_t find_node(const struct remote_attempt *entry, const bool *taken,
 }
 
 uint32_t *remote_slots_pick(const struct remote_attempt *entry, const uint32_t *hosts,
-			     const uint32_t *stay)
+			    const uint32_t *stay)
 {
 	g_autofree bool *taken = find_taken(entry);
 	uint32_t *nodes = g_new(uint32_t, entry->nodes_count);

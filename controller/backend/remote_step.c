@@ -29,13 +29,13 @@ static const struct {
 	enum remote_step before; /* the state after a failure */
 	double stuck_s;          /* after so long the task is killed */
 } steps[] = {
-	[REMOTE_STEP_SUSPENDING] = { "suspensions", "suspended", BACKEND_EVENT_SUSPENSION_FAILED,
-				     REMOTE_STEP_NONE, SUSPEND_STUCK_S },
-	[REMOTE_STEP_SUSPENDED] = { NULL },
-	[REMOTE_STEP_RESUMING] = { "resumptions", "resumed", BACKEND_EVENT_SUSPENSION_FAILED,
-				   REMOTE_STEP_SUSPENDED, SUSPEND_STUCK_S },
-	[REMOTE_STEP_MIGRATING] = { "migrations", "migrated", BACKEND_EVENT_MIGRATION_FAILED,
-				    REMOTE_STEP_NONE, MIGRATE_STUCK_S },
+	[REMOTE_STEP_SUSPENDING] = {"suspensions", "suspended", BACKEND_EVENT_SUSPENSION_FAILED,
+				    REMOTE_STEP_NONE, SUSPEND_STUCK_S},
+	[REMOTE_STEP_SUSPENDED] = {NULL},
+	[REMOTE_STEP_RESUMING] = {"resumptions", "resumed", BACKEND_EVENT_SUSPENSION_FAILED,
+				  REMOTE_STEP_SUSPENDED, SUSPEND_STUCK_S},
+	[REMOTE_STEP_MIGRATING] = {"migrations", "migrated", BACKEND_EVENT_MIGRATION_FAILED,
+				   REMOTE_STEP_NONE, MIGRATE_STUCK_S},
 };
 
 void remote_step_begin(struct remote_attempt *entry, enum remote_step step, uint32_t n)
@@ -43,8 +43,7 @@ void remote_step_begin(struct remote_attempt *entry, enum remote_step step, uint
 	const bool open = entry->request.open;
 
 	remote_step_end(entry, step);
-	entry->request =
-		(struct remote_request){ .open = open, .n = n, .called_ns = clock_now_ns() };
+	entry->request = (struct remote_request){.open = open, .n = n, .called_ns = clock_now_ns()};
 }
 
 void remote_step_aim(struct remote_attempt *entry, const uint32_t *nodes, uint32_t nodes_count)

@@ -87,7 +87,8 @@ static void report_suspended(struct remote_attempt *entry, const struct remote_t
 	entry->suspended = one->n;
 	/* Someone suspended it through the local scheduler, or an earlier controller did. */
 	if (entry->step == REMOTE_STEP_MIGRATING)
-		remote_step_reject(entry, entry->step, entry->request.n, "it was suspended meanwhile");
+		remote_step_reject(entry, entry->step, entry->request.n,
+				   "it was suspended meanwhile");
 	remote_step_end(entry, REMOTE_STEP_SUSPENDED);
 	push_step(entry, &event, one, false);
 }

@@ -15,11 +15,11 @@ static const struct {
 	enum backend_outcome outcome;
 	enum task_cause cause; /* if the end does not give one */
 } outcomes[] = {
-	[TASK_OUTCOME_COMPLETED] = { BACKEND_OUTCOME_COMPLETED, TASK_CAUSE_NONE },
-	[TASK_OUTCOME_FAILED] = { BACKEND_OUTCOME_FAILED, TASK_CAUSE_OTHER },
-	[TASK_OUTCOME_KILLED] = { BACKEND_OUTCOME_KILLED, TASK_CAUSE_KILLED },
-	[TASK_OUTCOME_DEADLINE] = { BACKEND_OUTCOME_FAILED, TASK_CAUSE_DEADLINE },
-	[TASK_OUTCOME_LOST] = { BACKEND_OUTCOME_LOST, TASK_CAUSE_OTHER },
+	[TASK_OUTCOME_COMPLETED] = {BACKEND_OUTCOME_COMPLETED, TASK_CAUSE_NONE},
+	[TASK_OUTCOME_FAILED] = {BACKEND_OUTCOME_FAILED, TASK_CAUSE_OTHER},
+	[TASK_OUTCOME_KILLED] = {BACKEND_OUTCOME_KILLED, TASK_CAUSE_KILLED},
+	[TASK_OUTCOME_DEADLINE] = {BACKEND_OUTCOME_FAILED, TASK_CAUSE_DEADLINE},
+	[TASK_OUTCOME_LOST] = {BACKEND_OUTCOME_LOST, TASK_CAUSE_OTHER},
 };
 
 static bool parse_state(const char *text, enum task_state *ret_state, GError **error)
@@ -47,13 +47,13 @@ static bool parse_outcome(const char *text, struct remote_task *task, GError **e
 
 /* The quantities were checked before by remote_sanitize(). */
 static const struct record_field course_fields[] = {
-	{ RECORD_FIELD_TIME(remote_task, queued_ns) },
+	{RECORD_FIELD_TIME(remote_task, queued_ns)},
 	WIRE_TASK_TIMES(remote_task),
 	WIRE_TASK_USE(remote_task),
-	{ RECORD_FIELD_REAL(remote_task, host_energy_uj), .flags = RECORD_OPTIONAL },
-	{ NULL },
+	{RECORD_FIELD_REAL(remote_task, host_energy_uj), .flags = RECORD_OPTIONAL},
+	{NULL},
 };
-static const struct record course_record = { .name = WHAT, .fields = course_fields, .open = true };
+static const struct record course_record = {.name = WHAT, .fields = course_fields, .open = true};
 
 /* An unknown name is from a later version. */
 static bool parse_cause(const json_t *object, struct remote_task *task, GError **error)
@@ -117,13 +117,14 @@ static bool parse_end(const json_t *object, struct remote_task *task, GString *d
 }
 
 static const struct record_field nodes_fields[] = {
-	{ RECORD_FIELD_NUMBERS(remote_task, nodes, nodes_count), .null = RECORD_NULL_POINTER,
-	  .flags = RECORD_OPTIONAL },
-	{ NULL },
+	{RECORD_FIELD_NUMBERS(remote_task, nodes, nodes_count), .null = RECORD_NULL_POINTER,
+	 .flags = RECORD_OPTIONAL},
+	{NULL},
 };
-static const struct record nodes_record = {
-	.name = WHAT, .size = sizeof(struct remote_task), .fields = nodes_fields, .open = true
-};
+static const struct record nodes_record = {.name = WHAT,
+					   .size = sizeof(struct remote_task),
+					   .fields = nodes_fields,
+					   .open = true};
 
 static bool parse_nodes(const json_t *object, struct remote_task *task, GError **error)
 {

@@ -22,7 +22,7 @@ struct remote_task {
 	char *reason;                 /* NULL: no reason is known */
 	/* benchmark steps, as its rank 0 reported last; 0 of 0: none are known */
 	int64_t done, total;
-	int64_t queued_ns;            /* time of the request, if it had to wait for its turn */
+	int64_t queued_ns; /* time of the request, if it had to wait for its turn */
 	int64_t requested_ns, started_ns, ended_ns;
 	double benchmark_time_s;  /* reported by the benchmark itself; NAN: none */
 	double cpu_s, host_cpu_s; /* NAN: not known */
@@ -34,7 +34,7 @@ struct remote_task {
 	uint32_t *nodes;
 	uint32_t nodes_count;
 	struct task_share share;
-	char *doubts;             /* impossible values that were taken as not known; NULL: none */
+	char *doubts; /* impossible values that were taken as not known; NULL: none */
 };
 
 /*

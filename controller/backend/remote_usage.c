@@ -37,7 +37,7 @@ static bool check_energy(const struct wire_usage *usage, GError **error)
 		return true;
 	return error_fail(error, JSON_ERROR, JSON_ERROR_KEY,
 			  WHAT ": interval %" PRId64 ": %.0f J in %.3f s is more than a host can "
-			  "draw",
+			       "draw",
 			  usage->seq, (double)uj * 1e-6, (double)usage->length_ns * 1e-9);
 }
 

@@ -25,14 +25,14 @@ struct sim_task {
 	uint32_t attempt;    /* the last start carried out */
 	uint32_t suspension; /* of the attempt: the last one carried out */
 	uint32_t resumption;
-	uint64_t order;      /* of the starts: breaks ties between ends */
-	double since_s;      /* beginning of its present interval */
-	double executed_s;   /* in earlier intervals */
-	double yield;        /* progress per second; 1 unless hosts are shared */
-	double work_s;       /* progress until from_s */
-	double from_s;       /* it makes progress from then on */
-	double interval_s;    /* length of the last interval, once it is over */
-	double total_s;      /* its whole execution time */
+	uint64_t order;    /* of the starts: breaks ties between ends */
+	double since_s;    /* beginning of its present interval */
+	double executed_s; /* in earlier intervals */
+	double yield;      /* progress per second; 1 unless hosts are shared */
+	double work_s;     /* progress until from_s */
+	double from_s;     /* it makes progress from then on */
+	double interval_s; /* length of the last interval, once it is over */
+	double total_s;    /* its whole execution time */
 	double eec_j;
 	double power_w;
 	struct backend_overhead overhead; /* of its last suspension */
@@ -57,12 +57,12 @@ struct sim {
 	uint64_t order;
 	struct sim_task *tasks;
 	const struct backend_sim_spread *spread; /* NULL: every task takes its ETC and EEC */
-	struct random_stream random;  /* draws from the spread */
-	uint64_t exec_seed;   /* of execution times on queueing clusters */
+	struct random_stream random;             /* draws from the spread */
+	uint64_t exec_seed;                      /* of execution times on queueing clusters */
 	uint64_t exec_stream;
 	struct backend_sim_overheads overheads; /* samples NULL: none */
-	double penalty_s;     /* without progress after a resumption */
-	GQueue events;          /* struct backend_event elements that have happened at now_s */
+	double penalty_s;                       /* without progress after a resumption */
+	GQueue events; /* struct backend_event elements that have happened at now_s */
 };
 
 static void sum_add(struct sum *sum, double term)
@@ -97,8 +97,7 @@ static void push_event(struct sim *sim, const struct backend_event *event)
 /* Adds the instant of a task's phase to the heap. */
 static void schedule(struct sim *sim, uint32_t index, double time_s)
 {
-	sim_heap_add(&sim->next,
-		     &(struct sim_heap_entry){ time_s, sim->tasks[index].order, index });
+	sim_heap_add(&sim->next, &(struct sim_heap_entry){time_s, sim->tasks[index].order, index});
 }
 
 /* When an executing task ends unless it is suspended first. The engine computes the same value. */
@@ -141,7 +140,7 @@ static void end_interval(struct sim *sim, struct sim_task *task, double time_s)
 	task->executed_s += task->interval_s;
 	count_work(task, time_s);
 	if (--sim->executing == 0)
-		sim->power_w = (struct sum){ 0 };
+		sim->power_w = (struct sum){0};
 	else
 		sum_add(&sim->power_w, -task->power_w);
 }
@@ -165,9 +164,9 @@ static void sim_set_limit(struct backend *backend, double limit_j)
 static struct backend_sim_ratio draw_ratio(struct sim *sim, uint32_t cluster)
 {
 	if (!sim->spread)
-		return (struct backend_sim_ratio){ 1, 1 };
-	return sim->spread->ratios[cluster][random_stream_below(&sim->random,
-								sim->spread->counts[cluster])];
+		return (struct backend_sim_ratio){1, 1};
+	return sim->spread
+		->ratios[cluster][random_stream_below(&sim->random, sim->spread->counts[cluster])];
 }
 
 /*
@@ -200,8 +199,8 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 		return;
 
 	const struct backend_sim_ratio ratio = draw_ratio(sim, start->cluster);
-	const double total_s = ratio.time * (sim->system->queueing ? draw_exec_s(sim, start)
-								    : option->etc_s);
+	const double total_s =
+		ratio.time * (sim->system->queueing ? draw_exec_s(sim, start) : option->etc_s);
 
 	sim->tasks[start->task] = (struct sim_task){
 		.cluster = start->cluster,
@@ -214,12 +213,12 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 	};
 	begin_interval(sim, start->task, 0);
 	push_event(sim, &(struct backend_event){
-		.kind = BACKEND_EVENT_STARTED,
-		.time_s = sim->now_s,
-		.task = start->task,
-		.attempt = start->attempt,
-		.cluster = start->cluster,
-	});
+				.kind = BACKEND_EVENT_STARTED,
+				.time_s = sim->now_s,
+				.task = start->task,
+				.attempt = start->attempt,
+				.cluster = start->cluster,
+			});
 }
 
 /* The task if that attempt was started and has not ended, or NULL. */
@@ -243,14 +242,14 @@ static void sim_kill(struct backend *backend, uint32_t index, uint32_t attempt)
 		end_interval(sim, task, sim->now_s);
 	task->phase = SIM_AWAY;
 	push_event(sim, &(struct backend_event){
-		.kind = BACKEND_EVENT_ENDED,
-		.time_s = sim->now_s,
-		.task = index,
-		.attempt = attempt,
-		.outcome = BACKEND_OUTCOME_KILLED,
-		.exec_s = task->executed_s,
-		.energy_j = task->executed_s * task->power_w,
-	});
+				.kind = BACKEND_EVENT_ENDED,
+				.time_s = sim->now_s,
+				.task = index,
+				.attempt = attempt,
+				.outcome = BACKEND_OUTCOME_KILLED,
+				.exec_s = task->executed_s,
+				.energy_j = task->executed_s * task->power_w,
+			});
 }
 
 static struct backend_event step_event(const struct sim *sim, enum backend_event_kind kind,
@@ -284,7 +283,7 @@ static struct backend_overhead draw_overhead(const struct sim *sim, uint32_t ind
 	struct random_stream random;
 
 	if (!overheads->samples || overheads->counts[task->cluster] == 0)
-		return (struct backend_overhead){ 0 };
+		return (struct backend_overhead){0};
 	random_stream_init(&random, overheads->seed ^ overheads->stream << 32,
 			   (uint64_t)index << 32 | task->suspension);
 	return overheads->samples[task->cluster]
@@ -419,14 +418,14 @@ static void complete(struct sim *sim, uint32_t index)
 	end_interval(sim, task, sim->now_s);
 	task->phase = SIM_AWAY;
 	push_event(sim, &(struct backend_event){
-		.kind = BACKEND_EVENT_ENDED,
-		.time_s = sim->now_s,
-		.task = index,
-		.attempt = task->attempt,
-		.outcome = BACKEND_OUTCOME_COMPLETED,
-		.exec_s = task->executed_s,
-		.energy_j = task->eec_j,
-	});
+				.kind = BACKEND_EVENT_ENDED,
+				.time_s = sim->now_s,
+				.task = index,
+				.attempt = task->attempt,
+				.outcome = BACKEND_OUTCOME_COMPLETED,
+				.exec_s = task->executed_s,
+				.energy_j = task->eec_j,
+			});
 }
 
 /* Processes the first instant of the heap, which may or may not make an event. */
@@ -477,7 +476,7 @@ static void sim_wait(struct backend *backend, double until_s, struct backend_eve
 			};
 		} else {
 			advance(sim, until_s);
-			*ret_event = (struct backend_event){ .time_s = until_s };
+			*ret_event = (struct backend_event){.time_s = until_s};
 		}
 		return;
 	}

@@ -30,7 +30,7 @@ struct backend *backend_sim_new(const struct sched_system *system, uint32_t task
 struct backend_sim_overheads {
 	/* Per cluster of the system, finite, >= 0; NULL: none at all. */
 	const struct backend_overhead *const *samples;
-	const uint32_t *counts;                        /* per cluster; 0: no overhead there */
+	const uint32_t *counts; /* per cluster; 0: no overhead there */
 	uint64_t seed;
 	uint64_t stream; /* the number of the repetition: streams of a seed are independent */
 };

@@ -135,7 +135,8 @@ static const char *without_address(const struct client *client, const char *mess
 {
 	const size_t length = strlen(client->address);
 
-	return g_str_has_prefix(message, client->address) && g_str_has_prefix(message + length, ": ")
+	return g_str_has_prefix(message, client->address) &&
+			       g_str_has_prefix(message + length, ": ")
 		       ? message + length + strlen(": ")
 		       : message;
 }
@@ -153,21 +154,25 @@ int client_fail(struct client *client, int http_status, const GError *error)
 	const bool stranger = g_error_matches(error, HTTP_ERROR, HTTP_ERROR_BODY);
 
 	client->lost = http_status == 0 || stranger;
-	client->status = !stranger && (http_status == 400 || http_status == 404) ? COMMAND_BAD : COMMAND_FAILED;
+	client->status = !stranger && (http_status == 400 || http_status == 404) ? COMMAND_BAD
+										 : COMMAND_FAILED;
 	if (http_status == 401)
-		return command_fail(COMMAND_FAILED, client->name,
-				    "the controller at %s wants a token: write yours into a file that only "
-				    "you can read, and its name into VIRTBED_TOKEN_FILE",
-				    client->address);
+		return command_fail(
+			COMMAND_FAILED, client->name,
+			"the controller at %s wants a token: write yours into a file that only "
+			"you can read, and its name into VIRTBED_TOKEN_FILE",
+			client->address);
 	if (http_status == 0)
 		return command_fail(client->status, client->name,
 				    "the controller at %s gives no answer (is it running?): %s",
 				    client->address, without_address(client, error->message));
 	if (stranger)
-		return command_fail(client->status, client->name,
-				    "what answers at %s does not answer as a controller (is that its address?): %s",
-				    client->address, without_address(client, error->message));
-	return command_fail(client->status, client->name, "%s", client_reason(client, http_status, error));
+		return command_fail(
+			client->status, client->name,
+			"what answers at %s does not answer as a controller (is that its address?): %s",
+			client->address, without_address(client, error->message));
+	return command_fail(client->status, client->name, "%s",
+			    client_reason(client, http_status, error));
 }
 
 static json_t *ask_or_tell(struct client *client, const char *method, const char *path,

@@ -14,10 +14,10 @@
  * and prints why one failed. Begin with {.name = argv[0]}.
  */
 struct client {
-	const char *name; /* of the command, "virtbed queue" */
+	const char *name;      /* of the command, "virtbed queue" */
 	const char *uri, *dir; /* --uri, --run */
-	bool json;	       /* --json */
-	bool several;	  /* the command line names tasks by a list, a range or several numbers */
+	bool json;             /* --json */
+	bool several; /* the command line names tasks by a list, a range or several numbers */
 	char *address;
 	struct http_client *http;
 	double timeout_s; /* time to wait for an answer */

@@ -25,7 +25,8 @@ static bool read_private(int fd, const char *path, char *buffer, size_t size, GE
 	if (status.st_mode & 0077)
 		return fail_token(error,
 				  "others can read the token in '%s'; chmod 600 it, and have the "
-				     "token replaced if they did", path);
+				  "token replaced if they did",
+				  path);
 	length = read(fd, buffer, size - 1);
 	if (length < 0)
 		return fail_token(error, "cannot read '%s': %s", path, g_strerror(errno));
@@ -43,28 +44,30 @@ static bool read_token(const char *path, bool needed, char **ret_token, GError *
 		return true;
 	if (fd < 0)
 		return fail_token(error, "cannot open the file '%s' of the token: %s", path,
-			      g_strerror(errno));
+				  g_strerror(errno));
 	good = read_private(fd, path, text, sizeof(text), error);
 	close(fd);
 	if (!good)
 		return false;
 	g_strstrip(text);
-	good = *text && strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_.~+/=") == strlen(text);
+	good = *text &&
+	       strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_.~+/=") == strlen(text);
 	if (good)
 		*ret_token = g_strdup(text);
 	explicit_bzero(text, sizeof(text));
 	return good || fail_token(error,
 				  "'%s' holds no token: one line, as `virtbed token create` prints "
-				     "it", path);
+				  "it",
+				  path);
 }
 
 bool client_token_read(const char *address, char **ret_token, GError **error)
 {
 	const char *given = g_getenv("VIRTBED_TOKEN_FILE");
 	const bool needed = given && *given;
-	g_autofree char *path = needed ? g_strdup(given)
-				       : g_build_filename(g_get_user_config_dir(), "virtbed",
-							  "token", NULL);
+	g_autofree char *path =
+		needed ? g_strdup(given)
+		       : g_build_filename(g_get_user_config_dir(), "virtbed", "token", NULL);
 
 	*ret_token = NULL;
 	return g_str_has_prefix(address, "unix:") || read_token(path, needed, ret_token, error);

@@ -14,7 +14,8 @@ int cmd_clusters(int argc, char **argv)
 
 	if (!client_parse(&client, &argc, &argv, NULL,
 			  "The controller's clusters: what their nodes do, and which types of task "
-			  "they can run.", NULL))
+			  "they can run.",
+			  NULL))
 		return COMMAND_BAD;
 	if (argc > 1)
 		return command_fail(COMMAND_BAD, client.name,

@@ -68,8 +68,10 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 	g_autofree char *unknown = NULL;
 
 	if (simulated && (measured->service || simulated->service))
-		return command_fail(COMMAND_BAD, name, "%s is the directory of a service, which is no experiment that "
-				    "could be compared", measured->service ? measured_dir : simulated_dir);
+		return command_fail(COMMAND_BAD, name,
+				    "%s is the directory of a service, which is no experiment that "
+				    "could be compared",
+				    measured->service ? measured_dir : simulated_dir);
 	if (simulated)
 		compare = compare_new(measured, simulated, noise ? resampling_compare(noise) : NULL,
 				      arguments->trials, &error);

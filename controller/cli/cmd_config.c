@@ -93,15 +93,15 @@ static char *contents(const struct config *config)
 	g_autofree char *joined = g_strjoinv(", ", lines);
 	g_autofree char *none = holes ? g_strconcat(", none of ", joined, NULL) : g_strdup("");
 
-	return g_strdup_printf(
-		"%u cluster%s, %u type%s, %u estimate%s%s%s", config->clusters_count,
-		config->clusters_count == 1 ? "" : "s", config->types_count,
-		config->types_count == 1 ? "" : "s", config->estimates_count,
-		config->estimates_count == 1 ? "" : "s", none,
-		!config->lab		  ? ""
-		: config->lab->overcommit ? ", emulated blades that may slow one another down: for "
-					    "tests, nothing can be measured on them"
-					  : ", emulated blades");
+	return g_strdup_printf("%u cluster%s, %u type%s, %u estimate%s%s%s", config->clusters_count,
+			       config->clusters_count == 1 ? "" : "s", config->types_count,
+			       config->types_count == 1 ? "" : "s", config->estimates_count,
+			       config->estimates_count == 1 ? "" : "s", none,
+			       !config->lab ? ""
+			       : config->lab->overcommit
+				       ? ", emulated blades that may slow one another down: for "
+					 "tests, nothing can be measured on them"
+				       : ", emulated blades");
 }
 
 /* What a configuration can be given to. */
@@ -152,9 +152,10 @@ static void judge(const struct config *config, const char *path, struct judgemen
 	for (int use = 0; use < USES; use++) {
 		g_autoptr(GError) why = NULL;
 
-		ret_judgements[use].verdict = use == USE_SIMULATE
-						      ? judge_simulation(config, path, &why)
-						      : run_prepare_judge(config, path, uses[use].prepared, &why);
+		ret_judgements[use].verdict =
+			use == USE_SIMULATE
+				? judge_simulation(config, path, &why)
+				: run_prepare_judge(config, path, uses[use].prepared, &why);
 		if (why)
 			ret_judgements[use].why = g_intern_string(
 				why->message +
@@ -175,10 +176,12 @@ static const char *find_wrong(const struct config *config, const struct judgemen
 	return judgements[USE_SIMULATE].why;
 }
 
-static void print_judgements(const char *path, const char *found, const struct judgement *judgements)
+static void print_judgements(const char *path, const char *found,
+			     const struct judgement *judgements)
 {
-	static const char *const words[] = {
-		[RUN_PREPARE_TAKEN] = "yes", [RUN_PREPARE_LACKS] = "not yet", [RUN_PREPARE_REFUSED] = "no"};
+	static const char *const words[] = {[RUN_PREPARE_TAKEN] = "yes",
+					    [RUN_PREPARE_LACKS] = "not yet",
+					    [RUN_PREPARE_REFUSED] = "no"};
 
 	printf("%s: good: %s\n", path, found);
 	for (int use = 0; use < USES; use++)
@@ -194,7 +197,8 @@ static void print_judgements_json(const char *found, const struct judgement *jud
 	run_check_add(rows, "", "", "configuration", RUN_CHECK_WORKS, NULL, "%s", found);
 	for (int use = 0; use < USES; use++)
 		run_check_add(rows, "", "", uses[use].name,
-			      judgements[use].verdict == RUN_PREPARE_TAKEN ? RUN_CHECK_WORKS : RUN_CHECK_NOTE,
+			      judgements[use].verdict == RUN_PREPARE_TAKEN ? RUN_CHECK_WORKS
+									   : RUN_CHECK_NOTE,
 			      NULL, "%s", judgements[use].why ?: "");
 	print_rows_json(rows);
 }
@@ -215,10 +219,11 @@ static int check_live(const char *name, struct config *config, const char *path,
 	g_autoptr(GError) error = NULL;
 
 	if (!can_run(config))
-		return command_fail(COMMAND_BAD, name,
-				    "%s: no cluster has hosts: there is nothing to try, it can only "
-				    "be simulated",
-				    path);
+		return command_fail(
+			COMMAND_BAD, name,
+			"%s: no cluster has hosts: there is nothing to try, it can only "
+			"be simulated",
+			path);
 	rows = run_check(config, path, timeout_s, &error);
 	if (!rows)
 		return command_fail(COMMAND_FAILED, name, "%s", error->message);
@@ -314,7 +319,8 @@ static int keys(const char *name, const char *path, bool man, bool paths)
 }
 
 /* An option that does nothing where it stands, or NULL. */
-static const char *pointless_option(const char *what, bool live, bool timed, bool json, bool listing)
+static const char *pointless_option(const char *what, bool live, bool timed, bool json,
+				    bool listing)
 {
 	const bool checks = strcmp(what, "check") == 0;
 
@@ -361,8 +367,9 @@ int cmd_config(int argc, char **argv)
 		return COMMAND_BAD;
 	listing = argc >= 2 && strcmp(argv[1], "keys") == 0;
 	if (listing ? argc > (man || paths ? 2 : 3) || (man && paths) : argc != 3)
-		return command_fail(COMMAND_BAD, argv[0],
-				    "give \"check\" or \"dump\" and one file, or \"keys\" and no more than one key");
+		return command_fail(
+			COMMAND_BAD, argv[0],
+			"give \"check\" or \"dump\" and one file, or \"keys\" and no more than one key");
 	pointless = pointless_option(argv[1], live, timeout_s > 0, json, man || paths);
 	if (pointless)
 		return command_fail(COMMAND_BAD, argv[0], "%s", pointless);
@@ -372,5 +379,6 @@ int cmd_config(int argc, char **argv)
 		return check(argv[0], argv[2], live, timeout_s, json);
 	if (strcmp(argv[1], "dump") == 0)
 		return dump(argv[0], argv[2]);
-	return command_fail(COMMAND_BAD, argv[0], "unknown \"%s\"; known: check dump keys", argv[1]);
+	return command_fail(COMMAND_BAD, argv[0], "unknown \"%s\"; known: check dump keys",
+			    argv[1]);
 }

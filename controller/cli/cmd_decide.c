@@ -18,7 +18,8 @@
 /* Reads a file, or standard input for "-". NULL with `error` set. */
 static char *read_text(const char *path, size_t *ret_length, GError **error)
 {
-	return strcmp(path, "-") == 0 ? read_file_from(STDIN_FILENO, "standard input", SIZE_MAX_BYTES, ret_length, error)
+	return strcmp(path, "-") == 0 ? read_file_from(STDIN_FILENO, "standard input",
+						       SIZE_MAX_BYTES, ret_length, error)
 				      : read_file(path, SIZE_MAX_BYTES, ret_length, error);
 }
 
@@ -196,8 +197,7 @@ static void print_considered(const struct sched_system *system, const struct sch
 }
 
 static int decide_and_print(const char *name, const struct snapshot_json *read,
-			    const struct policy *policy,
-		  bool explain, bool json)
+			    const struct policy *policy, bool explain, bool json)
 {
 	struct policy_context context = {
 		.arena = arena_new(),
@@ -254,8 +254,9 @@ static int decide_file(const char *name, const char *path, const char *policy_na
 	if (policy_parse(policy_name, &policy, message, sizeof(message)) < 0)
 		return command_fail(COMMAND_BAD, name, "%s: %s", place, message);
 	if (policy_misfit(&policy, read->system))
-		return command_fail(COMMAND_BAD, name, "%s: policy \"%s\" does not fit the snapshot: %s",
-				    place, policy_name, policy_misfit(&policy, read->system));
+		return command_fail(COMMAND_BAD, name,
+				    "%s: policy \"%s\" does not fit the snapshot: %s", place,
+				    policy_name, policy_misfit(&policy, read->system));
 	return decide_and_print(name, read, &policy, explain, json);
 }
 
@@ -275,7 +276,8 @@ int cmd_decide(int argc, char **argv)
 
 	if (!command_parse(&argc, &argv, "SNAPSHOT",
 			   "Decides one mapping event on a snapshot (docs/reference/snapshot.md); "
-			   "\"-\" reads standard input.", options))
+			   "\"-\" reads standard input.",
+			   options))
 		return COMMAND_BAD;
 	if (argc != 2)
 		return command_fail(COMMAND_BAD, argv[0], "give one snapshot, or \"-\"");

@@ -104,7 +104,8 @@ static int check_places(struct client *client, const GArray *places)
 	if (count > MISSING_TOLD)
 		g_string_append_printf(missing, " and %u more", count - MISSING_TOLD);
 	return command_fail(COMMAND_BAD, client->name,
-			    "there is no node %s: nothing was done; `virtbed nodes` lists them", missing->str);
+			    "there is no node %s: nothing was done; `virtbed nodes` lists them",
+			    missing->str);
 }
 
 static int change_node(struct client *client, const struct place *place, json_t *body,
@@ -124,8 +125,8 @@ static int change_node(struct client *client, const struct place *place, json_t 
 	state = field_line(answer, "state");
 	printf("%s/%" PRIu64 " is %s", place->cluster, place->node, state);
 	if (g_str_equal(state, "draining") && json_is_integer(json_object_get(answer, "task")))
-		printf(": task %" JSON_INTEGER_FORMAT " still runs there", field_integer(answer,
-											 "task"));
+		printf(": task %" JSON_INTEGER_FORMAT " still runs there",
+		       field_integer(answer, "task"));
 	putchar('\n');
 	return COMMAND_DONE;
 }

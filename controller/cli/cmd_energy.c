@@ -55,7 +55,8 @@ static int print_account(struct client *client, json_t *document)
 	if (!client->json)
 		printf("%s%s\n%s", notes ?: "", verdict, window ?: "");
 	return equal ? COMMAND_DONE
-		     : command_fail(COMMAND_FAILED, client->name, "the account does not add up: %s", verdict);
+		     : command_fail(COMMAND_FAILED, client->name, "the account does not add up: %s",
+				    verdict);
 }
 
 /* Prints what the tasks of an experiment used. */
@@ -111,10 +112,11 @@ int cmd_energy(int argc, char **argv)
 		 "What the meters of CONFIG's hosts say now, without a controller"},
 		{"count", 'n', COMMAND_TEXT, &of_live,
 		 "Live: how often to print (default 1; 0: until interrupted)", "N"},
-		{"interval", 'i', COMMAND_TEXT, &of_live,
-		 "Live: seconds between two (default 1)", "S"},
+		{"interval", 'i', COMMAND_TEXT, &of_live, "Live: seconds between two (default 1)",
+		 "S"},
 		{"lab", 0, COMMAND_TEXT, &of_live,
-		 "Live: lab whose blades the hosts name (default: the configuration's name)", "NAME"},
+		 "Live: lab whose blades the hosts name (default: the configuration's name)",
+		 "NAME"},
 		{NULL},
 	};
 
@@ -129,7 +131,8 @@ int cmd_energy(int argc, char **argv)
 				    "\"%s\": for the meters of a configuration's hosts give --live",
 				    argv[1]);
 	if (of_live)
-		return command_fail(COMMAND_BAD, client.name, "--count, --interval and --lab are for --live");
+		return command_fail(COMMAND_BAD, client.name,
+				    "--count, --interval and --lab are for --live");
 	if (!g_strv_contains(energy_account_keys, by))
 		return command_fail(COMMAND_BAD, client.name,
 				    "--by: there are no sums by \"%s\"; known: %s", by, known);

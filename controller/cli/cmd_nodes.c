@@ -74,11 +74,10 @@ static char **addresses_of(const struct config *config, const char *path, GError
 	list = g_strv_builder_end(addresses);
 	if (*list)
 		return g_steal_pointer(&list);
-	return error_null(
-		error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-		"%s: no cluster has a local_scheduler; give the address of a local "
-		"scheduler with --at",
-		path);
+	return error_null(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			  "%s: no cluster has a local_scheduler; give the address of a local "
+			  "scheduler with --at",
+			  path);
 }
 
 static int list_of_schedulers(const char *name, const struct config_tls *tls,
@@ -109,7 +108,8 @@ static int list_of_schedulers(const char *name, const struct config_tls *tls,
 static int list_of_controller(struct client *client, const char *cluster)
 {
 	g_autofree char *escaped = cluster ? g_uri_escape_string(cluster, NULL, FALSE) : NULL;
-	g_autofree char *path = g_strconcat("/v1/nodes", escaped ? "?cluster=" : NULL, escaped, NULL);
+	g_autofree char *path =
+		g_strconcat("/v1/nodes", escaped ? "?cluster=" : NULL, escaped, NULL);
 	g_autoptr(json_t) document = NULL;
 
 	if (!client_open(client))
@@ -148,9 +148,10 @@ int cmd_nodes(int argc, char **argv)
 	if (argc == 1 && !at)
 		return list_of_controller(&client, cluster);
 	if (cluster || client.uri || client.dir)
-		return command_fail(COMMAND_BAD, client.name,
-				    "--cluster, --uri and --run are for a controller: leave out the "
-				    "configuration and --at");
+		return command_fail(
+			COMMAND_BAD, client.name,
+			"--cluster, --uri and --run are for a controller: leave out the "
+			"configuration and --at");
 	if (!at && (config = config_controller_load(argv[1], &error)))
 		at = configured = addresses_of(config, argv[1], &error);
 	if (!at)

@@ -354,8 +354,9 @@ int cmd_migrate(int argc, char **argv)
 	if (!parse(&order, &argc, &argv, "TASK[,TASK...] --to HOST...", &to))
 		return COMMAND_BAD;
 	if (argc < 2 || !to)
-		return command_fail(COMMAND_BAD, client.name,
-				    "give a TASK, a number (or several: 3,5-7), then --to and hosts; try --help");
+		return command_fail(
+			COMMAND_BAD, client.name,
+			"give a TASK, a number (or several: 3,5-7), then --to and hosts; try --help");
 	first[0] = argv[1];
 	if (check_hosts(client.name, argv[1], argv + 2) != COMMAND_DONE ||
 	    !(numbers = client_task_numbers(&client, first)))

@@ -29,8 +29,8 @@ struct reading {
 	 * how long the controller may wait for more output: at most half the timeout for an answer
 	 */
 	int wait_s;
-	bool fresh;         /* the last answer contained output */
-	bool whole;         /* all of this attempt's output was read, and the attempt has ended */
+	bool fresh;          /* the last answer contained output */
+	bool whole;          /* all of this attempt's output was read, and the attempt has ended */
 	int64_t answered_ns; /* time of the controller's last answer; 0: none yet */
 };
 
@@ -40,10 +40,10 @@ struct reading {
  */
 static json_t *read_piece(struct reading *reading, int wait_s, int *ret_http, GError **error)
 {
-	g_autofree char *path = g_strdup_printf(
-		"/v1/tasks/%" PRIu64 "/output?from=%" JSON_INTEGER_FORMAT
-		"&attempt=%" JSON_INTEGER_FORMAT "&wait_s=%d",
-		reading->task, reading->next, reading->attempt, wait_s);
+	g_autofree char *path =
+		g_strdup_printf("/v1/tasks/%" PRIu64 "/output?from=%" JSON_INTEGER_FORMAT
+				"&attempt=%" JSON_INTEGER_FORMAT "&wait_s=%d",
+				reading->task, reading->next, reading->attempt, wait_s);
 	json_t *answer = client_ask(reading->client, "GET", path, NULL, ret_http, error);
 
 	if (answer)
@@ -87,7 +87,8 @@ static int exit_status(const struct client *client, const json_t *task, const ch
 		return client_fail_task(client, task, more);
 	return !lacks ? COMMAND_DONE
 		      : command_fail(COMMAND_FAILED, client->name,
-				     "what task %" JSON_INTEGER_FORMAT " has printed cannot be had: %s",
+				     "what task %" JSON_INTEGER_FORMAT
+				     " has printed cannot be had: %s",
 				     field_integer(task, "task"), missing);
 }
 
@@ -153,9 +154,9 @@ static bool follow_once(struct reading *reading, int *ret_status)
 	 * controller that does not answer is.
 	 */
 	if (ended && (answer ? reading->whole || !reading->fresh : http != 0)) {
-		*ret_status = exit_status(reading->client, task,
-					  answer ? NULL : client_reason(reading->client, http,
-									error));
+		*ret_status =
+			exit_status(reading->client, task,
+				    answer ? NULL : client_reason(reading->client, http, error));
 		return false;
 	}
 	if (!answer || reading->whole || (reading->wait_s == 0 && !reading->fresh))
@@ -261,7 +262,8 @@ int cmd_output(int argc, char **argv)
 		 "Print what comes until the task has ended; exit status 0 if it completed"},
 		{"files", 'F', COMMAND_FILE, &files,
 		 "Put the files that came out of a script below this directory, and print their "
-		 "names", "DIR"},
+		 "names",
+		 "DIR"},
 		{NULL},
 	};
 

@@ -46,8 +46,10 @@ static bool check_pet(const char *path, const struct arguments *arguments, GErro
 	if (!arguments->pet || (config && config_wants_pet(config)))
 		return true;
 	if (config)
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			    "--pet: %s has no environment.pruning whose execution times are to be measured", path);
+		g_set_error(
+			error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			"--pet: %s has no environment.pruning whose execution times are to be measured",
+			path);
 	return false;
 }
 
@@ -76,7 +78,7 @@ static bool find_target(const char *path, const struct arguments *arguments,
 }
 
 static bool print_profile(const char *dir, const struct arguments *arguments,
-		 const struct run_results_target *target, GError **error)
+			  const struct run_results_target *target, GError **error)
 {
 	if ((arguments->out && !write_out(dir, "estimates.yaml", arguments->out, error)) ||
 	    (arguments->pet && !write_out(dir, "pet.yaml", arguments->pet, error)))

@@ -37,7 +37,8 @@ int cmd_queue(int argc, char **argv)
 
 	if (!client_parse(&client, &argc, &argv, "[TASK...]",
 			  "Lists tasks that wait or run: for how long, where, and why those wait "
-			  "that do.", options))
+			  "that do.",
+			  options))
 		return COMMAND_BAD;
 	if (state && !*state)
 		return command_fail(COMMAND_BAD, client.name,

@@ -61,8 +61,9 @@ static const struct replay_policy **find_policies(const char *names, char **ret_
 		const struct replay_policy *policy = replay_policy_find(*name);
 
 		if (!policy) {
-			*ret_wrong = g_strdup_printf(
-				"unknown \"%s\"; known: fcfs easy conservative", *name);
+			*ret_wrong =
+				g_strdup_printf("unknown \"%s\"; known: fcfs easy conservative",
+						*name);
 			return NULL;
 		}
 		g_ptr_array_add(list, (gpointer)policy);
@@ -155,8 +156,8 @@ static void show_progress(uint32_t submitted, uint32_t jobs, void *data)
 
 static void replay_watched(struct replay_setup *setup, struct replay_result *ret_result)
 {
-	struct progress progress = { .policy = replay_policy_name(setup->policy),
-				     .begun_us = g_get_monotonic_time() };
+	struct progress progress = {.policy = replay_policy_name(setup->policy),
+				    .begun_us = g_get_monotonic_time()};
 
 	setup->progress = isatty(STDERR_FILENO) ? show_progress : NULL;
 	setup->data = &progress;
@@ -259,7 +260,8 @@ int cmd_replay(int argc, char **argv)
 
 	if (!command_parse(&argc, &argv, "TRACE",
 			   "Replays a trace in the Standard Workload Format, plain or gzipped, on "
-			   "one machine under batch policies.", options))
+			   "one machine under batch policies.",
+			   options))
 		return COMMAND_BAD;
 	if (argc != 2)
 		return command_fail(COMMAND_BAD, argv[0], "give one trace");

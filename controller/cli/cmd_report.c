@@ -165,8 +165,8 @@ static bool parse_runs(const char *text, GArray *runs)
 }
 
 /* Sets the choice of --chart and --run and checks it. It borrows from `kinds` and `runs`. */
-static bool choose(const struct arguments *arguments, GPtrArray *summaries, GStrv kinds, GArray *runs,
-		   struct charts_choice *ret_choice, GError **error)
+static bool choose(const struct arguments *arguments, GPtrArray *summaries, GStrv kinds,
+		   GArray *runs, struct charts_choice *ret_choice, GError **error)
 {
 	if (arguments->runs && !parse_runs(arguments->runs, runs))
 		return error_fail(error, CHARTS_ERROR, CHARTS_ERROR_RUN,
@@ -177,7 +177,8 @@ static bool choose(const struct arguments *arguments, GPtrArray *summaries, GStr
 		.runs = (const gint64 *)(const void *)runs->data,
 		.runs_count = runs->len,
 	};
-	return charts_choice_check(ret_choice, (struct summary *const *)summaries->pdata, summaries->len, error);
+	return charts_choice_check(ret_choice, (struct summary *const *)summaries->pdata,
+				   summaries->len, error);
 }
 
 static int put_charts(const struct arguments *arguments, GPtrArray *summaries,
@@ -199,9 +200,9 @@ static int put_charts(const struct arguments *arguments, GPtrArray *summaries,
 				    "these are %u charts: choose one with --chart and --run, or "
 				    "give a directory with --out",
 				    list->len);
-	if (data ? write_data(arguments, list, &error)
-		 : image < 0 ? put_page(summaries, charts, list, dir, &error)
-			     : write_images(list, (enum chart_format)image, plots, &error))
+	if (data        ? write_data(arguments, list, &error)
+	    : image < 0 ? put_page(summaries, charts, list, dir, &error)
+			: write_images(list, (enum chart_format)image, plots, &error))
 		return COMMAND_DONE;
 	return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
 }
@@ -222,10 +223,11 @@ static int write_trace(const struct arguments *arguments, GPtrArray *summaries, 
 		id = g_array_index(runs, gint64, 0);
 	run = swf_export_run(summary, id);
 	if (summaries->len > 1 || !run)
-		return command_fail(COMMAND_BAD, arguments->name,
-				    "a trace is one run of one directory: choose one of the %u that "
-				    "have ended with --run",
-				    summary->runs->len);
+		return command_fail(
+			COMMAND_BAD, arguments->name,
+			"a trace is one run of one directory: choose one of the %u that "
+			"have ended with --run",
+			summary->runs->len);
 	text = swf_export(summary, run, &error);
 	if (text && write_text(arguments, text, &error))
 		return COMMAND_DONE;
@@ -247,7 +249,8 @@ static const char *pointless_option(const struct arguments *arguments, bool draw
 
 	if (arguments->kinds && !drawn && !csv)
 		return "--chart is for the formats png, svg, pdf, html and csv";
-	if (arguments->runs && !drawn && strcmp(arguments->format, "swf") != 0 && !(csv && arguments->kinds))
+	if (arguments->runs && !drawn && strcmp(arguments->format, "swf") != 0 &&
+	    !(csv && arguments->kinds))
 		return "--run is for the formats png, svg, pdf, html, swf, and csv with --chart";
 	if (arguments->table && (!csv || arguments->kinds))
 		return "--table is for --format csv without --chart";
@@ -271,14 +274,16 @@ static int report(const struct arguments *arguments, char **dirs)
 				    "unknown format \"%s\"; known: %s", format,
 				    COMMAND_REPORT_FORMATS);
 	if (arguments->table && !report_csv_known(arguments->table))
-		return command_fail(COMMAND_BAD, arguments->name, "--table: there is no table \"%s\"; known: %s",
+		return command_fail(COMMAND_BAD, arguments->name,
+				    "--table: there is no table \"%s\"; known: %s",
 				    arguments->table, REPORT_CSV_TABLES);
 	summaries = load(dirs, &error);
 	if (!summaries || !choose(arguments, summaries, kinds, runs, &choice, &error))
 		return command_fail(COMMAND_BAD, arguments->name, "%s", error->message);
 	pointless = pointless_option(arguments, drawn);
 	if (pointless)
-		return command_fail(COMMAND_BAD, arguments->name, "%s, not for %s", pointless, format);
+		return command_fail(COMMAND_BAD, arguments->name, "%s, not for %s", pointless,
+				    format);
 	if (strcmp(format, "swf") == 0)
 		return write_trace(arguments, summaries, runs);
 	if (drawn || kinds)
@@ -295,7 +300,8 @@ int cmd_report(int argc, char **argv)
 	bool json = false;
 	const struct command_option options[] = {
 		{"format", 'f', COMMAND_TEXT, &arguments.format,
-		 "What to make: table (default), csv, json, swf (a trace), png, svg, pdf, html", "FORMAT"},
+		 "What to make: table (default), csv, json, swf (a trace), png, svg, pdf, html",
+		 "FORMAT"},
 		{"json", 0, COMMAND_FLAG, &json, "The same as --format json"},
 		{"chart", 'c', COMMAND_TEXT, &arguments.kinds,
 		 "Only these: utility, estimates, utility-time, energy-time, gantt, power",
@@ -305,7 +311,8 @@ int cmd_report(int argc, char **argv)
 		 "migrations-by-policy, shares",
 		 "TABLE"},
 		{"run", 'r', COMMAND_TEXT, &arguments.runs,
-		 "Single runs to draw (default: the first of every policy and limit); with swf, the run", "N,..."},
+		 "Single runs to draw (default: the first of every policy and limit); with swf, the run",
+		 "N,..."},
 		{"out", 'o', COMMAND_FILE, &arguments.out,
 		 "Directory for what is made; by default plots go to RUN_DIR/plots and the page to "
 		 "RUN_DIR/index.html",

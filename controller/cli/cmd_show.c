@@ -42,7 +42,8 @@ static void print_time(const char *label, const json_t *object, const char *name
 }
 
 /* Prints the sum of the past spans, and of the present span, which began at `since`. */
-static void print_length(const char *label, const json_t *task, const char *so_far, const char *since)
+static void print_length(const char *label, const json_t *task, const char *so_far,
+			 const char *since)
 {
 	const double length_s = field_length_s(task, so_far, since, field_number(task, "now_s"));
 	g_autofree char *text = duration_text(length_s);
@@ -95,7 +96,8 @@ static void print_history(const json_t *task)
 		g_autofree char *hosts = vm_hosts(place);
 		g_autofree char *how = field_line(place, "how");
 		g_autofree char *utc = field_line(place, "since_utc");
-		g_autofree char *reason = field_text(place, "reason") ? field_line(place, "reason") : NULL;
+		g_autofree char *reason =
+			field_text(place, "reason") ? field_line(place, "reason") : NULL;
 		g_autofree char *attempt =
 			several ? g_strdup_printf("attempt %" JSON_INTEGER_FORMAT "  ",
 						  field_integer(place, "attempt"))
@@ -150,7 +152,8 @@ int cmd_show(int argc, char **argv)
 	if (!client_parse(&client, &argc, &argv, "TASK",
 			  "Shows a task: its state, what it is worth and has used, its "
 			  "share of its hosts and what it\nmakes of it, and where its VMs "
-			  "have been.", NULL))
+			  "have been.",
+			  NULL))
 		return COMMAND_BAD;
 	if (!client_open_for_task(&client, argv + 1, &number))
 		return client.status;

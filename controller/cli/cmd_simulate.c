@@ -71,8 +71,8 @@ static void print_notes(const struct provenance *origin)
 
 /* Runs all trials, prints and stores the results; false with `error`. */
 static int run_trials(const char *name, struct trials *trials, const double *limits,
-		      double budget_j,
-	       const struct arguments *arguments, const struct provenance *origin)
+		      double budget_j, const struct arguments *arguments,
+		      const struct provenance *origin)
 {
 	const bool watched = isatty(STDERR_FILENO);
 	gint64 begun = g_get_monotonic_time();
@@ -132,8 +132,8 @@ static int simulate(const char *name, const char *path, const struct arguments *
 	double budget_j = 0;
 	const uint64_t seed = (uint64_t)arguments->seed;
 
-	if (!config || (arguments->estimates &&
-			!config_load_estimates(config, arguments->estimates, &error)))
+	if (!config ||
+	    (arguments->estimates && !config_load_estimates(config, arguments->estimates, &error)))
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	provenance_set_holes(origin, config);
 	warn_of_speeds(name, config);

@@ -62,7 +62,7 @@ static void interrupt(int signal)
 /* The first Ctrl-C ends the study after the runs under way; a second one ends the program. */
 static void watch_signals(void)
 {
-	const struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND };
+	const struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -110,7 +110,8 @@ static json_t *field_json(const char *field)
 
 	if (*field == '\0')
 		return json_null();
-	return read_number(field, -DBL_MAX, DBL_MAX, &value) ? json_real(value) : json_string(field);
+	return read_number(field, -DBL_MAX, DBL_MAX, &value) ? json_real(value)
+							     : json_string(field);
 }
 
 /* Returns the rows of DIR/NAME.csv as objects, or NULL with `error`. */
@@ -142,10 +143,10 @@ static json_t *table_json(const char *dir, const char *name, GError **error)
 /* Prints the tables as one document. */
 static int print_json_tables(const char *name, const struct config *config, const char *dir)
 {
-	const char *const tables[] = { "summary", "results",
-				       study_shares(config)   ? "sharing"
-				       : study_prunes(config) ? "pruning"
-							      : NULL };
+	const char *const tables[] = {"summary", "results",
+				      study_shares(config)   ? "sharing"
+				      : study_prunes(config) ? "pruning"
+							     : NULL};
 	g_autoptr(json_t) object = json_pack("{s:s, s:s}", "name", config->name, "directory", dir);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(tables) && tables[i]; i++) {
@@ -162,7 +163,7 @@ static int print_json_tables(const char *name, const struct config *config, cons
 
 /* Writes the tables and figures of the stored results of some policies (NULL: all). */
 static int write_results(const char *name, struct study_store *store, const char *const *policies,
-		const char *dir, bool json)
+			 const char *dir, bool json)
 {
 	g_autofree char *path = g_build_filename(dir, "config.yaml", NULL);
 	const char *text = study_store_config(store);
@@ -214,11 +215,10 @@ static const char **policy_names(const struct experiment *experiment)
 
 /* Runs the study and writes its tables. */
 static int run_study(const char *name, struct study *study, const char *const *policies,
-		     const char *dir,
-	       bool json)
+		     const char *dir, bool json)
 {
 	const bool watched = isatty(STDERR_FILENO);
-	struct clock_watch watch = { .begun_us = g_get_monotonic_time(), .before = UINT32_MAX };
+	struct clock_watch watch = {.begun_us = g_get_monotonic_time(), .before = UINT32_MAX};
 	g_autoptr(GError) error = NULL;
 	bool done;
 
@@ -232,9 +232,10 @@ static int run_study(const char *name, struct study *study, const char *const *p
 	if (done)
 		return write_results(name, study->store, policies, dir, json);
 	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-		return command_fail(COMMAND_FAILED, name,
-				    "interrupted; the results so far are in %s: the same command continues the study",
-				    dir);
+		return command_fail(
+			COMMAND_FAILED, name,
+			"interrupted; the results so far are in %s: the same command continues the study",
+			dir);
 	return report_failure(name, error);
 }
 
@@ -288,8 +289,9 @@ static double *find_limits(const struct experiment *experiment, uint64_t seed, G
 /* Stores the number of this shard and of all shards, for `study merge`. */
 static bool store_part(const struct study *study, GError **error)
 {
-	const struct study_part part = {
-		.shard = study->shard, .shards = study->shards, .trials = study->trials};
+	const struct study_part part = {.shard = study->shard,
+					.shards = study->shards,
+					.trials = study->trials};
 
 	return study_store_add_part(study->store, &part, error);
 }
@@ -298,7 +300,8 @@ static uint64_t find_seed(const struct config *config, const struct arguments *a
 {
 	if (arguments->seed > 0)
 		return (uint64_t)arguments->seed;
-	return config_environment(config) ? config_environment(config)->seed : config->workload->seed;
+	return config_environment(config) ? config_environment(config)->seed
+					  : config->workload->seed;
 }
 
 /* Replaces the names of the policies by those under which results are stored, drawn and found. */
@@ -315,8 +318,7 @@ static int study(const char *name, const char *path, const struct arguments *arg
 	g_auto(GStrv) policies =
 		arguments->policies ? g_strsplit(arguments->policies, ",", -1) : NULL;
 	uint32_t count = 0;
-	g_autofree struct study_point *points =
-		config ? study_points_new(config, &count) : NULL;
+	g_autofree struct study_point *points = config ? study_points_new(config, &count) : NULL;
 	g_autoptr(GPtrArray) varied =
 		config ? load_points(path, points, count, (const char *const *)policies, &error)
 		       : NULL;
@@ -389,7 +391,8 @@ static int merge(const char *name, char **dirs, int count, const struct argument
 	g_autoptr(GError) error = NULL;
 
 	if (pointless)
-		return command_fail(COMMAND_BAD, name, "merge: %s says what is computed, and nothing is; leave it out",
+		return command_fail(COMMAND_BAD, name,
+				    "merge: %s says what is computed, and nothing is; leave it out",
 				    pointless);
 	if (count < 2)
 		return command_fail(COMMAND_BAD, name, "merge: give a directory and its parts");

@@ -67,10 +67,11 @@ static GArray *numbers_of(struct client *client, const json_t *answer, json_int_
 	const json_t *list = json_object_get(answer, "tasks");
 
 	if ((json_int_t)json_array_size(list) != count) {
-		client->status = command_fail(COMMAND_FAILED, client->name,
-					      "the controller at %s was handed %" JSON_INTEGER_FORMAT
-					      " tasks and answers with %zu numbers", client->address, count,
-					      json_array_size(list));
+		client->status =
+			command_fail(COMMAND_FAILED, client->name,
+				     "the controller at %s was handed %" JSON_INTEGER_FORMAT
+				     " tasks and answers with %zu numbers",
+				     client->address, count, json_array_size(list));
 		return NULL;
 	}
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -108,7 +109,8 @@ static int wait_for(struct client *client, const GArray *numbers)
 static int submit(struct client *client, json_t *body, bool wait)
 {
 	g_autoptr(json_t) answer = submit_until_known(client, body);
-	g_autoptr(GArray) numbers = answer ? numbers_of(client, answer, field_integer(body, "count")) : NULL;
+	g_autoptr(GArray) numbers =
+		answer ? numbers_of(client, answer, field_integer(body, "count")) : NULL;
 
 	if (!numbers)
 		return client->status;

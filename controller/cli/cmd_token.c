@@ -65,9 +65,10 @@ static char *ask_directory(struct client *client, const char *otherwise)
 		return NULL;
 	directory = field_text(status, "directory") ?: otherwise;
 	if (!directory)
-		client->status = command_fail(COMMAND_BAD, client->name,
-					      "the tokens of the controller at %s are for its operator to make",
-					      client->address);
+		client->status = command_fail(
+			COMMAND_BAD, client->name,
+			"the tokens of the controller at %s are for its operator to make",
+			client->address);
 	return g_strdup(directory);
 }
 
@@ -95,9 +96,10 @@ static char *find_directory(struct client *client)
 	if (!address) {
 		command_fail(COMMAND_BAD, client->name, "%s", error->message);
 	} else if (!g_str_has_prefix(address, "unix:")) {
-		command_fail(COMMAND_BAD, client->name,
-			     "the directory of the controller at %s is on its machine; name it there with --state",
-			     address);
+		command_fail(
+			COMMAND_BAD, client->name,
+			"the directory of the controller at %s is on its machine; name it there with --state",
+			address);
 	} else {
 		client->uri = g_intern_string(address);
 		return ask_directory(client, served ? state : NULL);
@@ -170,9 +172,9 @@ static int create(const struct arguments *arguments, char **words)
 				    arguments->role);
 	if (strcmp(lifetime, "never") != 0 &&
 	    (!duration_parse(lifetime, &lifetime_s) || lifetime_s < 1))
-		return command_fail(COMMAND_BAD, client->name,
-				    "--expires: '%s' is neither a time such as 90d or 12h nor never",
-				    lifetime);
+		return command_fail(
+			COMMAND_BAD, client->name,
+			"--expires: '%s' is neither a time such as 90d or 12h nor never", lifetime);
 	secret = tokens_create(arguments->state, role, arguments->user ?: g_get_user_name(),
 			       lifetime_s, &token, &error);
 	if (!secret)
@@ -194,8 +196,10 @@ static void fill_expires(struct table *table, const json_t *token, const json_t 
 static struct table *table_of_tokens(const json_t *document)
 {
 	static const struct tables_column columns[] = {
-		{"<token", "id"},	       {"<role", "role"},
-		{"<user", "user"},	       {"<created", "created_utc"},
+		{"<token", "id"},
+		{"<role", "role"},
+		{"<user", "user"},
+		{"<created", "created_utc"},
 		{"<expires", .fill = fill_expires},
 	};
 

@@ -53,7 +53,10 @@ enum {
 };
 
 static const char *const paths[ANSWERS] = {
-	"/v1/status", "/v1/clusters", "/v1/nodes", "/v1/power?after_s=1e12",
+	"/v1/status",
+	"/v1/clusters",
+	"/v1/nodes",
+	"/v1/power?after_s=1e12",
 	"/v1/tasks?state=" FIELD_STATES_PLACED,
 	"/v1/tasks?state=waiting&limit=" WAITING_SHOWN,
 };
@@ -92,8 +95,12 @@ static bool fetch(struct client *client, json_t **answers, int *ret_status, GErr
 static char *text_of(json_t *const *answers, const char *note, int columns, int rows)
 {
 	const struct top_screen screen = {
-		.status = answers[STATUS], .clusters = answers[CLUSTERS], .nodes = answers[NODES],
-		.power = answers[POWER], .tasks = answers[TASKS], .note = note,
+		.status = answers[STATUS],
+		.clusters = answers[CLUSTERS],
+		.nodes = answers[NODES],
+		.power = answers[POWER],
+		.tasks = answers[TASKS],
+		.note = note,
 	};
 
 	return top_screen_text(&screen, columns, rows);
@@ -108,11 +115,12 @@ static int print_once(struct client *client)
 	if (!fetch(client, answers, &status, &error))
 		return client_fail(client, status, error);
 	if (client->json) {
-		g_autoptr(json_t) all = json_pack(
-			"{s:O, s:O, s:O, s:O, s:O}", "status", answers[STATUS], "clusters",
-			json_object_get(answers[CLUSTERS], "clusters"), "nodes",
-			json_object_get(answers[NODES], "nodes"), "power", answers[POWER], "tasks",
-			json_object_get(answers[TASKS], "tasks"));
+		g_autoptr(json_t) all =
+			json_pack("{s:O, s:O, s:O, s:O, s:O}", "status", answers[STATUS],
+				  "clusters", json_object_get(answers[CLUSTERS], "clusters"),
+				  "nodes", json_object_get(answers[NODES], "nodes"), "power",
+				  answers[POWER], "tasks",
+				  json_object_get(answers[TASKS], "tasks"));
 
 		if (all)
 			command_print_json(all);
@@ -186,7 +194,7 @@ static void enter(struct live *live)
 	live->keys = tcgetattr(STDIN_FILENO, &live->before) == 0;
 	if (live->keys) {
 		raw = live->before;
-		raw.c_lflag &= (tcflag_t)~(ICANON | ECHO);
+		raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO);
 		tcsetattr(STDIN_FILENO, TCSANOW, &raw);
 		g_unix_fd_add(STDIN_FILENO, G_IO_IN | G_IO_HUP, on_key, live);
 	}
@@ -246,7 +254,8 @@ int cmd_top(int argc, char **argv)
 			  options))
 		return COMMAND_BAD;
 	if (interval_s > 0 && (once || client.json))
-		return command_fail(COMMAND_BAD, client.name, "--interval is for the screen: leave it out with %s",
+		return command_fail(COMMAND_BAD, client.name,
+				    "--interval is for the screen: leave it out with %s",
 				    once ? "--once" : "--json");
 	if (argc > 1)
 		return command_fail(COMMAND_BAD, client.name, "give options alone; try --help");

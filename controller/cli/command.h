@@ -47,9 +47,9 @@ struct command_option {
 	char letter;      /* 0: none */
 	enum command_option_kind kind;
 	void *value;
-	const char *help;      /* NULL: --help does not show the option */
-	const char *argument;  /* what --help calls the value; NULL for a flag */
-	double min, max;       /* of a number */
+	const char *help;     /* NULL: --help does not show the option */
+	const char *argument; /* what --help calls the value; NULL for a flag */
+	double min, max;      /* of a number */
 };
 
 /*

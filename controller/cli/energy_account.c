@@ -68,8 +68,8 @@ static bool compare(GString *text, const char *what, const char *name, json_int_
 	if (parts_uj == whole_uj)
 		return true;
 	g_string_append_printf(text, "%s%s%s%s: the parts are %s J, the whole is %s J: %s J differ",
-			       text->len ? "; " : "", what, *name ? " " : "", name, parts_j, whole_j,
-			       rest_j);
+			       text->len ? "; " : "", what, *name ? " " : "", name, parts_j,
+			       whole_j, rest_j);
 	return false;
 }
 
@@ -82,7 +82,8 @@ static bool check_hosts(const json_t *hosts, GString *text)
 	json_array_foreach (hosts, i, host) {
 		g_autofree char *name = field_line(host, "host");
 
-		good &= compare(text, "host", name, parts_of(host), field_integer(host, "counted_uj"));
+		good &= compare(text, "host", name, parts_of(host),
+				field_integer(host, "counted_uj"));
 	}
 	return good;
 }
@@ -100,10 +101,12 @@ static bool check_sums(const json_t *document, const json_t *hosts, GString *tex
 	json_array_foreach (sums, i, sum) {
 		g_autofree char *name = field_line(sum, field_text(document, "by") ?: "");
 
-		good &= compare(text, "the sum of", name, parts_of(sum), field_integer(sum, "meter_uj"));
+		good &= compare(text, "the sum of", name, parts_of(sum),
+				field_integer(sum, "meter_uj"));
 	}
 	return compare(text, "all sums", "", sum_over(sums, "meter_uj"),
-		       sum_over(hosts, "counted_uj")) && good;
+		       sum_over(hosts, "counted_uj")) &&
+	       good;
 }
 
 bool energy_account_check(const json_t *document, char **ret_text)
@@ -215,8 +218,10 @@ static void note_baselines(const json_t *hosts, GString *text)
 	if (i > 0)
 		g_string_append(text, "\n");
 	if (vms_alone)
-		g_string_append(text, "management: of VMs without a task alone; of emulated blades it is not "
-				      "known what else used their CPUs, and that counts as 0\n");
+		g_string_append(
+			text,
+			"management: of VMs without a task alone; of emulated blades it is not "
+			"known what else used their CPUs, and that counts as 0\n");
 }
 
 /* Adds a line about watts that come from no meter; host names only where the hosts differ. */
@@ -235,8 +240,8 @@ static void note_watts(const json_t *hosts, const char *from, const char *words,
 		g_string_append_printf(names, "%s%s", count++ ? ", " : " of ", name);
 	}
 	if (count > 0)
-		g_string_append_printf(text, "watts%s: %s\n", count == json_array_size(hosts) ? "" : names->str,
-				       words);
+		g_string_append_printf(text, "watts%s: %s\n",
+				       count == json_array_size(hosts) ? "" : names->str, words);
 }
 
 char *energy_account_notes(const json_t *document)
@@ -246,8 +251,10 @@ char *energy_account_notes(const json_t *document)
 	GString *text = g_string_new(NULL);
 
 	note_watts(hosts, "model", "by a model fed by CPU time, not by a meter", text);
-	note_watts(hosts, "simulation", "simulated, by the estimates of what runs above a constant idle; nothing was metered",
-		   text);
+	note_watts(
+		hosts, "simulation",
+		"simulated, by the estimates of what runs above a constant idle; nothing was metered",
+		text);
 	note_baselines(hosts, text);
 	if (unserved_uj > 0) {
 		g_autofree char *unserved_j = energy_account_joules(unserved_uj);

@@ -13,10 +13,9 @@ const char *const energy_sums_keys[] = {"task", "user", "type", "cluster", "poli
 static json_t *sum_of(json_t *sums, const json_t *row, const char *key)
 {
 	const json_t *value = json_object_get(row, key);
-	g_autofree char *name =
-		json_is_integer(value)
-			? g_strdup_printf("%" JSON_INTEGER_FORMAT, json_integer_value(value))
-			: field_line(row, key);
+	g_autofree char *name = json_is_integer(value) ? g_strdup_printf("%" JSON_INTEGER_FORMAT,
+									 json_integer_value(value))
+						       : field_line(row, key);
 
 	if (!json_object_get(sums, name))
 		json_object_set_new(sums, name,

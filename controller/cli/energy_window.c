@@ -25,11 +25,12 @@ char *energy_window_line(const json_t *window, double now_s)
 		return NULL;
 	end = field_line(window, "end_utc");
 	left = duration_text(field_number(window, "end_s") - now_s);
-	return g_strdup_printf("energy limit: %.1f J of %.1f J used%s, %.1f J committed, forecast %.1f J; "
-			       "until %s, in %s",
-			       joules_of(window, "spent_j"), joules_of(window, "limit_j"),
-			       exhausted ? ", nothing more runs" : "", joules_of(window, "committed_j"),
-			       joules_of(window, "forecast_j"), end, left);
+	return g_strdup_printf(
+		"energy limit: %.1f J of %.1f J used%s, %.1f J committed, forecast %.1f J; "
+		"until %s, in %s",
+		joules_of(window, "spent_j"), joules_of(window, "limit_j"),
+		exhausted ? ", nothing more runs" : "", joules_of(window, "committed_j"),
+		joules_of(window, "forecast_j"), end, left);
 }
 
 /* Adds by how much the limit was exceeded, and by how much it can be. */
@@ -57,20 +58,25 @@ char *energy_window_text(const json_t *window, double now_s)
 	text = g_string_new(NULL);
 	g_string_append_printf(text, "%s\nby the estimates of what runs it %s until then\n", line,
 			       json_is_true(json_object_get(window, "holds")) ? "holds"
-									       : "does not hold");
+									      : "does not hold");
 	if (refusals > 0)
-		g_string_append_printf(text, "%" JSON_INTEGER_FORMAT " task%s refused for want of energy\n",
+		g_string_append_printf(text,
+				       "%" JSON_INTEGER_FORMAT
+				       " task%s refused for want of energy\n",
 				       refusals, refusals == 1 ? " was" : "s were");
 	if (silent > 0)
-		g_string_append_printf(text,
-				       "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
-				       " meters report nothing now: their last watts are assumed to hold\n",
-				       silent, field_integer(window, "meters"));
+		g_string_append_printf(
+			text,
+			"%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+			" meters report nothing now: their last watts are assumed to hold\n",
+			silent, field_integer(window, "meters"));
 	if (unknown > 0)
-		g_string_append_printf(text,
-				       "%" JSON_INTEGER_FORMAT " window%s ended while a meter said nothing: what it drew "
-				       "then is not known yet, and can be more than the bound below\n",
-				       unknown, unknown == 1 ? "" : "s");
+		g_string_append_printf(
+			text,
+			"%" JSON_INTEGER_FORMAT
+			" window%s ended while a meter said nothing: what it drew "
+			"then is not known yet, and can be more than the bound below\n",
+			unknown, unknown == 1 ? "" : "s");
 	add_bound(text, window);
 	return g_string_free(text, FALSE);
 }

@@ -40,7 +40,8 @@ char *field_nodes(const json_t *object, const char *key)
 
 		while (++i < count && json_integer_value(json_array_get(list, i)) == last + 1)
 			last++;
-		g_string_append_printf(text, "%s%" JSON_INTEGER_FORMAT, text->len ? "," : "", first);
+		g_string_append_printf(text, "%s%" JSON_INTEGER_FORMAT, text->len ? "," : "",
+				       first);
 		if (last > first)
 			g_string_append_printf(text, "%c%" JSON_INTEGER_FORMAT,
 					       last > first + 1 ? '-' : ',', last);
@@ -98,8 +99,8 @@ double field_left_s(const json_t *task, double now_s)
 char *field_utc(const json_t *object, double later_s)
 {
 	const char *text = field_text(object, "utc");
-	g_autoptr(GDateTime) then = text && isfinite(later_s) ? g_date_time_new_from_iso8601(text, NULL)
-							      : NULL;
+	g_autoptr(GDateTime) then =
+		text && isfinite(later_s) ? g_date_time_new_from_iso8601(text, NULL) : NULL;
 	g_autoptr(GDateTime) time = then ? g_date_time_add_seconds(then, later_s) : NULL;
 
 	return time ? g_date_time_format(time, "%Y-%m-%dT%H:%M:%SZ") : NULL;
@@ -107,8 +108,8 @@ char *field_utc(const json_t *object, double later_s)
 
 bool field_state_ended(const char *state)
 {
-	static const char *const ended[] = {"completed", "failed", "dropped", "killed", "unfinished",
-					    NULL};
+	static const char *const ended[] = {"completed", "failed",     "dropped",
+					    "killed",    "unfinished", NULL};
 
 	return state && g_strv_contains(ended, state);
 }

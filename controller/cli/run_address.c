@@ -131,10 +131,12 @@ static char *service_address(GError **error)
 		if (is_there(*address, &reason))
 			return g_strdup(*address);
 		if (!closed && g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED))
-			g_set_error(&closed, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
-				    "which controller? there is no run of yours under way, and if there is a "
-				    "service at %s, it is not open to you: its operator can share it with a "
-				    "group that you are in (`group` of its `service:`)", *address);
+			g_set_error(
+				&closed, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+				"which controller? there is no run of yours under way, and if there is a "
+				"service at %s, it is not open to you: its operator can share it with a "
+				"group that you are in (`group` of its `service:`)",
+				*address);
 	}
 	if (closed) {
 		g_clear_error(error);

@@ -45,8 +45,8 @@ static bool add_file(json_t *files, const char *path, bool program, GError **err
 		return false;
 	data = g_base64_encode((const guchar *)bytes, length);
 	json_array_append_new(files, json_pack("{s:o, s:i, s:s}", "name", name_json, "mode",
-					       program ? 0700 : (int)(about.st_mode & 0700),
-					       "data", data));
+					       program ? 0700 : (int)(about.st_mode & 0700), "data",
+					       data));
 	return true;
 }
 
@@ -79,8 +79,8 @@ json_t *script_files_read(const char *path, char *const *arguments, char *const 
 	for (; stage_in && *stage_in; stage_in++)
 		if (!add_file(files, *stage_in, false, error))
 			return NULL;
-	object = json_pack("{s:s, s:O, s:O, s:O}", "program", program, "arguments", words, "results",
-			   results, "files", files);
+	object = json_pack("{s:s, s:O, s:O, s:O}", "program", program, "arguments", words,
+			   "results", results, "files", files);
 	script = task_script_parse(object, error);
 	return script ? task_script_to_json(script) : NULL;
 }

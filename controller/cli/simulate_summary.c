@@ -160,7 +160,8 @@ void simulate_summary_free(struct simulate_summary *summary)
 static json_t *interval_json(const struct stats_interval *interval)
 {
 	return json_pack("{s:o, s:o, s:o}", "mean", json_number_or_null(interval->value), "low",
-			 json_number_or_null(interval->low), "high", json_number_or_null(interval->high));
+			 json_number_or_null(interval->low), "high",
+			 json_number_or_null(interval->high));
 }
 
 static const struct policy *cell_policy(const struct simulate_summary *summary,
@@ -207,23 +208,26 @@ static const struct {
 static json_t *cell_json(const struct simulate_summary *summary, const struct simulate_cell *cell)
 {
 	const struct trials *trials = summary->trials;
-	json_t *object = json_pack(
-		"{s:s, s:f, s:f, s:i, s:o}", "policy", cell_policy(summary, cell)->name, "limit",
-		summary->limits[cell->limit], "limit_j", trials->limits_j[cell->limit], "trials",
-		(int)trials->trials, "ended_by", ended_json(cell));
+	json_t *object =
+		json_pack("{s:s, s:f, s:f, s:i, s:o}", "policy", cell_policy(summary, cell)->name,
+			  "limit", summary->limits[cell->limit], "limit_j",
+			  trials->limits_j[cell->limit], "trials", (int)trials->trials, "ended_by",
+			  ended_json(cell));
 
 	for (int q = 0; q < SIMULATE_QUANTITIES; q++)
 		if (is_shown(summary, (enum simulate_quantity)q))
 			json_object_set_new(object, shown_as[q].key,
-					    q < SIMULATE_PERCENT ? json_number_or_null(cell->mean[q])
-								 : interval_json(&cell->interval[q]));
+					    q < SIMULATE_PERCENT
+						    ? json_number_or_null(cell->mean[q])
+						    : interval_json(&cell->interval[q]));
 	json_object_set_new(object, "utility_sd", json_number_or_null(cell->sd[SIMULATE_UTILITY]));
-	json_object_set_new(object, "energy_j_sd", json_number_or_null(cell->sd[SIMULATE_ENERGY_J]));
+	json_object_set_new(object, "energy_j_sd",
+			    json_number_or_null(cell->sd[SIMULATE_ENERGY_J]));
 	json_object_set_new(object, "seed", json_integer((json_int_t)summary->seed));
 	if (summary->reference >= 0)
-		json_object_set_new(
-			object, "ratio_to",
-			json_string(trials->experiment->policies[summary->reference].name));
+		json_object_set_new(object, "ratio_to",
+				    json_string(
+					    trials->experiment->policies[summary->reference].name));
 	return object;
 }
 
@@ -350,9 +354,9 @@ void simulate_summary_print(const struct simulate_summary *summary, FILE *file)
 
 	print_heading(summary, file);
 	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
-		g_autofree char *title = g_strconcat(
-			shown_as[columns[i]].title,
-			columns[i] == SIMULATE_ENERGY_J ? energy.unit : NULL, NULL);
+		g_autofree char *title =
+			g_strconcat(shown_as[columns[i]].title,
+				    columns[i] == SIMULATE_ENERGY_J ? energy.unit : NULL, NULL);
 
 		if (has_column(summary, columns[i]))
 			table_column(table, title, TABLE_RIGHT);

@@ -35,7 +35,7 @@ enum simulate_quantity {
 	SIMULATE_PERCENT,       /* of the highest possible utility; environments only */
 	SIMULATE_UTILITY_RATIO, /* to the reference policy under the same limit */
 	SIMULATE_ENERGY_RATIO,
-	SIMULATE_ROBUSTNESS,    /* of tasks with deadlines (study_metrics.h), as the next two */
+	SIMULATE_ROBUSTNESS, /* of tasks with deadlines (study_metrics.h), as the next two */
 	SIMULATE_VARIANCE,
 	SIMULATE_COST,
 	SIMULATE_QUANTITIES
@@ -53,10 +53,10 @@ struct simulate_cell {
 /* The cells of all policies and limits. */
 struct simulate_summary {
 	const struct trials *trials;
-	const double *limits;   /* fractions, trials->limits_count of them */
+	const double *limits; /* fractions, trials->limits_count of them */
 	uint64_t seed;
 	double budget_j;
-	int reference;          /* index of the policy that ratios refer to; -1: none */
+	int reference;               /* index of the policy that ratios refer to; -1: none */
 	struct simulate_cell *cells; /* limits x policies (row = limit) */
 	uint32_t cells_count;
 };

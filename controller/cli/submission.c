@@ -52,11 +52,11 @@ static bool set_worth(json_t *body, const struct submission *submission, GError 
 	if (submission->deadline && (submission->constant || submission->zero_at))
 		return fail_option(error,
 				   "--deadline says all about when a task is worth something; "
-				     "leave out --constant and --zero-at, or it");
+				   "leave out --constant and --zero-at, or it");
 	if (submission->constant && !submission->zero_at)
 		return fail_option(error,
 				   "--constant needs --zero-at, when the task is worth nothing "
-				     "any more");
+				   "any more");
 	if (!set_duration(body, "constant_s", "--constant", submission->constant, error) ||
 	    !set_duration(body, "zero_s", "--zero-at", submission->zero_at, error) ||
 	    !set_duration(body, "deadline_s", "--deadline", submission->deadline, error))
@@ -68,8 +68,8 @@ static bool set_worth(json_t *body, const struct submission *submission, GError 
 }
 
 /* Sets `key` to an option's number, if the option was given. */
-static bool set_number(json_t *body, const char *key, const char *option, const char *text, int64_t min,
-		       int64_t max, GError **error)
+static bool set_number(json_t *body, const char *key, const char *option, const char *text,
+		       int64_t min, int64_t max, GError **error)
 {
 	int64_t number;
 
@@ -85,11 +85,14 @@ static bool set_number(json_t *body, const char *key, const char *option, const 
 static bool set_count(json_t *body, const struct submission *submission, GError **error)
 {
 	if (submission->count && submission->array)
-		return fail_option(error,
-				   "--array and --count say the same, how many tasks; give one of them");
+		return fail_option(
+			error,
+			"--array and --count say the same, how many tasks; give one of them");
 	json_object_set_new(body, "count", json_integer(1));
-	return set_number(body, "count", "--count", submission->count, 1, SUBMISSION_COUNT_MAX, error) &&
-	       set_number(body, "count", "--array", submission->array, 1, SUBMISSION_COUNT_MAX, error);
+	return set_number(body, "count", "--count", submission->count, 1, SUBMISSION_COUNT_MAX,
+			  error) &&
+	       set_number(body, "count", "--array", submission->array, 1, SUBMISSION_COUNT_MAX,
+			  error);
 }
 
 static bool set_type(json_t *body, const char *type, GError **error)
@@ -112,19 +115,19 @@ static bool set_work(json_t *body, const struct submission *submission, GError *
 	if (!submission->script && (sized || submission->stage_in || submission->stage_out))
 		return fail_option(error,
 				   "--time, --cores, --nodes, --stage-in and --stage-out are for "
-				     "a --script");
+				   "a --script");
 	if (submission->type && sized)
 		return fail_option(error,
 				   "--type says how large and for how long; leave out --cores, "
-				     "--nodes and --time, or it");
+				   "--nodes and --time, or it");
 	if (submission->cores && submission->nodes)
 		return fail_option(error,
 				   "--nodes: they are whole, with all their cores; leave out "
-				     "--cores, or it");
+				   "--cores, or it");
 	if (submission->script && !submission->type && !submission->time)
 		return fail_option(error,
 				   "--script: say how long it may run with --time, or give its "
-				     "--type");
+				   "--type");
 	if (!set_type(body, submission->type, error) ||
 	    !set_number(body, "cores", "--cores", submission->cores, 1, INT32_MAX, error) ||
 	    !set_number(body, "nodes", "--nodes", submission->nodes, 1, INT32_MAX, error) ||
@@ -144,7 +147,8 @@ json_t *submission_body(const struct submission *submission, GError **error)
 	g_autoptr(json_t) body = json_object();
 
 	if (!set_count(body, submission, error) ||
-	    !set_number(body, "priority", "--priority", submission->priority, INT32_MIN, INT32_MAX, error) ||
+	    !set_number(body, "priority", "--priority", submission->priority, INT32_MIN, INT32_MAX,
+			error) ||
 	    !set_worth(body, submission, error) || !set_work(body, submission, error))
 		return NULL;
 	if (submission->name)

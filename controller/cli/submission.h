@@ -7,7 +7,7 @@
 
 /* The options of `virtbed submit`, and the body of POST /v1/tasks made of them. Borrowed. */
 struct submission {
-	const char *name, *key;                   /* NULL: none */
+	const char *name, *key;    /* NULL: none */
 	const char *count, *array; /* numbers as typed, at most one of them; NULL: 1 */
 	const char *utility;       /* a number as typed; NULL: the controller's default */
 	const char *constant, *zero_at, *deadline; /* durations as typed; NULL: none */
@@ -17,9 +17,9 @@ struct submission {
 	const char *cores, *nodes; /* numbers as typed, at most one of them; NULL: not given */
 	const char *time;          /* a duration as typed; NULL: not given */
 	const char *script;        /* path of a script to run; NULL: a benchmark */
-	char **arguments;    /* its arguments, NULL-terminated; NULL: none */
-	char **stage_in;     /* paths of files that go in with it, NULL-terminated; NULL: none */
-	char **stage_out;    /* names of its output files, NULL-terminated; NULL: none */
+	char **arguments;          /* its arguments, NULL-terminated; NULL: none */
+	char **stage_in;  /* paths of files that go in with it, NULL-terminated; NULL: none */
+	char **stage_out; /* names of its output files, NULL-terminated; NULL: none */
 };
 
 /*

@@ -108,11 +108,15 @@ static void fill_where(struct table *table, const json_t *task, const json_t *do
 struct table *table_of_tasks(const json_t *document)
 {
 	static const struct tables_column columns[] = {
-		{">TASK", "task"}, {"<NAME", "name"},
-		{"<TYPE", "type"}, {"<USER", "user"},
+		{">TASK", "task"},
+		{"<NAME", "name"},
+		{"<TYPE", "type"},
+		{"<USER", "user"},
 		{">PRIO", "priority", .unless_0 = true},
-		{"<STATE", "state"}, {">WAITED", .fill = fill_waited},
-		{">TIME", .fill = fill_ran}, {">LEFT", .fill = fill_left},
+		{"<STATE", "state"},
+		{">WAITED", .fill = fill_waited},
+		{">TIME", .fill = fill_ran},
+		{">LEFT", .fill = fill_left},
 		{"<NODES (WHY)", .fill = fill_where},
 	};
 
@@ -159,12 +163,17 @@ static void fill_meter(struct table *table, const json_t *cluster, const json_t 
 struct table *table_of_clusters(const json_t *document)
 {
 	static const struct tables_column columns[] = {
-		{"<CLUSTER", "cluster"}, {">NODES", "nodes"},
-		{">IDLE", "idle"}, {">BUSY", "busy"},
-		{">DOWN", "down"}, {">DRAINED", "drained"},
+		{"<CLUSTER", "cluster"},
+		{">NODES", "nodes"},
+		{">IDLE", "idle"},
+		{">BUSY", "busy"},
+		{">DOWN", "down"},
+		{">DRAINED", "drained"},
 		{">DRAINING", "draining", .unless_0 = true},
-		{">CORES", "cores"}, {">MIB", "memory_mib"},
-		{"<VMS", "virt_type"}, {"<METER", .fill = fill_meter},
+		{">CORES", "cores"},
+		{">MIB", "memory_mib"},
+		{"<VMS", "virt_type"},
+		{"<METER", .fill = fill_meter},
 		{"<TYPES", .fill = fill_types},
 	};
 
@@ -181,9 +190,8 @@ static void fill_node(struct table *table, const json_t *node, const json_t *doc
 struct table *table_of_nodes(const json_t *document)
 {
 	static const struct tables_column columns[] = {
-		{"<NODE", .fill = fill_node}, {"<NAME", "name"},
-		{"<HOST", "host"}, {"<STATE", "state"},
-		{">TASK", "task"}, {"<REASON", "reason"},
+		{"<NODE", .fill = fill_node}, {"<NAME", "name"}, {"<HOST", "host"},
+		{"<STATE", "state"},          {">TASK", "task"}, {"<REASON", "reason"},
 	};
 
 	return table_of_rows(columns, G_N_ELEMENTS(columns), document, "nodes");
@@ -201,10 +209,14 @@ static const struct number {
 	int decimals;
 	const char *utc;
 } numbers[] = {
-	{"start_s", "START S", 1, "START UTC"}, {"end_s", "END S", 1, "END UTC"},
-	{"yield", "YIELD", 3},		{"energy_j", "ENERGY J", 1},
-	{"utility", "UTILITY", 3},	{"objective", "OBJECTIVE", 6},
-	{"chance", "CHANCE", 3},	{"threshold", "THRESHOLD", 3},
+	{"start_s", "START S", 1, "START UTC"},
+	{"end_s", "END S", 1, "END UTC"},
+	{"yield", "YIELD", 3},
+	{"energy_j", "ENERGY J", 1},
+	{"utility", "UTILITY", 3},
+	{"objective", "OBJECTIVE", 6},
+	{"chance", "CHANCE", 3},
+	{"threshold", "THRESHOLD", 3},
 };
 
 static bool any_has(const json_t *decisions, const char *key)

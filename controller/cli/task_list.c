@@ -147,8 +147,7 @@ json_t *task_list_get(struct client *client, const char *states, const char *use
 {
 	g_autoptr(GError) error = NULL;
 	int status;
-	g_autoptr(json_t) document =
-		task_list_ask(client, states, user, numbers, &status, &error);
+	g_autoptr(json_t) document = task_list_ask(client, states, user, numbers, &status, &error);
 
 	if (!document)
 		client_fail(client, status, error);

@@ -71,8 +71,8 @@ static bool ask_once(struct waiting *waiting)
 {
 	g_autoptr(GError) error = NULL;
 	int status;
-	json_t *document = task_list_ask(waiting->client, NULL, NULL, waiting->numbers, &status,
-					 &error);
+	json_t *document =
+		task_list_ask(waiting->client, NULL, NULL, waiting->numbers, &status, &error);
 
 	if (document) {
 		json_decref(waiting->document);
@@ -98,8 +98,9 @@ static bool ask_once(struct waiting *waiting)
 
 json_t *task_wait(struct client *client, const GArray *numbers)
 {
-	struct waiting waiting = {
-		.client = client, .numbers = numbers, .answered_ns = clock_now_ns()};
+	struct waiting waiting = {.client = client,
+				  .numbers = numbers,
+				  .answered_ns = clock_now_ns()};
 	guint pause_ms = FIRST_PAUSE_MS;
 
 	while (ask_once(&waiting)) {
@@ -110,7 +111,7 @@ json_t *task_wait(struct client *client, const GArray *numbers)
 			return waiting.document;
 		}
 		show_progress("%u of %u ended, %u running, %u waiting", counts.ended, numbers->len,
-		     counts.running, numbers->len - counts.ended - counts.running);
+			      counts.running, numbers->len - counts.ended - counts.running);
 		client_pause(pause_ms);
 		pause_ms = MIN(pause_ms * 2, LONGEST_PAUSE_MS);
 	}

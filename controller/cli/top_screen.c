@@ -76,8 +76,8 @@ static char node_letter(const json_t *node)
 	static const struct {
 		const char *state;
 		char letter;
-	} letters[] = {{"idle", '.'}, {"busy", '#'}, {"down", 'x'}, {"drained", 'd'},
-		       {"draining", 'D'}};
+	} letters[] = {
+		{"idle", '.'}, {"busy", '#'}, {"down", 'x'}, {"drained", 'd'}, {"draining", 'D'}};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(letters); i++)
 		if (g_strcmp0(field_text(node, "state"), letters[i].state) == 0)
@@ -147,7 +147,8 @@ static void fill_bar(struct table *table, const json_t *host, const json_t *docu
 	double now_w = field_number(host, "watts");
 	double idle_w = field_number(host, "idle_w");
 	long cells = full_w > 0 && now_w > 0 ? lround(now_w / full_w * BAR_WIDTH) : 0;
-	long idle = full_w > 0 && idle_w > 0 ? lround(fmin(idle_w, full_w) / full_w * BAR_WIDTH) : 0;
+	long idle =
+		full_w > 0 && idle_w > 0 ? lround(fmin(idle_w, full_w) / full_w * BAR_WIDTH) : 0;
 
 	for (long i = 0; i < cells; i++)
 		g_string_append_c(bar, i < idle ? '=' : '#');
@@ -186,7 +187,8 @@ static void append_tasks(GString *text, const struct top_screen *screen)
 	json_array_foreach (json_object_get(document, "tasks"), i, task)
 		if (!field_state_ended(field_text(task, "state")))
 			json_array_append(isfinite(field_number(task, "started_s")) &&
-							  !isfinite(field_number(task, "waits_since_s"))
+							  !isfinite(field_number(task,
+										 "waits_since_s"))
 						  ? on_nodes
 						  : others,
 					  task);
@@ -194,7 +196,9 @@ static void append_tasks(GString *text, const struct top_screen *screen)
 	json_object_set(document, "tasks", on_nodes);
 	append_table(text, table_of_tasks(document));
 	if (more > 0)
-		g_string_append_printf(text, "+ %" JSON_INTEGER_FORMAT " more tasks; virtbed queue lists all\n",
+		g_string_append_printf(text,
+				       "+ %" JSON_INTEGER_FORMAT
+				       " more tasks; virtbed queue lists all\n",
 				       more);
 }
 
@@ -209,7 +213,8 @@ static char *fit(const char *text, int columns, int rows)
 	for (guint i = 0; i < shown; i++) {
 		g_autofree char *whole = visible_text(lines[i]);
 		glong length = g_utf8_strlen(whole, -1);
-		g_autofree char *line = g_utf8_substring(whole, 0, columns > 0 ? MIN(length, columns) : length);
+		g_autofree char *line =
+			g_utf8_substring(whole, 0, columns > 0 ? MIN(length, columns) : length);
 
 		g_string_append_printf(fitting, "%s\n", line);
 	}

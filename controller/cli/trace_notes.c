@@ -32,21 +32,25 @@ void trace_notes_print(const char *name, const char *path, const struct swf_trac
 	print_parts(name, path, trace);
 	if (trace->skipped > 0)
 		fprintf(stderr,
-			"%s: %s: skipped %" G_GUINT64_FORMAT " job%s without a positive size or run time\n", name,
-			path, trace->skipped, plural(trace->skipped));
+			"%s: %s: skipped %" G_GUINT64_FORMAT
+			" job%s without a positive size or run time\n",
+			name, path, trace->skipped, plural(trace->skipped));
 	if (trace->refused > 0)
 		fprintf(stderr,
-			"%s: %s: refused %" G_GUINT64_FORMAT " job%s wider than the machine, %u processors\n", name,
-			path, trace->refused, plural(trace->refused), trace->procs);
+			"%s: %s: refused %" G_GUINT64_FORMAT
+			" job%s wider than the machine, %u processors\n",
+			name, path, trace->refused, plural(trace->refused), trace->procs);
 	if (trace->unsorted > 0)
 		fprintf(stderr,
-			"%s: warning: %s: %" G_GUINT64_FORMAT " job%s submitted before the one above; sorted\n",
+			"%s: warning: %s: %" G_GUINT64_FORMAT
+			" job%s submitted before the one above; sorted\n",
 			name, path, trace->unsorted, plural(trace->unsorted));
 }
 
 bool trace_notes_print_days(const char *name, const struct experiment *experiment, uint32_t trials)
 {
-	g_autofree char *days = environment_days_text(experiment->config, experiment->trace, trials);
+	g_autofree char *days =
+		environment_days_text(experiment->config, experiment->trace, trials);
 
 	trace_notes_print(name, "environment.trace", experiment->trace);
 	if (days)

@@ -20,10 +20,11 @@ static char *check(const struct config *config)
 }
 
 const struct config_served config_controller = {
-	.sections = {
-		[CONFIG_ENVIRONMENT] = &config_environment_section,
-		[CONFIG_STUDY] = &config_study_section,
-	},
+	.sections =
+		{
+			[CONFIG_ENVIRONMENT] = &config_environment_section,
+			[CONFIG_STUDY] = &config_study_section,
+		},
 	.fill_in = fill_in,
 	.check = check,
 };

@@ -10,7 +10,8 @@
 static const char *reason_of(const struct config *config, const struct config_type *type,
 			     const struct config_cluster *cluster)
 {
-	const struct config_unmeasured *entry = config_unmeasured(config, type->name, cluster->name);
+	const struct config_unmeasured *entry =
+		config_unmeasured(config, type->name, cluster->name);
 
 	return entry ? entry->reason : "not measured";
 }
@@ -27,10 +28,13 @@ char *config_holes(const struct config *config, bool reasons)
 			if (!config_is_hole(config, type, cluster) ||
 			    (config->estimates_count == 0 && config->unmeasured_count == 0))
 				continue;
-			g_string_append_printf(text, "%s'%s' on "
-						     "'%s'", text->len ? "\n" : "", type->name, cluster->name);
+			g_string_append_printf(text,
+					       "%s'%s' on "
+					       "'%s'",
+					       text->len ? "\n" : "", type->name, cluster->name);
 			if (reasons)
-				g_string_append_printf(text, ": %s", reason_of(config, type, cluster));
+				g_string_append_printf(text, ": %s",
+						       reason_of(config, type, cluster));
 		}
 	}
 	return g_string_free(text, text->len == 0);
@@ -64,13 +68,15 @@ char *config_lacks(const struct config *config)
 		g_autofree char *why = type->share > 0 ? nowhere(config, type) : NULL;
 
 		if (why)
-			return g_strdup_printf("type '%s' (share %g) has no estimate on any cluster (%s)", type->name,
-					       type->share, why);
+			return g_strdup_printf(
+				"type '%s' (share %g) has no estimate on any cluster (%s)",
+				type->name, type->share, why);
 	}
 	if (all && config->unmeasured_count > 0)
-		return g_strdup_printf("tasks with deadlines need the execution times of every type on "
-				       "every cluster, and type '%s' has none on cluster '%s' (%s)",
-				       config->unmeasured[0].type, config->unmeasured[0].cluster,
-				       config->unmeasured[0].reason);
+		return g_strdup_printf(
+			"tasks with deadlines need the execution times of every type on "
+			"every cluster, and type '%s' has none on cluster '%s' (%s)",
+			config->unmeasured[0].type, config->unmeasured[0].cluster,
+			config->unmeasured[0].reason);
 	return NULL;
 }

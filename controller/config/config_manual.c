@@ -23,7 +23,8 @@ static const struct {
 	const char *suffix;
 	const char *unit;
 } units[] = {
-	{"_per_s", "1/s"}, {"_s", "s"}, {"_j", "J"}, {"_w", "W"}, {"_mib", "MiB"}, {"_mhz", "MHz"}, {"_days", "days"},
+	{"_per_s", "1/s"}, {"_s", "s"},     {"_j", "J"},       {"_w", "W"},
+	{"_mib", "MiB"},   {"_mhz", "MHz"}, {"_days", "days"},
 };
 
 static const char *unit_of(const struct config_key *key)
@@ -43,7 +44,8 @@ static char *traits_of(const struct config_key *key)
 	GString *text = g_string_new(key->needed ? "needed" : NULL);
 
 	/* A 0 that is refused is outside the range, although its errors name a range from 0. */
-	shown.above_min |= key->kind <= CONFIG_KIND_NUMBER && key->zero == CONFIG_ZERO_IS_REFUSED && !(key->min > 0);
+	shown.above_min |= key->kind <= CONFIG_KIND_NUMBER && key->zero == CONFIG_ZERO_IS_REFUSED &&
+			   !(key->min > 0);
 	range = config_key_range(&shown);
 	if (fallback)
 		g_string_append_printf(text, "%sdefault %s", text->len ? ", " : "", fallback);
@@ -98,8 +100,8 @@ static void put_section(GString *page, const char *path, const struct config_sec
 	for (const struct config_key *key = section->keys; key->name; key++) {
 		g_autofree char *traits = traits_of(key);
 
-		g_string_append_printf(page, ".TP\n.BR %s \" (%s%s%s)\"\n", key->name, config_kind_name(key->kind),
-				       *traits ? ", " : "", traits);
+		g_string_append_printf(page, ".TP\n.BR %s \" (%s%s%s)\"\n", key->name,
+				       config_kind_name(key->kind), *traits ? ", " : "", traits);
 		put_text(page, key->help);
 	}
 	for (const struct config_key *key = section->keys; key->name; key++) {
@@ -116,7 +118,8 @@ char *config_manual_page(void)
 							    G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
 	/* GResource: a zero follows the data */
 	const char *prose = g_bytes_get_data(built_in, NULL);
-	GString *page = g_string_new_len(prose, strstr(prose, KEYS_BEGIN) + strlen(KEYS_BEGIN) - prose);
+	GString *page =
+		g_string_new_len(prose, strstr(prose, KEYS_BEGIN) + strlen(KEYS_BEGIN) - prose);
 	struct config_root root;
 
 	put_section(page, "", config_root_init(&config_controller, &root));
@@ -128,9 +131,12 @@ static void each_of(const char *path, const struct config_section *section,
 		    void (*each)(const struct config_manual_key *key, void *data), void *data)
 {
 	for (const struct config_key *key = section->keys; key->name; key++) {
-		g_autofree char *words = key->kind == CONFIG_KIND_WORD ? g_strjoinv(", ", (char **)key->words) : NULL;
+		g_autofree char *words = key->kind == CONFIG_KIND_WORD
+						 ? g_strjoinv(", ", (char **)key->words)
+						 : NULL;
 		g_autofree char *traits = traits_of(key);
-		g_autofree char *whole = g_strdup_printf("%s%s%s", traits, words && *traits ? ": " : "", words ?: "");
+		g_autofree char *whole = g_strdup_printf("%s%s%s", traits,
+							 words && *traits ? ": " : "", words ?: "");
 		g_autofree char *name = path_of(path, key, false);
 		g_autofree char *below = path_of(path, key, true);
 		const struct config_manual_key entry = {

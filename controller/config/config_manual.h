@@ -16,11 +16,11 @@ char *config_manual_page(void);
 
 /* A key, as config_manual_each() has it. */
 struct config_manual_key {
-	const char *path;    /* as in "clusters[].nodes" */
-	const char *kind;    /* its kind in words */
-	const char *traits;  /* "needed", its default, its range or words; "" */
-	const char *unit;    /* of a number, from its name; NULL: none */
-	const char *help;    /* `x` is a key or word */
+	const char *path;   /* as in "clusters[].nodes" */
+	const char *kind;   /* its kind in words */
+	const char *traits; /* "needed", its default, its range or words; "" */
+	const char *unit;   /* of a number, from its name; NULL: none */
+	const char *help;   /* `x` is a key or word */
 };
 
 /* Calls `each` with every key in order; what it gets is gone afterwards. */

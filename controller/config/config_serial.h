@@ -7,7 +7,7 @@
 enum config_utility {
 	CONFIG_UTILITY_CLASSES = 0, /* one of 20 classes for each burst */
 	CONFIG_UTILITY_STEP,
-	CONFIG_UTILITY_DECAY,       /* one class: constant, then one period of decay */
+	CONFIG_UTILITY_DECAY, /* one class: constant, then one period of decay */
 };
 
 /*
@@ -17,13 +17,13 @@ enum config_utility {
 struct config_serial {
 	/* a trial's clusters have nodes x (1 - spread) to (1 + spread); default 0.5 */
 	double spread;
-	double burst;             /* mean number of tasks that arrive at once, from 1; default 64 */
+	double burst; /* mean number of tasks that arrive at once, from 1; default 64 */
 	enum config_utility utility;
-	double critical_share;    /* of the task types, [0, 1]; default 0.2 */
+	double critical_share; /* of the task types, [0, 1]; default 0.2 */
 	/* that critical tasks start with, ordinary ones with 1; default 8 */
 	double critical_utility;
-	double critical_mean_s;   /* mean execution time of critical tasks; default 600 */
-	double ordinary_mean_s;   /* default 3000 */
+	double critical_mean_s; /* mean execution time of critical tasks; default 600 */
+	double ordinary_mean_s; /* default 3000 */
 	/* of the bursts, [0, 1]: their tasks may preempt others; default 1 */
 	double may_preempt_share;
 	/* of the bursts, [0, 1]: their tasks may be preempted; default 1 */

@@ -8,8 +8,8 @@ struct config_job {
 	double arrival_s; /* >= 0, in order */
 	double run_s;     /* alone on the cluster, > 0 */
 	uint32_t vms;
-	double cpu;       /* need of each VM, (0, 1] */
-	double memory;    /* requirement of each, (0, 1] */
+	double cpu;    /* need of each VM, (0, 1] */
+	double memory; /* requirement of each, (0, 1] */
 };
 
 /*
@@ -25,7 +25,7 @@ struct config_sharing {
 	bool virtual_time_in_penalty;
 	/* of a host's: the most that a task of the model needs, 2 to 10; default 10 */
 	uint32_t memory_tenths;
-	uint32_t week;    /* of the trace, from 1, that trial 1 runs; default 1 */
+	uint32_t week;           /* of the trace, from 1, that trial 1 runs; default 1 */
 	struct config_job *list; /* list_count jobs, the same in all trials; none: the others */
 	uint32_t list_count;
 };

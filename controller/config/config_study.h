@@ -8,15 +8,15 @@
  * it.
  */
 struct config_study {
-	uint32_t trials;      /* default 48 */
+	uint32_t trials; /* default 48 */
 	/*
 	 * What the figures have on their x axis: policy, limit, leniency, drop, size, or the name
 	 * of a sweep (config_sweep.h). Default: what there are several of.
 	 */
 	char *x;
-	char **values;        /* values_count of what is swept; only with a sweep */
+	char **values; /* values_count of what is swept; only with a sweep */
 	uint32_t values_count;
-	double *sizes;        /* sizes_count shares of the nodes of every cluster; default 1 */
+	double *sizes; /* sizes_count shares of the nodes of every cluster; default 1 */
 	uint32_t sizes_count;
 };
 

@@ -12,10 +12,11 @@
 
 static const struct config_sweep sweeps[] = {
 	{"burst", "serial", .axis = "tasks per burst", .scale = 1},
-	{"critical_mean_s", "serial", .axis = "mean execution time of critical tasks, minutes", .scale = 1 / 60.0},
+	{"critical_mean_s", "serial", .axis = "mean execution time of critical tasks, minutes",
+	 .scale = 1 / 60.0},
 	{"critical_utility", "serial", .axis = "starting utility of critical tasks", .scale = 1},
-	{"flags", "serial", .axis = "tasks that may preempt, and that can be preempted, %", .scale = 100,
-	 .keys = {"may_preempt_share", "preemptible_share"}},
+	{"flags", "serial", .axis = "tasks that may preempt, and that can be preempted, %",
+	 .scale = 100, .keys = {"may_preempt_share", "preemptible_share"}},
 	{"utility", "serial", .axis = "utility functions", .scale = 1},
 	{"load", "sharing", .axis = "load", .scale = 1},
 	{"penalty_s", "sharing", .axis = "rescheduling penalty, minutes", .scale = 1 / 60.0},

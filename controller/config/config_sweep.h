@@ -12,10 +12,10 @@
  * where the key takes words, as words; either way a value is a number here.
  */
 struct config_sweep {
-	const char *name;  /* as in study.x: the key under environment.NEEDS, or "flags" */
-	const char *needs; /* "serial", "sharing" or "pruning" */
-	const char *axis;  /* the figures' label, with the unit of `scale` */
-	double scale;      /* from the value to what the axis shows */
+	const char *name;    /* as in study.x: the key under environment.NEEDS, or "flags" */
+	const char *needs;   /* "serial", "sharing" or "pruning" */
+	const char *axis;    /* the figures' label, with the unit of `scale` */
+	double scale;        /* from the value to what the axis shows */
 	const char *keys[2]; /* the keys that take the value; NULL: that of the sweep's name */
 };
 

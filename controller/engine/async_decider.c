@@ -6,11 +6,11 @@
 #include <time.h>
 
 struct async_decider {
-	gatomicrefcount count; /* one for the owner, and one for each pending call of `ready` */
+	gatomicrefcount count;     /* one for the owner, and one for each pending call of `ready` */
 	void (*ready)(void *data); /* NULL: the owner has freed the decider */
 	async_decided_f decided;
 	void *data;
-	struct arena *arena; /* of the plan */
+	struct arena *arena;  /* of the plan */
 	struct arena *copies; /* of what `snapshot` points to */
 	struct sched_snapshot snapshot;
 	struct policy policy;
@@ -149,7 +149,7 @@ double async_decider_thread_s(void)
 static gpointer run_policy(gpointer data)
 {
 	struct async_decider *decider = data;
-	struct policy_context context = { .arena = decider->arena, .flags = decider->flags };
+	struct policy_context context = {.arena = decider->arena, .flags = decider->flags};
 	const double begun_s = async_decider_thread_s();
 
 	if (policy_decide(&decider->policy, &decider->snapshot, &context, &decider->plan) < 0)
@@ -163,8 +163,7 @@ static gpointer run_policy(gpointer data)
 }
 
 void async_decider_ask(struct async_decider *decider, const struct policy *policy,
-		       unsigned int flags,
-	       const struct sched_snapshot *snapshot)
+		       unsigned int flags, const struct sched_snapshot *snapshot)
 {
 	g_autoptr(GError) error = NULL;
 

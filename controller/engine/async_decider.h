@@ -20,8 +20,8 @@ struct async_answer {
 	const struct policy *policy;           /* the policy that decided */
 	const struct sched_snapshot *snapshot; /* the copy that it decided on */
 	const struct sched_plan *plan;
-	double decide_s;  /* processor time */
-	double asked_s;   /* g_get_monotonic_time() at async_decider_ask(), in seconds */
+	double decide_s; /* processor time */
+	double asked_s;  /* g_get_monotonic_time() at async_decider_ask(), in seconds */
 };
 
 /* Called on the thread that decided, before the answer is available; the arguments are borrowed. */
@@ -45,8 +45,7 @@ void async_decider_free(struct async_decider *decider);
  * warning.
  */
 void async_decider_ask(struct async_decider *decider, const struct policy *policy,
-		       unsigned int flags,
-	       const struct sched_snapshot *snapshot);
+		       unsigned int flags, const struct sched_snapshot *snapshot);
 
 /* Whether a decision is pending or its answer was not taken yet. */
 bool async_decider_is_busy(const struct async_decider *decider);

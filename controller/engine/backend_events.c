@@ -169,8 +169,10 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 		     const char *reason)
 {
 	const struct engine_closure *closure = &engine->closures[node->cluster][node->node];
-	const struct sched_planned place = { .cluster = node->cluster, .nodes = &node->node,
-					     .nodes_count = 1, .end_s = INFINITY };
+	const struct sched_planned place = {.cluster = node->cluster,
+					    .nodes = &node->node,
+					    .nodes_count = 1,
+					    .end_s = INFINITY};
 	const bool down = closure->failed || closure->drained;
 
 	if (engine->down[node->cluster][node->node] == down)
@@ -196,7 +198,7 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 static void handle_node(struct engine *engine, const struct backend_event *event)
 {
 	const bool down = event->kind == BACKEND_EVENT_NODE_DOWN;
-	const struct sched_node node = { event->cluster, event->node };
+	const struct sched_node node = {event->cluster, event->node};
 
 	if (node.cluster >= engine->setup.system->clusters_count ||
 	    node.node >= engine->setup.system->clusters[node.cluster].nodes ||
@@ -233,8 +235,7 @@ void engine_handle(struct engine *engine, const struct backend_event *event)
 	case BACKEND_EVENT_SUSPENDED:
 	case BACKEND_EVENT_RESUMED:
 	case BACKEND_EVENT_SUSPENSION_FAILED:
-		if (is_current(engine, event) &&
-		    event->n == engine->tasks[event->task].suspensions)
+		if (is_current(engine, event) && event->n == engine->tasks[event->task].suspensions)
 			engine_handle_suspension(engine, event);
 		break;
 	case BACKEND_EVENT_MIGRATED:

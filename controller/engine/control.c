@@ -249,7 +249,7 @@ static void set_drained(struct engine *engine, const struct sched_node *node, bo
 const char *engine_request_drain(struct engine *engine, uint32_t cluster, uint32_t node,
 				 const char *reason)
 {
-	const struct sched_node place = { cluster, node };
+	const struct sched_node place = {cluster, node};
 
 	if (engine->ended)
 		return ended;
@@ -268,7 +268,7 @@ const char *engine_request_drain(struct engine *engine, uint32_t cluster, uint32
 
 const char *engine_request_undrain(struct engine *engine, uint32_t cluster, uint32_t node)
 {
-	const struct sched_node place = { cluster, node };
+	const struct sched_node place = {cluster, node};
 
 	if (engine->ended)
 		return ended;
@@ -303,7 +303,7 @@ bool engine_restore_drained(struct engine *engine, uint32_t cluster, uint32_t no
 {
 	if (!is_node(engine, cluster, node))
 		return false;
-	set_drained(engine, &(struct sched_node){ cluster, node }, true, reason);
+	set_drained(engine, &(struct sched_node){cluster, node}, true, reason);
 	return true;
 }
 
@@ -342,7 +342,7 @@ static void count_tallies(struct engine *engine)
 	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {
 		struct engine_tally *tally = &engine->tallies[c];
 
-		*tally = (struct engine_tally){ 0 };
+		*tally = (struct engine_tally){0};
 		for (uint32_t n = 0; n < engine->setup.system->clusters[c].nodes; n++) {
 			tally->up += !engine->down[c][n];
 			tally->idle += engine_node_idle(engine, c, n);
@@ -363,8 +363,8 @@ static uint32_t count_nodes(const struct engine *engine, uint32_t cluster, bool 
 static bool fits_nodes(const struct engine *engine, uint32_t index, bool idle)
 {
 	uint32_t count;
-	const struct sched_option *options = sched_system_options(
-		engine->setup.system, engine->known[index].row, &count);
+	const struct sched_option *options =
+		sched_system_options(engine->setup.system, engine->known[index].row, &count);
 
 	for (uint32_t i = 0; i < count; i++)
 		if ((i == 0 || options[i].cluster != options[i - 1].cluster) &&
@@ -391,8 +391,8 @@ static bool fits_hosts(const struct engine *engine, uint32_t index, bool idle)
 
 static bool fits_somewhere(const struct engine *engine, uint32_t index, bool idle)
 {
-	return engine->shared_nodes ? fits_hosts(engine, index, idle) : fits_nodes(engine, index,
-										   idle);
+	return engine->shared_nodes ? fits_hosts(engine, index, idle)
+				    : fits_nodes(engine, index, idle);
 }
 
 static const char *why_waiting(const struct engine *engine, uint32_t index)
@@ -461,9 +461,9 @@ const char *engine_waits_because(const struct engine *engine, uint32_t index)
 			return engine->because;
 		if (engine->suspensions[index]->own.claimed)
 			return "other tasks still have to leave its nodes";
-		return engine_is_wanted(engine,
-					index) ? "it resumes as soon as its cluster has idle nodes"
-						       : "it was suspended for other tasks";
+		return engine_is_wanted(engine, index)
+			       ? "it resumes as soon as its cluster has idle nodes"
+			       : "it was suspended for other tasks";
 	default:
 		return NULL;
 	}

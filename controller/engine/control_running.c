@@ -26,7 +26,9 @@ static const char resume_it[] = "it is suspended; resume it instead";
 static const char not_held[] = "it is not held; it does not wait any more";
 
 #define REFUSALS(cancel, hold, release, suspend, migrate)                                          \
-	{ cancel, hold, release, suspend, migrate }
+	{                                                                                          \
+		cancel, hold, release, suspend, migrate                                            \
+	}
 
 /* Why requests about a task in a state are refused; NULL: they are not. */
 static const char *const refusals[][ENGINE_REQUESTS] = {
@@ -212,8 +214,8 @@ const char *engine_why_not_migrate(const struct engine *engine, uint32_t index)
  * more nodes each host gets to ret_rooms.
  */
 static void distribute_over_hosts(const struct engine_task *task, const uint32_t *hosts,
-				  uint32_t hosts_count,
-		     const uint32_t *node_hosts, uint32_t *ret_hosts, uint32_t *ret_rooms)
+				  uint32_t hosts_count, const uint32_t *node_hosts,
+				  uint32_t *ret_hosts, uint32_t *ret_rooms)
 {
 	const uint32_t each = task->nodes_count / hosts_count;
 	uint32_t rest = task->nodes_count % hosts_count;
@@ -264,8 +266,8 @@ static uint32_t find_idle_on(const struct engine *engine, const struct engine_ta
  * room.
  */
 static uint32_t choose_nodes(const struct engine *engine, const struct engine_task *task,
-		       const uint32_t *hosts, uint32_t hosts_count, const uint32_t *node_hosts,
-		       uint32_t *ret_nodes)
+			     const uint32_t *hosts, uint32_t hosts_count,
+			     const uint32_t *node_hosts, uint32_t *ret_nodes)
 {
 	g_autofree uint32_t *wanted = g_new(uint32_t, task->nodes_count);
 	g_autofree uint32_t *rooms = g_new(uint32_t, hosts_count);
@@ -283,7 +285,7 @@ static uint32_t choose_nodes(const struct engine *engine, const struct engine_ta
 			return hosts[h];
 	}
 	return engine->shared_nodes ? engine_find_full_node(engine, task->task->id, ret_nodes)
-			     : UINT32_MAX;
+				    : UINT32_MAX;
 }
 
 const char *engine_request_migrate(struct engine *engine, uint32_t index, const uint32_t *hosts,

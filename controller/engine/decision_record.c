@@ -20,8 +20,8 @@ static void append_bytes(GByteArray *text, const void *data, size_t size)
 
 static void append_action(GByteArray *text, const struct sched_action *action)
 {
-	const uint32_t numbers[] = { action->kind, action->task, action->cluster, action->pstate,
-				     action->nodes_count };
+	const uint32_t numbers[] = {action->kind, action->task, action->cluster, action->pstate,
+				    action->nodes_count};
 
 	append_bytes(text, numbers, sizeof(numbers));
 	append_bytes(text, &action->start_s, sizeof(action->start_s));
@@ -59,7 +59,7 @@ static void prepare_entry(const struct engine *engine, const struct sched_plan *
 {
 	const bool compares = engine->setup.record_changes && !engine->queues;
 
-	*ret_entry = (struct engine_entry){ .waiting = compares ? describe_waiting(plan) : NULL };
+	*ret_entry = (struct engine_entry){.waiting = compares ? describe_waiting(plan) : NULL};
 	ret_entry->known = is_recorded(engine, ret_entry);
 }
 

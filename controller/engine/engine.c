@@ -532,10 +532,9 @@ static bool is_done(const struct engine *engine)
 	return !engine->setup.open &&
 	       engine->arrivals_next == engine->setup.workload->tasks_count &&
 	       engine->waiting.count == 0 && engine->parked_count == 0 &&
-		       engine->running.count == 0 &&
-	       engine->leaving.count == 0 && engine->suspended.count == 0 &&
-	       engine->held.count == 0 && engine->reservations.count == 0 &&
-	       engine->queued_count == 0;
+	       engine->running.count == 0 && engine->leaving.count == 0 &&
+	       engine->suspended.count == 0 && engine->held.count == 0 &&
+	       engine->reservations.count == 0 && engine->queued_count == 0;
 }
 
 /*

@@ -61,8 +61,8 @@ enum engine_task_state {
 	/* It runs, and the backend was asked to move its VMs to other nodes. */
 	ENGINE_TASK_MIGRATING,
 	ENGINE_TASK_COMPLETED,
-	ENGINE_TASK_FAILED,     /* by its own fault, or lost too often */
-	ENGINE_TASK_DROPPED,    /* it could earn nothing (or too little) any more */
+	ENGINE_TASK_FAILED,  /* by its own fault, or lost too often */
+	ENGINE_TASK_DROPPED, /* it could earn nothing (or too little) any more */
 	ENGINE_TASK_KILLED,
 	ENGINE_TASK_UNFINISHED, /* the run ended before it did */
 	/*
@@ -88,7 +88,7 @@ int engine_task_state_parse(const char *name);
 struct engine_task {
 	const struct sched_task *task;
 	enum engine_task_state state;
-	uint32_t cluster;         /* valid if nodes_count > 0 */
+	uint32_t cluster; /* valid if nodes_count > 0 */
 	uint32_t pstate;
 	uint32_t nodes_count;     /* of its last placement; 0: never placed */
 	const uint32_t *nodes;    /* ascending; of a suspended task the nodes that it left */
@@ -103,8 +103,8 @@ struct engine_task {
 	bool held;
 	/* A user cancelled it while it was under way: the backend was asked to kill it. */
 	bool cancelled;
-	bool reservation;         /* PLANNED: it has a reservation; otherwise a place-holder */
-	double planned_start_s;   /* of its last reservation or place-holder */
+	bool reservation;       /* PLANNED: it has a reservation; otherwise a place-holder */
+	double planned_start_s; /* of its last reservation or place-holder */
 	/* The earliest start of all its reservations; INFINITY: it had none. */
 	double promised_s;
 	/*
@@ -118,10 +118,10 @@ struct engine_task {
 	double waited_s;
 	/* It has waited since its arrival, or since an attempt was lost; NAN: it does not wait. */
 	double waits_since_s;
-	double started_s;         /* the start that the engine asked for */
+	double started_s; /* the start that the engine asked for */
 	/* Start of its last interval: started_s, or its last resumption. */
 	double since_s;
-	double executed_s;        /* execution time of the intervals before the last; 0: none */
+	double executed_s; /* execution time of the intervals before the last; 0: none */
 	/* While it runs: since_s + ETC - executed_s, or later if it is late. */
 	double expected_end_s;
 	/* expected_end_s passed and was moved, in this interval; not restored. */
@@ -129,18 +129,18 @@ struct engine_task {
 	/* As `late`, for its claim to nodes that other tasks still have to leave. */
 	bool claims_late;
 	double ended_s;
-	double exec_s;            /* measured execution time of all intervals; NAN until it ends */
-	double etc_s;             /* estimated, for its placement */
-	double energy_j;          /* attributed by the backend */
+	double exec_s;   /* measured execution time of all intervals; NAN until it ends */
+	double etc_s;    /* estimated, for its placement */
+	double energy_j; /* attributed by the backend */
 	double eec_j;
-	double utility;           /* earned; 0 unless COMPLETED */
-	double yield;             /* shared hosts: the last yield that was requested; 0: none */
-	double virtual_s;         /* shared hosts: its virtual time until sharing_s */
+	double utility;   /* earned; 0 unless COMPLETED */
+	double yield;     /* shared hosts: the last yield that was requested; 0: none */
+	double virtual_s; /* shared hosts: its virtual time until sharing_s */
 	/* From then on virtual_s grows at its yield; NAN: virtual_s stands still. */
 	double sharing_s;
 	/* With queues: its chance to be on time, when last queued or dropped. */
 	double chance;
-	double threshold;         /* the threshold that `chance` was compared with */
+	double threshold; /* the threshold that `chance` was compared with */
 	/* With queues: its number in the order of queueing, from 1; 0: never queued. */
 	uint32_t queued_n;
 	/*
@@ -182,7 +182,7 @@ struct engine_result {
 	/* The most that could be earned, filled in by the caller; 0: not known. */
 	double utility_max;
 	/* Shared hosts. Memory is in whole hosts, of the VMs that were paused or went elsewhere. */
-	uint64_t pauses;    /* pauses of tasks; a task may have several */
+	uint64_t pauses; /* pauses of tasks; a task may have several */
 	uint64_t migrations;
 	double paused_memory;
 	double moved_memory;
@@ -219,24 +219,24 @@ struct engine_result {
 struct engine_suspension {
 	uint32_t task;
 	uint32_t attempt;
-	uint32_t n;               /* number within the attempt, from 1 */
+	uint32_t n; /* number within the attempt, from 1 */
 	uint32_t cluster;
 	uint32_t nodes_count;
-	const uint32_t *nodes;    /* the nodes that it left */
+	const uint32_t *nodes; /* the nodes that it left */
 	/* The nodes that it resumes on; valid once resume_requested_s is known. */
 	const uint32_t *to_nodes;
-	bool by_person;           /* a user requested it, or held or resumed the task */
+	bool by_person; /* a user requested it, or held or resumed the task */
 	/*
 	 * The task is held. by_person: until a user resumes it; otherwise until the next window,
 	 * and recorded so until it has resumed.
 	 */
 	bool held;
 	double requested_s;
-	double suspended_s;       /* from then on its nodes take tasks again */
-	double exec_s;            /* execution time of the interval that ended with it */
+	double suspended_s; /* from then on its nodes take tasks again */
+	double exec_s;      /* execution time of the interval that ended with it */
 	double resume_requested_s;
-	double resumed_s;         /* when its resumption was reported */
-	double since_s;           /* when it resumed */
+	double resumed_s;                 /* when its resumption was reported */
+	double since_s;                   /* when it resumed */
 	struct backend_overhead overhead; /* fields NAN: not known (yet) */
 	/* The overhead by VM, of the step that has just ended; NULL: not known. */
 	const struct backend_vm_overhead *vms;
@@ -247,7 +247,7 @@ struct engine_suspension {
 	 */
 	struct {
 		uint32_t *nodes, *to_nodes; /* the arrays above, owned, of nodes_count nodes */
-		bool claimed;     /* the task has a claim to resume on to_nodes */
+		bool claimed;               /* the task has a claim to resume on to_nodes */
 		/*
 		 * a user or a new window wants the task resumed, before the policy is asked; until
 		 * it has resumed
@@ -270,8 +270,8 @@ struct engine_migration {
 	const uint32_t *to_nodes; /* where they are to go; after the end, where they are */
 	bool by_person;
 	double requested_s;
-	double ended_s;           /* NAN: under way, or the task ended first */
-	const char *reason;       /* why a VM could not be moved; NULL: all were */
+	double ended_s;                      /* NAN: under way, or the task ended first */
+	const char *reason;                  /* why a VM could not be moved; NULL: all were */
 	const struct backend_vm_move *moves; /* per VM, if it has just ended; NULL: not known */
 	uint32_t moves_count;
 };
@@ -385,7 +385,7 @@ struct engine_window {
 
 /* State of the window under way. */
 struct engine_window_state {
-	double limit_j;     /* NAN: there is no such limit */
+	double limit_j; /* NAN: there is no such limit */
 	double begin_s, end_s;
 	double spent_j;
 	/* Joules that running tasks will still use within a window's length, by their estimates. */
@@ -394,7 +394,7 @@ struct engine_window_state {
 	double forecast_j;
 	/* The limit is reached: tasks are being suspended, or are, until the window ends. */
 	bool exhausted;
-	uint32_t refusals;  /* tasks refused in this window */
+	uint32_t refusals; /* tasks refused in this window */
 	/*
 	 * The longest time, in seconds, from the limit until a task was suspended or ended, or the
 	 * window ended, since this engine began. For a task that is still being suspended, until
@@ -418,7 +418,7 @@ struct engine_setup {
 	 */
 	struct workload *open;
 	struct policy policy;
-	double limit_j;            /* the run ends when its energy reaches this; 0: no limit */
+	double limit_j; /* the run ends when its energy reaches this; 0: no limit */
 	/*
 	 * No option may need more than what remains of the limit (sched_snapshot.gate): simulated
 	 * environments. The testbed has no such gate: its runs end at the limit.
@@ -458,14 +458,14 @@ struct engine_setup {
 	 * became impossible by then are skipped. 0: all.
 	 */
 	uint32_t at_once;
-	double duration_s;         /* > 0; INFINITY: an open workload without a limit */
+	double duration_s; /* > 0; INFINITY: an open workload without a limit */
 	/*
 	 * Shared hosts: how long the virtual time of a resumed task stands still although it has
 	 * its yield, >= 0 seconds: a penalty that does not count (Stillwell 2010, III.A and IV.A).
 	 * For backends where suspending takes no time and never fails.
 	 */
 	double virtual_pause_s;
-	uint64_t seed;             /* of the policy's own choices */
+	uint64_t seed;                    /* of the policy's own choices */
 	struct engine_recorder *recorder; /* NULL: none */
 	/*
 	 * For runs that never end: a decision that leaves all tasks waiting, with the same
@@ -658,13 +658,13 @@ bool engine_drained(const struct engine *engine, uint32_t cluster, uint32_t node
 
 /* The state of a node. */
 struct engine_node {
-	bool down;          /* the backend reports it down */
+	bool down; /* the backend reports it down */
 	bool drained;
 	/* Why it was drained; NULL: no reason given. Valid until it is undrained. */
 	const char *reason;
 	/* The task that has it or claims it; UINT32_MAX: none, or shared hosts. */
 	uint32_t task;
-	uint32_t leaver;    /* the task that is leaving it; UINT32_MAX as above */
+	uint32_t leaver; /* the task that is leaving it; UINT32_MAX as above */
 };
 
 /* O(1). */

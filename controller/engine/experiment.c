@@ -55,10 +55,10 @@ static bool check_fit(const struct experiment *experiment, const struct policy *
 		      GError **error)
 {
 	const struct config_environment *environment = config_environment(experiment->config);
-	const struct sched_system system = { .shared = false };
+	const struct sched_system system = {.shared = false};
 	const char *misfit = policy_misfit(policy, &system);
-	const bool shared = (environment && environment->sharing) ||
-			    experiment->config->clusters[0].shared;
+	const bool shared =
+		(environment && environment->sharing) || experiment->config->clusters[0].shared;
 
 	if (environment && environment->pruning)
 		misfit = policy->ops->decide_queueing
@@ -87,8 +87,8 @@ static bool check_different(const struct policy *policies, const char *const *na
 			    "the policy \"%s\" is given twice; name each once", names[i]);
 	else
 		g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
-			    "\"%s\" and \"%s\" are the same policy; name each once",
-			    names[i], names[last]);
+			    "\"%s\" and \"%s\" are the same policy; name each once", names[i],
+			    names[last]);
 	return false;
 }
 
@@ -102,8 +102,7 @@ static bool parse_policies(struct experiment *experiment, const char *const *nam
 				  "no policy given; `virtbed policies` lists the known ones");
 	experiment->policies = g_new0(struct policy, count);
 	for (uint32_t i = 0; i < count; i++) {
-		if (policy_parse(names[i], &experiment->policies[i], message,
-				 sizeof(message)) < 0)
+		if (policy_parse(names[i], &experiment->policies[i], message, sizeof(message)) < 0)
 			return error_fail(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY, "%s",
 					  message);
 		if (!check_different(experiment->policies, names, i, error) ||
@@ -121,14 +120,14 @@ static struct experiment *new_with_policies(const struct config *config,
 					    const char *const *policies, GError **error)
 {
 	g_autoptr(experiment_t) experiment = g_new0(struct experiment, 1);
-	const char *const *names = policies ? policies
-					    : (const char *const *)config->experiment->policies;
-	const uint32_t count = policies ? g_strv_length((char **)policies)
-					: config->experiment->policies_count;
+	const char *const *names =
+		policies ? policies : (const char *const *)config->experiment->policies;
+	const uint32_t count =
+		policies ? g_strv_length((char **)policies) : config->experiment->policies_count;
 
 	experiment->config = config;
-	return parse_policies(experiment, names, count,
-			      error) ? g_steal_pointer(&experiment) : NULL;
+	return parse_policies(experiment, names, count, error) ? g_steal_pointer(&experiment)
+							       : NULL;
 }
 
 bool experiment_check_policies(const struct config *config, const char *const *policies,
@@ -225,7 +224,7 @@ struct engine_setup experiment_setup(const struct experiment *experiment,
 bool experiment_trial_init(const struct experiment *experiment, uint64_t seed, uint32_t trial,
 			   struct experiment_trial *ret_trial, GError **error)
 {
-	struct experiment_trial made = { .system = experiment->system };
+	struct experiment_trial made = {.system = experiment->system};
 
 	if (config_environment(experiment->config)) {
 		made.environment = environment_trial_new(experiment->config, experiment->trace,
@@ -256,7 +255,7 @@ void experiment_trial_clear(struct experiment_trial *trial)
 {
 	workload_free(trial->testbed);
 	environment_trial_free(trial->environment);
-	*trial = (struct experiment_trial){ 0 };
+	*trial = (struct experiment_trial){0};
 }
 
 struct engine_setup experiment_trial_setup(const struct experiment *experiment,
@@ -264,8 +263,7 @@ struct engine_setup experiment_trial_setup(const struct experiment *experiment,
 					   const struct policy *policy, double limit_j)
 {
 	const struct config_environment *environment = config_environment(experiment->config);
-	struct engine_setup setup =
-		experiment_setup(experiment, trial->workload, policy, limit_j);
+	struct engine_setup setup = experiment_setup(experiment, trial->workload, policy, limit_j);
 
 	setup.system = trial->system;
 	if (trial->whole) {
@@ -390,8 +388,8 @@ void experiment_simulate_spread(const struct experiment *experiment,
 }
 
 void experiment_simulate_run(const struct experiment *experiment,
-			     const struct experiment_trial *trial,
-			     const struct engine_setup *setup, struct engine_result *ret_result)
+			     const struct experiment_trial *trial, const struct engine_setup *setup,
+			     struct engine_result *ret_result)
 {
 	simulate(trial, setup, experiment_backend_new(experiment, trial, setup), ret_result);
 }

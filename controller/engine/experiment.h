@@ -26,8 +26,8 @@ struct experiment {
 	/* Names of the system's rows; NULL: those of the configuration. */
 	GStringChunk *names;
 	struct environment_machines *machines; /* owns what `system` borrows; NULL: none */
-	struct swf_trace *trace;     /* the environment's trace; NULL: none */
-	struct overheads *overheads; /* overheads of simulated suspensions; NULL: none */
+	struct swf_trace *trace;               /* the environment's trace; NULL: none */
+	struct overheads *overheads;           /* overheads of simulated suspensions; NULL: none */
 };
 
 #define EXPERIMENT_ERROR (experiment_error_quark())
@@ -123,8 +123,8 @@ struct backend *experiment_backend_new(const struct experiment *experiment,
  * experiment_backend_new().
  */
 void experiment_simulate_run(const struct experiment *experiment,
-			     const struct experiment_trial *trial,
-			     const struct engine_setup *setup, struct engine_result *ret_result);
+			     const struct experiment_trial *trial, const struct engine_setup *setup,
+			     struct engine_result *ret_result);
 
 /*
  * As experiment_simulate_run(), with execution times and energies that deviate from the estimates

@@ -50,8 +50,8 @@ void engine_set_place(struct engine *engine, uint32_t index, uint32_t cluster, u
 	struct engine_task *task = &engine->tasks[index];
 	const struct sched_option *option =
 		engine->shared_nodes ? NULL
-			      : sched_system_option(engine->setup.system, task->task->row, cluster,
-						    pstate);
+				     : sched_system_option(engine->setup.system, task->task->row,
+							   cluster, pstate);
 
 	memcpy(engine->task_nodes[index], nodes, nodes_count * sizeof(*nodes));
 	task->cluster = cluster;

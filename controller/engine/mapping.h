@@ -88,8 +88,7 @@ void engine_remove_planned(struct engine *engine, uint32_t task);
  * none went.
  */
 void engine_cancel_planned_on(struct engine *engine, struct planned_list *list,
-			      const struct sched_planned *place, double time_s,
-			      const char *reason);
+			      const struct sched_planned *place, double time_s, const char *reason);
 
 /*
  * To be called when a task starts whose last planned start was start_s. Records an "overdue" event
@@ -175,4 +174,4 @@ const char *engine_validate_but_nodes(const struct engine *engine,
  * to be freed with g_free().
  */
 bool *engine_find_stale(const struct engine *engine, const struct sched_plan *plan,
-		       const bool *refused);
+			const bool *refused);

@@ -108,7 +108,7 @@ static void take_decision(struct engine *engine, const struct async_answer *answ
 		engine_record_pruner(engine, answer->snapshot->now_s);
 	}
 	engine_record_decision(engine, answer->policy, answer->snapshot, plan);
-	engine->applying = (struct engine_applying){ *answer, .most = most_at_once(engine, plan) };
+	engine->applying = (struct engine_applying){*answer, .most = most_at_once(engine, plan)};
 	apply_next_part(engine);
 }
 
@@ -135,8 +135,8 @@ static void ask_policy(struct engine *engine, double now_s, bool between)
 	}
 	if (policy_decide(&engine->setup.policy, &snapshot, &context, &plan) < 0)
 		g_error("out of memory");
-	take_decision(engine, &(struct async_answer){ &engine->setup.policy, &snapshot, &plan,
-						    async_decider_thread_s() - begun_s, asked_s });
+	take_decision(engine, &(struct async_answer){&engine->setup.policy, &snapshot, &plan,
+						     async_decider_thread_s() - begun_s, asked_s});
 }
 
 bool engine_is_deciding(const struct engine *engine)

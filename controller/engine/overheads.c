@@ -63,7 +63,7 @@ struct backend_sim_overheads overheads_view(const struct overheads *overheads, u
 					    uint64_t stream)
 {
 	if (!overheads)
-		return (struct backend_sim_overheads){ 0 };
+		return (struct backend_sim_overheads){0};
 	return (struct backend_sim_overheads){
 		.samples = (const struct backend_overhead *const *)overheads->samples,
 		.counts = overheads->counts,

@@ -159,10 +159,9 @@ static const struct sched_option *option_of(const struct engine *engine,
 	if (action->task >= engine->arrivals_next || action->cluster >= system->clusters_count ||
 	    action->pstate >= system->clusters[action->cluster].pstates)
 		return NULL;
-	problem = action->kind == SCHED_ACTION_START ? engine_validate_mappable(engine,
-										action->task)
-						     : engine_validate_suspended(engine,
-										 action->task);
+	problem = action->kind == SCHED_ACTION_START
+			  ? engine_validate_mappable(engine, action->task)
+			  : engine_validate_suspended(engine, action->task);
 	if (problem)
 		return NULL;
 	return sched_system_option(system, engine->known[action->task].row, action->cluster,
@@ -183,7 +182,7 @@ static bool starts_now(const struct sched_action *action)
 
 /* Whether an action is a SUSPEND that only makes room for refused actions. */
 static bool is_stale(const struct engine *engine, const struct sched_plan *plan, uint32_t i,
-		       const bool *refused)
+		     const bool *refused)
 {
 	const uint32_t task = plan->actions[i].task;
 	bool stale = false;
@@ -217,8 +216,8 @@ static bool *refused_of(struct engine *engine, const struct sched_plan *plan)
 			starts_now(action) ? option_of(engine, action) : NULL;
 
 		if (option)
-			refused[i] = engine_window_refuses_of(engine, action->task, option,
-							      &left_j);
+			refused[i] =
+				engine_window_refuses_of(engine, action->task, option, &left_j);
 	}
 	for (uint32_t i = 0; refused && i < plan->actions_count; i++)
 		refused[i] = refused[i] || is_stale(engine, plan, i, refused);
@@ -278,7 +277,7 @@ static void launch_action(struct engine *engine, const struct sched_action *acti
 	if (task->state == ENGINE_TASK_MIGRATING && action->kind == SCHED_ACTION_MIGRATE)
 		engine_launch_migrate(engine, action->task);
 	else if (action->kind == SCHED_ACTION_SUSPEND || action->kind == SCHED_ACTION_PAUSE ||
-	    action->kind == SCHED_ACTION_MIGRATE)
+		 action->kind == SCHED_ACTION_MIGRATE)
 		engine_launch_suspend(engine, action->task);
 	else if (action->kind == SCHED_ACTION_SHARE && engine->blocked[action->task] == 0)
 		backend_share(engine->backend, action->task, task->attempts, task->yield);
@@ -308,7 +307,7 @@ void engine_apply_plan(struct engine *engine, const struct sched_plan *plan, boo
 	 * for ever.
 	 */
 	const bool changed = engine->decider && (engine->changes != engine->asked_changes ||
-					       refuses_any(plan, refused));
+						 refuses_any(plan, refused));
 	g_autofree bool *applied = g_new0(bool, plan->actions_count);
 	g_autofree bool *stale = NULL;
 

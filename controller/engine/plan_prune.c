@@ -5,16 +5,16 @@
 /* What the nodes of a SUSPEND are for. */
 enum suspend_use {
 	SUSPEND_ALONE = 0, /* no action of the plan takes the nodes */
-	SUSPEND_FOR_STALE,     /* the actions that take the nodes are stale */
+	SUSPEND_FOR_STALE, /* the actions that take the nodes are stale */
 	SUSPEND_FOR_OTHERS,
 };
 
 struct search {
 	const struct engine *engine;
 	const struct sched_plan *plan;
-	GHashTable *suspends; /* from a task to the index of its SUSPEND in the plan, + 1 */
-	bool *stale;           /* per action: it is stale */
-	enum suspend_use *uses;       /* per action; valid for SUSPENDs */
+	GHashTable *suspends;   /* from a task to the index of its SUSPEND in the plan, + 1 */
+	bool *stale;            /* per action: it is stale */
+	enum suspend_use *uses; /* per action; valid for SUSPENDs */
 };
 
 static bool takes_nodes(const struct sched_action *action)
@@ -101,11 +101,11 @@ static bool find_more(struct search *search)
 }
 
 bool *engine_find_stale(const struct engine *engine, const struct sched_plan *plan,
-		       const bool *refused)
+			const bool *refused)
 {
 	g_autoptr(GHashTable) suspends = g_hash_table_new(NULL, NULL);
 	g_autofree enum suspend_use *uses = g_new0(enum suspend_use, plan->actions_count);
-	struct search search = { engine, plan, suspends, g_new0(bool, plan->actions_count), uses };
+	struct search search = {engine, plan, suspends, g_new0(bool, plan->actions_count), uses};
 
 	for (uint32_t i = 0; i < plan->actions_count; i++) {
 		const struct sched_action *action = &plan->actions[i];
@@ -116,7 +116,7 @@ bool *engine_find_stale(const struct engine *engine, const struct sched_plan *pl
 					    GUINT_TO_POINTER(i + 1));
 		if (suspends_task || takes_nodes(action))
 			search.stale[i] = (refused && refused[i]) ||
-					 engine_validate_but_nodes(engine, action) != NULL;
+					  engine_validate_but_nodes(engine, action) != NULL;
 	}
 	while (g_hash_table_size(suspends) > 0 && find_more(&search))
 		;

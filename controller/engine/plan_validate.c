@@ -140,8 +140,7 @@ static const char *check_hosts(const struct engine *engine, const struct sched_a
 		return "its nodes are not shared";
 	if (!(action->yield > 0 && action->yield <= 1))
 		return "its yield is not above 0 and at most 1";
-	if (action->cluster != 0 ||
-	    action->nodes_count != engine->known[action->task].demand.vms)
+	if (action->cluster != 0 || action->nodes_count != engine->known[action->task].demand.vms)
 		return "it needs another number of hosts";
 	/* A SHARE of a task on a host that is down is legal until the task is lost. */
 	for (uint32_t v = 0; v < action->nodes_count; v++)
@@ -182,7 +181,7 @@ static const char *check_share(const struct engine *engine, const struct sched_a
 		return check_sharing(engine, action->task, false);
 	case SCHED_ACTION_DEFER:
 		return engine->shared_nodes ? engine_validate_mappable(engine, action->task)
-				     : "its nodes are not shared";
+					    : "its nodes are not shared";
 	default:
 		return "it gives nodes to one task at a time";
 	}

@@ -18,8 +18,7 @@ static uint32_t parse_nodes(const char *text, uint32_t max, uint32_t *ret_nodes)
 	for (; words[count]; count++) {
 		guint64 node;
 
-		if (count == max ||
-		    !read_number_unsigned(words[count], 0, UINT32_MAX, &node))
+		if (count == max || !read_number_unsigned(words[count], 0, UINT32_MAX, &node))
 			return 0;
 		ret_nodes[count] = (uint32_t)node;
 	}
@@ -195,9 +194,9 @@ static bool restore_tasks(struct restoring *restoring, GError **error)
 /* Whether the records of an attempt matter, now that the task was restored. */
 static bool attempt_matters(const struct restoring *restoring, uint32_t task, uint32_t attempt)
 {
-	const struct engine_task *is =
-		task < engine_tasks_count(restoring->engine) ? engine_task(restoring->engine, task)
-							     : NULL;
+	const struct engine_task *is = task < engine_tasks_count(restoring->engine)
+					       ? engine_task(restoring->engine, task)
+					       : NULL;
 
 	return !restoring->bad || (is && is_under_way((int)is->state) && attempt >= is->attempts);
 }
@@ -217,8 +216,8 @@ static bool restore_suspension(struct engine *engine, const struct sched_system 
 		.resume_requested_s = row->resume_requested_s,
 		.resumed_s = row->resumed_s,
 		.since_s = row->since_s,
-		.overhead = { row->freeze_s, row->save_s, row->restore_s, row->resume_s,
-			      row->skew_s },
+		.overhead = {row->freeze_s, row->save_s, row->restore_s, row->resume_s,
+			     row->skew_s},
 	};
 	g_autofree uint32_t *nodes = NULL;
 	g_autofree uint32_t *to_nodes = NULL;
@@ -279,7 +278,8 @@ static bool restore_suspensions(struct restoring *restoring, GError **error)
 		if (attempt_matters(restoring, row->task, row->attempt) &&
 		    !restore_suspension(restoring->engine, restoring->system, row) &&
 		    !note_bad_task(restoring, row->task,
-			       g_strdup_printf("its suspension %u does not fit it", row->n), error))
+				   g_strdup_printf("its suspension %u does not fit it", row->n),
+				   error))
 			return false;
 	}
 	return rows != NULL;
@@ -295,7 +295,8 @@ static bool restore_migrations(struct restoring *restoring, GError **error)
 		if (attempt_matters(restoring, row->task, row->attempt) &&
 		    !restore_migration(restoring->engine, restoring->system, row) &&
 		    !note_bad_task(restoring, row->task,
-			       g_strdup_printf("its migration %u does not fit it", row->n), error))
+				   g_strdup_printf("its migration %u does not fit it", row->n),
+				   error))
 			return false;
 	}
 	return rows != NULL;
@@ -337,7 +338,7 @@ static bool restore_pruner(struct store *store, int64_t run, const struct sched_
 			   struct engine *engine, GError **error)
 {
 	g_autoptr(GPtrArray) events = NULL;
-	struct sched_pruner pruner = { 0 };
+	struct sched_pruner pruner = {0};
 
 	if (!system->queueing)
 		return true; /* a service has too many events to read for nothing */

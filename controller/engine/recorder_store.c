@@ -79,10 +79,10 @@ static bool outlasts_event(const struct sched_action *action)
 static json_t *brief_snapshot(const struct policy *policy, const struct sched_snapshot *snapshot)
 {
 	return json_pack("{s:I, s:f, s:s, s:{s:i, s:i, s:i, s:i}}", "event",
-			 (json_int_t)snapshot->event,
-			 "now_s", snapshot->now_s, "policy", policy->name, "left_out", "waiting",
-			 (int)snapshot->waiting_count, "suspended", (int)snapshot->suspended_count,
-			 "running", (int)snapshot->running_count, "reservations",
+			 (json_int_t)snapshot->event, "now_s", snapshot->now_s, "policy",
+			 policy->name, "left_out", "waiting", (int)snapshot->waiting_count,
+			 "suspended", (int)snapshot->suspended_count, "running",
+			 (int)snapshot->running_count, "reservations",
 			 (int)snapshot->reservations_count);
 }
 
@@ -92,8 +92,7 @@ static void describe(const struct engine_recorder *base, const struct policy *po
 {
 	const struct recorder_store *recorder = (const struct recorder_store *)base;
 	const bool whole = snapshot_tasks(snapshot) <= recorder->most;
-	g_autoptr(json_t) object = whole ? snapshot_json_write(snapshot, policy,
-								     recorder->pet)
+	g_autoptr(json_t) object = whole ? snapshot_json_write(snapshot, policy, recorder->pet)
 					 : brief_snapshot(policy, snapshot);
 
 	*ret_description = (struct engine_description){
@@ -267,8 +266,7 @@ static bool record_moves(struct recorder_store *recorder, const struct engine_mi
 	return true;
 }
 
-static bool record_migration(struct engine_recorder *base,
-			     const struct engine_migration *migration)
+static bool record_migration(struct engine_recorder *base, const struct engine_migration *migration)
 {
 	struct recorder_store *recorder = (struct recorder_store *)base;
 	g_autofree char *nodes = nodes_text(migration->nodes, migration->nodes_count);
@@ -336,7 +334,7 @@ static bool record_event(struct engine_recorder *base, double time_s, const char
 
 	if (!ensure_transaction(recorder) ||
 	    !store_add_event(recorder->store, recorder->run, time_s, kind, detail,
-						 &recorder->error))
+			     &recorder->error))
 		return false;
 	if (recorder->on_event)
 		recorder->on_event(kind, detail);

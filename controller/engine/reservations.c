@@ -101,15 +101,15 @@ static const struct {
 	const char *why;     /* NULL: the code that cancels these records the event */
 	const char *overdue; /* why a task started later than its reservation said */
 } slides[] = {
-	[SLIDE_BUSY] = { ENGINE_EVENT_SLID, "its nodes are still busy",
-			 "what ran on its nodes was late" },
-	[SLIDE_LATE] = { ENGINE_EVENT_SLID, "what runs on its nodes is late",
-			 "what ran on its nodes was late" },
-	[SLIDE_REPLANNED] = { ENGINE_EVENT_CANCELLED,
-			      "nodes became free unexpectedly: planned again",
-			      "planned again when nodes became free unexpectedly" },
-	[SLIDE_GONE] = { ENGINE_EVENT_CANCELLED, NULL, "a node of its place went" },
-	[SLIDE_ENERGY] = { ENGINE_EVENT_CANCELLED, NULL, "the window had no energy left for it" },
+	[SLIDE_BUSY] = {ENGINE_EVENT_SLID, "its nodes are still busy",
+			"what ran on its nodes was late"},
+	[SLIDE_LATE] = {ENGINE_EVENT_SLID, "what runs on its nodes is late",
+			"what ran on its nodes was late"},
+	[SLIDE_REPLANNED] = {ENGINE_EVENT_CANCELLED,
+			     "nodes became free unexpectedly: planned again",
+			     "planned again when nodes became free unexpectedly"},
+	[SLIDE_GONE] = {ENGINE_EVENT_CANCELLED, NULL, "a node of its place went"},
+	[SLIDE_ENERGY] = {ENGINE_EVENT_CANCELLED, NULL, "the window had no energy left for it"},
 };
 
 /*
@@ -180,8 +180,7 @@ void engine_settle_reservation(struct engine *engine, uint32_t index, double sta
 		return;
 	reasons = overdue_reasons(task->slid);
 	text = g_strdup_printf("starts %.3f s later than promised%s%s", overdue_s,
-			       *reasons ? ": " : "",
-			       reasons);
+			       *reasons ? ": " : "", reasons);
 	engine_record_event(engine, start_s, ENGINE_EVENT_OVERDUE, index, text);
 }
 
@@ -248,8 +247,7 @@ void engine_extend_overruns(struct engine *engine, double now_s, double next_s)
 		if (running->end_s > now_s)
 			continue;
 		if (task->state < ENGINE_TASK_SUSPENDING &&
-		    engine->blocked[running->task->id] == 0 &&
-		    running->end_s > running->start_s &&
+		    engine->blocked[running->task->id] == 0 && running->end_s > running->start_s &&
 		    running->end_s == engine_expected_end_s(task, running->start_s))
 			engine_record_event(engine, now_s, ENGINE_EVENT_LATE, running->task->id,
 					    "runs longer than estimated");

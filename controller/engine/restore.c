@@ -31,8 +31,7 @@ static bool restore_running(struct engine *engine, uint32_t index, const struct 
 	struct sched_running running;
 
 	/* With queues its successor may have begun before its end was reported. */
-	if ((!engine->queues && !engine_place_free(engine, index)) ||
-	    !isfinite(record->started_s))
+	if ((!engine->queues && !engine_place_free(engine, index)) || !isfinite(record->started_s))
 		return false;
 	task->state = record->state;
 	task->started_s = task->since_s = record->started_s;
@@ -155,8 +154,8 @@ static bool is_possible(const struct engine *engine, const struct engine_task *t
 static void restore_waiting(struct engine_task *task, const struct engine_task *record)
 {
 	const bool started = isfinite(record->started_s);
-	const bool waits = record->state <= ENGINE_TASK_QUEUED ||
-		record->state == ENGINE_TASK_UNFINISHED;
+	const bool waits =
+		record->state <= ENGINE_TASK_QUEUED || record->state == ENGINE_TASK_UNFINISHED;
 
 	task->waited_s = started ? fmax(0, record->started_s - task->task->arrival_s) : 0;
 	task->waits_since_s = NAN;
@@ -315,10 +314,10 @@ static void restore_wanted(struct engine *engine, const struct engine_suspension
 		wanted = wanted || record->held;
 		task->held = false;
 	}
-	engine_set_wanted(engine, record->task, wanted &&
-			  (task->state == ENGINE_TASK_SUSPENDING ||
-			   task->state == ENGINE_TASK_SUSPENDED ||
-			   task->state == ENGINE_TASK_RESUMING));
+	engine_set_wanted(engine, record->task,
+			  wanted && (task->state == ENGINE_TASK_SUSPENDING ||
+				     task->state == ENGINE_TASK_SUSPENDED ||
+				     task->state == ENGINE_TASK_RESUMING));
 }
 
 /* Sets the lists and nodes of a task after its last suspension. */
@@ -432,8 +431,7 @@ bool engine_restore_is_complete(const struct engine *engine, uint32_t index)
 			   task->state == ENGINE_TASK_SUSPENDED ||
 			   task->state == ENGINE_TASK_RESUMING;
 
-	if (steps &&
-	    (task->suspensions == 0 || !agrees_with(task, engine->suspensions[index])))
+	if (steps && (task->suspensions == 0 || !agrees_with(task, engine->suspensions[index])))
 		return false;
 	if (task->state == ENGINE_TASK_MIGRATING && !engine->migrations[index])
 		return false;

@@ -33,7 +33,7 @@ static struct leaver *list_leavers(const struct engine *engine)
 
 		const bool left = task->state >= ENGINE_TASK_COMPLETED && isfinite(task->ended_s);
 
-		departing[i] = (struct leaver){ left ? task->ended_s : (double)INFINITY, i };
+		departing[i] = (struct leaver){left ? task->ended_s : (double)INFINITY, i};
 	}
 	g_qsort_with_data(departing, (gint)count, sizeof(*departing), compare_leavers, NULL);
 	return departing;
@@ -71,7 +71,7 @@ void robustness_of(const struct engine *engine, uint32_t left_out, const double 
 	g_autofree struct leaver *departing = list_leavers(engine);
 	g_autofree double *on_time = g_new0(double, types);
 	g_autofree double *counted = g_new0(double, types);
-	struct robustness made = { .counted = tasks - 2 * left_out };
+	struct robustness made = {.counted = tasks - 2 * left_out};
 
 	g_assert(tasks > 2 * left_out);
 	for (uint32_t i = left_out; i < tasks - left_out; i++) {

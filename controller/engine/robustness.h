@@ -13,17 +13,17 @@
  * the first and the last tasks to leave it, completed or dropped, do not count (VI.B).
  */
 struct robustness {
-	uint32_t counted;   /* tasks that count */
-	uint32_t on_time;   /* those of them that were on time */
-	double share;       /* on_time / counted, in [0, 1] */
+	uint32_t counted; /* tasks that count */
+	uint32_t on_time; /* those of them that were on time */
+	double share;     /* on_time / counted, in [0, 1] */
 	/*
 	 * The population variance, over the types, of the share of their tasks that were on time.
 	 * Types without a counted task are left out. Shares are in [0, 1]: 0.06 is what Fig. 6
 	 * calls 6 %.
 	 */
 	double type_variance;
-	double busy_s;      /* time for which clusters executed tasks that count, seconds */
-	double cost;        /* of busy_s, by the price of each cluster */
+	double busy_s; /* time for which clusters executed tasks that count, seconds */
+	double cost;   /* of busy_s, by the price of each cluster */
 };
 
 /*

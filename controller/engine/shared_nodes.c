@@ -50,7 +50,7 @@ void engine_promise_memory(struct engine *engine, uint32_t index, const uint32_t
 }
 
 void engine_leave_shared_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes,
-			uint32_t count, bool leaves)
+			       uint32_t count, bool leaves)
 {
 	const double memory = engine->known[task].demand.memory;
 
@@ -108,9 +108,8 @@ uint32_t engine_unblock_shared_nodes(struct engine *engine, uint32_t *ret_tasks)
 
 		if (engine->blocked[index] == 0)
 			continue;
-		engine->blocked[index] =
-			engine_overfull_nodes(engine, index, running->nodes) +
-			(engine->tasks[index].state == ENGINE_TASK_SUSPENDING);
+		engine->blocked[index] = engine_overfull_nodes(engine, index, running->nodes) +
+					 (engine->tasks[index].state == ENGINE_TASK_SUSPENDING);
 		if (engine->blocked[index] == 0)
 			ret_tasks[count++] = index;
 	}
@@ -124,9 +123,8 @@ static uint32_t find_claimant(struct engine *engine, uint32_t node)
 	for (uint32_t i = 0; i < engine->running.count; i++) {
 		const struct sched_running *running = &engine->running.entries[i];
 
-		for (uint32_t v = 0; engine->blocked[running->task->id] > 0 &&
-				     v < running->nodes_count;
-		     v++)
+		for (uint32_t v = 0;
+		     engine->blocked[running->task->id] > 0 && v < running->nodes_count; v++)
 			if (running->nodes[v] == node)
 				return running->task->id;
 	}
@@ -230,8 +228,8 @@ const char *engine_validate_shares(const struct engine *engine)
 		const struct sched_running *running = &engine->running.entries[i];
 
 		for (uint32_t v = 0; running->task && v < running->nodes_count; v++)
-			shares[running->nodes[v]] += engine->tasks[running->task->id].yield *
-						     running->task->demand.cpu;
+			shares[running->nodes[v]] +=
+				engine->tasks[running->task->id].yield * running->task->demand.cpu;
 	}
 	for (uint32_t h = 0; h < hosts; h++) {
 		if (engine->shared_nodes[h].promised > 1 + 2 * SCHED_SHARE_SLACK)

@@ -24,7 +24,7 @@ void engine_promise_memory(struct engine *engine, uint32_t task, const uint32_t 
  * are off them.
  */
 void engine_leave_shared_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes,
-			uint32_t count, bool leaves);
+			       uint32_t count, bool leaves);
 
 /*
  * Whether a running task's VMs fit on these hosts beside the memory that is used or promised there.

@@ -175,7 +175,7 @@ static json_t *write_owner(const struct record_field *field, const void *data, c
 static bool read_owner(const struct record_reading *reading, const struct record_field *field,
 		       const json_t *value, void *data)
 {
-	const struct record_field in_place = { .name = field->name };
+	const struct record_field in_place = {.name = field->name};
 	uint32_t cluster;
 
 	return read_cluster(reading, &in_place, value, &cluster) &&
@@ -250,9 +250,9 @@ static bool read_curve(const struct record_reading *reading, const struct record
 #define GROUP(name_, of_) .name = #name_, .type = RECORD_STRUCT, .of = &(of_)
 /* The record of a structure, with what follows. */
 #define RECORD(type_, name_, ...)                                                                  \
-	static const struct record name_##_record = { .size = sizeof(struct type_),                \
-						      .fields = name_##_fields,                    \
-						      __VA_ARGS__ }
+	static const struct record name_##_record = {.size = sizeof(struct type_),                 \
+						     .fields = name_##_fields,                     \
+						     __VA_ARGS__}
 /* A field under another name, and a field in a structure within the structure. */
 #define NAMED(type_, name_, field_) .name = #name_, .offset = offsetof(struct type_, field_)
 #define WITHIN(type_, within_, field_)                                                             \
@@ -261,177 +261,174 @@ static bool read_curve(const struct record_reading *reading, const struct record
 /* The system. */
 
 static const struct record_field cluster_fields[] = {
-	{ NAME(sched_cluster, name) },
-	{ COUNT(sched_cluster, nodes) },
-	{ COUNT(sched_cluster, cores) },
-	{ COUNT(sched_cluster, pstates) },
-	{ NULL },
+	{NAME(sched_cluster, name)},
+	{COUNT(sched_cluster, nodes)},
+	{COUNT(sched_cluster, cores)},
+	{COUNT(sched_cluster, pstates)},
+	{NULL},
 };
 RECORD(sched_cluster, cluster);
 
 static const struct record_field option_fields[] = {
-	{ CLUSTER(sched_option) },       { COUNT(sched_option, pstate) },
-	{ COUNT(sched_option, nodes) },  { NUMBER(sched_option, etc_s) },
-	{ NUMBER(sched_option, eec_j) }, { NULL },
+	{CLUSTER(sched_option)},       {COUNT(sched_option, pstate)}, {COUNT(sched_option, nodes)},
+	{NUMBER(sched_option, etc_s)}, {NUMBER(sched_option, eec_j)}, {NULL},
 };
 RECORD(sched_option, option);
 
 static const struct record_field type_fields[] = {
-	{ NAME(snapshot_type, name) },
-	{ ARRAY(snapshot_type, options, option_record) },
-	{ NULL },
+	{NAME(snapshot_type, name)},
+	{ARRAY(snapshot_type, options, option_record)},
+	{NULL},
 };
 RECORD(snapshot_type, type);
 
 static const struct record_field pruning_fields[] = {
-	{ FRACTION(sched_pruning, drop_threshold) },
-	{ FRACTION(sched_pruning, defer_threshold) },
-	{ FRACTION(sched_pruning, adjustment) },
-	{ FRACTION(sched_pruning, recency) },
-	{ NUMBER(sched_pruning, toggle) },
-	{ FRACTION(sched_pruning, separation) },
-	{ FRACTION(sched_pruning, fairness) },
-	{ FRACTION(sched_pruning, cull_threshold) },
-	{ FLAG(sched_pruning, evicting_baselines, RECORD_OPTIONAL) },
-	{ COUNT(sched_pruning, merge) },
-	{ NULL },
+	{FRACTION(sched_pruning, drop_threshold)},
+	{FRACTION(sched_pruning, defer_threshold)},
+	{FRACTION(sched_pruning, adjustment)},
+	{FRACTION(sched_pruning, recency)},
+	{NUMBER(sched_pruning, toggle)},
+	{FRACTION(sched_pruning, separation)},
+	{FRACTION(sched_pruning, fairness)},
+	{FRACTION(sched_pruning, cull_threshold)},
+	{FLAG(sched_pruning, evicting_baselines, RECORD_OPTIONAL)},
+	{COUNT(sched_pruning, merge)},
+	{NULL},
 };
 RECORD(sched_pruning, pruning);
 
 static const struct record_field pair_fields[] = {
-	{ TYPE(snapshot_pair) },
-	{ CLUSTER(snapshot_pair) },
-	{ WITHIN(snapshot_pair, pmf, first), .type = RECORD_I64, .min = 1, .max = PMF_BINS_MAX },
-	{ NAMED(snapshot_pair, masses, pmf.mass), .type = RECORD_REALS, .longest = PMF_BINS_MAX,
-	  .count_offset = offsetof(struct snapshot_pair, pmf.count) },
-	{ NULL },
+	{TYPE(snapshot_pair)},
+	{CLUSTER(snapshot_pair)},
+	{WITHIN(snapshot_pair, pmf, first), .type = RECORD_I64, .min = 1, .max = PMF_BINS_MAX},
+	{NAMED(snapshot_pair, masses, pmf.mass), .type = RECORD_REALS, .longest = PMF_BINS_MAX,
+	 .count_offset = offsetof(struct snapshot_pair, pmf.count)},
+	{NULL},
 };
 RECORD(snapshot_pair, pair);
 
 static const struct record_field queueing_fields[] = {
-	{ WITHIN(snapshot_system, queueing, bin_s), .type = RECORD_REAL },
-	{ WITHIN(snapshot_system, queueing, length), .type = RECORD_U32, .max = COUNT_MAX },
-	{ WITHIN(snapshot_system, queueing, pruning), .type = RECORD_STRUCT,
-	  .of = &pruning_record },
-	{ ARRAY(snapshot_system, pet, pair_record) },
-	{ NULL },
+	{WITHIN(snapshot_system, queueing, bin_s), .type = RECORD_REAL},
+	{WITHIN(snapshot_system, queueing, length), .type = RECORD_U32, .max = COUNT_MAX},
+	{WITHIN(snapshot_system, queueing, pruning), .type = RECORD_STRUCT, .of = &pruning_record},
+	{ARRAY(snapshot_system, pet, pair_record)},
+	{NULL},
 };
-const struct record snapshot_queueing_record = { .fields = queueing_fields };
+const struct record snapshot_queueing_record = {.fields = queueing_fields};
 
 static const struct record_field system_fields[] = {
-	{ ARRAY(snapshot_system, clusters, cluster_record) },
-	{ ARRAY(snapshot_system, types, type_record) },
-	{ FLAG(snapshot_system, immediate, RECORD_OPTIONAL) },
-	{ FLAG(snapshot_system, shared, OMITTED) },
-	{ GROUP(queueing, snapshot_queueing_record), .variants = QUEUES },
-	{ NULL },
+	{ARRAY(snapshot_system, clusters, cluster_record)},
+	{ARRAY(snapshot_system, types, type_record)},
+	{FLAG(snapshot_system, immediate, RECORD_OPTIONAL)},
+	{FLAG(snapshot_system, shared, OMITTED)},
+	{GROUP(queueing, snapshot_queueing_record), .variants = QUEUES},
+	{NULL},
 };
 RECORD(snapshot_system, system, .check = snapshot_check_system);
 
 /* Tasks and their places. */
 
 static const struct record_field segment_fields[] = {
-	{ RECORD_FIELD_WORD(utility_segment, curve, utility_curve_names), .read = read_curve },
-	{ NUMBER(utility_segment, duration_s) },
-	{ NUMBER(utility_segment, start_fraction) },
-	{ NUMBER(utility_segment, end_fraction) },
-	{ NUMBER(utility_segment, rate_per_s) },
-	{ NULL },
+	{RECORD_FIELD_WORD(utility_segment, curve, utility_curve_names), .read = read_curve},
+	{NUMBER(utility_segment, duration_s)},
+	{NUMBER(utility_segment, start_fraction)},
+	{NUMBER(utility_segment, end_fraction)},
+	{NUMBER(utility_segment, rate_per_s)},
+	{NULL},
 };
 RECORD(utility_segment, segment);
 
 static const struct record_field utility_fields[] = {
-	{ NUMBER(utility, max) },
-	{ RECORD_FIELD_ARRAY(utility, segments, segments_count, segment_record),
-	  .flags = RECORD_EMBEDDED, .longest = UTILITY_SEGMENTS_MAX },
-	{ NULL },
+	{NUMBER(utility, max)},
+	{RECORD_FIELD_ARRAY(utility, segments, segments_count, segment_record),
+	 .flags = RECORD_EMBEDDED, .longest = UTILITY_SEGMENTS_MAX},
+	{NULL},
 };
 RECORD(utility, utility);
 
 static const struct record_field task_fields[] = {
-	{ COUNT(sched_task, id) },
-	{ TYPE(sched_task), .variants = UNSHARED },
-	{ NUMBER(sched_task, arrival_s) },
-	{ RECORD_FIELD_STRUCT(sched_task, utility, utility_record), .read = read_utility,
-	  .variants = PLAIN },
-	{ FLAG(sched_task, may_preempt, OMITTED), .variants = PLAIN },
-	{ FLAG(sched_task, preemptible, OMITTED), .variants = PLAIN },
-	{ RECORD_AT(sched_task, priority), .type = RECORD_I32, .min = -SCHED_PRIORITY_MAX,
-	  .max = SCHED_PRIORITY_MAX, .flags = OMITTED, .variants = UNSHARED },
-	{ NUMBER(sched_task, deadline_s), .variants = QUEUES },
-	{ WITHIN(sched_task, demand, vms), .type = RECORD_U32, .max = COUNT_MAX,
-	  .variants = SHARED },
-	{ WITHIN(sched_task, demand, cpu), .type = RECORD_REAL, .variants = SHARED },
-	{ WITHIN(sched_task, demand, memory), .type = RECORD_REAL, .variants = SHARED },
-	{ NULL },
+	{COUNT(sched_task, id)},
+	{TYPE(sched_task), .variants = UNSHARED},
+	{NUMBER(sched_task, arrival_s)},
+	{RECORD_FIELD_STRUCT(sched_task, utility, utility_record), .read = read_utility,
+	 .variants = PLAIN},
+	{FLAG(sched_task, may_preempt, OMITTED), .variants = PLAIN},
+	{FLAG(sched_task, preemptible, OMITTED), .variants = PLAIN},
+	{RECORD_AT(sched_task, priority), .type = RECORD_I32, .min = -SCHED_PRIORITY_MAX,
+	 .max = SCHED_PRIORITY_MAX, .flags = OMITTED, .variants = UNSHARED},
+	{NUMBER(sched_task, deadline_s), .variants = QUEUES},
+	{WITHIN(sched_task, demand, vms), .type = RECORD_U32, .max = COUNT_MAX, .variants = SHARED},
+	{WITHIN(sched_task, demand, cpu), .type = RECORD_REAL, .variants = SHARED},
+	{WITHIN(sched_task, demand, memory), .type = RECORD_REAL, .variants = SHARED},
+	{NULL},
 };
 RECORD(sched_task, task, .check = snapshot_check_task);
 
 static const struct record_field suspended_fields[] = {
-	{ TASK(sched_suspended) },
-	{ CLUSTER(sched_suspended) },
-	{ COUNT(sched_suspended, pstate), .variants = PLAIN },
-	{ NUMBER(sched_suspended, executed_s), .variants = PLAIN },
-	{ NUMBER(sched_suspended, virtual_s), .variants = SHARED },
-	{ NULL },
+	{TASK(sched_suspended)},
+	{CLUSTER(sched_suspended)},
+	{COUNT(sched_suspended, pstate), .variants = PLAIN},
+	{NUMBER(sched_suspended, executed_s), .variants = PLAIN},
+	{NUMBER(sched_suspended, virtual_s), .variants = SHARED},
+	{NULL},
 };
 RECORD(sched_suspended, suspended, .check = snapshot_check_suspended);
 
 static const struct record_field running_fields[] = {
-	{ TASK(sched_running) },
-	{ CLUSTER(sched_running) },
-	{ COUNT(sched_running, pstate), .variants = UNSHARED },
-	{ NODES(sched_running) },
-	{ NUMBER(sched_running, start_s), .variants = UNSHARED },
-	{ NUMBER(sched_running, end_s), .variants = UNSHARED },
-	{ NUMBER(sched_running, executed_s), .flags = OMITTED, .variants = UNSHARED },
-	{ NUMBER(sched_running, yield), .variants = SHARED },
-	{ NUMBER(sched_running, virtual_s), .variants = SHARED },
-	{ FLAG(sched_running, busy, OMITTED), .variants = SHARED },
-	{ NULL },
+	{TASK(sched_running)},
+	{CLUSTER(sched_running)},
+	{COUNT(sched_running, pstate), .variants = UNSHARED},
+	{NODES(sched_running)},
+	{NUMBER(sched_running, start_s), .variants = UNSHARED},
+	{NUMBER(sched_running, end_s), .variants = UNSHARED},
+	{NUMBER(sched_running, executed_s), .flags = OMITTED, .variants = UNSHARED},
+	{NUMBER(sched_running, yield), .variants = SHARED},
+	{NUMBER(sched_running, virtual_s), .variants = SHARED},
+	{FLAG(sched_running, busy, OMITTED), .variants = SHARED},
+	{NULL},
 };
 RECORD(sched_running, running, .check = snapshot_check_running);
 
 static const struct record_field planned_fields[] = {
-	{ TASK(sched_planned) },
-	{ CLUSTER(sched_planned) },
-	{ COUNT(sched_planned, pstate) },
-	{ NODES(sched_planned) },
-	{ NUMBER(sched_planned, start_s) },
-	{ NUMBER(sched_planned, end_s) },
-	{ NULL },
+	{TASK(sched_planned)},
+	{CLUSTER(sched_planned)},
+	{COUNT(sched_planned, pstate)},
+	{NODES(sched_planned)},
+	{NUMBER(sched_planned, start_s)},
+	{NUMBER(sched_planned, end_s)},
+	{NULL},
 };
 RECORD(sched_planned, planned, .check = snapshot_check_planned);
 
 static const struct record_field deferred_fields[] = {
-	{ TASK(sched_deferred) },
-	{ COUNT(sched_deferred, count) },
-	{ NUMBER(sched_deferred, until_s) },
-	{ NULL },
+	{TASK(sched_deferred)},
+	{COUNT(sched_deferred, count)},
+	{NUMBER(sched_deferred, until_s)},
+	{NULL},
 };
 RECORD(sched_deferred, deferred);
 
 static const struct record_field down_fields[] = {
-	{ CLUSTER(sched_node) },
-	{ COUNT(sched_node, node) },
-	{ NULL },
+	{CLUSTER(sched_node)},
+	{COUNT(sched_node, node)},
+	{NULL},
 };
 RECORD(sched_node, down, .check = snapshot_check_down);
 
 static const struct record_field queue_fields[] = {
-	{ .name = "cluster", .type = RECORD_U32, .read = read_owner, .write = write_owner },
-	{ NAME(sched_queue, tasks), .count_offset = offsetof(struct sched_queue, count),
-	  .read = read_tasks, .write = write_tasks },
-	{ NUMBER(sched_queue, start_s), .flags = RECORD_OPTIONAL, .read = read_queue_start,
-	  .write = write_queue_start },
-	{ NULL },
+	{.name = "cluster", .type = RECORD_U32, .read = read_owner, .write = write_owner},
+	{NAME(sched_queue, tasks), .count_offset = offsetof(struct sched_queue, count),
+	 .read = read_tasks, .write = write_tasks},
+	{NUMBER(sched_queue, start_s), .flags = RECORD_OPTIONAL, .read = read_queue_start,
+	 .write = write_queue_start},
+	{NULL},
 };
 RECORD(sched_queue, queue, .check = snapshot_check_queue);
 
 static const struct record_field pruner_fields[] = {
-	{ NUMBER(sched_pruner, level) },
-	{ FLAG(sched_pruner, dropping, RECORD_OPTIONAL) },
-	{ NULL },
+	{NUMBER(sched_pruner, level)},
+	{FLAG(sched_pruner, dropping, RECORD_OPTIONAL)},
+	{NULL},
 };
 RECORD(sched_pruner, pruner);
 
@@ -444,52 +441,52 @@ RECORD(sched_pruner, pruner);
 		   COUNTED(snapshot.field##_count)
 
 static const struct record_field completed_fields[] = {
-	{ NAMED(snapshot_json, tasks, snapshot.completed_count), .type = RECORD_U32,
-	  .max = COUNT_MAX },
-	{ NAMED(snapshot_json, energy_j, snapshot.completed_j), .type = RECORD_REAL },
-	{ NAMED(snapshot_json, resources, snapshot.completed_resources), .type = RECORD_REAL },
-	{ NULL },
+	{NAMED(snapshot_json, tasks, snapshot.completed_count), .type = RECORD_U32,
+	 .max = COUNT_MAX},
+	{NAMED(snapshot_json, energy_j, snapshot.completed_j), .type = RECORD_REAL},
+	{NAMED(snapshot_json, resources, snapshot.completed_resources), .type = RECORD_REAL},
+	{NULL},
 };
-static const struct record completed_record = { .fields = completed_fields };
+static const struct record completed_record = {.fields = completed_fields};
 
 static const struct record_field snapshot_fields[] = {
-	{ NAME(snapshot_json, policy), .read = read_policy, .flags = OMITTED },
-	{ AT(seed), .type = RECORD_I64, .max = RECORD_I64_MAX },
-	{ AT(event), .type = RECORD_I64, .max = RECORD_I64_MAX },
-	{ AT(now_s), .type = RECORD_REAL },
-	{ AT(next_event_s), .type = RECORD_REAL },
-	{ AT(day_start_s), .type = RECORD_REAL },
-	{ AT(end_s), .type = RECORD_REAL, .null = RECORD_NULL_INFINITY },
-	{ AT(consumed_j), .type = RECORD_REAL },
-	{ AT(budget_j), .type = RECORD_REAL, .null = RECORD_NULL_INFINITY },
-	{ AT(gate), .type = RECORD_BOOL, .read = read_flag, .flags = RECORD_OPTIONAL },
-	{ AT(between), .type = RECORD_BOOL, .read = read_flag, .flags = OMITTED },
-	{ GROUP(completed, completed_record), .flags = RECORD_OPTIONAL },
-	{ NAMED(snapshot_json, system, parts), .type = RECORD_STRUCT, .of = &system_record },
-	{ ARRAY(snapshot_json, tasks, task_record) },
-	{ AT(waiting), .type = RECORD_BORROWED, COUNTED(snapshot.waiting_count), .read = read_tasks,
-	  .write = write_tasks },
-	{ AT_ARRAY(suspended, suspended_record), .flags = OMITTED, .variants = PLAIN | SHARED },
-	{ AT_ARRAY(deferred, deferred_record), .flags = OMITTED, .variants = SHARED },
-	{ AT_ARRAY(running, running_record) },
-	{ AT(queues), .type = RECORD_ARRAY, .of = &queue_record, .longest = COUNT_MAX,
-	  COUNTED(queues_count), .variants = QUEUES },
-	{ AT(pruner), .type = RECORD_STRUCT, .of = &pruner_record, .variants = QUEUES },
-	{ AT(missed), .type = RECORD_U32, .max = COUNT_MAX, .variants = QUEUES },
-	{ AT(sufferage), .type = RECORD_REALS, .min = 0, .max = 1, COUNTED(sufferage_count),
-	  .flags = OMITTED, .variants = QUEUES },
-	{ AT_ARRAY(reservations, planned_record), .variants = UNSHARED },
-	{ AT_ARRAY(placeholders, planned_record), .variants = UNSHARED },
-	{ AT_ARRAY(reservations, planned_record), .flags = RECORD_OPTIONAL, .read = read_none,
-	  .variants = SHARED },
-	{ AT_ARRAY(placeholders, planned_record), .flags = RECORD_OPTIONAL, .read = read_none,
-	  .variants = SHARED },
-	{ AT_ARRAY(down, down_record) },
-	{ NULL },
+	{NAME(snapshot_json, policy), .read = read_policy, .flags = OMITTED},
+	{AT(seed), .type = RECORD_I64, .max = RECORD_I64_MAX},
+	{AT(event), .type = RECORD_I64, .max = RECORD_I64_MAX},
+	{AT(now_s), .type = RECORD_REAL},
+	{AT(next_event_s), .type = RECORD_REAL},
+	{AT(day_start_s), .type = RECORD_REAL},
+	{AT(end_s), .type = RECORD_REAL, .null = RECORD_NULL_INFINITY},
+	{AT(consumed_j), .type = RECORD_REAL},
+	{AT(budget_j), .type = RECORD_REAL, .null = RECORD_NULL_INFINITY},
+	{AT(gate), .type = RECORD_BOOL, .read = read_flag, .flags = RECORD_OPTIONAL},
+	{AT(between), .type = RECORD_BOOL, .read = read_flag, .flags = OMITTED},
+	{GROUP(completed, completed_record), .flags = RECORD_OPTIONAL},
+	{NAMED(snapshot_json, system, parts), .type = RECORD_STRUCT, .of = &system_record},
+	{ARRAY(snapshot_json, tasks, task_record)},
+	{AT(waiting), .type = RECORD_BORROWED, COUNTED(snapshot.waiting_count), .read = read_tasks,
+	 .write = write_tasks},
+	{AT_ARRAY(suspended, suspended_record), .flags = OMITTED, .variants = PLAIN | SHARED},
+	{AT_ARRAY(deferred, deferred_record), .flags = OMITTED, .variants = SHARED},
+	{AT_ARRAY(running, running_record)},
+	{AT(queues), .type = RECORD_ARRAY, .of = &queue_record, .longest = COUNT_MAX,
+	 COUNTED(queues_count), .variants = QUEUES},
+	{AT(pruner), .type = RECORD_STRUCT, .of = &pruner_record, .variants = QUEUES},
+	{AT(missed), .type = RECORD_U32, .max = COUNT_MAX, .variants = QUEUES},
+	{AT(sufferage), .type = RECORD_REALS, .min = 0, .max = 1, COUNTED(sufferage_count),
+	 .flags = OMITTED, .variants = QUEUES},
+	{AT_ARRAY(reservations, planned_record), .variants = UNSHARED},
+	{AT_ARRAY(placeholders, planned_record), .variants = UNSHARED},
+	{AT_ARRAY(reservations, planned_record), .flags = RECORD_OPTIONAL, .read = read_none,
+	 .variants = SHARED},
+	{AT_ARRAY(placeholders, planned_record), .flags = RECORD_OPTIONAL, .read = read_none,
+	 .variants = SHARED},
+	{AT_ARRAY(down, down_record)},
+	{NULL},
 };
-const struct record snapshot_record = { .size = offsetof(struct snapshot_json, system),
-					.fields = snapshot_fields,
-					.check = snapshot_check };
+const struct record snapshot_record = {.size = offsetof(struct snapshot_json, system),
+				       .fields = snapshot_fields,
+				       .check = snapshot_check};
 
 /* Plans, which are written only. */
 
@@ -497,48 +494,48 @@ const struct record snapshot_record = { .size = offsetof(struct snapshot_json, s
 
 /* In the order of their names, in which texts have them. */
 static const struct record_field action_fields[] = {
-	{ NUMBER(sched_action, chance), .variants = QUEUES },
-	{ CLUSTER(sched_action), .variants = PLACED | ACTION_ENQUEUE },
-	{ NUMBER(sched_action, end_s), .variants = ACTION_PLACE | ACTION_ENQUEUE },
-	{ NUMBER(sched_action, energy_j), .variants = ACTION_PLACE },
-	{ RECORD_FIELD_WORD(sched_action, kind, sched_action_kind_names) },
-	{ NODES(sched_action), .variants = PLACED },
-	{ NUMBER(sched_action, objective) },
-	{ RECORD_FIELD_U32(sched_action, pstate), .variants = ACTION_PLACE },
-	{ RECORD_FIELD_WORD(sched_action, reason, sched_reason_names) },
-	{ NUMBER(sched_action, start_s), .variants = PLACED | ACTION_ENQUEUE | ACTION_DEFER },
-	{ RECORD_FIELD_U32(sched_action, task) },
-	{ NUMBER(sched_action, threshold), .variants = QUEUES },
-	{ NUMBER(sched_action, utility), .variants = ACTION_PLACE },
-	{ NUMBER(sched_action, yield), .variants = ACTION_SHARE },
-	{ NULL },
+	{NUMBER(sched_action, chance), .variants = QUEUES},
+	{CLUSTER(sched_action), .variants = PLACED | ACTION_ENQUEUE},
+	{NUMBER(sched_action, end_s), .variants = ACTION_PLACE | ACTION_ENQUEUE},
+	{NUMBER(sched_action, energy_j), .variants = ACTION_PLACE},
+	{RECORD_FIELD_WORD(sched_action, kind, sched_action_kind_names)},
+	{NODES(sched_action), .variants = PLACED},
+	{NUMBER(sched_action, objective)},
+	{RECORD_FIELD_U32(sched_action, pstate), .variants = ACTION_PLACE},
+	{RECORD_FIELD_WORD(sched_action, reason, sched_reason_names)},
+	{NUMBER(sched_action, start_s), .variants = PLACED | ACTION_ENQUEUE | ACTION_DEFER},
+	{RECORD_FIELD_U32(sched_action, task)},
+	{NUMBER(sched_action, threshold), .variants = QUEUES},
+	{NUMBER(sched_action, utility), .variants = ACTION_PLACE},
+	{NUMBER(sched_action, yield), .variants = ACTION_SHARE},
+	{NULL},
 };
-const struct record snapshot_action_record = { .fields = action_fields };
+const struct record snapshot_action_record = {.fields = action_fields};
 
 static const struct record_field considered_fields[] = {
-	{ CLUSTER(sched_considered), .variants = UNSHARED },
-	{ RECORD_FIELD_U32(sched_considered, pstate), .variants = PLAIN },
-	{ NUMBER(sched_considered, start_s), .variants = PLAIN },
-	{ NUMBER(sched_considered, end_s), .variants = UNSHARED },
-	{ NUMBER(sched_considered, utility), .variants = PLAIN },
-	{ NAMED(sched_considered, yield, utility), .type = RECORD_REAL, .variants = SHARED },
-	{ NUMBER(sched_considered, objective), .variants = PLAIN | SHARED },
-	{ NAMED(sched_considered, chance, objective), .type = RECORD_REAL, .variants = QUEUES },
-	{ NAMED(sched_considered, verdict, refusal), .type = RECORD_WORD,
-	  .words = sched_refusal_names },
-	{ NULL },
+	{CLUSTER(sched_considered), .variants = UNSHARED},
+	{RECORD_FIELD_U32(sched_considered, pstate), .variants = PLAIN},
+	{NUMBER(sched_considered, start_s), .variants = PLAIN},
+	{NUMBER(sched_considered, end_s), .variants = UNSHARED},
+	{NUMBER(sched_considered, utility), .variants = PLAIN},
+	{NAMED(sched_considered, yield, utility), .type = RECORD_REAL, .variants = SHARED},
+	{NUMBER(sched_considered, objective), .variants = PLAIN | SHARED},
+	{NAMED(sched_considered, chance, objective), .type = RECORD_REAL, .variants = QUEUES},
+	{NAMED(sched_considered, verdict, refusal), .type = RECORD_WORD,
+	 .words = sched_refusal_names},
+	{NULL},
 };
-const struct record snapshot_considered_record = { .fields = considered_fields };
+const struct record snapshot_considered_record = {.fields = considered_fields};
 
 static const struct record_field judged_fields[] = {
-	{ CLUSTER(sched_judged) },
-	{ RECORD_FIELD_U32(sched_judged, task) },
-	{ RECORD_FIELD_U32(sched_judged, position) },
-	{ NUMBER(sched_judged, mean_s) },
-	{ NUMBER(sched_judged, skewness) },
-	{ NUMBER(sched_judged, chance) },
-	{ NUMBER(sched_judged, threshold) },
-	{ RECORD_FIELD_BOOL(sched_judged, dropped) },
-	{ NULL },
+	{CLUSTER(sched_judged)},
+	{RECORD_FIELD_U32(sched_judged, task)},
+	{RECORD_FIELD_U32(sched_judged, position)},
+	{NUMBER(sched_judged, mean_s)},
+	{NUMBER(sched_judged, skewness)},
+	{NUMBER(sched_judged, chance)},
+	{NUMBER(sched_judged, threshold)},
+	{RECORD_FIELD_BOOL(sched_judged, dropped)},
+	{NULL},
 };
-const struct record snapshot_judged_record = { .fields = judged_fields };
+const struct record snapshot_judged_record = {.fields = judged_fields};

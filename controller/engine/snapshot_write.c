@@ -33,9 +33,9 @@ static void describe_system(struct snapshot_system *parts, const struct sched_sy
 			 : NULL;
 	for (uint32_t row = 0; pet && row < system->rows_count; row++)
 		for (uint32_t c = 0; c < system->clusters_count; c++)
-			parts->pet[parts->pet_count++] = (struct snapshot_pair){
-				row, c, pet_at(system->queueing->pet, row, c)->pmf
-			};
+			parts->pet[parts->pet_count++] =
+				(struct snapshot_pair){row, c,
+						       pet_at(system->queueing->pet, row, c)->pmf};
 }
 
 static bool runs(const struct sched_snapshot *snapshot, const struct sched_task *task)
@@ -93,7 +93,7 @@ json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct 
 
 json_t *snapshot_json_pet(const struct sched_system *system)
 {
-	struct snapshot_json whole = { 0 };
+	struct snapshot_json whole = {0};
 	g_autoptr(json_t) queueing = NULL;
 
 	describe_system(&whole.parts, system, true);
@@ -117,7 +117,7 @@ unsigned snapshot_action_variant(const struct sched_system *system, enum sched_a
 
 json_t *snapshot_json_action(const struct sched_system *system, const struct sched_action *action)
 {
-	const struct snapshot_json names = { .parts.clusters = system->clusters };
+	const struct snapshot_json names = {.parts.clusters = system->clusters};
 
 	return record_write(&snapshot_action_record, action,
 			    snapshot_action_variant(system, action->kind), &names);
@@ -141,7 +141,7 @@ static json_t *wait_json(json_t *list, uint32_t first, uint32_t task)
 json_t *snapshot_json_actions(const struct sched_system *system, const struct sched_plan *plan,
 			      bool explain)
 {
-	const struct snapshot_json names = { .parts.clusters = system->clusters };
+	const struct snapshot_json names = {.parts.clusters = system->clusters};
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < plan->actions_count; i++) {

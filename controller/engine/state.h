@@ -49,12 +49,12 @@
 /* The migration record of a task that was migrated at least once while it ran (migration.c). */
 struct migration {
 	struct engine_migration record; /* the last one; its arrays are those below */
-	uint32_t room;      /* allocated length of the arrays below */
+	uint32_t room;                  /* allocated length of the arrays below */
 	uint32_t *from, *to;
 	/* The left_count nodes that VMs leave; on shared hosts one entry per VM. */
 	uint32_t *left;
 	uint32_t left_count;
-	uint32_t failures;  /* failed migrations of this attempt since the last that succeeded */
+	uint32_t failures; /* failed migrations of this attempt since the last that succeeded */
 };
 
 /*
@@ -125,7 +125,7 @@ struct engine_tally {
 struct engine_entry {
 	/* Its text, if all waiting tasks keep waiting with it; NULL if the plan does more. */
 	GBytes *waiting;
-	bool known;      /* the last recorded decision has the same text */
+	bool known; /* the last recorded decision has the same text */
 	/* Without texts: recorder->decision() writes them itself. */
 	struct engine_description description;
 };
@@ -148,9 +148,9 @@ struct engine {
 	struct arena *arena;
 	/* NULL: the policy decides on the engine's thread. */
 	struct async_decider *decider;
-	struct engine_task *tasks;     /* by index */
-	struct sched_task *known;      /* per task, as policies see it: engine_set_preemptible() */
-	uint32_t **task_nodes;         /* per task: room for its nodes */
+	struct engine_task *tasks; /* by index */
+	struct sched_task *known;  /* per task, as policies see it: engine_set_preemptible() */
+	uint32_t **task_nodes;     /* per task: room for its nodes */
 	/*
 	 * Memory of the first pooled_count entries of `task_nodes`; the others are allocated
 	 * singly.
@@ -159,20 +159,20 @@ struct engine {
 	uint32_t pooled_count;
 	/* per task, the last one; NULL: never suspended */
 	struct engine_suspension **suspensions;
-	struct migration **migrations;   /* per task; NULL: never migrated */
+	struct migration **migrations; /* per task; NULL: never migrated */
 	/* Per task: how many nodes its claim still waits for; 0: it has no claim. */
 	uint32_t *blocked;
-	uint32_t parked_count;         /* waiting tasks that a user holds */
-	bool *dirty;                   /* per task: changed since it was recorded */
+	uint32_t parked_count; /* waiting tasks that a user holds */
+	bool *dirty;           /* per task: changed since it was recorded */
 	/* Indices of the dirty tasks, and of some that are not dirty any more. */
 	GArray *changed;
 
-	uint32_t arrivals_next;        /* index of the next task to arrive */
-	struct task_list waiting;      /* mappable, place-holders included */
+	uint32_t arrivals_next;   /* index of the next task to arrive */
+	struct task_list waiting; /* mappable, place-holders included */
 	const struct sched_task **waiting_tasks;
-	struct running_list running;   /* tasks that are starting or running, or have a claim */
-	struct task_list leaving;      /* being suspended */
-	struct task_list suspended;    /* mappable */
+	struct running_list running; /* tasks that are starting or running, or have a claim */
+	struct task_list leaving;    /* being suspended */
+	struct task_list suspended;  /* mappable */
 	struct sched_suspended *suspended_tasks;
 	/* Suspended tasks that a user, or the end of a window, holds. */
 	struct task_list held;
@@ -180,36 +180,36 @@ struct engine {
 	struct planned_list reservations;
 	struct planned_list placeholders;
 	struct engine_shared_node *shared_nodes; /* NULL: nodes are not shared */
-	struct sched_deferred *deferrals; /* shared hosts, per task; count 0: not deferred */
+	struct sched_deferred *deferrals;        /* shared hosts, per task; count 0: not deferred */
 	/* Shared hosts: the waiting entries of deferrals, for the snapshot. */
 	struct sched_deferred *deferred;
-	struct engine_queue *queues;   /* per cluster; NULL: clusters have no queues */
+	struct engine_queue *queues;     /* per cluster; NULL: clusters have no queues */
 	struct sched_queue *queue_views; /* `queues` as the snapshot has them */
-	uint32_t queued_count;         /* tasks in queues, executing ones included */
-	uint32_t queued_n;             /* number of tasks queued since the run began */
-	struct sched_pruner pruner;    /* state of pruning after the last mapping event */
-	uint32_t missed;               /* tasks that completed late since the last mapping event */
-	double *sufferage;             /* per row */
+	uint32_t queued_count;           /* tasks in queues, executing ones included */
+	uint32_t queued_n;               /* number of tasks queued since the run began */
+	struct sched_pruner pruner;      /* state of pruning after the last mapping event */
+	uint32_t missed;   /* tasks that completed late since the last mapping event */
+	double *sufferage; /* per row */
 	struct queueing_memory *queueing_memory;
-	uint32_t **allocated;          /* per cluster and node: the task that has it or claims it */
+	uint32_t **allocated; /* per cluster and node: the task that has it or claims it */
 	uint32_t *allocated_pool;
-	uint32_t **departing;          /* per cluster and node: the task that is leaving it */
+	uint32_t **departing; /* per cluster and node: the task that is leaving it */
 	uint32_t *departing_pool;
-	bool **down;                   /* per cluster and node: takes no tasks, see `closures` */
+	bool **down; /* per cluster and node: takes no tasks, see `closures` */
 	bool *down_pool;
 	struct engine_closure **closures; /* per cluster and node */
 	struct engine_closure *closures_pool;
-	uint32_t nodes_count;          /* of all clusters */
-	struct engine_tally *tallies;  /* per cluster; valid if `tallied` */
+	uint32_t nodes_count;         /* of all clusters */
+	struct engine_tally *tallies; /* per cluster; valid if `tallied` */
 	bool tallied;
-	char *because;                 /* buffer of engine_waits_because() */
+	char *because; /* buffer of engine_waits_because() */
 	uint32_t down_count;
 	struct sched_node *down_nodes; /* room for twice the number of nodes */
 	/* Reservations and place-holders that start by then were tried. */
 	double due_s;
-	bool disturbed;                /* a task is late: reservations may have to be moved */
+	bool disturbed; /* a task is late: reservations may have to be moved */
 
-	uint64_t event_next;           /* number of the next periodic mapping event */
+	uint64_t event_next; /* number of the next periodic mapping event */
 	/*
 	 * Since the last mapping event tasks ended or were submitted or released, or nodes changed.
 	 */
@@ -219,7 +219,7 @@ struct engine {
 	 * expected (they were down, or had a late task).
 	 */
 	bool replan_due;
-	uint64_t changes;              /* number of changes of tasks and nodes, at least */
+	uint64_t changes; /* number of changes of tasks and nodes, at least */
 	/*
 	 * `changes` when the policy was last asked on its thread, plus the changes by its plan
 	 * alone.
@@ -230,12 +230,12 @@ struct engine {
 	struct engine_entry entry;
 	/* record_changes: text of the last recorded decision (decision_record.c) */
 	GBytes *recorded;
-	GArray *utility_log;              /* struct engine_utility_change, by time */
-	bool utility_log_due;             /* to be recomputed from the tasks */
+	GArray *utility_log;  /* struct engine_utility_change, by time */
+	bool utility_log_due; /* to be recomputed from the tasks */
 	/* An energy limit per window (window.c, window_turn.c, window_measure.c). */
-	struct engine_window window;   /* limit_j 0: no limit, and the fields below are unused */
+	struct engine_window window; /* limit_j 0: no limit, and the fields below are unused */
 	double window_begin_s, window_end_s;
-	GArray *window_tails;          /* struct window_tail: unreported energy */
+	GArray *window_tails; /* struct window_tail: unreported energy */
 	bool window_exhausted;
 	uint32_t window_refusals;
 	struct window_span window_now;
@@ -248,18 +248,18 @@ struct engine {
 	struct sched_suspended *resumable_tasks;
 	/* Time of the last mapping event for a change; -INFINITY: none. */
 	double asked_s;
-	double considered_s;           /* deferred tasks up to this time were considered */
+	double considered_s; /* deferred tasks up to this time were considered */
 	uint32_t marks_next;
 	struct engine_result *marks;
-	struct engine_result result;   /* counters so far */
-	double completed_j;            /* dynamic energy of completed tasks */
-	double completed_resources;    /* core-seconds */
-	bool day_begun;                /* the lead is over: engine_setup.lead_s */
-	double day_j;                  /* energy consumed before the day */
+	struct engine_result result; /* counters so far */
+	double completed_j;          /* dynamic energy of completed tasks */
+	double completed_resources;  /* core-seconds */
+	bool day_begun;              /* the lead is over: engine_setup.lead_s */
+	double day_j;                /* energy consumed before the day */
 	bool ended;
 	char *reason;
 	GStringChunk *ends; /* texts why tasks ended, each stored once */
-	char *asker; /* user of the requests that follow: engine_set_asker() */
+	char *asker;        /* user of the requests that follow: engine_set_asker() */
 };
 
 /* Ends the run as aborted. The first reason is kept. */
@@ -444,8 +444,7 @@ enum engine_request {
 };
 
 /* Why a request is refused: the run or the task has ended, or its state; NULL: it is not. */
-const char *engine_refusal(const struct engine *engine, enum engine_request request,
-			   uint32_t task);
+const char *engine_refusal(const struct engine *engine, enum engine_request request, uint32_t task);
 
 /* run_finish.c */
 

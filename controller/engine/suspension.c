@@ -106,7 +106,7 @@ void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 		.resume_requested_s = NAN,
 		.resumed_s = NAN,
 		.since_s = NAN,
-		.overhead = { NAN, NAN, NAN, NAN, NAN },
+		.overhead = {NAN, NAN, NAN, NAN, NAN},
 		.own = suspension->own,
 	};
 	engine_set_held(engine, index, by_person);
@@ -392,10 +392,10 @@ static void roll_back_suspend(struct engine *engine, uint32_t index)
 		engine_unclaim_node(engine, task->cluster, task->nodes[i]);
 	/* After a restart claims are among the reservations (restore.c), which would wait here. */
 	engine_cancel_planned_on(engine, &engine->reservations,
-				 &(struct sched_planned){ .cluster = task->cluster,
-							  .nodes = task->nodes,
-							  .nodes_count = task->nodes_count,
-							  .end_s = running.end_s },
+				 &(struct sched_planned){.cluster = task->cluster,
+							 .nodes = task->nodes,
+							 .nodes_count = task->nodes_count,
+							 .end_s = running.end_s},
 				 engine_now_s(engine), NULL);
 	engine_allocate_nodes(engine, index, task->nodes);
 	task->state = ENGINE_TASK_RUNNING;
@@ -506,7 +506,7 @@ static void kill_list(struct engine *engine, const struct task_list *list)
 
 void engine_kill_suspended(struct engine *engine)
 {
-	struct task_list *const lists[] = { &engine->leaving, &engine->suspended, &engine->held };
+	struct task_list *const lists[] = {&engine->leaving, &engine->suspended, &engine->held};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(lists); i++) {
 		task_list_settle(lists[i]);

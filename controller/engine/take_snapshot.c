@@ -72,7 +72,7 @@ void engine_list_suspended(struct engine *engine)
  * number.
  */
 static uint32_t append_departing(struct engine *engine, const struct engine_task *task,
-			  const uint32_t *nodes, uint32_t nodes_count, uint32_t count)
+				 const uint32_t *nodes, uint32_t nodes_count, uint32_t count)
 {
 	uint32_t added = 0;
 
@@ -80,7 +80,7 @@ static uint32_t append_departing(struct engine *engine, const struct engine_task
 		if (engine->allocated[task->cluster][nodes[i]] == ENGINE_NO_TASK &&
 		    !engine->down[task->cluster][nodes[i]])
 			engine->down_nodes[count + added++] =
-				(struct sched_node){ task->cluster, nodes[i] };
+				(struct sched_node){task->cluster, nodes[i]};
 	return added;
 }
 

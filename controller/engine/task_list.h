@@ -15,7 +15,7 @@ struct task_list {
 	uint32_t ordered; /* number of leading entries that are in order */
 	bool changed;     /* since the last task_list_settle() */
 	uint32_t *ids;
-	uint8_t *flags;   /* per task */
+	uint8_t *flags; /* per task */
 };
 
 /* Initialises an empty list for indices below tasks_count. */

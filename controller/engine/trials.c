@@ -16,8 +16,8 @@ struct batch {
 	gint stop;
 	GMutex mutex;
 	GCond finished;
-	uint32_t threads;    /* running threads; under the mutex */
-	GError *error;       /* the first; under the mutex */
+	uint32_t threads; /* running threads; under the mutex */
+	GError *error;    /* the first; under the mutex */
 };
 
 static struct engine_result *result_at(const struct batch *batch, uint32_t trial, uint32_t policy,
@@ -179,11 +179,11 @@ static void run_threads(struct batch *batch)
 
 struct engine_result *trials_run(const struct trials *trials, GError **error)
 {
-	struct batch batch = { .trials = trials };
+	struct batch batch = {.trials = trials};
 
-	batch.results = g_new0(struct engine_result,
-			       (size_t)trials->trials * trials->experiment->policies_count *
-				       trials->limits_count);
+	batch.results = g_new0(struct engine_result, (size_t)trials->trials *
+							     trials->experiment->policies_count *
+							     trials->limits_count);
 	g_mutex_init(&batch.mutex);
 	g_cond_init(&batch.finished);
 	sort_limits(&batch);

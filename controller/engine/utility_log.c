@@ -35,8 +35,8 @@ static void rebuild_log(struct engine *engine)
 	g_array_set_size(engine->utility_log, 0);
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
 		const struct engine_task *task = &engine->tasks[i];
-		const struct engine_utility_change change = { .time_s = task->ended_s,
-							      .utility = task->utility };
+		const struct engine_utility_change change = {.time_s = task->ended_s,
+							     .utility = task->utility};
 
 		if (task->state == ENGINE_TASK_COMPLETED && isfinite(task->ended_s))
 			g_array_append_val(engine->utility_log, change);

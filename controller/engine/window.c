@@ -99,10 +99,10 @@ static double upcoming_j(const struct engine *engine, double length_s)
 	for (uint32_t i = 0; i < engine->running.listed; i++) {
 		const struct sched_running *running = &engine->running.entries[i];
 		const struct sched_option *option =
-			running->task ? sched_system_option(engine->setup.system,
-							    running->task->row,
-							    running->cluster, running->pstate)
-				      : NULL;
+			running->task
+				? sched_system_option(engine->setup.system, running->task->row,
+						      running->cluster, running->pstate)
+				: NULL;
 
 		if (option)
 			sum_j += need_j(option,
@@ -278,8 +278,8 @@ uint32_t engine_window_affordable(struct engine *engine, const struct sched_task
 	}
 	for (uint32_t row = 0; row < rows_count; row++)
 		if (rows[row].count > 0)
-			record_refusals(engine, rows[row].first, rows[row].count,
-					rows[row].least_j, left_j);
+			record_refusals(engine, rows[row].first, rows[row].count, rows[row].least_j,
+					left_j);
 	return count;
 }
 
@@ -318,16 +318,18 @@ const char *engine_window_because(const struct engine *engine, uint32_t task, ch
 	if (rank_key_above(needs_j, limit_j))
 		g_snprintf(text, size,
 			   "energy: needs %.1f J in a window, more than its limit of %.1f J: "
-			   "not before that is raised", needs_j, limit_j);
+			   "not before that is raised",
+			   needs_j, limit_j);
 	else if (engine->window_exhausted)
 		g_snprintf(text, size,
 			   "energy: the limit of %.1f J is used up (%.1f spent), for another "
-			   "%.0f s", limit_j, spent_j, in_s);
+			   "%.0f s",
+			   limit_j, spent_j, in_s);
 	else
 		g_snprintf(text, size,
 			   "energy: needs %.1f J, %.1f J left of %.1f J (%.1f spent, %.1f "
 			   "committed), for another %.0f s",
-			   needs_j, fmax(0, engine_window_left_j(engine)),
-			   limit_j, spent_j, without_negative_zero(committed_j(engine)), in_s);
+			   needs_j, fmax(0, engine_window_left_j(engine)), limit_j, spent_j,
+			   without_negative_zero(committed_j(engine)), in_s);
 	return text;
 }

@@ -89,7 +89,7 @@ double engine_window_reached_s(const struct engine *engine, const struct window_
  * (NAN: it was not).
  */
 static double overshoot_of(const struct engine *engine, const struct window_span *span,
-			    double *ret_reached_s)
+			   double *ret_reached_s)
 {
 	const struct backend_watermark watermark = engine_window_watermark(engine);
 	const double to_s = fmin(span->to_s, watermark.until_s);
@@ -223,8 +223,9 @@ static void update_base(const struct engine *engine, struct window_span *span)
 	const double by_j = shift_j(engine, span);
 
 	span->base_j += by_j;
-	span->begun_j = span->from_s <= fmax(watermark.all_s,
-					     watermark.from_s) ? NAN : span->begun_j + by_j;
+	span->begun_j = span->from_s <= fmax(watermark.all_s, watermark.from_s)
+				? NAN
+				: span->begun_j + by_j;
 }
 
 /* Adds an ended span to the maxima once its energy is final. */

@@ -104,7 +104,7 @@ void replay_start(struct replay *replay, const struct replay_waiting *waiting)
 {
 	const struct swf_job *job = &replay->setup->trace->jobs[waiting->job];
 	struct replay_result *result = replay->result;
-	struct replay_running running = { .job = waiting->job, .procs = waiting->procs };
+	struct replay_running running = {.job = waiting->job, .procs = waiting->procs};
 	double run_s = job->run_s;
 
 	if (!replay->setup->overrun && run_s > waiting->estimate_s) {
@@ -268,5 +268,5 @@ void replay_finish(struct replay_result *result)
 	g_free(result->end_s);
 	g_free(result->promised_s);
 	g_free(result->slip_s);
-	*result = (struct replay_result){ 0 };
+	*result = (struct replay_result){0};
 }

@@ -73,12 +73,12 @@ struct replay_result {
 	/* Conservative: how much later than its earliest reservation a job started, >= 0. */
 	double *slip_s;
 	uint32_t jobs_count;
-	uint32_t slipped;   /* jobs whose slip is above 0 */
-	uint32_t killed;    /* at their estimates */
-	uint64_t passes;    /* scheduling passes */
-	double begin_s;     /* first submission */
-	double makespan_s;  /* last end - first submission */
-	double used_s;      /* processor-seconds */
+	uint32_t slipped;  /* jobs whose slip is above 0 */
+	uint32_t killed;   /* at their estimates */
+	uint64_t passes;   /* scheduling passes */
+	double begin_s;    /* first submission */
+	double makespan_s; /* last end - first submission */
+	double used_s;     /* processor-seconds */
 };
 
 /* The policy of that name, or NULL. */

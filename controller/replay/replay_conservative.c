@@ -23,12 +23,11 @@ static void insert_step(struct replay *replay, uint32_t at, double time_s, int64
 {
 	if (replay->steps_count == replay->steps_capacity) {
 		replay->steps_capacity = 2 * replay->steps_capacity + 64;
-		replay->steps =
-			g_renew(struct replay_step, replay->steps, replay->steps_capacity);
+		replay->steps = g_renew(struct replay_step, replay->steps, replay->steps_capacity);
 	}
 	memmove(replay->steps + at + 1, replay->steps + at,
 		(replay->steps_count - at) * sizeof(*replay->steps));
-	replay->steps[at] = (struct replay_step){ time_s, free };
+	replay->steps[at] = (struct replay_step){time_s, free};
 	replay->steps_count++;
 }
 
@@ -70,8 +69,8 @@ static uint32_t find_start(const struct replay *replay, const struct replay_wait
 {
 	const struct replay_step *steps = replay->steps;
 
-	for (uint32_t i = start; i < replay->steps_count &&
-				 steps[i].time_s < steps[start].time_s + waiting->estimate_s;
+	for (uint32_t i = start;
+	     i < replay->steps_count && steps[i].time_s < steps[start].time_s + waiting->estimate_s;
 	     i++)
 		if (steps[i].free < waiting->procs)
 			start = i + 1;

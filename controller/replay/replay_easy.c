@@ -30,9 +30,8 @@ static void find_extra(struct replay *replay)
 	const uint32_t needed = replay_waiting(replay, 0)->procs;
 	uint32_t available = replay->free;
 
-	for (uint32_t i = 0; i < replay->expected_count &&
-			     replay_expected_s(replay, i) <= replay->shadow_s;
-	     i++)
+	for (uint32_t i = 0;
+	     i < replay->expected_count && replay_expected_s(replay, i) <= replay->shadow_s; i++)
 		available += replay->expected[i].procs;
 	replay->extra = available > needed ? available - needed : 0;
 }

@@ -139,20 +139,20 @@ static const struct record_field summary_fields[] = {
 	COUNT("nb_jobs_slipped", nb_jobs_slipped),
 	REAL("max_slip", max_slip_s),
 	COUNT("max_slip_job_id", max_slip_job),
-	{ NULL },
+	{NULL},
 };
-static const struct record summary_record = { .size = sizeof(struct replay_summary),
-					      .fields = summary_fields };
+static const struct record summary_record = {.size = sizeof(struct replay_summary),
+					     .fields = summary_fields};
 
 json_t *replay_summary_json(const struct replay_setup *setup, const struct replay_summary *summary)
 {
 	g_autoptr(json_t) numbers = record_to_json(&summary_record, summary);
-	json_t *object = json_pack("{s:s, s:s, s:b, s:b, s:b, s:I}", "policy",
-				   replay_policy_name(setup->policy), "estimates",
-				   setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "user",
-				   "overrun", setup->overrun, "keep_reservations", setup->keep,
-				   "rebuild", setup->rebuild, "nb_computing_machines",
-				   (json_int_t)setup->procs);
+	json_t *object =
+		json_pack("{s:s, s:s, s:b, s:b, s:b, s:I}", "policy",
+			  replay_policy_name(setup->policy), "estimates",
+			  setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "user",
+			  "overrun", setup->overrun, "keep_reservations", setup->keep, "rebuild",
+			  setup->rebuild, "nb_computing_machines", (json_int_t)setup->procs);
 
 	json_object_update(object, numbers);
 	if (summary->nb_jobs_promised == 0) {
@@ -230,10 +230,10 @@ static char *put_job(char *at, const struct replay_setup *setup, const struct re
 {
 	const struct swf_job *job = &setup->trace->jobs[i];
 	const struct numbers numbers = job_numbers(setup, result, i);
-	const double times_s[] = { numbers.start_s, numbers.run_s, result->end_s[i],
-				   numbers.wait_s, numbers.turnaround_s };
-	const double ratios[] = { numbers.turnaround_s / numbers.run_s,
-				  bounded_slowdown(&numbers, 10), bounded_slowdown(&numbers, 30) };
+	const double times_s[] = {numbers.start_s, numbers.run_s, result->end_s[i], numbers.wait_s,
+				  numbers.turnaround_s};
+	const double ratios[] = {numbers.turnaround_s / numbers.run_s,
+				 bounded_slowdown(&numbers, 10), bounded_slowdown(&numbers, 30)};
 
 	at = put_signed(at, job->id);
 	*at++ = ',';

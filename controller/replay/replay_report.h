@@ -24,12 +24,12 @@ struct replay_summary {
 	double max_slip_s;         /* the largest delay of such a job */
 	/* Number of the first job with that delay; valid if nb_jobs_slipped > 0. */
 	int64_t max_slip_job;
-	uint64_t skipped;          /* without size or run time */
-	uint64_t parts;            /* lines of parts of jobs, left out */
-	uint64_t partial;          /* jobs of parts alone, left out */
-	uint64_t passes;           /* scheduling passes */
+	uint64_t skipped; /* without size or run time */
+	uint64_t parts;   /* lines of parts of jobs, left out */
+	uint64_t partial; /* jobs of parts alone, left out */
+	uint64_t passes;  /* scheduling passes */
 	double makespan_s;
-	double utilization;        /* used processor-seconds / (processors x makespan) */
+	double utilization; /* used processor-seconds / (processors x makespan) */
 	double mean_waiting_time_s;
 	double max_waiting_time_s;
 	double mean_turnaround_time_s;

@@ -18,8 +18,8 @@ struct replay_running {
 /* A waiting job; jobs wait in order of arrival. */
 struct replay_waiting {
 	double estimate_s;
-	double start_s;  /* Conservative: its reservation; INFINITY: none yet */
-	double least_s;  /* Conservative: its earliest reservation so far */
+	double start_s; /* Conservative: its reservation; INFINITY: none yet */
+	double least_s; /* Conservative: its earliest reservation so far */
 	uint32_t job;
 	uint32_t procs;
 };
@@ -35,29 +35,29 @@ struct replay {
 	const struct replay_setup *setup;
 	struct replay_result *result;
 	double now_s;
-	uint32_t free;             /* processors free now */
+	uint32_t free; /* processors free now */
 	uint32_t ends_count;
-	struct replay_running *ends;     /* heap by true end, then job */
+	struct replay_running *ends; /* heap by true end, then job */
 	uint32_t expected_count;
 	struct replay_running *expected; /* ascending by expected end, then job */
-	uint32_t queue_first;      /* the part of `queue` in use is [first, first + count) */
+	uint32_t queue_first;            /* the part of `queue` in use is [first, first + count) */
 	uint32_t queue_count;
 	uint32_t queue_capacity;
 	struct replay_waiting *queue;
-	uint32_t arrived;          /* jobs that joined the queue since the last pass */
-	bool completed;            /* a job ended since the last pass */
+	uint32_t arrived; /* jobs that joined the queue since the last pass */
+	bool completed;   /* a job ended since the last pass */
 	/* A job ended since the last pass, and not at its expected time. */
 	bool surprised;
-	bool early;                /* a job ended since the last pass before its expected time */
+	bool early; /* a job ended since the last pass before its expected time */
 
 	/* Data of the policies. */
-	double shadow_s;           /* EASY: when the head can start */
-	uint32_t extra;            /* EASY: processors left over at shadow_s */
-	bool reserved;             /* EASY with setup->keep: the head holds shadow_s */
-	uint32_t steps_count;      /* Conservative: free processors over time */
+	double shadow_s;      /* EASY: when the head can start */
+	uint32_t extra;       /* EASY: processors left over at shadow_s */
+	bool reserved;        /* EASY with setup->keep: the head holds shadow_s */
+	uint32_t steps_count; /* Conservative: free processors over time */
 	uint32_t steps_capacity;
 	struct replay_step *steps;
-	uint32_t order_capacity;   /* Conservative: indices in the queue, to be sorted */
+	uint32_t order_capacity; /* Conservative: indices in the queue, to be sorted */
 	uint32_t *order;
 };
 

@@ -40,8 +40,8 @@ struct reader {
 	uint64_t line; /* number, from 1 */
 	double last_submit_s;
 	GArray *jobs;
-	GArray *wholes;   /* int64_t: the jobs with a line of the whole job */
-	GArray *parts;    /* int64_t: the job of each part */
+	GArray *wholes; /* int64_t: the jobs with a line of the whole job */
+	GArray *parts;  /* int64_t: the job of each part */
 	GError **error;
 };
 
@@ -155,7 +155,7 @@ static bool read_procs(const struct reader *reader, const double *fields, double
 
 static bool check_times(const struct reader *reader, const double *fields)
 {
-	static const enum field times[] = { FIELD_SUBMIT, FIELD_RUN, FIELD_ASKED_TIME };
+	static const enum field times[] = {FIELD_SUBMIT, FIELD_RUN, FIELD_ASKED_TIME};
 
 	if (fields[FIELD_SUBMIT] < 0)
 		return set_line_error(reader, SWF_ERROR_LINE,
@@ -227,11 +227,10 @@ static bool read_job(struct reader *reader, const char *line)
 		.id = id,
 		.submit_s = fields[FIELD_SUBMIT],
 		.run_s = fields[FIELD_RUN],
-		.estimate_s = fields[FIELD_ASKED_TIME] > 0 ? fields[FIELD_ASKED_TIME]
-							   : fields[FIELD_RUN],
+		.estimate_s =
+			fields[FIELD_ASKED_TIME] > 0 ? fields[FIELD_ASKED_TIME] : fields[FIELD_RUN],
 		.procs = (uint32_t)procs,
-		.memory_kb =
-			fmax(0, fmax(fields[FIELD_USED_MEMORY], fields[FIELD_ASKED_MEMORY])),
+		.memory_kb = fmax(0, fmax(fields[FIELD_USED_MEMORY], fields[FIELD_ASKED_MEMORY])),
 	};
 
 	trace->unsorted += job.submit_s < reader->last_submit_s;
@@ -267,9 +266,8 @@ static bool read_header_value(const struct reader *reader, const char *key, cons
 	behind = value + strspn(value, G_CSET_DIGITS);
 	return set_line_error(reader, SWF_ERROR_LINE, "header: %s \"%.*s\" is %s", key,
 			      (int)MIN(strcspn(value, "\r"), QUOTE_MAX), value,
-			      behind > value && *behind == '\0'
-				      ? "out of range; give --procs"
-				      : "no whole number");
+			      behind > value && *behind == '\0' ? "out of range; give --procs"
+								: "no whole number");
 }
 
 /*
@@ -287,8 +285,8 @@ static bool read_header(const struct reader *reader, const char *line)
 		int64_t *value;
 		bool matters;
 	} lines[] = {
-		{ "MaxProcs:", &max_procs, reader->filter->procs == 0 && max_procs == 0 },
-		{ "MaxNodes:", &max_nodes, reader->filter->procs == 0 && max_nodes == 0 },
+		{"MaxProcs:", &max_procs, reader->filter->procs == 0 && max_procs == 0},
+		{"MaxNodes:", &max_nodes, reader->filter->procs == 0 && max_nodes == 0},
 	};
 
 	if (trace->lines > 0)
@@ -328,8 +326,8 @@ static bool read_lines(struct reader *reader, struct swf_input *input)
 		if (strlen(line) != length)
 			return set_line_error(reader, SWF_ERROR_LINE,
 					      "a zero byte; this is not a trace");
-		if (*line == ';' ? !read_header(reader, line) : *line != '\0' &&
-		    !read_job(reader, line))
+		if (*line == ';' ? !read_header(reader, line)
+				 : *line != '\0' && !read_job(reader, line))
 			return false;
 	}
 	return reader->trace->procs > 0 || find_procs(reader);

@@ -13,28 +13,28 @@
 
 /* One job that can be replayed. Times are seconds. */
 struct swf_job {
-	int64_t id;          /* field 1 */
-	double submit_s;     /* field 2, >= 0 */
-	double run_s;        /* field 4, > 0 */
-	double estimate_s;   /* field 9 if positive, else run_s */
-	uint32_t procs;      /* field 8 if positive, else field 5; > 0 */
-	double memory_kb;    /* per processor: the larger of fields 7 and 10; 0: neither is known */
+	int64_t id;        /* field 1 */
+	double submit_s;   /* field 2, >= 0 */
+	double run_s;      /* field 4, > 0 */
+	double estimate_s; /* field 9 if positive, else run_s */
+	uint32_t procs;    /* field 8 if positive, else field 5; > 0 */
+	double memory_kb;  /* per processor: the larger of fields 7 and 10; 0: neither is known */
 };
 
 /* A trace. */
 struct swf_trace {
-	uint64_t max_procs;     /* "MaxProcs" of the header; 0: not given */
-	uint64_t max_nodes;     /* "MaxNodes" */
+	uint64_t max_procs; /* "MaxProcs" of the header; 0: not given */
+	uint64_t max_nodes; /* "MaxNodes" */
 	uint32_t jobs_count;
-	struct swf_job *jobs;   /* by submit time, equal ones in the order of the file */
-	uint64_t lines;         /* job lines read */
-	uint64_t skipped;       /* whole jobs without a positive size or run time */
-	uint64_t refused;       /* jobs wider than the system */
-	uint64_t parts;         /* lines of parts of jobs: completion codes 2 to 4 */
-	uint64_t partial;       /* jobs with lines of parts only, without a line of the whole job */
-	int64_t partial_id;     /* number of the first partial job */
-	uint64_t unsorted;      /* jobs submitted before the one in the line above */
-	uint32_t procs;         /* processors of the system: the filter's, else the header's */
+	struct swf_job *jobs; /* by submit time, equal ones in the order of the file */
+	uint64_t lines;       /* job lines read */
+	uint64_t skipped;     /* whole jobs without a positive size or run time */
+	uint64_t refused;     /* jobs wider than the system */
+	uint64_t parts;       /* lines of parts of jobs: completion codes 2 to 4 */
+	uint64_t partial;     /* jobs with lines of parts only, without a line of the whole job */
+	int64_t partial_id;   /* number of the first partial job */
+	uint64_t unsorted;    /* jobs submitted before the one in the line above */
+	uint32_t procs;       /* processors of the system: the filter's, else the header's */
 };
 
 #define SWF_ERROR (swf_error_quark())

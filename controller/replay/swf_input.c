@@ -18,13 +18,13 @@ struct swf_input {
 	char *path;
 	int fd;
 	bool zipped;
-	bool raw_ended;    /* the file has no more bytes */
-	bool between;      /* zipped: between gzip members, or behind the last */
-	bool ended;        /* no more text */
+	bool raw_ended; /* the file has no more bytes */
+	bool between;   /* zipped: between gzip members, or behind the last */
+	bool ended;     /* no more text */
 	z_stream stream;
 	unsigned char *raw;
-	char *text;        /* TEXT_SIZE + 1 bytes */
-	size_t begin;      /* begin of the unread text */
+	char *text;   /* TEXT_SIZE + 1 bytes */
+	size_t begin; /* begin of the unread text */
 	size_t end;
 };
 

@@ -17,8 +17,8 @@ struct outcome {
 
 /* The completed tasks of all runs, and the clusters by name in their order. */
 struct outcomes {
-	GPtrArray *clusters; /* char *, owned */
-	GArray *list;        /* struct outcome */
+	GPtrArray *clusters;  /* char *, owned */
+	GArray *list;         /* struct outcome */
 	const json_t *speeds; /* for summary_speed() */
 };
 
@@ -44,8 +44,8 @@ static void find_overlaps(GArray *list, guint first)
 
 		for (guint j = first; j < list->len; j++) {
 			const struct outcome *other = &outcomes[j];
-			const double beside_s = fmin(one->end_s, other->end_s) -
-						fmax(one->start_s, other->start_s);
+			const double beside_s =
+				fmin(one->end_s, other->end_s) - fmax(one->start_s, other->start_s);
 
 			if (other->cluster == one->cluster || beside_s <= 0)
 				continue;
@@ -56,8 +56,7 @@ static void find_overlaps(GArray *list, guint first)
 	}
 }
 
-static bool collect_run(struct outcomes *outcomes, struct store *store, int64_t run,
-			GError **error)
+static bool collect_run(struct outcomes *outcomes, struct store *store, int64_t run, GError **error)
 {
 	g_autoptr(GPtrArray) tasks = store_tasks(store, run, error);
 	const guint first = outcomes->list->len;

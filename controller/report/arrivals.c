@@ -32,9 +32,9 @@ static bool same_tasks(GPtrArray *a, GPtrArray *b)
 		const struct store_task *x = a->pdata[i];
 		const struct store_task *y = b->pdata[j];
 
-		if (x->task == y->task && (fabs(x->arrival_s - y->arrival_s) > SAME_S ||
-					   x->utility_max != y->utility_max ||
-					   g_strcmp0(x->type, y->type) != 0))
+		if (x->task == y->task &&
+		    (fabs(x->arrival_s - y->arrival_s) > SAME_S ||
+		     x->utility_max != y->utility_max || g_strcmp0(x->type, y->type) != 0))
 			return false;
 		common += x->task == y->task;
 		i += x->task <= y->task;

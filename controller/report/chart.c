@@ -48,16 +48,18 @@ static const char *find_unit(const struct unit *units, double max, double *ret_s
 const char *chart_energy_unit(double max_j, double *ret_scale)
 {
 	static const struct unit units[] = {{2e15, 1e15, "PJ"}, {2e12, 1e12, "TJ"},
-					    {2e9, 1e9, "GJ"},	{2e6, 1e6, "MJ"},
-					    {2e4, 1e3, "kJ"},	{0, 1, "J"}};
+					    {2e9, 1e9, "GJ"},   {2e6, 1e6, "MJ"},
+					    {2e4, 1e3, "kJ"},   {0, 1, "J"}};
 
 	return find_unit(units, max_j, ret_scale);
 }
 
 const char *chart_time_unit(double max_s, double *ret_scale)
 {
-	static const struct unit units[] = {
-		{4 * 86400, 86400, "days"}, {4 * 3600, 3600, "h"}, {1200, 60, "min"}, {0, 1, "s"}};
+	static const struct unit units[] = {{4 * 86400, 86400, "days"},
+					    {4 * 3600, 3600, "h"},
+					    {1200, 60, "min"},
+					    {0, 1, "s"}};
 
 	return find_unit(units, max_s, ret_scale);
 }
@@ -96,9 +98,9 @@ static void append_number(GString *program, double value)
 {
 	char number[G_ASCII_DTOSTR_BUF_SIZE];
 
-	g_string_append(program, isfinite(value) ? g_ascii_formatd(number, sizeof(number), "%.15g",
-								   value)
-						 : "NaN");
+	g_string_append(program, isfinite(value)
+					 ? g_ascii_formatd(number, sizeof(number), "%.15g", value)
+					 : "NaN");
 }
 
 static void append_assignment(GString *program, const char *name, const char *text)

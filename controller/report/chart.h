@@ -18,17 +18,17 @@
  * set.
  */
 struct chart {
-	char *name;    /* of the files, without ending: [A-Za-z0-9._-] only */
+	char *name; /* of the files, without ending: [A-Za-z0-9._-] only */
 	/* the heading, one line: what the chart shows; NULL: the program has its own */
 	char *title;
 	/* char *: below the drawing, what the numbers rest on instead of real hardware; or NULL */
 	GPtrArray *notes;
-	char *caption; /* how to read the chart, in a sentence or two; NULL: on no page */
-	char *csv;     /* the data, with a row of column names */
+	char *caption;      /* how to read the chart, in a sentence or two; NULL: on no page */
+	char *csv;          /* the data, with a row of column names */
 	GString *variables; /* assignments, a line each; made by chart_set_text() and the like */
-	char *program; /* gnuplot */
-	guint width;   /* in pixels of the screen */
-	guint height;  /* in pixels, without heading and notes */
+	char *program;      /* gnuplot */
+	guint width;        /* in pixels of the screen */
+	guint height;       /* in pixels, without heading and notes */
 };
 typedef struct chart chart_t; /* for g_autoptr() */
 

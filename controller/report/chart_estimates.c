@@ -59,8 +59,8 @@ static GArray *observed(GPtrArray *traces, const struct config_estimate *estimat
 static struct stats_interval interval_of(double mean, double sd, uint32_t count)
 {
 	if (count < 2 || !isfinite(sd))
-		return (struct stats_interval){mean, (double)NAN, (double)NAN, count, (double)NAN,
-					       (double)NAN};
+		return (struct stats_interval){mean,  (double)NAN, (double)NAN,
+					       count, (double)NAN, (double)NAN};
 	return stats_interval_from_se(mean, sd / sqrt(count), count - 1, LEVEL, count);
 }
 
@@ -153,7 +153,7 @@ static bool any_fast(const struct matrix *matrix)
 }
 
 static struct chart *make_chart(const struct summary *summary, const struct matrix *matrix,
-			  GPtrArray *traces, const char *prefix)
+				GPtrArray *traces, const char *prefix)
 {
 	struct chart *chart = chart_new("estimates", "%sestimates", prefix);
 	bool seen = any_seen(traces);
@@ -179,8 +179,8 @@ static struct chart *make_chart(const struct summary *summary, const struct matr
 	return chart;
 }
 
-struct chart *chart_estimates(const struct summary *summary, GPtrArray *traces,
-			      const char *prefix, GError **error)
+struct chart *chart_estimates(const struct summary *summary, GPtrArray *traces, const char *prefix,
+			      GError **error)
 {
 	struct matrix matrix = {.estimates = store_estimates(summary->store, error)};
 	struct chart *chart = NULL;

@@ -20,12 +20,12 @@ static const char *const states[] = {"completed", "unfinished", "failed", "kille
  */
 struct chart_rows {
 	GPtrArray *clusters; /* char * */
-	GArray *nodes;     /* double: the number of nodes of each cluster */
-	GPtrArray *types;  /* const char *, borrowed from the tasks */
-	GArray *bars;      /* double: the number of tasks with bars of each state */
-	double dropped;    /* row; NAN: none */
-	double lost;       /* row; NAN: none */
-	double last;       /* the lowest row */
+	GArray *nodes;       /* double: the number of nodes of each cluster */
+	GPtrArray *types;    /* const char *, borrowed from the tasks */
+	GArray *bars;        /* double: the number of tasks with bars of each state */
+	double dropped;      /* row; NAN: none */
+	double lost;         /* row; NAN: none */
+	double last;         /* the lowest row */
 };
 
 static bool find_cluster(const struct chart_rows *rows, const char *cluster, guint *ret_index)
@@ -259,8 +259,7 @@ struct chart *chart_gantt(const struct summary *summary, const struct run_trace 
 	chart->csv = data(&rows, trace);
 	set_variables(chart, &rows, trace->run->ended_s);
 	chart->width = WIDTH;
-	chart->height =
-		AROUND_HEIGHT + (guint)MIN((rows.last + 1.5) * ROW_HEIGHT, ROWS_HEIGHT_MAX);
+	chart->height = AROUND_HEIGHT + (guint)MIN((rows.last + 1.5) * ROW_HEIGHT, ROWS_HEIGHT_MAX);
 	rows_clear(&rows);
 	return chart;
 }

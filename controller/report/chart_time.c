@@ -20,14 +20,14 @@ enum { KEY_LINE = 16, KEY_LINES = 3, KEY_CHARACTER = 8, KEY_SAMPLE = 60 };
 
 /* A quantity that is drawn over time. */
 struct quantity {
-	const char *name;    /* of the files */
+	const char *name; /* of the files */
 	const char *column;
 	const char *title;
-	const char *label;   /* of the axis; for energy, without its unit */
-	const char *style;   /* gnuplot's: steps or straight lines */
+	const char *label; /* of the axis; for energy, without its unit */
+	const char *style; /* gnuplot's: steps or straight lines */
 	const char *caption;
 	GArray *(*curve)(const struct run_trace *trace);
-	bool is_energy;      /* energies have a unit, and a limit that is drawn */
+	bool is_energy; /* energies have a unit, and a limit that is drawn */
 };
 
 static const struct quantity utility = {
@@ -115,8 +115,8 @@ static void note_run(struct drawn *drawn, const struct summary *summary,
 	drawn->value_max = fmax(drawn->value_max, last);
 }
 
-static char *data(const struct quantity *quantity, const struct summary *summary,
-		  GPtrArray *traces, struct drawn *drawn)
+static char *data(const struct quantity *quantity, const struct summary *summary, GPtrArray *traces,
+		  struct drawn *drawn)
 {
 	GString *csv = g_string_new("policy,limit,limit_j,run,repeat,time_s,");
 
@@ -191,8 +191,8 @@ static struct chart *new_chart(const struct quantity *quantity, const struct sum
 		chart->caption = g_strdup(quantity->caption);
 		chart->csv = g_steal_pointer(&csv);
 		chart->width = WIDTH;
-		chart->height = AROUND_HEIGHT + summary->limits->len * PANEL_HEIGHT +
-				key_height(summary);
+		chart->height =
+			AROUND_HEIGHT + summary->limits->len * PANEL_HEIGHT + key_height(summary);
 		set_variables(chart, quantity, summary, &drawn);
 	}
 	for (int i = 0; i < COLUMNS; i++)

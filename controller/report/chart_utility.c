@@ -230,8 +230,7 @@ static void set_variables(struct chart *chart, const struct figure *figure)
 	chart_set_text(chart, "budget", hundred);
 	chart_set_number(chart, "bar_width", bar_width(figure));
 	chart_set_number(chart, "deviations", has_deviations(figure));
-	chart_set_number(chart, "key_columns",
-			 figure->count * key_policies(figure, chart->width));
+	chart_set_number(chart, "key_columns", figure->count * key_policies(figure, chart->width));
 	chart_set_number(chart, "numbered", has_numbers(figure));
 	chart_set_number(chart, "same", figure->same >= 0);
 }

@@ -5,8 +5,8 @@
 
 G_DEFINE_QUARK(virtbed_charts, charts_error)
 
-const char *const chart_kinds[] = {"utility", "estimates", "utility-time", "energy-time",
-				   "gantt",   "power",     NULL};
+const char *const chart_kinds[] = {"utility", "estimates", "utility-time", "energy-time", "gantt",
+				   "power",   NULL};
 
 /* The charts of one run, by kind. */
 static const struct {
@@ -21,8 +21,7 @@ static const struct {
 /* The charts of all runs of a directory that need only their traces. */
 static const struct {
 	const char *kind;
-	struct chart *(*draw)(const struct summary *summary, GPtrArray *traces,
-			      const char *prefix);
+	struct chart *(*draw)(const struct summary *summary, GPtrArray *traces, const char *prefix);
 } whole_charts[] = {
 	{"utility-time", chart_utility_time},
 	{"energy-time", chart_energy_time},
@@ -167,8 +166,7 @@ static void add_run(struct charts_section *section, const struct run_trace *trac
 	run->charts = g_ptr_array_new_with_free_func((GDestroyNotify)chart_free);
 	for (gsize i = 0; i < G_N_ELEMENTS(run_charts); i++)
 		if (wants_kind(choice, run_charts[i].kind))
-			add_chart(run->charts,
-				  run_charts[i].draw(section->summary, trace, prefix));
+			add_chart(run->charts, run_charts[i].draw(section->summary, trace, prefix));
 	if (run->charts->len)
 		g_ptr_array_add(section->runs, run);
 	else
@@ -192,8 +190,7 @@ static bool fill_section(struct charts_section *section, const struct charts_cho
 	}
 	for (gsize i = 0; i < G_N_ELEMENTS(whole_charts); i++)
 		if (wants_kind(choice, whole_charts[i].kind))
-			add_chart(section->whole,
-				  whole_charts[i].draw(summary, traces, prefix));
+			add_chart(section->whole, whole_charts[i].draw(summary, traces, prefix));
 	for (guint i = 0; i < traces->len; i++) {
 		const struct run_trace *trace = traces->pdata[i];
 
@@ -265,9 +262,9 @@ GPtrArray *charts_list(const struct charts *charts)
 
 		g_ptr_array_extend(list, section->whole, NULL, NULL);
 		for (guint j = 0; j < section->runs->len; j++)
-			g_ptr_array_extend(
-				list, ((struct charts_run *)section->runs->pdata[j])->charts, NULL,
-				NULL);
+			g_ptr_array_extend(list,
+					   ((struct charts_run *)section->runs->pdata[j])->charts,
+					   NULL, NULL);
 	}
 	return list;
 }

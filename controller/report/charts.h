@@ -84,8 +84,8 @@ struct chart *chart_utility(struct summary *const *summaries, guint count);
 /*
  * ETC and EEC per type and cluster with 95 % intervals, beside the observations of the runs' tasks.
  */
-struct chart *chart_estimates(const struct summary *summary, GPtrArray *traces,
-			      const char *prefix, GError **error);
+struct chart *chart_estimates(const struct summary *summary, GPtrArray *traces, const char *prefix,
+			      GError **error);
 
 /* Utility earned, and dynamic energy used against its limit, over time: a panel per limit. */
 struct chart *chart_utility_time(const struct summary *summary, GPtrArray *traces,

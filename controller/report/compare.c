@@ -149,8 +149,7 @@ static bool difference_of_tasks(const struct compare *compare, const struct summ
 
 	if (!differences)
 		return false;
-	interval = stats_block_interval(stats_values(differences),
-					differences->len, LEVEL);
+	interval = stats_block_interval(stats_values(differences), differences->len, LEVEL);
 	difference->interval.n = interval.n;
 	if (!isfinite(interval.low))
 		return true;
@@ -172,13 +171,12 @@ static bool difference_by_noise(const struct compare *compare, struct compare_re
 	uint32_t repeats;
 
 	if (!noise || !noise->sd(noise, compare->measure, first, limit, &sd_first, &repeats) ||
-	    !noise->sd(noise, compare->measure, second, limit, &sd_second, &repeats) ||
-	    repeats < 2)
+	    !noise->sd(noise, compare->measure, second, limit, &sd_second, &repeats) || repeats < 2)
 		return false;
 	difference->basis = COMPARE_BASIS_SIMULATED;
-	difference->interval = stats_interval_from_se(difference->interval.value,
-						      hypot(sd_first, sd_second), repeats - 1,
-						      LEVEL, repeats);
+	difference->interval =
+		stats_interval_from_se(difference->interval.value, hypot(sd_first, sd_second),
+				       repeats - 1, LEVEL, repeats);
 	return true;
 }
 
@@ -216,8 +214,7 @@ static bool difference_of_runs(const struct compare *compare, const struct summa
 	g_autoptr(GPtrArray) b = summary_cell_runs(summary, second, limit);
 	g_autoptr(GArray) paired = paired_differences(compare, summary, a, b);
 	struct compare_difference difference = {
-		.interval =
-			stats_t_interval(stats_values(paired), paired->len, LEVEL),
+		.interval = stats_t_interval(stats_values(paired), paired->len, LEVEL),
 		.basis = summary->measured ? COMPARE_BASIS_REPEATS : COMPARE_BASIS_TRIALS,
 	};
 
@@ -247,15 +244,17 @@ static struct compare_difference difference_of_same(const struct compare *compar
 						    double limit)
 {
 	struct compare_difference difference = {
-		.interval = {
-			.value = compare_simulated(compare, compare->measure, first, limit) -
-				 compare_simulated(compare, compare->measure, second, limit),
-			.low = NAN,
-			.high = NAN,
-			.n = 1,
-			.se = NAN,
-			.df = NAN,
-		},
+		.interval =
+			{
+				.value =
+					compare_simulated(compare, compare->measure, first, limit) -
+					compare_simulated(compare, compare->measure, second, limit),
+				.low = NAN,
+				.high = NAN,
+				.n = 1,
+				.se = NAN,
+				.df = NAN,
+			},
 	};
 
 	difference_by_noise(compare, noise, first, second, limit, &difference);
@@ -270,10 +269,9 @@ static bool fill_pair(const struct compare *compare, struct compare_resampling *
 	    !difference_of_runs(compare, compare->simulated, noise, pair->first, pair->second,
 				pair->limit, &pair->trials, error))
 		return false;
-	pair->simulated = compare->same_arrivals
-				  ? difference_of_same(compare, noise, pair->first, pair->second,
-						       pair->limit)
-				  : pair->trials;
+	pair->simulated = compare->same_arrivals ? difference_of_same(compare, noise, pair->first,
+								      pair->second, pair->limit)
+						 : pair->trials;
 	return true;
 }
 
@@ -355,8 +353,8 @@ static void add_rank(struct compare *compare, double limit, GPtrArray *policies,
 	for (guint i = 0; i < policies->len; i++) {
 		const char *policy = policies->pdata[i];
 
-		measured[i] = compare_cell_value(
-			compare->measure, summary_cell(compare->measured, policy, limit));
+		measured[i] = compare_cell_value(compare->measure,
+						 summary_cell(compare->measured, policy, limit));
 		simulated[i] = compare_simulated(compare, compare->measure, policy, limit);
 	}
 	stats_kendall_add(&kendall, measured, simulated, policies->len);

@@ -126,8 +126,8 @@ typedef struct compare compare_t; /* for g_autoptr() */
  * behind it. Returns false where it has no estimate.
  */
 struct compare_resampling {
-	bool (*sd)(struct compare_resampling *noise, enum compare_measure measure, const char *policy,
-		   double limit, double *ret_sd, uint32_t *ret_repeats);
+	bool (*sd)(struct compare_resampling *noise, enum compare_measure measure,
+		   const char *policy, double limit, double *ret_sd, uint32_t *ret_repeats);
 };
 
 #define COMPARE_ERROR (compare_error_quark())

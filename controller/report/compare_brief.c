@@ -32,16 +32,11 @@ struct tally {
 };
 
 static const struct record_field tally_fields[] = {
-	{RECORD_FIELD_U32(tally, runs)},
-	{RECORD_FIELD_U32(tally, policies)},
-	{RECORD_FIELD_U32(tally, limits)},
-	{RECORD_FIELD_U32(tally, repeats)},
-	{RECORD_FIELD_U32(tally, tasks_arrived)},
-	{RECORD_FIELD_U32(tally, tasks_completed)},
-	{RECORD_FIELD_U32(tally, types)},
-	{RECORD_FIELD_U32(tally, clusters)},
-	{RECORD_FIELD_U32(tally, hosts)},
-	{NULL},
+	{RECORD_FIELD_U32(tally, runs)},          {RECORD_FIELD_U32(tally, policies)},
+	{RECORD_FIELD_U32(tally, limits)},        {RECORD_FIELD_U32(tally, repeats)},
+	{RECORD_FIELD_U32(tally, tasks_arrived)}, {RECORD_FIELD_U32(tally, tasks_completed)},
+	{RECORD_FIELD_U32(tally, types)},         {RECORD_FIELD_U32(tally, clusters)},
+	{RECORD_FIELD_U32(tally, hosts)},         {NULL},
 };
 static const struct record tally_record = {.size = sizeof(struct tally), .fields = tally_fields};
 
@@ -199,8 +194,8 @@ static GArray *ranking_of(const struct compare *compare, double limit)
 		const struct summary_cell *cell = summary_cell(compare->measured, policy, limit);
 
 		if (cell && summary_cell(compare->simulated, policy, limit)) {
-			const struct rank rank = {
-				policy, compare_cell_value(compare->measure, cell)};
+			const struct rank rank = {policy,
+						  compare_cell_value(compare->measure, cell)};
 
 			g_array_append_val(ranking, rank);
 		}
@@ -324,7 +319,7 @@ static void add_limits(GPtrArray *lines, const struct compare *compare)
 		g_ptr_array_add(lines, limit_line(compare, g_array_index(limits, double, i)));
 	if (shown < limits->len)
 		summary_add_line(lines, "And %u lower limits, which the whole comparison has.",
-				limits->len - shown);
+				 limits->len - shown);
 }
 
 /* The verdict. */
@@ -350,9 +345,8 @@ static char *verdict_line(const struct compare *compare)
 	case COMPARE_TOO_NOISY:
 		break;
 	}
-	return g_strdup(
-		"Verdict: too noisy. No pair is decided: these runs show neither that the "
-		"simulation ranks as the measurement does, nor that it does not.");
+	return g_strdup("Verdict: too noisy. No pair is decided: these runs show neither that the "
+			"simulation ranks as the measurement does, nor that it does not.");
 }
 
 /* The basis in words: "95 % intervals from repeats". */
@@ -429,8 +423,7 @@ static void add_troubles(GPtrArray *list, const struct summary *measured)
 	if (holes)
 		summary_add_line(list, "%s of type and cluster could not be measured", pairs);
 	if (changes)
-		summary_add_line(list, "the machine changed its speed in %u of %s",
-				      changes, runs);
+		summary_add_line(list, "the machine changed its speed in %u of %s", changes, runs);
 }
 
 /* Adds doubts about noise and too few repeats or pairs. */
@@ -449,10 +442,9 @@ static void add_doubts(GPtrArray *list, const struct summary *measured,
 		summary_add_line(list, "few repeats (%u)", measured->repeats);
 	if (all && isfinite(all->median_error))
 		summary_add_line(list, "execution times off their estimates by %.1f %% (median)",
-				100 * all->median_error);
+				 100 * all->median_error);
 	if (measured->gap_s > 0)
-		summary_add_line(list, "%.0f s without samples of a meter",
-				      measured->gap_s);
+		summary_add_line(list, "%.0f s without samples of a meter", measured->gap_s);
 	if (measured->left_out)
 		summary_add_line(list, "%s that did not end well, left out", left_out);
 	if (compare && compare->missing->len)
@@ -500,9 +492,8 @@ GPtrArray *compare_brief_lines(const struct summary *measured, const struct summ
 	} else {
 		g_ptr_array_add(
 			lines,
-			g_strdup(
-				"Verdict: none. There is no limit at which both ran the same two "
-				"policies."));
+			g_strdup("Verdict: none. There is no limit at which both ran the same two "
+				 "policies."));
 	}
 	g_ptr_array_add(lines, limitations_line(measured, compare));
 	return lines;
@@ -529,12 +520,12 @@ static json_t *ranking_json(const struct compare *compare, double limit)
 		const struct rank *next =
 			i + 1 < ranking->len ? &g_array_index(ranking, struct rank, i + 1) : NULL;
 
-		json_array_append_new(
-			list,
-			json_pack("{s:s, s:o, s:b}", "policy", rank->policy,
-				  compare_measure_name(compare->measure),
-				  json_number_or_null(rank->value), "clear_of_next",
-				  next && is_clear(compare, limit, rank->policy, next->policy)));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:o, s:b}", "policy", rank->policy,
+						compare_measure_name(compare->measure),
+						json_number_or_null(rank->value), "clear_of_next",
+						next && is_clear(compare, limit, rank->policy,
+								 next->policy)));
 	}
 	return json_pack("{s:f, s:o, s:i, s:i, s:i}", "limit", limit, "order", list, "pairs",
 			 (int)outcome.pairs, "pairs_same", (int)outcome.same, "pairs_opposite",

@@ -44,8 +44,7 @@ static void add_cell_columns(struct table *table, const struct compare *compare)
 {
 	table_columns(table, "limit %", "<policy", NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(shown); i++) {
-		const char *largest =
-			shown[i].measure == COMPARE_BY_STRETCH ? "largest" : NULL;
+		const char *largest = shown[i].measure == COMPARE_BY_STRETCH ? "largest" : NULL;
 
 		if (!shows(compare, &shown[i]))
 			continue;
@@ -64,7 +63,7 @@ static void put_side(struct table *table, const struct shown *one, const struct 
 
 	table_number(table, compare_cell_value(one->measure, cell), one->decimals);
 	table_number(table,
-		     stretch				       ? cell->stretch_sd
+		     stretch                              ? cell->stretch_sd
 		     : one->measure == COMPARE_BY_UTILITY ? cell->utility_sd
 							  : cell->energy_j_sd,
 		     one->decimals);
@@ -281,8 +280,10 @@ static const struct record_field accuracy_fields[] = {
 	{.name = "tasks", .offset = offsetof(struct accuracy, n), .type = RECORD_U32},
 	{RECORD_FIELD_REAL(accuracy, median_error)},
 	{RECORD_FIELD_REAL(accuracy, median_ratio)},
-	{.name = "median_error_apart", .offset = offsetof(struct accuracy, median_apart),
-	 .type = RECORD_REAL, .null = RECORD_NULL_NAN},
+	{.name = "median_error_apart",
+	 .offset = offsetof(struct accuracy, median_apart),
+	 .type = RECORD_REAL,
+	 .null = RECORD_NULL_NAN},
 	{NULL},
 };
 static const struct record accuracy_record = {.size = sizeof(struct accuracy),
@@ -379,7 +380,10 @@ static json_t *difference_json(const struct record_field *field, const void *dat
 			 compare_basis_name(difference->basis), "n", (json_int_t)interval->n);
 }
 
-#define DIFFERENCE(field_) {RECORD_AT(compare_pair, field_), .write = difference_json}
+#define DIFFERENCE(field_)                                                                         \
+	{                                                                                          \
+		RECORD_AT(compare_pair, field_), .write = difference_json                          \
+	}
 static const struct record_field pair_fields[] = {
 	{RECORD_FIELD_REAL(compare_pair, limit)},
 	{RECORD_AT(compare_pair, first), .type = RECORD_BORROWED},
@@ -398,11 +402,10 @@ static json_t *pairs_json(const struct compare *compare)
 	json_t *array = json_array();
 
 	for (guint i = 0; i < compare->pairs->len; i++)
-		json_array_append_new(
-			array,
-			record_write(&pair_record,
-				     &g_array_index(compare->pairs, struct compare_pair, i), 0,
-				     compare));
+		json_array_append_new(array, record_write(&pair_record,
+							  &g_array_index(compare->pairs,
+									 struct compare_pair, i),
+							  0, compare));
 	return array;
 }
 
@@ -410,15 +413,15 @@ json_t *compare_json(const struct compare *compare)
 {
 	g_autofree char *sentence = compare_sentence(compare);
 
-	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "verdict",
-		compare_verdict_name(compare->verdict), "sentence", sentence, "ranked_by",
-		compare_measure_name(compare->measure), "simulated_on",
-		compare->same_arrivals ? "same arrivals" : "trials", "pairs_same",
-		(int)compare->same, "pairs_opposite", (int)compare->opposite, "pairs_too_noisy",
-		(int)compare->noisy, "measured", summary_json(compare->measured), "simulated",
-		summary_json(compare->simulated), "pairs", pairs_json(compare), "ranks",
-		listing_json(&rank_record, compare->ranks), "accuracy",
-		listing_json(&accuracy_record, compare->accuracies), "not_compared",
-		summary_texts_json(compare->missing));
+	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "verdict", compare_verdict_name(compare->verdict), "sentence", sentence,
+			 "ranked_by", compare_measure_name(compare->measure), "simulated_on",
+			 compare->same_arrivals ? "same arrivals" : "trials", "pairs_same",
+			 (int)compare->same, "pairs_opposite", (int)compare->opposite,
+			 "pairs_too_noisy", (int)compare->noisy, "measured",
+			 summary_json(compare->measured), "simulated",
+			 summary_json(compare->simulated), "pairs", pairs_json(compare), "ranks",
+			 listing_json(&rank_record, compare->ranks), "accuracy",
+			 listing_json(&accuracy_record, compare->accuracies), "not_compared",
+			 summary_texts_json(compare->missing));
 }

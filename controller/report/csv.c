@@ -39,8 +39,8 @@ void csv_number(GString *csv, double value)
 {
 	char number[G_ASCII_DTOSTR_BUF_SIZE];
 
-	csv_text(csv, isfinite(value) ? g_ascii_formatd(number, sizeof(number), "%.10g", value)
-				      : NULL);
+	csv_text(csv,
+		 isfinite(value) ? g_ascii_formatd(number, sizeof(number), "%.10g", value) : NULL);
 }
 
 void csv_integer(GString *csv, gint64 value)

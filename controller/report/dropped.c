@@ -35,9 +35,9 @@ static const struct listing listing = {
 /* The row of a reason, added if missing. Rows of the present cell are the last ones. */
 static struct dropped *find(GArray *rows, const struct summary_cell *cell, const char *reason)
 {
-	struct dropped added = {
-		.policy = cell->policy, .limit = cell->limit, .chance_max = (double)NAN
-	};
+	struct dropped added = {.policy = cell->policy,
+				.limit = cell->limit,
+				.chance_max = (double)NAN};
 	guint i = 0;
 
 	for (; i < rows->len; i++) {

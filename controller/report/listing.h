@@ -22,20 +22,20 @@ struct listing_column {
 
 /* Variants of a record, for fields that are not in the JSON. */
 enum {
-	LISTING_CSV = 1 << 30,     /* the field is in the CSV too, beside other variants */
-	LISTING_TABLE = 1 << 29,   /* the field is only for the table, or for the reading */
+	LISTING_CSV = 1 << 30,   /* the field is in the CSV too, beside other variants */
+	LISTING_TABLE = 1 << 29, /* the field is only for the table, or for the reading */
 };
 
 struct listing {
 	const char *title;
-	const char *key;   /* of the array in the JSON of its part; NULL: the part is the array */
-	const char *csv;   /* name of the CSV table; NULL: none */
+	const char *key; /* of the array in the JSON of its part; NULL: the part is the array */
+	const char *csv; /* name of the CSV table; NULL: none */
 	const struct record *record;          /* of a row; its names are those of JSON and CSV */
 	const struct listing_column *columns; /* the last one has no title */
-	const char *note;  /* below the table in text; NULL: none */
-	bool scoped;       /* `note` begins with the runs that the rows cover */
-	guint shown;       /* most rows for people; 0: all */
-	bool text_only;    /* not on pages */
+	const char *note;                     /* below the table in text; NULL: none */
+	bool scoped;                          /* `note` begins with the runs that the rows cover */
+	guint shown;                          /* most rows for people; 0: all */
+	bool text_only;                       /* not on pages */
 };
 
 /* Rows of a listing. */
@@ -46,7 +46,7 @@ struct listing_rows {
 
 /* A part of a report: the listings of one subject. */
 struct listing_part {
-	const char *key; /* in the JSON of a directory */
+	const char *key;                   /* in the JSON of a directory */
 	const struct listing *listings[3]; /* NULL-terminated */
 	/* Appends the rows to the arrays of the listings. False with `error` (DATABASE_ERROR). */
 	bool (*read)(const struct summary *summary, GArray **arrays, GError **error);

@@ -24,10 +24,10 @@ struct migrations_one {
 	char *nodes;    /* "0,1": the nodes of its VMs before, on shared hosts the host of each */
 	char *to_nodes; /* the requested nodes; after the end the actual ones */
 	double requested_s;
-	double total_s; /* from the request to the end; NAN: the task ended first */
+	double total_s;      /* from the request to the end; NAN: the task ended first */
 	double *downtimes_s; /* of the VMs that changed their host, in their order */
 	uint32_t downtimes_count;
-	char *reason;   /* why a VM was not moved; NULL: all were, or the task ended first */
+	char *reason; /* why a VM was not moved; NULL: all were, or the task ended first */
 };
 
 /* The migrations of a policy under a limit, over its runs. */
@@ -38,8 +38,8 @@ struct migrations_policy {
 	uint32_t by_person; /* requested by users */
 	uint32_t moved;     /* in which all VMs were moved */
 	uint32_t failed;    /* in which a VM was not moved; in the rest the task ended first */
-	double total_median_s, total_max_s; /* of those in `moved`; NAN: none */
-	uint32_t vms;       /* number of VMs that changed their host */
+	double total_median_s, total_max_s;       /* of those in `moved`; NAN: none */
+	uint32_t vms;                             /* number of VMs that changed their host */
 	double downtime_median_s, downtime_max_s; /* of those VMs; NAN: none */
 };
 

@@ -13,13 +13,13 @@
  */
 struct overdue {
 	uint64_t starts;
-	double most_s;      /* the largest delay; NAN: none */
-	GPtrArray *causes;  /* struct overdue_cause, in order of first appearance; NULL: none */
+	double most_s;     /* the largest delay; NAN: none */
+	GPtrArray *causes; /* struct overdue_cause, in order of first appearance; NULL: none */
 };
 
 /* A cause of late starts. A start may have several. */
 struct overdue_cause {
-	char *text;         /* "a node of its place went" */
+	char *text; /* "a node of its place went" */
 	uint64_t starts;
 };
 

@@ -154,8 +154,8 @@ static bool add_row(struct overhead *overhead, const struct summary *measured,
 		return true;
 	if (!count_measured(measured, cell, &row.measured_suspensions, error))
 		return false;
-	row.with_utility = simulate(experiment, trial, &policy, cell->limit_j, true,
-				    &row.with_suspensions);
+	row.with_utility =
+		simulate(experiment, trial, &policy, cell->limit_j, true, &row.with_suspensions);
 	row.without_utility = simulate(experiment, trial, &policy, cell->limit_j, false,
 				       &row.without_suspensions);
 	row.change = row.with_utility - row.without_utility;
@@ -187,8 +187,8 @@ static bool add_rows(struct overhead *overhead, const struct summary *measured,
 		return false;
 	for (guint i = 0; good && i < measured->cells_count; i++)
 		if (measured->cells[i].runs)
-			good = add_row(overhead, measured, &measured->cells[i], experiment,
-				       &trial, error);
+			good = add_row(overhead, measured, &measured->cells[i], experiment, &trial,
+				       error);
 	experiment_trial_clear(&trial);
 	return good;
 }

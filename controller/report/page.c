@@ -59,8 +59,10 @@ static bool put_chart(struct page *page, const struct chart *chart, GError **err
 		return error_fail(error, CHART_ERROR, CHART_ERROR_GNUPLOT,
 				  "gnuplot's drawing of \"%s\" is no SVG; is it gnuplot 5?",
 				  chart->name);
-	g_string_append_printf(page->text, "<figure id=\"%s\">\n<div class=\"wide\">%s</div>\n"
-					   "<figcaption>", chart->name, svg);
+	g_string_append_printf(page->text,
+			       "<figure id=\"%s\">\n<div class=\"wide\">%s</div>\n"
+			       "<figcaption>",
+			       chart->name, svg);
 	put_element(page->text, "b", chart->title);
 	put_escaped(page->text, chart->caption);
 	put_links(page, chart->name);
@@ -142,9 +144,8 @@ static bool put_parts(struct page *page, const struct summary *summary, GError *
 		for (guint i = 0; i < part_rows->len; i++) {
 			const struct listing *listing = (*part)->listings[i];
 			const GArray *rows = listing_array(part_rows, i);
-			g_autoptr(table_t) table =
-				listing_table(listing->columns, listing->record, rows,
-					      listing->shown ?: G_MAXUINT);
+			g_autoptr(table_t) table = listing_table(listing->columns, listing->record,
+								 rows, listing->shown ?: G_MAXUINT);
 
 			if (rows->len && !listing->text_only)
 				put_folded(page, table, listing->title, listing->title);
@@ -218,9 +219,9 @@ static char *title_of(struct summary *const *summaries, guint count)
 static void begin_page(struct page *page, struct summary *const *summaries, guint count)
 {
 	g_autofree char *title = title_of(summaries, count);
-	g_autoptr(GBytes) style = g_resource_lookup_data(virtbed_programs_get_resource(),
-							 "/virtbed/report/page.css",
-							 G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+	g_autoptr(GBytes) style =
+		g_resource_lookup_data(virtbed_programs_get_resource(), "/virtbed/report/page.css",
+				       G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
 
 	g_string_append(page->text,
 			"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

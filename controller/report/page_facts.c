@@ -77,7 +77,7 @@ static void add_cluster(GString *text, const char *cluster, const json_t *capabi
 	const char *key;
 	json_t *value;
 
-	json_object_foreach((json_t *)capabilities, key, value) {
+	json_object_foreach ((json_t *)capabilities, key, value) {
 		g_autofree char *words = value_text(value);
 
 		add_fact(table, key, words);
@@ -95,7 +95,7 @@ static void add_capabilities(GString *text, const struct summary *summary)
 	if (!json_is_object(document))
 		return;
 	g_string_append(text, "<details><summary>What each cluster can do</summary>\n");
-	json_object_foreach(document, cluster, one)
+	json_object_foreach (document, cluster, one)
 		if (json_is_object(one))
 			add_cluster(text, cluster, one);
 	g_string_append(text, "</details>\n");

@@ -72,14 +72,16 @@ static void add_holes(GPtrArray *notes, const struct provenance *origin, bool me
 		const char *reason = strstr(*line, ": ");
 
 		if (brief)
-			g_string_append_printf(
-				all, "%s%.*s", line == lines ? "" : ", ",
-				(int)(reason ? reason - *line : (ptrdiff_t)strlen(*line)), *line);
+			g_string_append_printf(all, "%s%.*s", line == lines ? "" : ", ",
+					       (int)(reason ? reason - *line
+							    : (ptrdiff_t)strlen(*line)),
+					       *line);
 		else if (reason)
-			g_ptr_array_add(
-				notes, g_strdup_printf("%s of %.*s, where none is placed%s",
-						       measured ? "no estimate" : "estimates: none",
-						       (int)(reason - *line), *line, reason));
+			g_ptr_array_add(notes,
+					g_strdup_printf("%s of %.*s, where none is placed%s",
+							measured ? "no estimate"
+								 : "estimates: none",
+							(int)(reason - *line), *line, reason));
 	}
 	if (brief && *lines)
 		g_ptr_array_add(notes, g_strconcat("estimates: ", all->str, NULL));

@@ -112,12 +112,20 @@ struct run_row {
 #define RUN_ENERGY 1
 
 #define RUN(field_) .name = #field_, .offset = offsetof(struct run_row, run.field_)
-#define RUN_TEXT(field_) {RUN(field_), .type = RECORD_BORROWED}
+#define RUN_TEXT(field_)                                                                           \
+	{                                                                                          \
+		RUN(field_), .type = RECORD_BORROWED                                               \
+	}
 #define RUN_REAL(field_) RUN(field_), .type = RECORD_REAL, .null = RECORD_NULL_NAN
-#define RUN_COUNT(field_) {RUN(field_), .type = RECORD_U32}
+#define RUN_COUNT(field_)                                                                          \
+	{                                                                                          \
+		RUN(field_), .type = RECORD_U32                                                    \
+	}
 #define ENERGY(field_, type_)                                                                      \
-	{.name = "energy_" #field_, .offset = offsetof(struct run_row, energy.field_),             \
-	 .type = type_, .variants = RUN_ENERGY}
+	{                                                                                          \
+		.name = "energy_" #field_, .offset = offsetof(struct run_row, energy.field_),      \
+		.type = type_, .variants = RUN_ENERGY                                              \
+	}
 static const struct record_field run_fields[] = {
 	{RUN(run), .type = RECORD_I64},
 	RUN_TEXT(policy),
@@ -202,9 +210,9 @@ static json_t *directory_json(const struct summary *summary, GError **error)
 	for (guint i = 0; rows && i < rows->len; i++) {
 		const struct run_row *row = &g_array_index(rows, struct run_row, i);
 
-		json_array_append_new(
-			runs, record_write(&run_record, row,
-					   row->energy.samples ? RUN_ENERGY : 0, NULL));
+		json_array_append_new(runs,
+				      record_write(&run_record, row,
+						   row->energy.samples ? RUN_ENERGY : 0, NULL));
 	}
 	for (const struct listing_part *const *part = report_parts; rows && *part; part++) {
 		g_autoptr(GPtrArray) part_rows = listing_read(*part, summary, error);

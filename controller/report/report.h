@@ -28,7 +28,8 @@ struct table *report_table(const struct summary *summary);
 char *report_text(const struct summary *summary, GError **error);
 
 /* The names of the CSV tables, for messages and completion; the first is the default. */
-#define REPORT_CSV_TABLES "policies suspensions suspension-steps migrations migrations-by-policy shares"
+#define REPORT_CSV_TABLES                                                                          \
+	"policies suspensions suspension-steps migrations migrations-by-policy shares"
 
 /* Whether `table` is one of them. */
 bool report_csv_known(const char *table);

@@ -32,7 +32,8 @@ static const struct record_field cell_fields[] = {
 	{NULL},
 };
 static const struct record cell_record = {.size = sizeof(struct resampling_cell),
-					  .fields = cell_fields, .open = true};
+					  .fields = cell_fields,
+					  .open = true};
 
 struct resampling {
 	struct compare_resampling base; /* first: compare.c passes a pointer to it back */
@@ -40,12 +41,12 @@ struct resampling {
 	struct config *config;
 	struct experiment *experiment;
 	struct experiment_trial trial; /* trial 1, the measured one */
-	GPtrArray *ratios;     /* GArray of struct backend_sim_ratio, per cluster of the system */
+	GPtrArray *ratios; /* GArray of struct backend_sim_ratio, per cluster of the system */
 	/* struct backend_sim_ratio: per run, its mean ratio over that of all runs */
 	GArray *paces;
-	GArray *cells;         /* struct resampling_cell */
-	GPtrArray *unknown;    /* char *: policies of unknown noise */
-	bool recorded;         /* the cells are recorded ones: nothing is simulated */
+	GArray *cells;      /* struct resampling_cell */
+	GPtrArray *unknown; /* char *: policies of unknown noise */
+	bool recorded;      /* the cells are recorded ones: nothing is simulated */
 };
 
 static bool usable(const struct store_task *task)
@@ -236,8 +237,9 @@ static void paced_init(struct paced *paced, const struct resampling *noise,
 			const struct backend_sim_ratio *ratio =
 				&g_array_index(list, struct backend_sim_ratio, j);
 
-			paced->pool[total++] = (struct backend_sim_ratio){
-				ratio->time * pace->time, ratio->energy * pace->energy};
+			paced->pool[total++] =
+				(struct backend_sim_ratio){ratio->time * pace->time,
+							   ratio->energy * pace->energy};
 		}
 	}
 	paced->spread = (struct backend_sim_spread){
@@ -277,8 +279,8 @@ static void paced_clear(struct paced *paced)
 static void simulate(const struct resampling *noise, const struct policy *policy, double limit_j,
 		     uint64_t stream, struct engine_result *ret_result)
 {
-	const struct backend_sim_ratio *pace = &g_array_index(
-		noise->paces, struct backend_sim_ratio, stream % noise->paces->len);
+	const struct backend_sim_ratio *pace =
+		&g_array_index(noise->paces, struct backend_sim_ratio, stream % noise->paces->len);
 	struct engine_setup setup =
 		experiment_trial_setup(noise->experiment, &noise->trial, policy, limit_j);
 	struct paced paced;
@@ -414,7 +416,7 @@ static bool read_record(struct resampling *noise)
 	if (json_integer_value(json_object_get(record, "runs")) != noise->measured->runs->len ||
 	    json_integer_value(json_object_get(record, "repeats")) != RESAMPLING_REPEATS)
 		return false;
-	json_array_foreach(cells, i, cell) {
+	json_array_foreach (cells, i, cell) {
 		struct resampling_cell known;
 
 		record_init(&cell_record, &known);
@@ -429,9 +431,8 @@ static bool read_record(struct resampling *noise)
 static char *make_record(struct resampling *noise)
 {
 	const struct summary *measured = noise->measured;
-	g_autoptr(json_t) record =
-		json_pack("{s:i, s:i, s:[]}", "runs", (int)measured->runs->len, "repeats",
-			  RESAMPLING_REPEATS, "cells");
+	g_autoptr(json_t) record = json_pack("{s:i, s:i, s:[]}", "runs", (int)measured->runs->len,
+					     "repeats", RESAMPLING_REPEATS, "cells");
 
 	for (guint i = 0; i < measured->cells_count; i++) {
 		const struct summary_cell *cell = &measured->cells[i];
@@ -439,9 +440,8 @@ static char *make_record(struct resampling *noise)
 			cell->runs ? find_cell(noise, cell->policy, cell->limit) : NULL;
 
 		if (known)
-			json_array_append_new(
-				json_object_get(record, "cells"),
-				record_to_json(&cell_record, known));
+			json_array_append_new(json_object_get(record, "cells"),
+					      record_to_json(&cell_record, known));
 	}
 	return json_dumps(record, JSON_COMPACT);
 }
@@ -450,8 +450,8 @@ bool resampling_record(const char *dir, GError **error)
 {
 	g_autoptr(summary_t) measured = summary_load(dir, NULL);
 	g_autoptr(resampling_t) noise = measured && measured->measured && !measured->service
-					   ? resampling_new(measured, NULL)
-					   : NULL;
+						? resampling_new(measured, NULL)
+						: NULL;
 	g_autoptr(store_t) store = NULL;
 	g_autofree char *record = NULL;
 

@@ -12,7 +12,7 @@ static double idle_w(const json_t *baseline, const char *host)
 	size_t i;
 	json_t *one;
 
-	json_array_foreach(json_object_get(baseline, "hosts"), i, one) {
+	json_array_foreach (json_object_get(baseline, "hosts"), i, one) {
 		const char *name = json_string_value(json_object_get(one, "host"));
 
 		if (g_strcmp0(name, host) == 0)
@@ -207,8 +207,8 @@ static double value_at(const struct run_host *host, double time_s, guint *cursor
 	to = host->samples[MIN(*cursor + 1, host->count - 1)];
 	if (time_s <= from->time_s || !(to->time_s > from->time_s))
 		return value(from);
-	return value(from) + (value(to) - value(from)) * (time_s - from->time_s) /
-				     (to->time_s - from->time_s);
+	return value(from) +
+	       (value(to) - value(from)) * (time_s - from->time_s) / (to->time_s - from->time_s);
 }
 
 /*

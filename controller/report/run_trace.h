@@ -22,8 +22,8 @@ struct run_point {
 
 /* The samples of a host. */
 struct run_host {
-	const char *name;            /* borrowed from the samples */
-	double idle_w;               /* idle baseline; NAN: not recorded */
+	const char *name;              /* borrowed from the samples */
+	double idle_w;                 /* idle baseline; NAN: not recorded */
 	struct store_sample **samples; /* `count` samples by time; borrowed */
 	guint count;
 };

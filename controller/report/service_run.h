@@ -19,7 +19,8 @@
  * `limit_j` becomes NAN, since a service has no budget. False with `error` (DATABASE_ERROR): its
  * tasks cannot be read, and `run` is unchanged.
  */
-bool service_run_fill(struct store *store, struct store_run *run, bool *ret_service, GError **error);
+bool service_run_fill(struct store *store, struct store_run *run, bool *ret_service,
+		      GError **error);
 
 /*
  * "policies: easy until TIME, then max-util": the policies of the service in order, if they changed

@@ -4,8 +4,10 @@
 #include <math.h>
 
 #define POINTS(field_)                                                                             \
-	{.name = #field_ "_points", .type = RECORD_REAL, .null = RECORD_NULL_NAN,                  \
-	 .offset = offsetof(struct shares_policy, field_)}
+	{                                                                                          \
+		.name = #field_ "_points", .type = RECORD_REAL, .null = RECORD_NULL_NAN,           \
+		.offset = offsetof(struct shares_policy, field_)                                   \
+	}
 
 static const struct record_field fields[] = {
 	{RECORD_AT(shares_policy, policy), .type = RECORD_BORROWED},

@@ -14,7 +14,7 @@
 struct shares_policy {
 	const char *policy; /* borrowed from the summary */
 	double limit;
-	uint32_t yields;    /* number of yields that the policy set */
+	uint32_t yields; /* number of yields that the policy set */
 	/* number of intervals of two seconds in which a share below 1 held; 0: the rest is NAN */
 	uint32_t intervals;
 	double asked_cores; /* means over the intervals */

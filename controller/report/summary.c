@@ -19,11 +19,14 @@
 
 /* The facts that go into JSON (docs/reference/store.md, "meta"). */
 static const char *const fact_keys[] = {
-	"version",     "config_name", "started_utc",  "ended_utc",      "seed",
-	"trials",      "repeats",     "budget_j",     "cluster_order",  "estimates",
-	"virt_type",   "cpu_cap",     "meter",        "modelled_watts", "host_name",
-	"host_cpu",    "host_cores",  "host_kernel",  "libvirt",        "qemu",
-	"profile_host_load",  "host_microcode", "host_governor", "daemons",
+	"version",        "config_name",    "started_utc",
+	"ended_utc",      "seed",           "trials",
+	"repeats",        "budget_j",       "cluster_order",
+	"estimates",      "virt_type",      "cpu_cap",
+	"meter",          "modelled_watts", "host_name",
+	"host_cpu",       "host_cores",     "host_kernel",
+	"libvirt",        "qemu",           "profile_host_load",
+	"host_microcode", "host_governor",  "daemons",
 };
 
 G_DEFINE_QUARK(virtbed_summary, summary_error)
@@ -100,8 +103,7 @@ GPtrArray *summary_cell_runs(const struct summary *summary, const char *policy, 
 	return runs;
 }
 
-bool summary_each_run(const struct summary *summary, summary_run_f each, void *data,
-		      GError **error)
+bool summary_each_run(const struct summary *summary, summary_run_f each, void *data, GError **error)
 {
 	for (guint i = 0; i < summary->cells_count; i++) {
 		const struct summary_cell *cell = &summary->cells[i];
@@ -468,9 +470,10 @@ GPtrArray *summary_heading(const struct summary *summary)
 	if (overdue)
 		g_ptr_array_add(lines, overdue);
 	if (isfinite(summary->host_load))
-		summary_add_line(lines,
-			 "this machine's own load during the runs: %.2f busy cores on average",
-			 summary->host_load);
+		summary_add_line(
+			lines,
+			"this machine's own load during the runs: %.2f busy cores on average",
+			summary->host_load);
 	if (summary->service)
 		summary_add_line(lines, "a service, which has no end: as far as it is on record");
 	else if (!ended)
@@ -480,8 +483,8 @@ GPtrArray *summary_heading(const struct summary *summary)
 		g_ptr_array_add(lines, g_steal_pointer(&policies));
 	if (summary->left_out)
 		summary_add_line(lines, "%u run%s left out that did not end or %s aborted",
-			 summary->left_out, summary->left_out == 1 ? "" : "s",
-			 summary->left_out == 1 ? "was" : "were");
+				 summary->left_out, summary->left_out == 1 ? "" : "s",
+				 summary->left_out == 1 ? "was" : "were");
 	return lines;
 }
 
@@ -518,8 +521,10 @@ static const struct record_field cell_fields[] = {
 	{RECORD_FIELD_REAL(summary_cell, stretch_mean), .variants = CELL_STRETCH | LISTING_CSV},
 	{RECORD_FIELD_REAL(summary_cell, stretch_sd), .variants = CELL_STRETCH},
 	{CELL_REAL("stretch_max_mean", stretch_max), .variants = CELL_STRETCH | LISTING_CSV},
-	{.name = "tasks_unfinished", .offset = offsetof(struct summary_cell, unfinished),
-	 .type = RECORD_U32, .variants = CELL_STRETCH},
+	{.name = "tasks_unfinished",
+	 .offset = offsetof(struct summary_cell, unfinished),
+	 .type = RECORD_U32,
+	 .variants = CELL_STRETCH},
 	{RECORD_FIELD_REAL(summary_cell, robustness_percent), .variants = CELL_DEADLINES},
 	{NULL},
 };

@@ -22,10 +22,10 @@
 
 /* A policy under a limit. */
 struct summary_cell {
-	const char *policy;   /* borrowed from the summary */
-	double limit;         /* fraction of the budget */
+	const char *policy; /* borrowed from the summary */
+	double limit;       /* fraction of the budget */
 	double limit_j;
-	uint32_t runs;        /* 0: no runs, and all figures are NAN */
+	uint32_t runs; /* 0: no runs, and all figures are NAN */
 	double utility_mean, utility_sd;
 	double energy_j_mean, energy_j_sd;
 	double arrived_mean, completed_mean, failed_mean, dropped_mean; /* tasks */
@@ -36,25 +36,25 @@ struct summary_cell {
 	/* tasks on time in percent of those that arrived; NAN: tasks without deadlines */
 	double robustness_percent;
 	double ended_s_mean;
-	double gap_s;         /* metering gaps, summed over runs and hosts */
+	double gap_s; /* metering gaps, summed over runs and hosts */
 	uint32_t ended_limit, ended_time, ended_done; /* runs by what ended them */
-	uint32_t open;        /* runs of services, which have no end */
+	uint32_t open;                                /* runs of services, which have no end */
 };
 
 struct summary {
-	char *path;             /* of the directory */
-	char *dir;              /* `path` as valid UTF-8 */
+	char *path; /* of the directory */
+	char *dir;  /* `path` as valid UTF-8 */
 	bool measured;
-	bool service;           /* its single run is that of a service without an end */
+	bool service; /* its single run is that of a service without an end */
 	/* tasks have deadlines (environment.pruning), and a task on time is worth 1 */
 	bool deadlines;
-	bool shared;            /* hosts are shared in time: policies are ranked by stretch */
-	struct store *store;    /* open for reading */
-	GPtrArray *runs;        /* struct store_run: those that ended, or a service's, in order */
-	uint32_t left_out;      /* runs that did not end or were aborted */
-	GPtrArray *policies;    /* char *, borrowed from the runs, in order of first appearance */
-	GArray *limits;         /* double, descending */
-	GHashTable *stretches;  /* shared: struct store_run -> struct stretch, owned; else NULL */
+	bool shared;           /* hosts are shared in time: policies are ranked by stretch */
+	struct store *store;   /* open for reading */
+	GPtrArray *runs;       /* struct store_run: those that ended, or a service's, in order */
+	uint32_t left_out;     /* runs that did not end or were aborted */
+	GPtrArray *policies;   /* char *, borrowed from the runs, in order of first appearance */
+	GArray *limits;        /* double, descending */
+	GHashTable *stretches; /* shared: struct store_run -> struct stretch, owned; else NULL */
 	struct summary_cell *cells; /* limits x policies, row = limit */
 	guint cells_count;
 	uint32_t repeats;       /* most runs of any cell */

@@ -20,7 +20,7 @@ static const struct record_field count_fields[] = {
 	{NULL},
 };
 static const struct record count_record = {.size = sizeof(struct standstills),
-					    .fields = count_fields};
+					   .fields = count_fields};
 
 static const struct listing_column count_columns[] = {
 	{"limit %", "limit", 0, 100},
@@ -57,8 +57,7 @@ static const struct record_field step_fields[] = {
 	{RECORD_FIELD_REAL(step_times, max_s)},
 	{NULL},
 };
-static const struct record step_record = {.size = sizeof(struct step_times),
-					   .fields = step_fields};
+static const struct record step_record = {.size = sizeof(struct step_times), .fields = step_fields};
 
 static const struct listing_column step_columns[] = {
 	{"type", "type"},
@@ -83,7 +82,7 @@ static const struct listing steps = {
 static struct standstills *find_standstills(GArray *rows, const struct summary_cell *cell,
 					    const char *type)
 {
-	struct standstills added = { .policy = cell->policy, .limit = cell->limit };
+	struct standstills added = {.policy = cell->policy, .limit = cell->limit};
 
 	for (guint i = 0; i < rows->len; i++) {
 		struct standstills *row = &g_array_index(rows, struct standstills, i);
@@ -101,7 +100,7 @@ static struct standstills *find_standstills(GArray *rows, const struct summary_c
 static void add_time(GArray *rows, const char *type, const char *cluster, const char *step,
 		     double value_s)
 {
-	struct step_times added = { .step = step };
+	struct step_times added = {.step = step};
 	struct step_times *row = NULL;
 	guint i = 0;
 

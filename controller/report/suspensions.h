@@ -20,11 +20,11 @@ struct standstills {
 	const char *policy; /* borrowed from the summary */
 	double limit;
 	char *type;
-	uint32_t tasks;     /* number of suspended tasks, by attempt */
-	uint32_t suspended; /* number of suspensions, without those rolled back */
-	uint32_t resumed;   /* number of suspensions that were resumed */
-	double *stills_s;   /* `resumed` times that the tasks stood still */
-	double still_s;     /* their sum */
+	uint32_t tasks;                     /* number of suspended tasks, by attempt */
+	uint32_t suspended;                 /* number of suspensions, without those rolled back */
+	uint32_t resumed;                   /* number of suspensions that were resumed */
+	double *stills_s;                   /* `resumed` times that the tasks stood still */
+	double still_s;                     /* their sum */
 	double still_median_s, still_max_s; /* NAN: none was resumed */
 };
 

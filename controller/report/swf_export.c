@@ -11,7 +11,8 @@
 #include "controller/store/store_service.h"
 
 /* The data of a trace. */
-struct export {
+struct export
+{
 	const struct summary *summary;
 	const struct store_run *run;
 	struct config *config; /* NULL: the directory has no readable configuration */
@@ -24,11 +25,11 @@ struct export {
 	guint at;
 	GPtrArray *suspensions; /* of struct store_suspension by task, attempt and n */
 	guint at_suspension;
-	GPtrArray *lost;        /* of struct store_lost by task and attempt */
+	GPtrArray *lost; /* of struct store_lost by task and attempt */
 	guint at_lost;
 	/* number of tasks that were suspended, and that started more than once */
 	guint suspended, again;
-	guint unknown;          /* number of tasks whose earlier attempts are not recorded */
+	guint unknown; /* number of tasks whose earlier attempts are not recorded */
 };
 
 /* The number of a name, from 1; -1 for none. */
@@ -139,12 +140,12 @@ static void add_attempt(struct export *export, struct course *course,
 /* Tasks are visited by number, and their records are in that order too. */
 static struct course course_of(struct export *export, const struct store_task *task)
 {
-	const struct store_lost last = { .task = task->task,
-					 .attempt = task->attempts,
-					 .nodes = task->nodes,
-					 .started_s = task->started_s,
-					 .ended_s = task->ended_s };
-	struct course course = { .started_s = NAN };
+	const struct store_lost last = {.task = task->task,
+					.attempt = task->attempts,
+					.nodes = task->nodes,
+					.started_s = task->started_s,
+					.ended_s = task->ended_s};
+	struct course course = {.started_s = NAN};
 	bool listed = false;
 
 	for (; export->at_lost < export->lost->len; export->at_lost++) {
@@ -193,13 +194,14 @@ static void add_job(GString *swf, struct export *export, const struct store_task
 	const int64_t wait_s = between(task->arrival_s, course.started_s, 0);
 	const int64_t run_s = run_of(&course);
 
-	g_string_append_printf(
-		swf,
-		"%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " -1 -1 %" PRId64
-		" %" PRId64 " -1 %d %d -1 %d -1 %d -1 -1\n",
-		(int64_t)task->task + 1, seconds(task->arrival_s), wait_s, run_s, nodes, nodes,
-		asked_of(&course, task, run_s), status_of(export, task), user_of(export, task),
-		number_of(export->types, task->type), number_of(export->clusters, task->cluster));
+	g_string_append_printf(swf,
+			       "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
+			       " -1 -1 %" PRId64 " %" PRId64 " -1 %d %d -1 %d -1 %d -1 -1\n",
+			       (int64_t)task->task + 1, seconds(task->arrival_s), wait_s, run_s,
+			       nodes, nodes, asked_of(&course, task, run_s),
+			       status_of(export, task), user_of(export, task),
+			       number_of(export->types, task->type),
+			       number_of(export->clusters, task->cluster));
 	export->suspended += course.suspended;
 	export->again += course.attempts > 1;
 	export->unknown += course.attempts > 0 && task->attempts > course.attempts;
@@ -325,9 +327,16 @@ char *swf_export(const struct summary *summary, const struct store_run *run, GEr
 	g_autoptr(GString) jobs = g_string_new(NULL);
 	g_autoptr(GString) swf = g_string_new(NULL);
 	struct export export = {
-		.summary = summary, .run = run, .config = config, .tasks = tasks, .types = types,
-		.clusters = clusters, .submissions = submissions, .users = users,
-		.suspensions = suspensions, .lost = lost,
+		.summary = summary,
+		.run = run,
+		.config = config,
+		.tasks = tasks,
+		.types = types,
+		.clusters = clusters,
+		.submissions = submissions,
+		.users = users,
+		.suspensions = suspensions,
+		.lost = lost,
 	};
 
 	if (!lost)

@@ -18,8 +18,8 @@ struct column {
 
 /* A row has at most columns->len cells; a NULL row is a rule. */
 struct table {
-	GArray *columns;  /* struct column */
-	GPtrArray *rows;  /* GPtrArray of char *, or NULL */
+	GArray *columns; /* struct column */
+	GPtrArray *rows; /* GPtrArray of char *, or NULL */
 };
 
 static void clear_column(gpointer data)
@@ -158,7 +158,7 @@ static const char *cell(const struct table *table, guint row, guint column)
 static guint text_width(const char *text)
 {
 	return (guint)(g_utf8_validate(text, -1, NULL) ? g_utf8_strlen(text, -1)
-						      : (glong)strlen(text));
+						       : (glong)strlen(text));
 }
 
 static guint *column_widths(const struct table *table)
@@ -190,7 +190,7 @@ static void append_line(const struct table *table, GString *text, const guint *w
 	pad(text, (guint)indent, ' ');
 	for (guint i = 0; i < table->columns->len; i++) {
 		const struct column *column = &g_array_index(table->columns, struct column, i);
-		const char *content = rule	     ? ""
+		const char *content = rule            ? ""
 				      : row == TITLES ? column->title
 						      : cell(table, (guint)row, i);
 		const guint blanks = widths[i] - MIN(widths[i], text_width(content));

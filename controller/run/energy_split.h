@@ -32,7 +32,7 @@ struct energy_part {
 
 /* An interval of one host. */
 struct energy_interval {
-	uint64_t meter_uj;      /* rise of its counter */
+	uint64_t meter_uj; /* rise of its counter */
 	uint64_t duration_ns;
 	uint64_t idle_mw;       /* idle baseline */
 	bool known;             /* CPU times were read, and the meter measured */

@@ -12,8 +12,8 @@ struct host_account {
 	struct store_account_meter *meter; /* the end of the account; owned */
 	/* number of the first interval of the minute; 0: none yet */
 	int64_t parts_n;
-	double parts_s;                    /* end of the minute, seconds of the run */
-	GArray *parts;                     /* struct store_account_part, not in the store yet */
+	double parts_s; /* end of the minute, seconds of the run */
+	GArray *parts;  /* struct store_account_part, not in the store yet */
 	/* the day that the parts count to; NULL: none since the last host_account_put() */
 	char *day;
 };

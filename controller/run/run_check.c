@@ -95,8 +95,8 @@ static bool start_scheduler(struct inspection *inspection, struct subject *subje
 	g_autofree char *config = g_build_filename(inspection->dir, "config.yaml", NULL);
 	g_autofree char *state = g_build_filename(inspection->dir, name, NULL);
 	g_autofree char *log = g_strdup_printf("%s/%s.log", inspection->dir, name);
-	const char *const argv[] = {program, "--config", config,     "--cluster", name,
-				    "--state", state,    "--listen", address,     NULL};
+	const char *const argv[] = {program,   "--config", config,     "--cluster", name,
+				    "--state", state,      "--listen", address,     NULL};
 
 	if (!program)
 		return false;
@@ -157,10 +157,10 @@ static void start_task(struct subject *subject)
 	uint32_t ranks = task_ranks(cluster);
 	uint32_t count = (ranks + cluster->cores - 1) / cluster->cores;
 	json_t *nodes = json_array();
-	g_autoptr(json_t) body = json_pack(
-		"{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", "check", "benchmark", "is", "class",
-		"S", "ranks", (int)ranks, "repetitions", 1, "nodes", nodes, "deadline_s",
-		subject->task_deadline_s);
+	g_autoptr(json_t) body =
+		json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", "check", "benchmark", "is",
+			  "class", "S", "ranks", (int)ranks, "repetitions", 1, "nodes", nodes,
+			  "deadline_s", subject->task_deadline_s);
 	g_autoptr(GError) error = NULL;
 	json_t *answer;
 
@@ -303,9 +303,10 @@ static void remove_tree(const char *path)
 static void add_silence(struct subject *subject)
 {
 	if (!subject->answers.trouble && !subject->answers.capabilities)
-		subject->answers.trouble = g_strdup_printf(
-			"the local scheduler of cluster '%s' did not answer: %s",
-			subject->answers.cluster->name, subject->silence ?: "it had no time");
+		subject->answers.trouble =
+			g_strdup_printf("the local scheduler of cluster '%s' did not answer: %s",
+					subject->answers.cluster->name,
+					subject->silence ?: "it had no time");
 }
 
 static GPtrArray *inspect(struct inspection *inspection, GError **error)
@@ -371,8 +372,8 @@ static void check_image(struct config *config, GPtrArray *rows)
 		config->image = guest_image_find(NULL);
 	trouble = guest_image_trouble(config->image);
 	if (trouble) {
-		run_check_add(rows, "", "", "image", RUN_CHECK_FAILED, GUEST_IMAGE_CURE,
-			      "%s", trouble);
+		run_check_add(rows, "", "", "image", RUN_CHECK_FAILED, GUEST_IMAGE_CURE, "%s",
+			      trouble);
 		return;
 	}
 	absolute = g_canonicalize_filename(config->image, NULL);
@@ -424,9 +425,10 @@ GPtrArray *run_check(struct config *config, const char *path, double timeout_s, 
 		return g_steal_pointer(&rows);
 	if (!run_lock_take(&lock, config->name, NULL, NULL, error))
 		return NULL;
-	more = inspect_once(
-		config, timeout_s > 0 ? timeout_s : config_patience(config, RUN_CHECK_TIMEOUT_S),
-		error);
+	more = inspect_once(config,
+			    timeout_s > 0 ? timeout_s
+					  : config_patience(config, RUN_CHECK_TIMEOUT_S),
+			    error);
 	run_lock_drop(&lock);
 	if (!more)
 		return NULL;

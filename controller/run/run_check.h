@@ -17,7 +17,7 @@
 
 enum run_check_result {
 	RUN_CHECK_WORKS = 0,
-	RUN_CHECK_NOTE,   /* works, but not as on real hardware */
+	RUN_CHECK_NOTE, /* works, but not as on real hardware */
 	RUN_CHECK_FAILED,
 };
 
@@ -27,8 +27,8 @@ struct run_check_row {
 	char *host;    /* or "" */
 	char *what;    /* "host", "image", "nodes", "meter", "cap", "channels", ... */
 	enum run_check_result result;
-	char *text;    /* the finding */
-	char *cure;    /* what to do, or what it means; NULL unless failed or noted */
+	char *text; /* the finding */
+	char *cure; /* what to do, or what it means; NULL unless failed or noted */
 };
 extern const struct record run_check_row_record;
 

@@ -17,8 +17,9 @@ static const struct record_field row_fields[] = {
 
 RECORD_DEFINE_FREE_OF(free_row, run_check_row_record)
 
-const struct record run_check_row_record = {
-	.size = sizeof(struct run_check_row), .fields = row_fields, .free = free_row};
+const struct record run_check_row_record = {.size = sizeof(struct run_check_row),
+					    .fields = row_fields,
+					    .free = free_row};
 
 GPtrArray *run_check_rows_new(void)
 {
@@ -70,7 +71,7 @@ static const char *down_reason(const struct run_check_answers *answers, const ch
 	size_t i;
 	json_t *node;
 
-	json_array_foreach(json_object_get(answers->nodes, "nodes"), i, node)
+	json_array_foreach (json_object_get(answers->nodes, "nodes"), i, node)
 		if ((!host || strcmp(text_of(node, "host"), host) == 0) &&
 		    strcmp(text_of(node, "state"), "ready") != 0 &&
 		    strcmp(text_of(node, "state"), "busy") != 0 && *text_of(node, "reason"))
@@ -139,8 +140,8 @@ static void add_cap(GPtrArray *rows, const struct run_check_answers *answers)
 {
 	const struct config_cluster *cluster = answers->cluster;
 	const char *cap = text_of(answers->capabilities, "cpu_cap");
-	const double fraction = json_number_value(
-		json_object_get(answers->capabilities, "cpu_cap_fraction"));
+	const double fraction =
+		json_number_value(json_object_get(answers->capabilities, "cpu_cap_fraction"));
 	const bool quota = strcmp(cap, "quota") == 0;
 
 	if (!answers->capabilities)
@@ -169,10 +170,10 @@ static void add_host_caps(GPtrArray *rows, const struct run_check_answers *answe
 	json_t *one;
 
 	/* Every node of the host reports the same. */
-	json_array_foreach(json_object_get(answers->nodes, "nodes"), i, one)
+	json_array_foreach (json_object_get(answers->nodes, "nodes"), i, one)
 		if (strcmp(text_of(one, "host"), host->name) == 0)
 			caps = json_object_get(one, "caps");
-	json_array_foreach(caps, i, one)
+	json_array_foreach (caps, i, one)
 		if (strcmp(text_of(one, "effective"), "no") == 0)
 			run_check_add(rows, answers->cluster->name, host->name, "cap",
 				      RUN_CHECK_NOTE,
@@ -190,7 +191,7 @@ static uint32_t ready_nodes(const struct run_check_answers *answers)
 	size_t i;
 	json_t *node;
 
-	json_array_foreach(json_object_get(answers->nodes, "nodes"), i, node)
+	json_array_foreach (json_object_get(answers->nodes, "nodes"), i, node)
 		ready += strcmp(text_of(node, "state"), "ready") == 0 ||
 			 strcmp(text_of(node, "state"), "busy") == 0;
 	return ready;
@@ -221,7 +222,7 @@ static const json_t *energy_of(const struct run_check_answers *answers, const ch
 	size_t i;
 	json_t *one;
 
-	json_array_foreach(json_object_get(answers->energy, "hosts"), i, one)
+	json_array_foreach (json_object_get(answers->energy, "hosts"), i, one)
 		if (strcmp(text_of(one, "host"), host) == 0)
 			return one;
 	return NULL;
@@ -234,7 +235,7 @@ static const char *lost_reason(const struct run_check_answers *answers, const ch
 	size_t i;
 	json_t *event;
 
-	json_array_foreach(json_object_get(answers->events, "events"), i, event) {
+	json_array_foreach (json_object_get(answers->events, "events"), i, event) {
 		const json_t *detail = json_object_get(event, "detail");
 
 		if (strcmp(text_of(event, "kind"), "meter-lost") == 0 &&
@@ -265,7 +266,10 @@ static char *redfish_cure(const struct config_meter *meter)
 
 	return g_strdup_printf("see that this answers: curl -u %s %s%s "
 			       "https://%s:%u/redfish/v1/Chassis",
-			       meter->user, insecure ? "-k" : meter->ca_file ? "--cacert " : "",
+			       meter->user,
+			       insecure         ? "-k"
+			       : meter->ca_file ? "--cacert "
+						: "",
 			       !insecure && meter->ca_file ? meter->ca_file : "", meter->address,
 			       meter->port);
 }

@@ -22,8 +22,8 @@ struct run_child {
 	char *log_path;
 	run_child_died_f died;
 	void *data;
-	GPid pid; /* 0: not running */
-	int pidfd; /* -1: not running */
+	GPid pid;                         /* 0: not running */
+	int pidfd;                        /* -1: not running */
 	int kept_fds[RUN_CHILD_KEPT_MAX]; /* descriptors that it inherits */
 	size_t kept_count;
 	guint watch_source;
@@ -150,8 +150,8 @@ static gboolean ended(int pidfd, GIOCondition condition, gpointer data)
 bool run_child_start(struct run_child *child, GError **error)
 {
 	GPid pid = subprocess_spawn_keeping((const char *const *)child->argv->pdata, NULL,
-					    child->log_path, child->kept_fds,
-					    child->kept_count, error);
+					    child->log_path, child->kept_fds, child->kept_count,
+					    error);
 
 	if (pid < 0) {
 		g_prefix_error(error, "%s: ", child->name);

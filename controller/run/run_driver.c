@@ -41,7 +41,7 @@ static bool close_aborted(struct run_series *series, struct store_run *row, GErr
  * closes runs that cannot.
  */
 static bool find_cell(struct run_series *series, const struct policy *policy, double limit,
-		    uint32_t repeat, bool *ret_ended, struct store_run *ret_row, GError **error)
+		      uint32_t repeat, bool *ret_ended, struct store_run *ret_row, GError **error)
 {
 	g_autoptr(GPtrArray) rows = store_runs(series->session->store, error);
 

@@ -105,8 +105,8 @@ static struct machine_probe *find_probe(const struct run_request *request, const
 }
 
 /* Prints what was done, and writes it and the probe to `dir`. */
-static bool keep_fit(const struct machine_probe *probe, const struct lab_fit *done,
-		     const char *dir, GError **error)
+static bool keep_fit(const struct machine_probe *probe, const struct lab_fit *done, const char *dir,
+		     GError **error)
 {
 	g_autofree char *probe_path = g_build_filename(dir, MACHINE_PROBE_FILE, NULL);
 	g_autofree char *notices_path = g_build_filename(dir, RUN_FIT_FILE, NULL);

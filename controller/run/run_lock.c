@@ -83,8 +83,8 @@ static bool is_there(int fd, const char *path)
 	struct stat open_file;
 	struct stat file;
 
-	return fstat(fd, &open_file) == 0 && lstat(path, &file) == 0 &&
-	       S_ISREG(file.st_mode) && file.st_nlink == 1 && open_file.st_dev == file.st_dev &&
+	return fstat(fd, &open_file) == 0 && lstat(path, &file) == 0 && S_ISREG(file.st_mode) &&
+	       file.st_nlink == 1 && open_file.st_dev == file.st_dev &&
 	       open_file.st_ino == file.st_ino;
 }
 

@@ -24,7 +24,10 @@ struct run_lock {
 };
 
 /* A lock that is not held. */
-#define RUN_LOCK_INIT {.fd = -1}
+#define RUN_LOCK_INIT                                                                              \
+	{                                                                                          \
+		.fd = -1                                                                           \
+	}
 
 /* How long to wait for the daemons of a killed run, which end their tasks and VMs first. */
 #define RUN_LOCK_WAIT_S 120.0

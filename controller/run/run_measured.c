@@ -124,8 +124,8 @@ static bool restore_run(struct measured_run *run, GError **error)
 	struct run_session *session = run->series->session;
 	const double continued_s = backend_now_s(run->backend);
 
-	if (!recorder_store_restore(session->store, run->row.run, &run->setup, run->engine,
-				    NULL, error))
+	if (!recorder_store_restore(session->store, run->row.run, &run->setup, run->engine, NULL,
+				    error))
 		return false;
 	run_session_note(session, "resumed",
 			 "the controller was restarted; run %" PRId64 " continues at %.1f s",
@@ -210,20 +210,18 @@ static void take_result(struct measured_run *run, const struct engine_result *re
 
 static void note_result(const struct measured_run *run)
 {
-	g_autofree char *energy = isnan(run->row.energy_j)
-					  ? g_strdup("energy not known")
-			       : run->setup.limit_j > 0
-					  ? g_strdup_printf("%.1f J of %.1f J", run->row.energy_j,
-							    run->row.limit_j)
-					  : g_strdup_printf("%.1f J", run->row.energy_j);
+	g_autofree char *energy =
+		isnan(run->row.energy_j) ? g_strdup("energy not known")
+		: run->setup.limit_j > 0
+			? g_strdup_printf("%.1f J of %.1f J", run->row.energy_j, run->row.limit_j)
+			: g_strdup_printf("%.1f J", run->row.energy_j);
 
-	run_progress_note(
-		run->series->session->progress, "run-ended",
-		"run %u of %u: %s at %.0f %%: utility %.2f, %s, %u of %u tasks "
-		"completed, ended by %s after %.1f s",
-		run->series->done + 1, run->series->total, run->row.policy, 100 * run->row.limit,
-		run->row.utility, energy, run->row.tasks_completed, run->row.tasks_arrived,
-		run->row.ended_by, run->row.ended_s);
+	run_progress_note(run->series->session->progress, "run-ended",
+			  "run %u of %u: %s at %.0f %%: utility %.2f, %s, %u of %u tasks "
+			  "completed, ended by %s after %.1f s",
+			  run->series->done + 1, run->series->total, run->row.policy,
+			  100 * run->row.limit, run->row.utility, energy, run->row.tasks_completed,
+			  run->row.tasks_arrived, run->row.ended_by, run->row.ended_s);
 }
 
 /* Records an aborted run as far as it went; the error says what aborted it. */

@@ -63,8 +63,9 @@ static const struct record_field overhead_fields[] = {
 	{RECORD_FIELD_REAL(config_overhead, skew_s)},
 	{NULL},
 };
-const struct record run_overhead_record = {
-	.size = sizeof(struct config_overhead), .fields = overhead_fields, .open = true};
+const struct record run_overhead_record = {.size = sizeof(struct config_overhead),
+					   .fields = overhead_fields,
+					   .open = true};
 
 static void clear_sample(void *sample)
 {
@@ -207,8 +208,7 @@ static void suspend(struct measuring *measuring, struct bench *bench)
 {
 	bench->keep = bench->left[1] > bench->left[0];
 	bench->due_s = INFINITY;
-	remote_backend_suspend(measuring->backend, bench->task, 1, ++bench->n,
-			       keeps[bench->keep]);
+	remote_backend_suspend(measuring->backend, bench->task, 1, ++bench->n, keeps[bench->keep]);
 }
 
 /* Notes the overhead of each VM, both steps in one row. */
@@ -219,11 +219,12 @@ static void note_vms(struct bench *bench, const struct backend_event *event)
 		json_t *row = json_array_get(bench->vms, i);
 
 		if (event->kind == BACKEND_EVENT_SUSPENDED) {
-			json_array_append_new(
-				bench->vms,
-				json_pack("{s:i, s:o, s:o}", "node", (int)vm->node, "freeze_s",
-					  json_number_or_null(vm->overhead.freeze_s), "save_s",
-					  json_number_or_null(vm->overhead.save_s)));
+			json_array_append_new(bench->vms,
+					      json_pack("{s:i, s:o, s:o}", "node", (int)vm->node,
+							"freeze_s",
+							json_number_or_null(vm->overhead.freeze_s),
+							"save_s",
+							json_number_or_null(vm->overhead.save_s)));
 		} else if (row) {
 			json_object_set_new(row, "restore_s",
 					    json_number_or_null(vm->overhead.restore_s));
@@ -266,7 +267,7 @@ static bool note_sample(struct measuring *measuring, struct bench *bench,
 }
 
 static bool on_resumed(struct measuring *measuring, struct bench *bench,
-			 const struct backend_event *event, GError **error)
+		       const struct backend_event *event, GError **error)
 {
 	note_vms(bench, event);
 	if (!note_sample(measuring, bench, event, error))
@@ -282,7 +283,7 @@ static bool on_resumed(struct measuring *measuring, struct bench *bench,
 }
 
 static bool count_failure(struct measuring *measuring, struct bench *bench, const char *reason,
-		 GError **error)
+			  GError **error)
 {
 	if (++bench->failures < FAILURES_MAX)
 		return true;
@@ -295,7 +296,7 @@ static bool count_failure(struct measuring *measuring, struct bench *bench, cons
 }
 
 static bool on_failed_step(struct measuring *measuring, struct bench *bench,
-			const struct backend_event *event, bool was_suspended, GError **error)
+			   const struct backend_event *event, bool was_suspended, GError **error)
 {
 	if (!count_failure(measuring, bench, event->reason, error))
 		return false;
@@ -319,7 +320,7 @@ static struct bench *bench_of(struct measuring *measuring, uint32_t task)
 
 /* Processes an event of a task that is being measured. */
 static bool on_event(struct measuring *measuring, struct bench *bench,
-		       const struct backend_event *event, GError **error)
+		     const struct backend_event *event, GError **error)
 {
 	switch (event->kind) {
 	case BACKEND_EVENT_STARTED:
@@ -337,9 +338,9 @@ static bool on_event(struct measuring *measuring, struct bench *bench,
 		return on_resumed(measuring, bench, event, error);
 	case BACKEND_EVENT_SUSPENSION_FAILED:
 		return on_failed_step(measuring, bench, event,
-				   bench->suspended.task == bench->task &&
-					   bench->suspended.n == bench->n,
-				   error);
+				      bench->suspended.task == bench->task &&
+					      bench->suspended.n == bench->n,
+				      error);
 	case BACKEND_EVENT_ENDED:
 		if (event->outcome != BACKEND_OUTCOME_COMPLETED &&
 		    !count_failure(measuring, bench, event->reason, error))
@@ -401,8 +402,8 @@ static bool measure(struct measuring *measuring, GError **error)
 		if (backend_now_s(measuring->backend) - measuring->heard_s <= stall_s)
 			continue;
 		return error_fail(error, RUN_ERROR, RUN_ERROR_MEASURE,
-				 "nothing was suspended or resumed for %.0f s; are nodes down?",
-				 stall_s);
+				  "nothing was suspended or resumed for %.0f s; are nodes down?",
+				  stall_s);
 	}
 	return true;
 }

@@ -18,7 +18,7 @@ static uint32_t *count_of(struct engine_result *result, enum engine_task_state s
 }
 
 bool run_overshoot_correct(const struct engine_task *task, struct engine_result *result,
-			struct engine_task *ret_late)
+			   struct engine_task *ret_late)
 {
 	uint32_t *count = count_of(result, task->state);
 

@@ -16,4 +16,4 @@
  * those of `task` or constants. False: the task counts, and nothing is changed.
  */
 bool run_overshoot_correct(const struct engine_task *task, struct engine_result *result,
-			struct engine_task *ret_late);
+			   struct engine_task *ret_late);

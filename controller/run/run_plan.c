@@ -30,13 +30,15 @@ static bool read_limits(const struct record_reading *reading, const struct recor
 
 		if (!(limit > 0 && limit <= 1))
 			return record_refuse(
-				reading,
-				"limits: not a list of fractions above 0 and at most 1");
+				reading, "limits: not a list of fractions above 0 and at most 1");
 	}
 	return record_read_value(reading, field, value, data);
 }
 
-#define COUNT(field_) {RECORD_FIELD_U32(run_plan, field_), .max = 1000000}
+#define COUNT(field_)                                                                              \
+	{                                                                                          \
+		RECORD_FIELD_U32(run_plan, field_), .max = 1000000                                 \
+	}
 static const struct record_field plan_fields[] = {
 	{RECORD_FIELD_TEXT(run_plan, experiment)},
 	{RECORD_FIELD_TEXT(run_plan, api)},
@@ -55,8 +57,9 @@ static const struct record_field plan_fields[] = {
 	{RECORD_AT(run_plan, schedulers), .type = RECORD_TEXTS},
 	{NULL},
 };
-static const struct record plan_record = {
-	.size = sizeof(struct run_plan), .fields = plan_fields, .open = true};
+static const struct record plan_record = {.size = sizeof(struct run_plan),
+					  .fields = plan_fields,
+					  .open = true};
 RECORD_DEFINE_FREE(run_plan, plan_record)
 
 bool run_plan_save(const struct run_plan *plan, const char *dir, GError **error)

@@ -27,7 +27,7 @@ struct run_plan {
 	 * known, that of its store
 	 */
 	uint32_t store_version;
-	double *limits;  /* limits_count fractions */
+	double *limits; /* limits_count fractions */
 	uint32_t limits_count;
 	uint32_t repeats;
 	char **schedulers; /* address of the local scheduler of each cluster, in order,

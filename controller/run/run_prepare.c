@@ -34,9 +34,10 @@ static bool check_policies(const struct run_request *request, const struct run_p
 		return true;
 	if (request->policies)
 		return run_refuse(error, "--policy: %s", reason->message);
-	return run_refuse(
-		error, "%s: %s: %s", request->resume ? prepared->dir : request->config_path,
-		request->resume ? "the policies planned" : "experiment.policies", reason->message);
+	return run_refuse(error, "%s: %s: %s",
+			  request->resume ? prepared->dir : request->config_path,
+			  request->resume ? "the policies planned" : "experiment.policies",
+			  reason->message);
 }
 
 static bool check_limits(const struct run_plan *plan, GError **error)
@@ -48,7 +49,7 @@ static bool check_limits(const struct run_plan *plan, GError **error)
 	for (uint32_t i = 0; i < plan->limits_count; i++)
 		if (!(plan->limits[i] > 0 && plan->limits[i] <= 1))
 			return run_refuse(error, "--limit: %g is not a fraction in (0, 1]",
-				      plan->limits[i]);
+					  plan->limits[i]);
 	repeated = duplicate_fraction(plan->limits, plan->limits_count);
 	return repeated == plan->limits_count ||
 	       run_refuse(error, "the limit %g is given twice; name each once",
@@ -68,10 +69,11 @@ static bool check_config(const struct config *config, const char *path, GError *
 			"types that VMs are to run",
 			path);
 	if (config->lab && config->lab->overcommit)
-		return run_refuse(error,
-			      "%s: lab.overcommit: yes is for tests of what works; nothing can be "
-			      "measured on blades that slow one another down",
-			      path);
+		return run_refuse(
+			error,
+			"%s: lab.overcommit: yes is for tests of what works; nothing can be "
+			"measured on blades that slow one another down",
+			path);
 	for (uint32_t i = 0; i < config->clusters_count; i++) {
 		g_autofree char *wrong = config_cluster_check_served(config, i);
 
@@ -79,9 +81,9 @@ static bool check_config(const struct config *config, const char *path, GError *
 			return run_refuse(error, "%s: %s", path, wrong);
 		if (!config->clusters[i].hosts_count && !config->clusters[i].local_scheduler)
 			return run_refuse(error,
-				      "%s: clusters[%u] ('%s') has no hosts: it can only be "
-				      "simulated; add hosts",
-				      path, i, config->clusters[i].name);
+					  "%s: clusters[%u] ('%s') has no hosts: it can only be "
+					  "simulated; add hosts",
+					  path, i, config->clusters[i].name);
 	}
 	return true;
 }
@@ -90,17 +92,18 @@ static bool check_config(const struct config *config, const char *path, GError *
  * With the whole budget, a run without meters is ended by time; a lower limit could not be
  * enforced.
  */
-static bool check_meters(const struct run_plan *plan, const struct config *config,
-			 const char *path, GError **error)
+static bool check_meters(const struct run_plan *plan, const struct config *config, const char *path,
+			 GError **error)
 {
 	g_autofree char *missing = run_meters_missing(config);
 
 	for (uint32_t i = 0; missing && i < plan->limits_count; i++)
 		if (plan->limits[i] < 1)
-			return run_refuse(error,
-				      "%s: %s: an energy limit of %g could never be reached; add "
-				      "meter: to the host, or run with --limit 1 alone",
-				      path, missing, plan->limits[i]);
+			return run_refuse(
+				error,
+				"%s: %s: an energy limit of %g could never be reached; add "
+				"meter: to the host, or run with --limit 1 alone",
+				path, missing, plan->limits[i]);
 	return true;
 }
 
@@ -152,11 +155,11 @@ static bool check_estimates(const struct config *config, const char *path, bool 
 			    config_expectation(config, type, cluster, &etc_s, &eec_j))
 				continue;
 			return run_refuse(error,
-				      "%s: there is no estimate for type '%s' on cluster '%s'; "
-				      "measure them first: virtbed profile %s --out FILE, then "
-				      "--estimates FILE%s",
-				      path, type->name, cluster->name, path,
-				      serve ? "" : "; or add --profile");
+					  "%s: there is no estimate for type '%s' on cluster '%s'; "
+					  "measure them first: virtbed profile %s --out FILE, then "
+					  "--estimates FILE%s",
+					  path, type->name, cluster->name, path,
+					  serve ? "" : "; or add --profile");
 		}
 	}
 	lacks = config_lacks(config);
@@ -180,17 +183,17 @@ static bool choose_dir(const struct run_request *request, const char *name, char
 	else if (!chosen)
 		chosen = run_paths_new_dir(name);
 	if (!chosen)
-		return run_refuse(error,
-			      "--resume: there is no run of '%s' under runs/; name it with --out",
-			      name);
+		return run_refuse(
+			error, "--resume: there is no run of '%s' under runs/; name it with --out",
+			name);
 	*ret_dir = g_canonicalize_filename(chosen, NULL);
 	store = g_build_filename(*ret_dir, STORE_FILE, NULL);
 	if (request->resume || !g_file_test(store, G_FILE_TEST_EXISTS))
 		return true;
 	return run_refuse(error,
-		      "%s holds a run already; add --resume to continue it, or name another "
-		      "directory with --out",
-		      *ret_dir);
+			  "%s holds a run already; add --resume to continue it, or name another "
+			  "directory with --out",
+			  *ret_dir);
 }
 
 static bool make_dirs(const struct run_prepared *prepared, GError **error)
@@ -202,7 +205,8 @@ static bool make_dirs(const struct run_prepared *prepared, GError **error)
 
 		if (g_mkdir_with_parents(path, 0755) < 0)
 			return error_fail(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-					 "cannot make directory '%s': %s", path, g_strerror(errno));
+					  "cannot make directory '%s': %s", path,
+					  g_strerror(errno));
 	}
 	return true;
 }
@@ -298,11 +302,12 @@ static bool check_sources(const struct run_request *request, const struct config
 				  "--estimates and --profile exclude each other: a run uses those "
 				  "of the file, or measures its own");
 	return !config_wants_pet(config) ||
-	       run_refuse(error,
-		      "--estimates: %s has no execution times (PET), so the run measures them, and "
-		      "its estimates; to use measured ones, name them: `pet: FILE` in "
-		      "environment.pruning",
-		      request->config_path);
+	       run_refuse(
+		       error,
+		       "--estimates: %s has no execution times (PET), so the run measures them, and "
+		       "its estimates; to use measured ones, name them: `pet: FILE` in "
+		       "environment.pruning",
+		       request->config_path);
 }
 
 /* A resumed run keeps the estimates that it began with. */
@@ -447,8 +452,7 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 		return false;
 	if (!plan->run)
 		return true;
-	return check_limits(plan, error) &&
-	       check_meters(plan, prepared->config, path, error) &&
+	return check_limits(plan, error) && check_meters(plan, prepared->config, path, error) &&
 	       (plan->profile || check_estimates(prepared->config, path, false, error));
 }
 
@@ -573,8 +577,8 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	if (!prepared->socket_dir)
 		return false;
 	if (request->serve &&
-	    (!(prepared->plan->api = run_prepare_service_address(request, prepared->config,
-								   error)) ||
+	    (!(prepared->plan->api =
+		       run_prepare_service_address(request, prepared->config, error)) ||
 	     !check_listen("--listen", prepared->plan->api, prepared->config, error)))
 		return false;
 	set_addresses(prepared);

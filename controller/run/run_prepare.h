@@ -17,9 +17,9 @@ struct run_prepared {
 	char *dir; /* absolute */
 	char *socket_dir;
 	bool own_socket_dir;
-	bool written; /* run_paths_config() and plan.json exist */
-	bool fitted; /* its lab, to the probe in `dir` */
-	bool finished; /* resumed, and no work is left: nothing else was checked or made */
+	bool written;         /* run_paths_config() and plan.json exist */
+	bool fitted;          /* its lab, to the probe in `dir` */
+	bool finished;        /* resumed, and no work is left: nothing else was checked or made */
 	struct run_lock lock; /* held until run_prepared_clear() */
 };
 

@@ -31,7 +31,7 @@ bool run_prepare_service_check(const struct config *config, const char *path, GE
 		return run_refuse(error, "%s: %s", path, reason->message);
 	return !service.group || getgrnam(service.group) ||
 	       run_refuse(error, "%s: service.group: this machine has no group '%s'", path,
-		      service.group);
+			  service.group);
 }
 
 /* Reads what was served from the directory before; it must have the same name. */
@@ -47,9 +47,9 @@ static bool recall_config(struct run_prepared *prepared, GError **error)
 		return false;
 	if (!g_str_equal(before->name, prepared->config->name))
 		return run_refuse(error,
-			      "%s is the state of service '%s', not of '%s'; name another "
-			      "directory with --state",
-			      prepared->dir, before->name, prepared->config->name);
+				  "%s is the state of service '%s', not of '%s'; name another "
+				  "directory with --state",
+				  prepared->dir, before->name, prepared->config->name);
 	return prepared->config->estimates_count || prepared->config->unmeasured_count ||
 	       (!before->estimates_count && !before->unmeasured_count) ||
 	       config_load_estimates(prepared->config, path, error);
@@ -103,9 +103,9 @@ struct run_plan *run_prepare_service_plan(const struct run_request *request,
 		return NULL;
 	if (!plan->serve) {
 		run_refuse(error,
-		       "%s holds an experiment of `virtbed run`; name another directory with "
-		       "--state",
-		       prepared->dir);
+			   "%s holds an experiment of `virtbed run`; name another directory with "
+			   "--state",
+			   prepared->dir);
 		return NULL;
 	}
 	g_strfreev(plan->policies);
@@ -139,7 +139,7 @@ bool run_prepare_service_dir(const char *dir, GError **error)
 
 	if (g_mkdir_with_parents(dir, 0700) < 0 || stat(dir, &status) < 0)
 		return error_fail(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-				 "cannot make directory '%s': %s", dir, g_strerror(errno));
+				  "cannot make directory '%s': %s", dir, g_strerror(errno));
 	if (status.st_uid != geteuid()) /* that user could replace our files by links */
 		return run_refuse(
 			error,
@@ -151,10 +151,10 @@ bool run_prepare_service_dir(const char *dir, GError **error)
 	if (is_service_dir(dir) && chmod(dir, 0700) == 0)
 		return true;
 	return run_refuse(error,
-		      "%s is open to other users, and the state of a service must be private; "
-		      "name another directory with --state, or make it private "
-		      "(chmod 700)",
-		      dir);
+			  "%s is open to other users, and the state of a service must be private; "
+			  "name another directory with --state, or make it private "
+			  "(chmod 700)",
+			  dir);
 }
 
 /* Whether only the owner can search the directory; the group's bits may be an ACL's mask. */
@@ -266,7 +266,7 @@ char *run_prepare_service_address(const struct run_request *request, const struc
 	/* The mode of the socket itself decides which users may connect. */
 	if (g_mkdir_with_parents(dir, 0755) < 0) {
 		run_refuse(error, "cannot make directory '%s' for the service's socket: %s", dir,
-		       g_strerror(errno));
+			   g_strerror(errno));
 		return NULL;
 	}
 	if (service.group && !open_to_group(request, service.group, dir, error))

@@ -42,7 +42,7 @@ struct profile {
 	const struct config *config;
 	struct backend *backend;
 	struct run_profile_schedule *benches; /* one per cluster */
-	GPtrArray *jobs;           /* struct run_job; the index is the task's number */
+	GPtrArray *jobs;                      /* struct run_job; the index is the task's number */
 	struct run_profile_results results;
 	struct run_profiled *done; /* of the results: the measurements in the store */
 	struct losses *lost;       /* types x clusters */
@@ -92,7 +92,7 @@ static uint32_t left(const struct profile *profile)
 }
 
 static bool record_measurement(struct profile *profile, const struct run_job *job,
-		     const struct backend_event *event, GError **error)
+			       const struct backend_event *event, GError **error)
 {
 	const struct run_measurement measurement = {
 		.type = job->type,
@@ -343,8 +343,8 @@ static void refresh_progress(struct run_progress *progress, void *data)
 	progress->phase_left_s = made >= 2 ? spent_s / made * (profile->total - done) : (double)NAN;
 	progress->left_s = progress->phase_left_s;
 	if (run_session_runs(profile->session) > 0)
-		progress->left_s += run_session_runs(profile->session) *
-				    run_session_run_s(profile->session);
+		progress->left_s +=
+			run_session_runs(profile->session) * run_session_run_s(profile->session);
 }
 
 /*
@@ -396,9 +396,10 @@ static bool measure(struct profile *profile, GError **error)
 static void estimate(const struct config *config, struct run_profile_results *results)
 {
 	results->counting = run_profiled_counting(&results->profiled);
-	results->estimates = run_estimate(
-		config, (const struct run_measurement *)(void *)results->counting->data,
-		results->counting->len, &results->estimates_count);
+	results->estimates =
+		run_estimate(config,
+			     (const struct run_measurement *)(void *)results->counting->data,
+			     results->counting->len, &results->estimates_count);
 }
 
 /* Measures the overheads of preempting if the experiment preempts; no other task runs meanwhile. */
@@ -434,12 +435,13 @@ static void recall_stored(struct profile *profile)
 
 		if (one->round != STORE_NO_ROUND)
 			run_profile_schedule_recall(&profile->benches[one->cluster], one->type,
-					 (uint32_t)one->round);
+						    (uint32_t)one->round);
 	}
 	for (uint32_t i = 0; i < profile->config->types_count * clusters; i++)
 		if (profile->done->holes[i])
-			profile->total -= run_profile_schedule_give_up(
-				&profile->benches[i % clusters], i / clusters);
+			profile->total -=
+				run_profile_schedule_give_up(&profile->benches[i % clusters],
+							     i / clusters);
 	profile->recalled = profile->total - left(profile);
 }
 
@@ -456,7 +458,7 @@ static bool profile_init(struct profile *profile, struct run_session *session, G
 	for (uint32_t i = 0; i < clusters; i++) {
 		profile->stuck_s[i] = (double)NAN;
 		run_profile_schedule_init(&profile->benches[i], session->config, i,
-			       session->plan->profile_repeats);
+					  session->plan->profile_repeats);
 		profile->total += profile->benches[i].left;
 	}
 	profile->done = &profile->results.profiled;

@@ -16,11 +16,11 @@ static json_t *measurements_json(const struct run_session *session, const GArray
 		const struct run_measurement *one =
 			&g_array_index(measurements, struct run_measurement, i);
 
-		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:f, s:o}", "type",
-					config->types[one->type].name, "cluster",
-					config->clusters[one->cluster].name, "exec_s", one->exec_s,
-					"energy_j", json_number_or_null(one->energy_j)));
+		json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:o}", "type",
+						      config->types[one->type].name, "cluster",
+						      config->clusters[one->cluster].name, "exec_s",
+						      one->exec_s, "energy_j",
+						      json_number_or_null(one->energy_j)));
 	}
 	return list;
 }
@@ -31,8 +31,8 @@ static const struct record_field unmeasured_fields[] = {
 	{RECORD_FIELD_TEXT(config_unmeasured, reason)},
 	{NULL},
 };
-const struct record run_unmeasured_record = {
-	.size = sizeof(struct config_unmeasured), .fields = unmeasured_fields};
+const struct record run_unmeasured_record = {.size = sizeof(struct config_unmeasured),
+					     .fields = unmeasured_fields};
 
 /* The pairs that were given up, by type, then cluster; texts are borrowed. */
 static GArray *list_unmeasured(const struct run_profiled *profiled)
@@ -60,12 +60,13 @@ static bool write_json(const struct run_session *session, const struct run_profi
 	g_autofree char *path = g_build_filename(session->dir, "profile.json", NULL);
 	g_autofree char *text = NULL;
 	json_t *unmeasured = json_array();
-	g_autoptr(json_t) document = json_pack(
-		"{s:o, s:o, s:o, s:o, s:O*}", "measurements",
-		measurements_json(session, profiled->measurements), "unmeasured", unmeasured,
-		"host_load", json_number_or_null(run_profiled_host_load(profiled)), "idle_w",
-		json_number_or_null(run_profiled_idle_w(profiled)), "overheads",
-		results->overheads.list);
+	g_autoptr(json_t) document =
+		json_pack("{s:o, s:o, s:o, s:o, s:O*}", "measurements",
+			  measurements_json(session, profiled->measurements), "unmeasured",
+			  unmeasured, "host_load",
+			  json_number_or_null(run_profiled_host_load(profiled)), "idle_w",
+			  json_number_or_null(run_profiled_idle_w(profiled)), "overheads",
+			  results->overheads.list);
 
 	for (uint32_t i = 0; i < measured->unmeasured_count; i++)
 		json_array_append_new(unmeasured, record_to_json(&run_unmeasured_record,

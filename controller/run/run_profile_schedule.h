@@ -25,12 +25,12 @@ struct run_profile_schedule {
 	uint32_t index; /* index of the cluster */
 	/* struct run_wanted elements that are still to be started, by ascending round */
 	GArray *wanted;
-	bool *busy;	/* per node */
+	bool *busy; /* per node */
 	bool *down;
 	bool *evicted; /* per node: its last task pushed pages of its VM out to swap */
 	/* nodes x types: the node has completed a task of the type's benchmark since it booted */
 	bool *warm;
-	uint32_t left; /* number of measurements that have not completed */
+	uint32_t left;     /* number of measurements that have not completed */
 	uint32_t *missing; /* per type: number of measurements that have not completed */
 	bool *given_up;    /* per type: it is not started any more */
 	struct random_stream random;

@@ -16,8 +16,9 @@ static const struct record_field sums_fields[] = {
 	{RECORD_FIELD_REAL(run_profiled_sums, idle_j)},
 	{NULL},
 };
-static const struct record sums_record = {
-	.size = sizeof(struct run_profiled_sums), .fields = sums_fields, .open = true};
+static const struct record sums_record = {.size = sizeof(struct run_profiled_sums),
+					  .fields = sums_fields,
+					  .open = true};
 
 /*
  * Finds the pair of these names, if the configuration still has it. False, and both are
@@ -178,8 +179,8 @@ bool run_profiled_init(struct run_profiled *profiled, struct run_session *sessio
 	*profiled = (struct run_profiled){
 		.session = session,
 		.measurements = g_array_new(FALSE, FALSE, sizeof(struct run_measurement)),
-		.holes = g_new0(char *, session->config->types_count *
-						session->config->clusters_count),
+		.holes = g_new0(char *,
+				session->config->types_count * session->config->clusters_count),
 	};
 	recall_sums(profiled);
 	return recall_measurements(profiled, error) && recall_holes(profiled, error);

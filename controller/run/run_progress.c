@@ -40,8 +40,8 @@ static const struct record_field notice_fields[] = {
 	{RECORD_FIELD_TEXT(run_notice, text)},
 	{NULL},
 };
-static const struct record notice_record = {
-	.size = sizeof(struct run_notice), .fields = notice_fields};
+static const struct record notice_record = {.size = sizeof(struct run_notice),
+					    .fields = notice_fields};
 
 RECORD_DEFINE_FREE_OF(notice_free, notice_record)
 

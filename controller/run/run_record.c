@@ -184,8 +184,7 @@ struct remote_run run_record_remote(struct run_session *session, int64_t run)
 	};
 }
 
-struct backend *run_record_profile_backend(struct run_session *session, int64_t t0_ns,
-					   bool profile)
+struct backend *run_record_profile_backend(struct run_session *session, int64_t t0_ns, bool profile)
 {
 	const struct remote_run run = {
 		.experiment = session->plan->experiment,

@@ -143,8 +143,8 @@ static const struct record_field measured_fields[] = {
 	{RECORD_FIELD_ARRAY(config, overheads, overheads_count, run_overhead_record)},
 	{NULL},
 };
-static const struct record measured_record = {
-	.size = sizeof(struct config), .fields = measured_fields};
+static const struct record measured_record = {.size = sizeof(struct config),
+					      .fields = measured_fields};
 
 /* The repetitions that reach the target; 0: the estimate has no target. */
 static uint32_t find_repetitions(const struct config *config,
@@ -211,9 +211,9 @@ bool run_results_print_estimates_json(const char *dir, const struct run_results_
 			find_repetitions(config, &config->estimates[i], target);
 
 		if (repetitions > 0)
-			json_object_set_new(
-				json_array_get(json_object_get(document, "estimates"), i),
-				"target_repetitions", json_integer(repetitions));
+			json_object_set_new(json_array_get(json_object_get(document, "estimates"),
+							   i),
+					    "target_repetitions", json_integer(repetitions));
 	}
 	print_document(document);
 	return true;

@@ -257,8 +257,8 @@ static void make_setup(struct run_service *service)
 {
 	struct experiment *experiment = service->experiment;
 
-	service->setup = experiment_setup(experiment, service->workload, &experiment->policies[0],
-					  0);
+	service->setup =
+		experiment_setup(experiment, service->workload, &experiment->policies[0], 0);
 	service->setup.open = service->workload;
 	service->setup.mapping_interval_s = service->config.mapping_interval_s;
 	service->setup.moments = POLICY_AT_BOTH;
@@ -536,8 +536,7 @@ static bool begin_and_serve(struct run_service *service, GError **error)
 	/* Room for all that a reload can allow; unused room costs no memory. */
 	service->workload = workload_open_new(CONFIG_SERVICE_TASKS_MAX);
 	if (!make_experiment(service, error) ||
-	    !(service->sync = store_sync_new(session->store, error)) ||
-	    !find_row(service, error))
+	    !(service->sync = store_sync_new(session->store, error)) || !find_row(service, error))
 		return false;
 	continued = service->row.run != 0;
 	if (continued &&
@@ -581,8 +580,8 @@ bool run_service(struct run_session *session, GError **error)
 		.config = config_service_of(session->config),
 		.kept_begin_s = (double)NAN,
 		.kept_spent_j = (double)NAN,
-		.submissions = g_ptr_array_new_with_free_func(
-			(GDestroyNotify)store_submission_free),
+		.submissions =
+			g_ptr_array_new_with_free_func((GDestroyNotify)store_submission_free),
 		.keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.accounts = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
 						  (GDestroyNotify)host_account_free),

@@ -108,7 +108,7 @@ enum run_service_task_op {
  * on disk as above. `task` must exist. False with `error` as above.
  */
 bool run_service_request(struct run_service *service, enum run_service_task_op op, uint32_t task,
-		     const char *user, GError **error);
+			 const char *user, GError **error);
 
 /*
  * Drains a node, so that it gets no new tasks, or (`drain` false) undrains it. `reason` and `user`
@@ -120,7 +120,7 @@ bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster
 /* A service's energy limit in the present window. */
 struct run_service_limit {
 	struct engine_window_state window; /* limit_j NAN: no limit */
-	char *end_utc;         /* when the window ends; the caller frees */
+	char *end_utc;                     /* when the window ends; the caller frees */
 	/*
 	 * By how much the limit can be exceeded at most: power_w x (sampling_s + refresh_s +
 	 * reaction_s). power_w is the sum over hosts of the highest power seen above idle.

@@ -30,7 +30,7 @@ struct account {
 	double time_s; /* how long the service had been under way */
 	int64_t at_ns; /* the boot-clock reading at that time, of boot_id */
 	char *boot_id;
-	json_t *samples_seq; /* by cluster: the last sample read */
+	json_t *samples_seq;                   /* by cluster: the last sample read */
 	double window_begin_s, window_spent_j; /* of the limit's window; NAN: there was none */
 };
 
@@ -43,8 +43,9 @@ static const struct record_field account_fields[] = {
 	{RECORD_FIELD_REAL(account, window_spent_j), .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
 	{NULL},
 };
-static const struct record account_record = {
-	.size = sizeof(struct account), .fields = account_fields, .open = true};
+static const struct record account_record = {.size = sizeof(struct account),
+					     .fields = account_fields,
+					     .open = true};
 
 bool run_service_account_keep(struct run_service *service, GError **error)
 {
@@ -124,8 +125,7 @@ bool run_service_account_resume(struct run_service *service, GError **error)
 	read_account(session->store, &account);
 	same_boot = g_strcmp0(boot_id, service->row.boot_id) == 0;
 	if (!same_boot) {
-		service->row.t0_ns =
-			now_ns - (int64_t)(age_by_utc_s(service, &account) * 1e9);
+		service->row.t0_ns = now_ns - (int64_t)(age_by_utc_s(service, &account) * 1e9);
 		g_free(service->row.boot_id);
 		service->row.boot_id = g_strdup(boot_id);
 	}

@@ -22,14 +22,14 @@ static bool check_limit(const struct config *config, GError **error)
 		missing = one.clusters->simulated ? NULL : run_meters_missing(&one);
 		if (missing)
 			return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-					 "service.energy_limit_j: %s: what is used is not known",
-					 missing);
+					  "service.energy_limit_j: %s: what is used is not known",
+					  missing);
 	}
 	return service.energy_window_s <= service.retention_days * SECONDS_PER_DAY ||
 	       error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			 "service.energy_window_s: %.0f is longer than service.retention_days "
-			 "keeps what was used: %.0f s",
-			 service.energy_window_s, service.retention_days * SECONDS_PER_DAY);
+			  "service.energy_window_s: %.0f is longer than service.retention_days "
+			  "keeps what was used: %.0f s",
+			  service.energy_window_s, service.retention_days * SECONDS_PER_DAY);
 }
 
 bool run_service_check(const struct config *config, GError **error)
@@ -42,26 +42,26 @@ bool run_service_check(const struct config *config, GError **error)
 
 	if (config_environment(config))
 		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-				 "environment: draws its own tasks; a service runs "
-				 "those that people submit");
+				  "environment: draws its own tasks; a service runs "
+				  "those that people submit");
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		if (config->clusters[i].shared)
 			return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-					 "clusters[%u].shared: what shares hosts cannot "
-					 "be taken up again after a restart, so it is "
-					 "not served",
-					 i);
+					  "clusters[%u].shared: what shares hosts cannot "
+					  "be taken up again after a restart, so it is "
+					  "not served",
+					  i);
 	if (!experiment_check_policies(config, names, &reason))
 		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s",
-				 reason->message);
+				  reason->message);
 	if (policy_parse(service.policy, &policy, message, sizeof(message)) < 0)
 		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s",
-				 message);
+				  message);
 	if (service.energy_limit_j > 0 && !check_limit(config, error))
 		return false;
 	return !policy_reads_budget(&policy) ||
 	       error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			 "service.policy: '%s' goes by what is left of an energy budget, and "
-			 "a service has none",
-			 service.policy);
+			  "service.policy: '%s' goes by what is left of an energy budget, and "
+			  "a service has none",
+			  service.policy);
 }

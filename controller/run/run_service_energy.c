@@ -140,7 +140,7 @@ static bool add_hole(struct run_service *service, struct host_account *account, 
  * no controller served becomes a separate interval; the counter is assumed to have risen evenly.
  */
 static bool add_unreported(struct run_service *service, struct host_account *account, double to_s,
-		       int64_t to_uj, GError **error)
+			   int64_t to_uj, GError **error)
 {
 	const double served_s = service->served_s;
 	const double at_s = account->meter->at_s;
@@ -310,7 +310,7 @@ static void note_counter(struct store_account_meter *meter, const struct wire_us
 }
 
 static bool add_usage(struct run_service *service, uint32_t cluster, const char *stream,
-		     const struct wire_usage *usage, GError **error)
+		      const struct wire_usage *usage, GError **error)
 {
 	const double from_s = run_s(service, usage->from_ns);
 	struct host_account *account;
@@ -348,7 +348,7 @@ static bool add_usage(struct run_service *service, uint32_t cluster, const char 
 }
 
 static bool add_intervals(struct run_service *service, uint32_t cluster, const char *stream,
-		     const GPtrArray *intervals, GError **error)
+			  const GPtrArray *intervals, GError **error)
 {
 	for (guint i = 0; i < intervals->len; i++)
 		if (!add_usage(service, cluster, stream, g_ptr_array_index(intervals, i), error))
@@ -365,7 +365,7 @@ static bool add_intervals(struct run_service *service, uint32_t cluster, const c
 }
 
 static bool add_usage_of_cluster(struct run_service *service, uint32_t cluster, const char *stream,
-		 const GPtrArray *intervals, GError **error)
+				 const GPtrArray *intervals, GError **error)
 {
 	struct store *store = service->session->store;
 
@@ -415,8 +415,8 @@ static void recall_accounts(struct run_service *service, GPtrArray *meters)
 
 static bool sum_stored_energy(struct run_service *service, GError **error)
 {
-	g_autoptr(GPtrArray) sums = store_account_sums(service->session->store, service->row.run,
-						       "host", error);
+	g_autoptr(GPtrArray) sums =
+		store_account_sums(service->session->store, service->row.run, "host", error);
 
 	if (!sums)
 		return false;
@@ -486,8 +486,7 @@ static void ask_cluster(struct run_service *service, uint32_t cluster)
 bool run_service_energy_begin(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
-	g_autoptr(GPtrArray) meters =
-		store_account_meters(session->store, service->row.run, error);
+	g_autoptr(GPtrArray) meters = store_account_meters(session->store, service->row.run, error);
 
 	if (!meters)
 		return false;

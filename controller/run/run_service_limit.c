@@ -87,8 +87,8 @@ bool run_service_limit_find(struct run_service *service, const struct config_ser
 	const double past =
 		floor((run_session_now_s(service->session) - window.begin_s) / window.length_s);
 
-	if (window.limit_j > 0 && !add_spent(service, window.begin_s + past * window.length_s,
-					     &window.spent_j, error))
+	if (window.limit_j > 0 &&
+	    !add_spent(service, window.begin_s + past * window.length_s, &window.spent_j, error))
 		return false;
 	*ret_window = window;
 	return true;
@@ -168,7 +168,7 @@ struct run_service_limit run_service_limit(const struct run_service *service)
 		limit.power_w += fmax(0, (double)meter->max_mw * 1e-3 - meter->idle_w);
 		limit.sampling_s = fmax(limit.sampling_s, remote_meter_sampling_s(meter, now_ns));
 	}
-	limit.bound_j = limit.power_w *
-			(limit.sampling_s + limit.refresh_s + limit.window.reaction_s);
+	limit.bound_j =
+		limit.power_w * (limit.sampling_s + limit.refresh_s + limit.window.reaction_s);
 	return limit;
 }

@@ -17,8 +17,8 @@ struct run_service {
 	struct run_session *session;
 	struct config_service config;
 	struct experiment *experiment;
-	struct workload *workload;  /* the tasks so far, at most config.tasks_max */
-	GPtrArray *submissions;     /* struct store_submission, by task */
+	struct workload *workload; /* the tasks so far, at most config.tasks_max */
+	GPtrArray *submissions;    /* struct store_submission, by task */
 	/* "UID KEY" -> the first struct store_submission of the request */
 	GHashTable *keys;
 	/* task -> why its record was unusable when the service was continued */
@@ -30,24 +30,24 @@ struct run_service {
 	struct store_sync *sync;
 	/* struct waiter: callbacks for when the present transaction is safe; NULL: none */
 	GArray *waiters;
-	guint recording;            /* source that records, while there are waiters */
-	struct store_check *check;  /* check of the whole file, in the background */
+	guint recording;           /* source that records, while there are waiters */
+	struct store_check *check; /* check of the whole file, in the background */
 	struct engine *engine;
-	GHashTable *accounts;       /* host -> struct host_account */
+	GHashTable *accounts; /* host -> struct host_account */
 	/* times before it were not served, by an earlier controller; -INFINITY: there is none */
 	double served_s;
-	int64_t counted_uj;         /* by all counters, as far as reported */
+	int64_t counted_uj; /* by all counters, as far as reported */
 	/* all but idle, while a controller served, as far as reported */
 	int64_t dynamic_uj;
-	double window_begin_s;      /* the beginning of a window of the limit, time of the run */
-	bool window_counted;        /* all meters have reported their part of the window's energy */
+	double window_begin_s; /* the beginning of a window of the limit, time of the run */
+	bool window_counted;   /* all meters have reported their part of the window's energy */
 	/* The window's record when the service began or was continued; NAN: none. */
 	double kept_begin_s, kept_spent_j;
-	guint tick;                 /* source, once a second */
+	guint tick; /* source, once a second */
 	uint32_t ticks;
 	/* an acknowledgement to local schedulers, of what is on disk, is due */
 	bool telling;
-	bool pruning;               /* more old records are left to remove */
+	bool pruning; /* more old records are left to remove */
 	/* the scripts of tasks below this were removed, as far as no longer needed */
 	uint32_t scripts_dropped;
 	/* Tasks below `settled` have ended; their totals. */

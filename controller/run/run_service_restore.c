@@ -73,8 +73,7 @@ static GPtrArray *fill_holes(struct run_service *service, GPtrArray *rows, uint3
 			continue;
 		add_missing(service, all, one->task);
 		if (!good)
-			quarantine(service, one->task,
-				  g_strdup("its submission is invalid"));
+			quarantine(service, one->task, g_strdup("its submission is invalid"));
 		g_ptr_array_add(all, good ? one : missing_submission(service, one->task));
 		if (good)
 			rows->pdata[i] = NULL;
@@ -171,7 +170,7 @@ static void restore_unrecorded(struct run_service *service,
 		engine_restore_quarantined(service->engine, i, 0, why);
 	else if (!restore_waiting(service, i))
 		quarantine(service, i,
-			  g_strdup_printf("the configuration has no type '%s'", submission->type));
+			   g_strdup_printf("the configuration has no type '%s'", submission->type));
 }
 
 /* Restores all records once; this can find more bad ones. */

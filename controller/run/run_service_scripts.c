@@ -163,8 +163,7 @@ void run_service_drop_scripts(struct run_service *service)
 	uint32_t i = service->scripts_dropped;
 
 	while (i < service->submissions->len) {
-		const struct store_submission *request =
-			g_ptr_array_index(service->submissions, i);
+		const struct store_submission *request = g_ptr_array_index(service->submissions, i);
 		g_autofree char *path = script_path(service->session, request->first);
 		const bool ended = has_ended(service, request);
 

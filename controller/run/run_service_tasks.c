@@ -23,7 +23,7 @@
 static bool store_fault(struct run_service *service, GError *reason, GError **error)
 {
 	error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_STORE,
-		  "the store cannot be written: %s", reason->message);
+		   "the store cannot be written: %s", reason->message);
 	run_session_store_failed(service->session, reason);
 	return false;
 }
@@ -72,9 +72,8 @@ static struct utility utility_of(const struct store_submission *submission)
 {
 	struct utility utility = {.max = submission->utility_max};
 	const bool falls = isfinite(submission->zero_s);
-	const double constant_s = falls && isfinite(submission->constant_s)
-					  ? submission->constant_s
-					  : 0;
+	const double constant_s =
+		falls && isfinite(submission->constant_s) ? submission->constant_s : 0;
 
 	if (isfinite(submission->deadline_s)) {
 		add_segment(&utility, UTILITY_CONSTANT, submission->deadline_s, 1);
@@ -122,13 +121,13 @@ static bool check_type(const struct config *config, const struct run_service_sub
 	if (!type) {
 		known = run_service_known_types(config, false);
 		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-				 "type: unknown type '%.64s'; known: %s", name, known);
+				  "type: unknown type '%.64s'; known: %s", name, known);
 	}
 	if (config_type_is_script(type) != (order->script != NULL))
 		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-				 order->script ? "type: '%s' is a benchmark and runs no script"
-					       : "script: missing; tasks of type '%s' are scripts",
-				 name);
+				  order->script ? "type: '%s' is a benchmark and runs no script"
+						: "script: missing; tasks of type '%s' are scripts",
+				  name);
 	if (is_unmeasured(config, type))
 		return error_fail(
 			error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
@@ -139,7 +138,7 @@ static bool check_type(const struct config *config, const struct run_service_sub
 		if (config_type_fits(type, &config->clusters[i]))
 			return true;
 	return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-			 "type: no cluster is large enough for a task of type '%s'", name);
+			  "type: no cluster is large enough for a task of type '%s'", name);
 }
 
 static bool check_text(const char *key, const char *text, GError **error)
@@ -148,16 +147,17 @@ static bool check_text(const char *key, const char *text, GError **error)
 		return true;
 	if (!*text || strlen(text) > RUN_SERVICE_TEXT_MAX || !g_utf8_validate(text, -1, NULL))
 		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-				 "%s: give 1 to %d bytes of UTF-8 text", key, RUN_SERVICE_TEXT_MAX);
+				  "%s: give 1 to %d bytes of UTF-8 text", key,
+				  RUN_SERVICE_TEXT_MAX);
 	return visible_ok(text) || error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-					     "%s: holds a control character", key);
+					      "%s: holds a control character", key);
 }
 
 static bool check_time(const char *key, double value, GError **error)
 {
 	return isnan(value) || (value > 0 && value <= FOREVER_S) ||
 	       error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-			 "%s: %g is not from 0 to %g seconds", key, value, FOREVER_S);
+			  "%s: %g is not from 0 to %g seconds", key, value, FOREVER_S);
 }
 
 static bool check_times(const struct run_service_submit_request *order, GError **error)
@@ -169,7 +169,7 @@ static bool check_times(const struct run_service_submit_request *order, GError *
 	if (isfinite(order->task.deadline_s) &&
 	    (isfinite(order->task.constant_s) || isfinite(order->task.zero_s)))
 		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-				 "deadline_s: give it alone, or constant_s and zero_s");
+				  "deadline_s: give it alone, or constant_s and zero_s");
 	if (isfinite(order->task.constant_s) && !(order->task.zero_s >= order->task.constant_s))
 		return error_fail(
 			error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
@@ -183,8 +183,9 @@ static bool check_priority(const struct run_service_submit_request *order, GErro
 {
 	return order->task.priority <= 0 || order->unbound ||
 	       error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_FORBIDDEN,
-			 "priority: %" PRId64 " is for an operator to give; you may give 0 or less",
-			 order->task.priority);
+			  "priority: %" PRId64
+			  " is for an operator to give; you may give 0 or less",
+			  order->task.priority);
 }
 
 static bool check_order(const struct run_service *service,
@@ -196,12 +197,12 @@ static bool check_order(const struct run_service *service,
 		return false;
 	if (order->task.count < 1 || order->task.count > RUN_SERVICE_COUNT_MAX)
 		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-				 "count: %u is not from 1 to %d", order->task.count,
-				 RUN_SERVICE_COUNT_MAX);
+				  "count: %u is not from 1 to %d", order->task.count,
+				  RUN_SERVICE_COUNT_MAX);
 	if (!(order->task.utility_max > 0 && order->task.utility_max <= RUN_SERVICE_UTILITY_MAX))
 		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-				 "utility_max: %g is not above 0 and at most %.0f",
-				 order->task.utility_max, RUN_SERVICE_UTILITY_MAX);
+				  "utility_max: %g is not above 0 and at most %.0f",
+				  order->task.utility_max, RUN_SERVICE_UTILITY_MAX);
 	return check_times(order, error) && check_priority(order, error);
 }
 
@@ -325,7 +326,7 @@ static bool add_one(struct run_service *service, struct store_submission *submis
 	index = engine_submit(service->engine, &task, submission->held);
 	if (index != submission->task)
 		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
-				 "the service is ending");
+				  "the service is ending");
 	submission->arrival_s = engine_task(service->engine, index)->task->arrival_s;
 	service->session->tasks_count = index + 1;
 	/*
@@ -341,16 +342,17 @@ static bool check_serving(const struct run_service *service, GError **error)
 {
 	return engine_counts(service->engine)->ended_by == ENGINE_END_NONE ||
 	       error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
-			 "the service is ending");
+			  "the service is ending");
 }
 
 static bool check_room(const struct run_service *service, uint32_t count, GError **error)
 {
 	return service->submissions->len + count <= service->config.tasks_max ||
-	       error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
-			 "the service has had %u of its %u tasks; raise service.tasks_max and have "
-			 "it reloaded",
-			 service->submissions->len, service->config.tasks_max);
+	       error_fail(
+		       error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
+		       "the service has had %u of its %u tasks; raise service.tasks_max and have "
+		       "it reloaded",
+		       service->submissions->len, service->config.tasks_max);
 }
 
 static void log_submitted(const struct run_service_submit_request *order, uint32_t first)
@@ -376,7 +378,7 @@ static bool keep_script(struct run_service *service, const struct run_service_su
 
 	return run_service_keep_script(service->session, first, order->script, &reason) ||
 	       error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
-			 "the script cannot be kept: %s", reason->message);
+			  "the script cannot be kept: %s", reason->message);
 }
 
 /* The number of a user's tasks that have not ended. */
@@ -403,10 +405,10 @@ static bool check_share(const struct run_service *service,
 	open = count_open(service, order->task.uid);
 	return open + order->task.count <= service->config.user_tasks_max ||
 	       error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
-			 "you have %u task%s that ha%s not ended, and may have %u "
-			 "(service.user_tasks_max); wait until some have",
-			 open, open == 1 ? "" : "s", open == 1 ? "s" : "ve",
-			 service->config.user_tasks_max);
+			  "you have %u task%s that ha%s not ended, and may have %u "
+			  "(service.user_tasks_max); wait until some have",
+			  open, open == 1 ? "" : "s", open == 1 ? "s" : "ve",
+			  service->config.user_tasks_max);
 }
 
 /* One event for all tasks of a request, from which readers of events learn of them. */
@@ -526,7 +528,7 @@ static const char *request_op(struct engine *engine, enum run_service_task_op op
 }
 
 bool run_service_request(struct run_service *service, enum run_service_task_op op, uint32_t task,
-		     const char *user, GError **error)
+			 const char *user, GError **error)
 {
 	struct store_submission *submission = g_ptr_array_index(service->submissions, task);
 	const char *why_not;
@@ -536,7 +538,7 @@ bool run_service_request(struct run_service *service, enum run_service_task_op o
 	why_not = request_op(service->engine, op, task);
 	if (why_not)
 		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "%s",
-				 why_not);
+				  why_not);
 	if (op == RUN_SERVICE_CANCEL)
 		submission->cancelled = true;
 	else
@@ -583,7 +585,7 @@ bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster
 			: engine_request_undrain(service->engine, cluster, node);
 	if (why_not)
 		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "%s",
-				 why_not);
+				  why_not);
 	/* A node that is drained already keeps its reason unless there is a new one. */
 	if (already == drain && !(drain && reason))
 		return true;

@@ -67,8 +67,8 @@ struct run_session *run_session_open(const char *dir, GError **error)
 	session->utc = run_utc_new();
 	if (!read_files(session, error))
 		goto fail;
-	session->store = session->plan->serve ? store_open_to_serve(dir, error) :
-						store_open(dir, true, error);
+	session->store = session->plan->serve ? store_open_to_serve(dir, error)
+					      : store_open(dir, true, error);
 	if (!session->store)
 		goto fail;
 	session->fleet = remote_fleet_new(session->config,

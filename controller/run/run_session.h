@@ -26,16 +26,16 @@ struct run_session {
 	struct store *store;
 	struct remote_fleet *fleet;
 	struct run_progress *progress;
-	bool go_on;    /* an interrupted run may continue: its VMs and tasks still exist */
+	bool go_on; /* an interrupted run may continue: its VMs and tasks still exist */
 	/* pairs that were given up as stalled or lost are to be profiled once more */
 	bool retries;
-	int64_t run;   /* row id of the run under way; 0: none */
-	int64_t t0_ns; /* start of the run */
+	int64_t run;           /* row id of the run under way; 0: none */
+	int64_t t0_ns;         /* start of the run */
 	struct run_utc *utc;   /* wall time of t0_ns; NULL: not needed */
 	struct engine *engine; /* set while the engine runs, for requests about tasks; else NULL */
 	struct recorder_store *recorder; /* of the run under way; NULL: none */
-	uint32_t tasks_count;  /* size of its workload so far */
-	bool store_failed;     /* the session was stopped because the store failed */
+	uint32_t tasks_count;            /* size of its workload so far */
+	bool store_failed;               /* the session was stopped because the store failed */
 	struct run_service *service; /* the service under way; NULL: none, or it is an experiment */
 	bool reload_wanted;          /* a reload was requested before the service began */
 };

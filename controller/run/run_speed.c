@@ -25,8 +25,8 @@ enum { LOOK_S = 1 };
 
 struct run_speed {
 	struct run_session *session;
-	GArray *speeds; /* double elements */
-	guint source;   /* 0: there is no metronome */
+	GArray *speeds;                  /* double elements */
+	guint source;                    /* 0: there is no metronome */
 	struct lab_state_metronome from; /* at the beginning of this window */
 	int64_t from_ns;
 	double window_s;

@@ -124,8 +124,12 @@ static bool lab_up(struct supervisor *supervisor, GError **error)
 	g_autofree char *program = run_paths_program("virtbed-lab", error);
 	g_autofree char *probe =
 		g_build_filename(supervisor->prepared.dir, MACHINE_PROBE_FILE, NULL);
-	const char *const argv[] = {program, "up", supervisor->request->config_path,
-				    supervisor->prepared.fitted ? "--probe" : NULL, probe, NULL};
+	const char *const argv[] = {program,
+				    "up",
+				    supervisor->request->config_path,
+				    supervisor->prepared.fitted ? "--probe" : NULL,
+				    probe,
+				    NULL};
 	g_autofree char *log = g_build_filename(supervisor->prepared.dir, "logs", "lab.log", NULL);
 	g_autofree char *words = NULL;
 	g_autofree char *ended = NULL;
@@ -150,8 +154,8 @@ static bool lab_up(struct supervisor *supervisor, GError **error)
 	if (supervisor->lab_status == 0)
 		return true;
 	return error_fail(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-			 "the lab did not come up (%s): %s; see %s", ended,
-			 words ?: "it printed nothing", log);
+			  "the lab did not come up (%s): %s; see %s", ended,
+			  words ?: "it printed nothing", log);
 }
 
 static void lab_down(struct supervisor *supervisor)
@@ -213,8 +217,8 @@ static char *controller_words(const struct supervisor *supervisor)
 static void keep_usage(const struct supervisor *supervisor, const char *text)
 {
 	const char *dir = supervisor->prepared.dir;
-	g_autoptr(store_t) store = supervisor->request->serve ? store_open_to_serve(dir, NULL) :
-								store_open(dir, false, NULL);
+	g_autoptr(store_t) store = supervisor->request->serve ? store_open_to_serve(dir, NULL)
+							      : store_open(dir, false, NULL);
 	g_autoptr(GError) error = NULL;
 
 	if (store && !store_set_meta(store, "daemons", text, &error))
@@ -288,7 +292,8 @@ static void on_controller_died(struct run_child *child, int status, void *data)
 		return;
 	}
 	run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED,
-		"the controller died (%s) again and again; see %s", how, log ?: "the journal");
+			       "the controller died (%s) again and again; see %s", how,
+			       log ?: "the journal");
 	supervisor->stopping = true;
 	g_main_loop_quit(supervisor->loop);
 }
@@ -321,8 +326,9 @@ static void on_hung(void *data)
 
 static bool watch_controller(struct supervisor *supervisor, GError **error)
 {
-	const struct run_watch_events events = {
-		.notice = on_notice, .hung = on_hung, .data = supervisor};
+	const struct run_watch_events events = {.notice = on_notice,
+						.hung = on_hung,
+						.data = supervisor};
 
 	supervisor->watch =
 		run_watch_new(supervisor->prepared.plan->api, !supervisor->request->serve, error);
@@ -342,14 +348,15 @@ static bool start_controller(struct supervisor *supervisor, GError **error)
 	supervisor->words = memfd_create("controller-words", MFD_CLOEXEC);
 	if (supervisor->words < 0)
 		return error_fail(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-				 "no memory for the controller's last word: %s", g_strerror(errno));
+				  "no memory for the controller's last word: %s",
+				  g_strerror(errno));
 	words = g_strdup_printf("%d", supervisor->words);
 	supervisor->began_ns = clock_now_ns();
-	supervisor->controller = run_child_new(
-		"controller",
-		(const char *const[]){program, "--words", words, "--run", supervisor->prepared.dir,
-				      NULL},
-		log, on_controller_died, supervisor);
+	supervisor->controller =
+		run_child_new("controller",
+			      (const char *const[]){program, "--words", words, "--run",
+						    supervisor->prepared.dir, NULL},
+			      log, on_controller_died, supervisor);
 	run_child_keep(supervisor->controller, supervisor->prepared.lock.fd);
 	run_child_keep(supervisor->controller, supervisor->words);
 	return watch_controller(supervisor, error) &&

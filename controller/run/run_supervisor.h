@@ -21,21 +21,21 @@ struct run_request {
 	const char *estimates; /* file, or NULL */
 	/* file with a probe of the machine (common/machine_probe.h), or NULL: measured */
 	const char *probe;
-	const char *out;       /* run directory, or NULL: chosen */
-	bool resume;   /* continue in the run directory (NULL: the youngest of the configuration) */
-	bool profile;  /* measure estimates first */
-	bool run;      /* do the runs */
+	const char *out; /* run directory, or NULL: chosen */
+	bool resume;  /* continue in the run directory (NULL: the youngest of the configuration) */
+	bool profile; /* measure estimates first */
+	bool run;     /* do the runs */
 	/*
 	 * Serve: `out` is the state directory, and a service in it is continued. `listen` may be
 	 * "unix:/PATH", instead of run_paths_service_address().
 	 */
 	bool serve;
-	bool keep_lab; /* leave the lab up */
+	bool keep_lab;            /* leave the lab up */
 	uint32_t profile_repeats; /* 0: as configured */
 	char **policies;          /* NULL: as configured */
 	const double *limits;     /* limits_count fractions; 0: as configured */
 	uint32_t limits_count;
-	uint32_t repeats; /* 0: as configured */
+	uint32_t repeats;   /* 0: as configured */
 	const char *listen; /* a second address for browsers, or NULL */
 };
 

@@ -20,7 +20,7 @@ struct supervisor {
 	/* local schedulers that keep dying -> int64_t, time of the last message about it, ns */
 	GHashTable *told;
 	struct run_child *controller;
-	int words; /* memory for the controller's final error; -1: none yet */
+	int words;             /* memory for the controller's final error; -1: none yet */
 	struct run_child *lab; /* `virtbed-lab up`, while it runs */
 	struct run_watch *watch;
 	GMainLoop *loop;
@@ -35,7 +35,7 @@ struct supervisor {
 	 * result.
 	 */
 	struct config *former;
-	guint reload_source;   /* timeout of a reload */
+	guint reload_source; /* timeout of a reload */
 	bool reload_again;
 	int lab_status;
 };

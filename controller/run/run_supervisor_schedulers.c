@@ -37,7 +37,7 @@ static bool is_message_due(struct supervisor *supervisor, struct run_child *chil
  * mended.
  */
 static void restart_later(struct supervisor *supervisor, struct run_child *child, const char *text,
-		      const char *words)
+			  const char *words)
 {
 	g_autofree char *note =
 		g_strdup_printf("%s again and again; its cluster is away, and it is started again "

@@ -28,11 +28,11 @@ struct run_watch {
 	bool terminal;
 	bool shows; /* prints progress lines, not only notices */
 	bool quiet; /* the controller's own lines reach the same journal */
-	bool live; /* a live line is on the terminal */
+	bool live;  /* a live line is on the terminal */
 	bool pending;
 	int64_t after;    /* number of the last notice shown */
 	int64_t asked_ns; /* time of the last request */
-	int silences;	  /* requests in a row without an answer in time */
+	int silences;     /* requests in a row without an answer in time */
 	struct run_watch_events events;
 	int64_t plain_ns; /* when the last plain progress line was printed */
 	char *error;      /* the controller's final error */

@@ -271,8 +271,8 @@ uint32_t availability_widest(const struct availability *availability, double unt
 {
 	uint32_t widest = 0;
 
-	for (uint32_t step = 0;
-	     step < availability->steps && availability->time_s[step] < until_s; step++)
+	for (uint32_t step = 0; step < availability->steps && availability->time_s[step] < until_s;
+	     step++)
 		if (availability->count[step] > widest)
 			widest = availability->count[step];
 	return widest;
@@ -315,8 +315,8 @@ static int hold_running(struct availability *availability, const struct sched_sn
 		const struct sched_running *r = &snapshot->running[i];
 
 		if (r->cluster == c && r->end_s > snapshot->now_s)
-			holds[count++] = (struct availability_hold){ r->end_s, r->nodes,
-								     r->nodes_count };
+			holds[count++] =
+				(struct availability_hold){r->end_s, r->nodes, r->nodes_count};
 	}
 	qsort(holds, count, sizeof(*holds), hold_compare);
 	if (!overlap(availability, holds, count))

@@ -76,8 +76,7 @@ static int add_candidates(struct selection *selection, const uint64_t *mask, uin
 		return 0;
 	}
 	set.mask = arena_array(availability->arena, words, sizeof(*set.mask));
-	if (!set.mask ||
-	    (selection->count == selection->capacity && grow_selection(selection) < 0))
+	if (!set.mask || (selection->count == selection->capacity && grow_selection(selection) < 0))
 		return -ENOMEM;
 	memcpy(set.mask, mask, words * sizeof(*mask));
 	memmove(selection->sets + at + 1, selection->sets + at,

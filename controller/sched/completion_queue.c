@@ -16,7 +16,7 @@ static enum pmf_fault reserve(struct completion_queue *queue)
 	if (!places)
 		return PMF_MEMORY;
 	for (uint32_t i = queue->capacity; i < capacity; i++)
-		places[i] = (struct completion_time_place){ .skewness = NAN };
+		places[i] = (struct completion_time_place){.skewness = NAN};
 	queue->places = places;
 	queue->capacity = capacity;
 	return PMF_OK;
@@ -35,8 +35,7 @@ static void set_mode(struct completion_queue *queue, enum completion_time_scenar
 }
 
 enum pmf_fault completion_queue_begin(struct completion_queue *queue, int64_t now,
-				      enum completion_time_scenario scenario,
-			       uint32_t merge)
+				      enum completion_time_scenario scenario, uint32_t merge)
 {
 	enum pmf_fault fault;
 
@@ -82,9 +81,10 @@ static bool stands_still(const struct pet_entry *exec, int64_t start, int64_t th
 }
 
 enum pmf_fault completion_queue_begin_executing(struct completion_queue *queue,
-						const struct pet_entry *exec,
-					 int64_t start, int64_t now, int64_t deadline,
-					 enum completion_time_scenario scenario, uint32_t merge)
+						const struct pet_entry *exec, int64_t start,
+						int64_t now, int64_t deadline,
+						enum completion_time_scenario scenario,
+						uint32_t merge)
 {
 	const int64_t then = queue->now;
 	struct completion_time_place *place;
@@ -115,7 +115,7 @@ enum pmf_fault completion_queue_begin_executing(struct completion_queue *queue,
 }
 
 enum pmf_fault completion_queue_push(struct completion_queue *queue, const struct pet_entry *exec,
-			      int64_t deadline)
+				     int64_t deadline)
 {
 	struct completion_time_place *place;
 	enum pmf_fault fault = reserve(queue);
@@ -165,5 +165,5 @@ void completion_queue_finish(struct completion_queue *queue)
 		pmf_finish(&queue->places[i].pct);
 	free(queue->places);
 	pmf_finish(&queue->free);
-	*queue = (struct completion_queue){ 0 };
+	*queue = (struct completion_queue){0};
 }

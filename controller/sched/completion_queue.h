@@ -18,32 +18,32 @@
 
 /* A task of the queue. */
 struct completion_time_place {
-	struct pmf pct;     /* when the machine is done with it */
-	double chance;      /* of the task */
-	double mean;        /* of the pct, bins */
-	double error;       /* bound of the error of the next task's chance; 0: exact */
+	struct pmf pct; /* when the machine is done with it */
+	double chance;  /* of the task */
+	double mean;    /* of the pct, bins */
+	double error;   /* bound of the error of the next task's chance; 0: exact */
 
 	/* The rest is the queue's own. */
 	const struct pet_entry *exec;
 	int64_t deadline;
-	double skewness;    /* NAN: not known yet */
+	double skewness; /* NAN: not known yet */
 };
 
 /* A queue. All bytes 0: an empty memory. */
 struct completion_queue {
-	uint32_t count;            /* tasks in this walk */
-	struct completion_time_place *places;  /* the first `count` belong to this walk */
+	uint32_t count;                       /* tasks in this walk */
+	struct completion_time_place *places; /* the first `count` belong to this walk */
 
 	/* The rest is the queue's own. */
 	uint32_t capacity;
-	uint32_t known;            /* places of the former walk that may still match */
+	uint32_t known; /* places of the former walk that may still match */
 	enum completion_time_scenario scenario;
 	uint32_t merge;
-	struct pmf free;           /* when a machine without an executing task starts */
-	bool executes;             /* the first place is a task that executes */
-	int64_t start;             /* the bin at which the first place started */
+	struct pmf free; /* when a machine without an executing task starts */
+	bool executes;   /* the first place is a task that executes */
+	int64_t start;   /* the bin at which the first place started */
 	int64_t now;
-	uint64_t computed;         /* places computed so far; for tests and benchmarks */
+	uint64_t computed; /* places computed so far; for tests and benchmarks */
 };
 
 /*
@@ -52,21 +52,21 @@ struct completion_queue {
  * PMF_OK or a fault of pmf.h.
  */
 enum pmf_fault completion_queue_begin(struct completion_queue *queue, int64_t now,
-				      enum completion_time_scenario scenario,
-			       uint32_t merge);
+				      enum completion_time_scenario scenario, uint32_t merge);
 
 /*
  * Begins a walk on a machine that has executed its first task since bin `start`; that task is the
  * first place of the walk. Returns as completion_queue_begin().
  */
 enum pmf_fault completion_queue_begin_executing(struct completion_queue *queue,
-						const struct pet_entry *exec,
-					 int64_t start, int64_t now, int64_t deadline,
-					 enum completion_time_scenario scenario, uint32_t merge);
+						const struct pet_entry *exec, int64_t start,
+						int64_t now, int64_t deadline,
+						enum completion_time_scenario scenario,
+						uint32_t merge);
 
 /* Appends a task to the queue. Returns as completion_queue_begin(). */
 enum pmf_fault completion_queue_push(struct completion_queue *queue, const struct pet_entry *exec,
-			      int64_t deadline);
+				     int64_t deadline);
 
 /* Removes the last task; there must be one. */
 void completion_queue_pop(struct completion_queue *queue);

@@ -61,7 +61,7 @@ CLONES static void convolve(double *restrict out, uint32_t limit, const double *
 CLONES static double dot_product(const double *restrict left, const double *restrict right,
 				 uint32_t count)
 {
-	double sums[8] = { 0 };
+	double sums[8] = {0};
 	double sum = 0;
 	uint32_t i = 0;
 
@@ -152,8 +152,8 @@ static void gather_printed(double *out, int64_t first, const struct pmf *before,
 }
 
 enum pmf_fault completion_time_next(struct pmf *ret_pct, const struct pmf *before,
-				    const struct pet_entry *exec,
-			int64_t deadline, enum completion_time_scenario scenario)
+				    const struct pet_entry *exec, int64_t deadline,
+				    enum completion_time_scenario scenario)
 {
 	const struct pmf *pmf = &exec->pmf;
 	const bool drops = scenario != COMPLETION_NO_DROP;
@@ -184,9 +184,9 @@ enum pmf_fault completion_time_next(struct pmf *ret_pct, const struct pmf *befor
 	out = ret_pct->mass;
 	memset(out, 0, ret_pct->count * sizeof(*out));
 	if (own_first <= last) {
-		const int64_t end = scenario == COMPLETION_DROP_ANY &&
-			deadline <= own_last ? deadline
-										     : last + 1;
+		const int64_t end = scenario == COMPLETION_DROP_ANY && deadline <= own_last
+					    ? deadline
+					    : last + 1;
 
 		if (own_first < end)
 			convolve(out + (own_first - first), (uint32_t)(end - own_first),
@@ -205,12 +205,11 @@ enum pmf_fault completion_time_next(struct pmf *ret_pct, const struct pmf *befor
 }
 
 enum pmf_fault completion_time_executing(struct pmf *ret_pct, const struct pet_entry *exec,
-					 int64_t start,
-			     int64_t now, int64_t deadline, enum completion_time_scenario scenario,
-			     double *ret_chance)
+					 int64_t start, int64_t now, int64_t deadline,
+					 enum completion_time_scenario scenario, double *ret_chance)
 {
-	const bool evicts = scenario == COMPLETION_DROP_ANY ||
-		scenario == COMPLETION_DROP_ANY_PRINTED;
+	const bool evicts =
+		scenario == COMPLETION_DROP_ANY || scenario == COMPLETION_DROP_ANY_PRINTED;
 	enum pmf_fault fault = pmf_after(ret_pct, &exec->pmf, now - start);
 	uint32_t before;
 

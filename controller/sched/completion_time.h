@@ -46,8 +46,8 @@ const char *completion_time_scenario_name(enum completion_time_scenario scenario
  * ahead of the deadline.
  */
 enum pmf_fault completion_time_next(struct pmf *ret_pct, const struct pmf *before,
-				    const struct pet_entry *exec,
-			int64_t deadline, enum completion_time_scenario scenario);
+				    const struct pet_entry *exec, int64_t deadline,
+				    enum completion_time_scenario scenario);
 
 /* The chance of a task that its machine takes after `before`. Cost: bins of `before`, at most. */
 double completion_time_chance(const struct pmf *before, const struct pet_entry *exec,
@@ -63,9 +63,9 @@ double completion_time_chance_printed(const struct pmf *pct, int64_t deadline);
  * Returns as completion_time_next().
  */
 enum pmf_fault completion_time_executing(struct pmf *ret_pct, const struct pet_entry *exec,
-					 int64_t start,
-			     int64_t now, int64_t deadline, enum completion_time_scenario scenario,
-			     double *ret_chance);
+					 int64_t start, int64_t now, int64_t deadline,
+					 enum completion_time_scenario scenario,
+					 double *ret_chance);
 
 /*
  * Bounds the error of the chances, and of the values of distribution functions, behind a merge.

@@ -48,8 +48,8 @@ static double energy_left(const struct sched_snapshot *snapshot)
 	double committed_j = 0;
 
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
-		committed_j += sched_running_committed_j(system, &snapshot->running[i],
-							 snapshot->now_s);
+		committed_j +=
+			sched_running_committed_j(system, &snapshot->running[i], snapshot->now_s);
 	for (uint32_t i = 0; i < snapshot->reservations_count; i++)
 		committed_j += sched_planned_energy_j(system, &snapshot->reservations[i]);
 	return snapshot->budget_j - snapshot->consumed_j - committed_j;

@@ -51,7 +51,7 @@ void energy_begin(struct energy *energy, const struct policy *policy,
 static inline double energy_key(const struct energy *energy, const struct sched_option *option)
 {
 	return energy->filter == POLICY_FILTER_RESOURCE ? option->eec_j / option->resources
-							 : option->eec_j;
+							: option->eec_j;
 }
 
 /* Whether the gate refuses the option, which then holds for the whole event. */

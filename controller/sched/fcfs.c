@@ -7,7 +7,7 @@
 
 struct fcfs_place fcfs_find(struct mapping *mapping, const struct sched_task *task)
 {
-	struct fcfs_place place = { .start_s = INFINITY, .refusal = SCHED_REFUSAL_NO_NODES };
+	struct fcfs_place place = {.start_s = INFINITY, .refusal = SCHED_REFUSAL_NO_NODES};
 	uint32_t count;
 	const struct sched_option *options =
 		sched_system_options(mapping->system, task->row, &count);
@@ -32,9 +32,8 @@ struct fcfs_place fcfs_find(struct mapping *mapping, const struct sched_task *ta
 		}
 	}
 	if (place.option)
-		place.refusal = place.start_s < mapping->snapshot->end_s
-					? SCHED_REFUSAL_TAKEN
-					: SCHED_REFUSAL_AFTER_END;
+		place.refusal = place.start_s < mapping->snapshot->end_s ? SCHED_REFUSAL_TAKEN
+									 : SCHED_REFUSAL_AFTER_END;
 	return place;
 }
 
@@ -98,8 +97,7 @@ int fcfs_map(struct mapping *mapping, uint32_t reservations)
 		if (result < 0 || place.refusal != SCHED_REFUSAL_TAKEN)
 			continue;
 		result = mapping_place(mapping, task, place.option, 0,
-				       now	? promised ? SCHED_REASON_BACKFILL
-							   : SCHED_REASON_FIRST
+				       now ? promised ? SCHED_REASON_BACKFILL : SCHED_REASON_FIRST
 				       : single ? SCHED_REASON_HEAD
 						: SCHED_REASON_EARLIEST);
 		if (!now) {

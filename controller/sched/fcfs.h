@@ -19,7 +19,7 @@ struct fcfs_place {
 	const struct sched_option *option; /* NULL: nowhere */
 	double start_s;                    /* INFINITY: nowhere */
 	enum sched_refusal refusal;        /* TAKEN: it can start by the end of the day */
-	bool costly; /* an option was left out because of its energy */
+	bool costly;                       /* an option was left out because of its energy */
 };
 
 /* Finds the placement of a task. */

@@ -28,9 +28,9 @@ struct greedy {
 	enum greedy_objective objective;
 	struct greedy_heap open;     /* options that the filter lets through, and whole tasks */
 	struct greedy_heap filtered; /* options that the filter refuses */
-	bool *placed;         /* per task */
+	bool *placed;                /* per task */
 	bool trim;
-	bool joint;           /* groups of clusters depend on each other by energy */
+	bool joint;             /* groups of clusters depend on each other by energy */
 	struct cursor *cursors; /* per group */
 };
 
@@ -81,7 +81,7 @@ static const struct sched_option *entry_option(const struct greedy *greedy,
 }
 
 static double option_utility(const struct sched_task *task, const struct sched_option *option,
-			 double start_s)
+			     double start_s)
 {
 	return sched_task_utility(task, start_s + option->etc_s);
 }
@@ -117,8 +117,9 @@ static bool any_soon(const struct greedy *greedy, uint32_t group)
 
 	for (; cursor->task < mapping->tasks_count; cursor->task++, cursor->option = 0) {
 		uint32_t count;
-		const struct sched_option *options = sched_system_options(
-			mapping->system, mapping->tasks[cursor->task]->row, &count);
+		const struct sched_option *options =
+			sched_system_options(mapping->system, mapping->tasks[cursor->task]->row,
+					     &count);
 
 		if (greedy->placed[cursor->task] || mapping->bounds[cursor->task] <= 0 ||
 		    task_group(greedy, cursor->task) != group)
@@ -185,7 +186,7 @@ static int begin_heaps(struct greedy *greedy)
 	for (uint32_t i = 0; i < mapping->tasks_count; i++)
 		greedy->placed[i] = false;
 	for (uint32_t i = 0; i < system->groups_count; i++)
-		greedy->cursors[i] = (struct cursor){ 0 };
+		greedy->cursors[i] = (struct cursor){0};
 	greedy->joint = is_joint(mapping);
 	return 0;
 }
@@ -219,8 +220,8 @@ static int explain(const struct greedy *greedy, const struct sched_task *task,
 	for (uint32_t i = 0; result == 0 && i < count; i++) {
 		const struct sched_option *option = &options[i];
 		const double start_s = mapping_start_s(mapping, task->row, option);
-		const double utility = isfinite(start_s) ? option_utility(task, option,
-									  start_s) : 0;
+		const double utility =
+			isfinite(start_s) ? option_utility(task, option, start_s) : 0;
 
 		result = mapping_consider(mapping, task, option,
 					  greedy_value(greedy->objective, utility, option),
@@ -317,9 +318,10 @@ static void readmit_filtered(struct greedy *greedy)
 		if (greedy->placed[entry.task])
 			continue;
 		entry.version = NO_VERSION;
-		entry.key = rank_key(greedy_value(
-			greedy->objective, option_utility(task, option, mapping->snapshot->now_s),
-			option));
+		entry.key = rank_key(
+			greedy_value(greedy->objective,
+				     option_utility(task, option, mapping->snapshot->now_s),
+				     option));
 		greedy_heap_push(&greedy->open, &entry, greedy_better);
 	}
 }

@@ -15,7 +15,7 @@
 struct greedy_entry {
 	/* rank_key() of the value; in the heap of filtered options rank_key() of energy_key(). */
 	double key;
-	uint32_t task;    /* index in mapping->tasks, which are ordered by arrival, then id */
+	uint32_t task; /* index in mapping->tasks, which are ordered by arrival, then id */
 	/* Index in the row's options, which are ordered by cluster, then P-state. */
 	uint32_t option;
 	uint32_t version; /* of the cluster's schedule */

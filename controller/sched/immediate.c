@@ -20,7 +20,7 @@ static int init_cluster(struct immediate *immediate, uint32_t cluster)
 	struct immediate_cluster *c = &immediate->clusters[cluster];
 	const uint32_t nodes = immediate->system->clusters[cluster].nodes;
 
-	*c = (struct immediate_cluster){ .words = nodes / 64 + 1 };
+	*c = (struct immediate_cluster){.words = nodes / 64 + 1};
 	c->idle_mask = arena_array(immediate->arena, c->words, sizeof(uint64_t));
 	c->blocked = arena_array(immediate->arena, c->words, sizeof(uint64_t));
 	if (!c->idle_mask || !c->blocked)
@@ -37,8 +37,7 @@ static int init_clusters(struct immediate *immediate)
 	const uint32_t count = immediate->system->clusters_count;
 	int result = 0;
 
-	immediate->clusters =
-		arena_array(immediate->arena, count, sizeof(*immediate->clusters));
+	immediate->clusters = arena_array(immediate->arena, count, sizeof(*immediate->clusters));
 	if (!immediate->clusters)
 		return -ENOMEM;
 	for (uint32_t c = 0; result == 0 && c < count; c++)
@@ -74,7 +73,7 @@ static int init_occupants(struct immediate *immediate)
 
 	immediate->occupants_capacity = 2 * snapshot->running_count + 64;
 	immediate->occupants = arena_array(immediate->arena, immediate->occupants_capacity,
-					     sizeof(*immediate->occupants));
+					   sizeof(*immediate->occupants));
 	if (!immediate->occupants)
 		return -ENOMEM;
 	immediate->occupants_count = snapshot->running_count;
@@ -178,13 +177,13 @@ static struct immediate_victim as_victim(const struct immediate *immediate, uint
 
 	while (immediate_has(cluster->blocked, o->nodes[i]))
 		i++;
-	return (struct immediate_victim){ key, o->nodes[i], o->usable, occupant };
+	return (struct immediate_victim){key, o->nodes[i], o->usable, occupant};
 }
 
 void immediate_add_victim(struct immediate *immediate, uint32_t occupant)
 {
-	const struct immediate_victim victim = as_victim(
-		immediate, occupant, rank_key(immediate->occupants[occupant].value));
+	const struct immediate_victim victim =
+		as_victim(immediate, occupant, rank_key(immediate->occupants[occupant].value));
 	struct immediate_cluster *cluster =
 		&immediate->clusters[immediate->occupants[occupant].rest.cluster];
 	uint32_t i = cluster->victims_count++;
@@ -203,8 +202,9 @@ static void value_running(struct immediate *immediate, uint32_t index)
 	const struct sched_running *running = &snapshot->running[index];
 	struct immediate_occupant *occupant = &immediate->occupants[index];
 	const struct immediate_cluster *cluster = &immediate->clusters[running->cluster];
-	const struct sched_option *option = sched_system_option(
-		immediate->system, running->task->row, running->cluster, running->pstate);
+	const struct sched_option *option =
+		sched_system_option(immediate->system, running->task->row, running->cluster,
+				    running->pstate);
 
 	if (!option)
 		return;
@@ -214,10 +214,11 @@ static void value_running(struct immediate *immediate, uint32_t index)
 	occupant->executed_s = running->executed_s + (snapshot->now_s - running->start_s);
 	occupant->rest = sched_option_rest(option, occupant->executed_s);
 	occupant->rest.nodes = running->nodes_count;
-	occupant->value = objective_at(immediate->objective, running->task,
-				   snapshot->now_s + occupant->rest.etc_s, occupant->rest.etc_s);
-	occupant->preemptible = running->task->preemptible && occupant->rest.etc_s > 0 &&
-				occupant->usable > 0;
+	occupant->value =
+		objective_at(immediate->objective, running->task,
+			     snapshot->now_s + occupant->rest.etc_s, occupant->rest.etc_s);
+	occupant->preemptible =
+		running->task->preemptible && occupant->rest.etc_s > 0 && occupant->usable > 0;
 }
 
 static int value_occupants(struct immediate *immediate)
@@ -230,7 +231,7 @@ static int value_occupants(struct immediate *immediate)
 
 		cluster->victims =
 			arena_array(immediate->arena, immediate->system->clusters[c].nodes,
-				      sizeof(*cluster->victims));
+				    sizeof(*cluster->victims));
 		if (!cluster->victims)
 			return -ENOMEM;
 	}
@@ -262,16 +263,17 @@ int immediate_value(struct immediate *immediate, enum objective objective, bool 
 		double least_s = immediate->system->etc_min_s[row];
 
 		if (class->origin != IMMEDIATE_WAITING) {
-			const struct sched_option *option = sched_system_option(
-				immediate->system, row, class->cluster, class->pstate);
+			const struct sched_option *option =
+				sched_system_option(immediate->system, row, class->cluster,
+						    class->pstate);
 
 			least_s = sched_option_rest(option, class->executed_s).etc_s;
 		}
 		class->bound = objective == OBJECTIVE_UTIL ? class->utility
-			       : least_s > 0	   ? class->utility / least_s
-						   : (double)INFINITY;
-		class->bound *= objective_margin(class->tasks[0],
-						  immediate->snapshot->now_s + least_s);
+			       : least_s > 0               ? class->utility / least_s
+							   : (double)INFINITY;
+		class->bound *=
+			objective_margin(class->tasks[0], immediate->snapshot->now_s + least_s);
 	}
 	return preempts ? value_occupants(immediate) : 0;
 }
@@ -292,11 +294,10 @@ double immediate_beat(const struct immediate *immediate, uint32_t cluster, uint3
 	return got < nodes ? (double)INFINITY : sum;
 }
 
-uint32_t immediate_victims(const struct immediate *immediate,
-			   const struct immediate_choice *choice, uint32_t *ret_victims)
+uint32_t immediate_victims(const struct immediate *immediate, const struct immediate_choice *choice,
+			   uint32_t *ret_victims)
 {
-	const struct sched_option *rest =
-		&immediate->classes[choice->class].ways[choice->way].rest;
+	const struct sched_option *rest = &immediate->classes[choice->class].ways[choice->way].rest;
 	const struct immediate_cluster *cluster = &immediate->clusters[rest->cluster];
 	uint32_t got = cluster->idle;
 	uint32_t count = 0;

@@ -39,7 +39,7 @@
 struct immediate_way {
 	/* The rest of the option: etc_s is the RET, the energy the part of it. */
 	struct sched_option rest;
-	double value;             /* value of the objective if started now; 0: earns nothing */
+	double value; /* value of the objective if started now; 0: earns nothing */
 };
 
 /* Where a mappable task comes from. */
@@ -54,15 +54,15 @@ struct immediate_class {
 	enum immediate_origin origin;
 	bool may_preempt;
 	uint32_t count;
-	uint32_t next;       /* tasks before it are placed or have left the event */
+	uint32_t next;                   /* tasks before it are placed or have left the event */
 	const struct sched_task **tasks; /* in order of id */
-	double executed_s;   /* execution time of each so far */
-	double utility;      /* the most utility that one task can earn */
-	double bound;        /* upper bound of the objective over all ways */
-	uint32_t cluster;    /* where it must resume; unused for waiting tasks */
+	double executed_s;               /* execution time of each so far */
+	double utility;                  /* the most utility that one task can earn */
+	double bound;                    /* upper bound of the objective over all ways */
+	uint32_t cluster;                /* where it must resume; unused for waiting tasks */
 	uint32_t pstate;
 	uint32_t nodes;
-	uint32_t ways_count; /* 0 until immediate_ways() was called */
+	uint32_t ways_count;        /* 0 until immediate_ways() was called */
 	struct immediate_way *ways; /* in column order */
 	/* IMMEDIATE_RAN: index of the occupant that it was; `suspend` is its SUSPEND. */
 	uint32_t former;
@@ -72,35 +72,35 @@ struct immediate_class {
 /* A task on nodes, at the present point of the event. */
 struct immediate_occupant {
 	const struct sched_task *task;
-	bool present;        /* false once it was preempted */
-	bool preemptible;    /* may be preempted */
+	bool present;     /* false once it was preempted */
+	bool preemptible; /* may be preempted */
 	struct sched_option rest;
 	double executed_s;
-	double value;        /* value of the objective if it finishes where it is */
+	double value; /* value of the objective if it finishes where it is */
 	uint32_t nodes_count;
-	uint32_t usable;     /* nodes that others can take: not down, not reserved */
+	uint32_t usable;       /* nodes that others can take: not down, not reserved */
 	const uint32_t *nodes; /* ascending */
 	/* Class that it came from; IMMEDIATE_NONE: it ran when the event began. */
 	uint32_t class;
-	uint32_t action;     /* action that put it there; IMMEDIATE_NONE: it stayed */
+	uint32_t action; /* action that put it there; IMMEDIATE_NONE: it stayed */
 };
 
 /* A preemptible occupant; victims are ordered as they are preempted. */
 struct immediate_victim {
-	double key;        /* rank_key() of its value */
-	uint32_t node;     /* its lowest usable node */
-	uint32_t nodes;    /* number of its usable nodes */
+	double key;     /* rank_key() of its value */
+	uint32_t node;  /* its lowest usable node */
+	uint32_t nodes; /* number of its usable nodes */
 	uint32_t occupant;
 };
 
 /* The nodes of a cluster and its victims. */
 struct immediate_cluster {
-	uint32_t words;      /* 64-bit words of a mask */
-	uint32_t idle;       /* nodes */
+	uint32_t words; /* 64-bit words of a mask */
+	uint32_t idle;  /* nodes */
 	uint64_t *idle_mask;
-	uint64_t *blocked;   /* nodes that are down or reserved */
+	uint64_t *blocked; /* nodes that are down or reserved */
 	bool any_blocked;
-	uint32_t version;    /* counts the changes */
+	uint32_t version; /* counts the changes */
 	uint32_t victims_count;
 	struct immediate_victim *victims; /* by key, then node, ascending */
 };
@@ -114,11 +114,11 @@ struct immediate {
 	unsigned int flags; /* enum policy_flags */
 	enum objective objective;
 	bool preempts;
-	bool settles;       /* tasks placed in the event are not preempted in it */
-	bool serial;        /* every task, running or mappable, takes one node, and none is down */
+	bool settles; /* tasks placed in the event are not preempted in it */
+	bool serial;  /* every task, running or mappable, takes one node, and none is down */
 	struct energy energy;
 	struct immediate_cluster *clusters;
-	uint32_t idle;      /* nodes of all clusters */
+	uint32_t idle; /* nodes of all clusters */
 	uint32_t classes_count;
 	uint32_t classes_capacity;
 	struct immediate_class *classes;
@@ -184,8 +184,8 @@ struct immediate_choice {
  * nodes. Returns their number, at most the cluster's victims, and the occupants in `ret_victims`;
  * or IMMEDIATE_NONE if there are never enough nodes.
  */
-uint32_t immediate_victims(const struct immediate *immediate,
-			   const struct immediate_choice *choice, uint32_t *ret_victims);
+uint32_t immediate_victims(const struct immediate *immediate, const struct immediate_choice *choice,
+			   uint32_t *ret_victims);
 
 /*
  * Places the next task of a class, which must be possible. It gets the nodes of the anchor, the

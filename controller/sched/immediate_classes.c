@@ -95,8 +95,7 @@ static int form_group(struct immediate *immediate, const struct group *group,
 		model.may_preempt = true;
 		result = form_class(immediate, group, task_of, tasks, &model);
 		model.may_preempt = false;
-		return result < 0 ? result
-				  : form_class(immediate, group, task_of, tasks, &model);
+		return result < 0 ? result : form_class(immediate, group, task_of, tasks, &model);
 	}
 	for (uint32_t i = group->first; result == 0 && i < group->end; i++) {
 		group->classes[i] = IMMEDIATE_NONE;
@@ -119,7 +118,7 @@ static int form_waiting(struct immediate *immediate, const struct sched_task ***
 {
 	const struct sched_snapshot *snapshot = immediate->snapshot;
 	const struct sched_task *const *waiting = snapshot->waiting;
-	struct group group = { .classes = immediate->waiting_class };
+	struct group group = {.classes = immediate->waiting_class};
 	int result = 0;
 
 	for (; result == 0 && group.first < snapshot->waiting_count; group.first = group.end) {
@@ -132,7 +131,7 @@ static int form_waiting(struct immediate *immediate, const struct sched_task ***
 			group.end++;
 		group.utility = sched_task_utility(task, end_s);
 		result = form_group(immediate, &group, waiting_task, tasks,
-				    (struct immediate_class){ .origin = IMMEDIATE_WAITING });
+				    (struct immediate_class){.origin = IMMEDIATE_WAITING});
 	}
 	return result;
 }
@@ -148,13 +147,13 @@ static int form_suspended(struct immediate *immediate, const struct sched_task *
 {
 	const struct sched_snapshot *snapshot = immediate->snapshot;
 	const struct sched_suspended *suspended = snapshot->suspended;
-	struct group group = { .classes = immediate->suspended_class };
+	struct group group = {.classes = immediate->suspended_class};
 	int result = 0;
 
 	for (; result == 0 && group.first < snapshot->suspended_count; group.first = group.end) {
 		const struct sched_suspended *s = &suspended[group.first];
-		const struct sched_option *option = sched_system_option(
-			immediate->system, s->task->row, s->cluster, s->pstate);
+		const struct sched_option *option =
+			sched_system_option(immediate->system, s->task->row, s->cluster, s->pstate);
 
 		group.end = group.first + 1;
 		while (group.end < snapshot->suspended_count &&
@@ -186,8 +185,7 @@ int immediate_form_classes(struct immediate *immediate)
 	const size_t count = (size_t)snapshot->waiting_count + snapshot->suspended_count;
 	const struct sched_task **tasks = arena_array(arena, count, sizeof(*tasks));
 
-	immediate->waiting_class =
-		arena_array(arena, snapshot->waiting_count, sizeof(uint32_t));
+	immediate->waiting_class = arena_array(arena, snapshot->waiting_count, sizeof(uint32_t));
 	immediate->suspended_class =
 		arena_array(arena, snapshot->suspended_count, sizeof(uint32_t));
 	if (!tasks || !immediate->waiting_class || !immediate->suspended_class)
@@ -208,7 +206,7 @@ static void find_all(const struct immediate *immediate, struct immediate_class *
 		class->ways[i] = (struct immediate_way){
 			.rest = options[i],
 			.value = objective_at(immediate->objective, task, now_s + options[i].etc_s,
-					  options[i].etc_s),
+					      options[i].etc_s),
 		};
 }
 
@@ -216,15 +214,15 @@ static void find_all(const struct immediate *immediate, struct immediate_class *
 static void find_rest(const struct immediate *immediate, struct immediate_class *class)
 {
 	const struct sched_task *task = class->tasks[0];
-	const struct sched_option rest = sched_option_rest(
-		sched_system_option(immediate->system, task->row, class->cluster, class->pstate),
-		class->executed_s);
+	const struct sched_option rest =
+		sched_option_rest(sched_system_option(immediate->system, task->row, class->cluster,
+						      class->pstate),
+				  class->executed_s);
 
 	class->ways[0] = (struct immediate_way){
 		.rest = rest,
 		.value = objective_at(immediate->objective, task,
-				      immediate->snapshot->now_s + rest.etc_s,
-				  rest.etc_s),
+				      immediate->snapshot->now_s + rest.etc_s, rest.etc_s),
 	};
 	class->ways[0].rest.nodes = class->nodes;
 }

@@ -32,10 +32,10 @@ static int make_queue(struct immediate *immediate, struct queue *ret_queue)
 	if (!queue.candidates)
 		return -ENOMEM;
 	while (w < snapshot->waiting_count || s < snapshot->suspended_count) {
-		const bool waiting = s == snapshot->suspended_count ||
-				     (w < snapshot->waiting_count &&
-				      sched_task_before(snapshot->waiting[w],
-							snapshot->suspended[s].task));
+		const bool waiting =
+			s == snapshot->suspended_count ||
+			(w < snapshot->waiting_count &&
+			 sched_task_before(snapshot->waiting[w], snapshot->suspended[s].task));
 		const struct candidate candidate = {
 			waiting ? snapshot->waiting[w] : snapshot->suspended[s].task,
 			waiting ? immediate->waiting_class[w] : immediate->suspended_class[s],
@@ -113,8 +113,8 @@ int immediate_fcfs(struct immediate *immediate)
 		count = immediate->classes[candidate->class].ways_count;
 		if (!ways)
 			return -ENOMEM;
-		while (way < count && way_refusal(immediate, candidate->class, &ways[way]) !=
-					      SCHED_REFUSAL_TAKEN)
+		while (way < count &&
+		       way_refusal(immediate, candidate->class, &ways[way]) != SCHED_REFUSAL_TAKEN)
 			way++;
 		result = explain(immediate, candidate, way < count ? &ways[way] : NULL,
 				 SCHED_REFUSAL_LATER);
@@ -143,8 +143,8 @@ static uint32_t draw_node(struct immediate *immediate, const struct candidate *c
 	uint32_t drawn;
 
 	for (uint32_t w = 0; w < class->ways_count; w++)
-		if (way_refusal(immediate, candidate->class,
-				&class->ways[w]) == SCHED_REFUSAL_TAKEN)
+		if (way_refusal(immediate, candidate->class, &class->ways[w]) ==
+		    SCHED_REFUSAL_TAKEN)
 			total += immediate->clusters[class->ways[w].rest.cluster].idle;
 	if (total == 0)
 		return UINT32_MAX;
@@ -152,8 +152,8 @@ static uint32_t draw_node(struct immediate *immediate, const struct candidate *c
 	for (uint32_t w = 0; w < class->ways_count; w++) {
 		const uint32_t idle = immediate->clusters[class->ways[w].rest.cluster].idle;
 
-		if (way_refusal(immediate, candidate->class,
-				&class->ways[w]) != SCHED_REFUSAL_TAKEN)
+		if (way_refusal(immediate, candidate->class, &class->ways[w]) !=
+		    SCHED_REFUSAL_TAKEN)
 			continue;
 		if (drawn < idle) {
 			*ret_node = drawn;
@@ -179,8 +179,8 @@ static void take_idle(const struct immediate_cluster *cluster, uint32_t first, u
 				nodes[at - first] = w * 64 + (uint32_t)__builtin_ctzll(bits);
 }
 
-static int place_drawn(struct immediate *immediate, const struct candidate *candidate,
-		       uint32_t way, uint32_t first)
+static int place_drawn(struct immediate *immediate, const struct candidate *candidate, uint32_t way,
+		       uint32_t first)
 {
 	const struct immediate_choice choice = {
 		.class = candidate->class,
@@ -218,9 +218,8 @@ int immediate_random(struct immediate *immediate)
 			return -ENOMEM;
 		way = draw_node(immediate, &candidate, &random, &node);
 		result = explain(immediate, &candidate,
-				 way == UINT32_MAX
-					 ? NULL
-					 : &immediate->classes[candidate.class].ways[way],
+				 way == UINT32_MAX ? NULL
+						   : &immediate->classes[candidate.class].ways[way],
 				 SCHED_REFUSAL_NOT_DRAWN);
 		if (result == 0 && way != UINT32_MAX)
 			result = place_drawn(immediate, &candidate, way, node);

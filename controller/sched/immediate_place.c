@@ -41,11 +41,11 @@ static int init_ran(struct immediate *immediate, uint32_t index, struct immediat
 		.origin = IMMEDIATE_RAN,
 		.may_preempt = occupant->task->may_preempt,
 		.executed_s = occupant->executed_s,
-		.utility = sched_task_utility(occupant->task, immediate->snapshot->now_s +
-								      occupant->rest.etc_s),
+		.utility = sched_task_utility(occupant->task,
+					      immediate->snapshot->now_s + occupant->rest.etc_s),
 		.bound = occupant->value *
-			 objective_margin(occupant->task, immediate->snapshot->now_s +
-								   occupant->rest.etc_s),
+			 objective_margin(occupant->task,
+					  immediate->snapshot->now_s + occupant->rest.etc_s),
 		.cluster = occupant->rest.cluster,
 		.pstate = occupant->rest.pstate,
 		.nodes = occupant->nodes_count,
@@ -96,8 +96,7 @@ static void gather_idle(const struct immediate_cluster *cluster, uint32_t want, 
 			uint32_t *count)
 {
 	for (uint32_t w = 0; w < cluster->words && *count < want; w++)
-		for (uint64_t bits = cluster->idle_mask[w]; bits && *count < want;
-		     bits &= bits - 1)
+		for (uint64_t bits = cluster->idle_mask[w]; bits && *count < want; bits &= bits - 1)
 			nodes[(*count)++] = w * 64 + (uint32_t)__builtin_ctzll(bits);
 }
 
@@ -127,7 +126,7 @@ static void close_considered(struct immediate *immediate, uint32_t task, uint32_
  * Adds the START or RESUME of a placement; undoes the SUSPEND of a task that returns to its nodes.
  */
 static int add_action(struct immediate *immediate, const struct immediate_choice *choice,
-	       const uint32_t *nodes, uint32_t *ret_action)
+		      const uint32_t *nodes, uint32_t *ret_action)
 {
 	const struct immediate_class *class = &immediate->classes[choice->class];
 	const struct sched_option *rest = &class->ways[choice->way].rest;
@@ -136,7 +135,7 @@ static int add_action(struct immediate *immediate, const struct immediate_choice
 	const double end_s = now_s + rest->etc_s;
 	const struct sched_action action = {
 		.kind = class->origin == IMMEDIATE_WAITING ? SCHED_ACTION_START
-							    : SCHED_ACTION_RESUME,
+							   : SCHED_ACTION_RESUME,
 		.task = task->id,
 		.cluster = rest->cluster,
 		.pstate = rest->pstate,
@@ -181,8 +180,8 @@ static int occupy(struct immediate *immediate, const struct immediate_choice *ch
 	immediate->occupants[index] = (struct immediate_occupant){
 		.task = task,
 		.present = true,
-		.preemptible = immediate->preempts && !immediate->settles &&
-			       task->preemptible && way->rest.etc_s > 0,
+		.preemptible = immediate->preempts && !immediate->settles && task->preemptible &&
+			       way->rest.etc_s > 0,
 		.rest = way->rest,
 		.executed_s = class->executed_s,
 		.value = way->value,
@@ -212,8 +211,7 @@ int immediate_place_at(struct immediate *immediate, const struct immediate_choic
 
 int immediate_place(struct immediate *immediate, const struct immediate_choice *choice)
 {
-	const struct sched_option *rest =
-		&immediate->classes[choice->class].ways[choice->way].rest;
+	const struct sched_option *rest = &immediate->classes[choice->class].ways[choice->way].rest;
 	const struct immediate_cluster *cluster = &immediate->clusters[rest->cluster];
 	const uint32_t want = rest->nodes;
 	uint32_t *victims = arena_array(immediate->arena, want + 1, sizeof(*victims));
@@ -267,8 +265,8 @@ int immediate_consider(struct immediate *immediate, const struct sched_task *tas
 
 int immediate_end(struct immediate *immediate, struct sched_plan *ret_plan)
 {
-	uint32_t *moved = arena_array(immediate->arena, immediate->actions_count + 1,
-					sizeof(*moved));
+	uint32_t *moved =
+		arena_array(immediate->arena, immediate->actions_count + 1, sizeof(*moved));
 	uint32_t actions = 0;
 	uint32_t considered = 0;
 

@@ -36,9 +36,8 @@ static inline int immediate_grow(struct arena *arena, void **array, uint32_t cou
 /* Adds an empty class or occupant and returns its index; IMMEDIATE_NONE: out of memory. */
 static inline uint32_t immediate_add_class(struct immediate *immediate)
 {
-	if (immediate_grow(immediate->arena, (void **)&immediate->classes,
-			   immediate->classes_count, &immediate->classes_capacity,
-			   sizeof(*immediate->classes)) < 0)
+	if (immediate_grow(immediate->arena, (void **)&immediate->classes, immediate->classes_count,
+			   &immediate->classes_capacity, sizeof(*immediate->classes)) < 0)
 		return IMMEDIATE_NONE;
 	immediate->classes[immediate->classes_count] = (struct immediate_class){
 		.former = IMMEDIATE_NONE,
@@ -60,9 +59,8 @@ static inline uint32_t immediate_add_occupant(struct immediate *immediate)
 static inline uint32_t immediate_add_action(struct immediate *immediate,
 					    const struct sched_action *action)
 {
-	if (immediate_grow(immediate->arena, (void **)&immediate->actions,
-			   immediate->actions_count, &immediate->actions_capacity,
-			   sizeof(*immediate->actions)) < 0)
+	if (immediate_grow(immediate->arena, (void **)&immediate->actions, immediate->actions_count,
+			   &immediate->actions_capacity, sizeof(*immediate->actions)) < 0)
 		return IMMEDIATE_NONE;
 	immediate->actions[immediate->actions_count] = *action;
 	return immediate->actions_count++;

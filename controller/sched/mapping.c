@@ -46,8 +46,7 @@ static int init_starts(struct mapping *mapping)
 	const struct sched_system *system = mapping->system;
 	uint32_t rows = 0;
 
-	mapping->slots =
-		arena_array(mapping->arena, system->rows_count, sizeof(*mapping->slots));
+	mapping->slots = arena_array(mapping->arena, system->rows_count, sizeof(*mapping->slots));
 	if (!mapping->slots)
 		return -ENOMEM;
 	memset(mapping->slots, 0xff, system->rows_count * sizeof(*mapping->slots));
@@ -60,8 +59,8 @@ static int init_starts(struct mapping *mapping)
 	const size_t cells = (size_t)rows * system->columns_count;
 
 	mapping->starts = arena_array(mapping->arena, cells, sizeof(*mapping->starts));
-	mapping->widest = arena_array(mapping->arena, system->clusters_count,
-					sizeof(*mapping->widest));
+	mapping->widest =
+		arena_array(mapping->arena, system->clusters_count, sizeof(*mapping->widest));
 	if (!mapping->starts || !mapping->widest)
 		return -ENOMEM;
 	return 0;
@@ -96,8 +95,7 @@ int mapping_begin(struct mapping *mapping, const struct policy *policy,
 		.flags = context->flags,
 		.tasks = arena_array(arena, snapshot->waiting_count, sizeof(*mapping->tasks)),
 		.bounds = arena_array(arena, snapshot->waiting_count, sizeof(*mapping->bounds)),
-		.actions =
-			arena_array(arena, snapshot->waiting_count, sizeof(*mapping->actions)),
+		.actions = arena_array(arena, snapshot->waiting_count, sizeof(*mapping->actions)),
 	};
 	if (!mapping->tasks || !mapping->bounds || !mapping->actions)
 		return -ENOMEM;

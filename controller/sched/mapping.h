@@ -20,9 +20,9 @@ struct mapping {
 	const struct sched_snapshot *snapshot;
 	const struct sched_system *system;
 	struct arena *arena;
-	unsigned int flags; /* enum policy_flags */
+	unsigned int flags;            /* enum policy_flags */
 	struct availability *clusters; /* in configured order */
-	struct energy energy; /* the remaining energy, and which options it allows */
+	struct energy energy;          /* the remaining energy, and which options it allows */
 	uint32_t tasks_count;
 	/* Mappable, in the order of the snapshot, without dropped ones. */
 	const struct sched_task **tasks;
@@ -31,8 +31,8 @@ struct mapping {
 
 	/* The fields below are private to mapping.c. */
 	struct mapping_widest *widest; /* per cluster */
-	uint32_t *slots;              /* per row of the system: its row in `starts` */
-	struct mapping_start *starts; /* mappable rows x columns: earliest starts known */
+	uint32_t *slots;               /* per row of the system: its row in `starts` */
+	struct mapping_start *starts;  /* mappable rows x columns: earliest starts known */
 	uint32_t actions_count;
 	struct sched_action *actions;
 	uint32_t considered_count;
@@ -43,7 +43,7 @@ struct mapping {
 
 /* The earliest start of a row in a column, as of a version of the cluster's schedule. */
 struct mapping_start {
-	double start_s;   /* INFINITY: never */
+	double start_s; /* INFINITY: never */
 	uint32_t step;
 	uint32_t version; /* of the schedule, + 1; 0: not known yet */
 };

@@ -17,8 +17,8 @@ int mcb8_init(struct mcb8 *mcb8, struct arena *arena, uint32_t jobs_max, uint32_
 		.order = arena_array(arena, jobs_max, sizeof(uint32_t)),
 		.remaining = arena_array(arena, jobs_max, sizeof(uint32_t)),
 		.taken = arena_array(arena, jobs_max, sizeof(uint32_t)),
-		.lists = { arena_array(arena, jobs_max, sizeof(uint32_t)),
-			   arena_array(arena, jobs_max, sizeof(uint32_t)) },
+		.lists = {arena_array(arena, jobs_max, sizeof(uint32_t)),
+			  arena_array(arena, jobs_max, sizeof(uint32_t))},
 	};
 	if (!mcb8->order || !mcb8->remaining || !mcb8->taken || !mcb8->lists[LIST_CPU] ||
 	    !mcb8->lists[LIST_MEMORY])
@@ -87,7 +87,7 @@ struct total {
 /* Sorts the jobs into their lists and sums up their requirements. */
 static struct total split(struct mcb8 *mcb8, const struct mcb8_job *jobs, uint32_t count)
 {
-	struct total total = { 0 };
+	struct total total = {0};
 
 	sort(mcb8, jobs, count);
 	mcb8->lists_count[LIST_CPU] = mcb8->lists_count[LIST_MEMORY] = 0;
@@ -105,7 +105,7 @@ static struct total split(struct mcb8 *mcb8, const struct mcb8_job *jobs, uint32
 
 /* A host that is being filled. */
 struct host {
-	double cpu;         /* free CPU */
+	double cpu; /* free CPU */
 	double memory;
 	uint32_t cursor[2]; /* per list: no job before it fits any more */
 };
@@ -132,7 +132,7 @@ static uint32_t find_fitting(const struct mcb8 *mcb8, const struct mcb8_job *job
 static void fill_host(struct mcb8 *mcb8, const struct mcb8_job *jobs,
 		      const struct mcb8_fixed *fixed, struct mcb8_packing *packing)
 {
-	struct host host = { .cpu = 1 - fixed->cpu, .memory = 1 - fixed->memory };
+	struct host host = {.cpu = 1 - fixed->cpu, .memory = 1 - fixed->memory};
 
 	for (;;) {
 		const int list =
@@ -168,10 +168,10 @@ static uint32_t count_alike(const struct mcb8 *mcb8, const struct mcb8_packing *
 
 /* Subtracts the tasks of the last fill from the jobs and from the total. */
 static void subtract_fill(struct mcb8 *mcb8, const struct mcb8_job *jobs,
-			  struct mcb8_packing *packing,
-		   uint32_t first, uint32_t hosts, struct total *total)
+			  struct mcb8_packing *packing, uint32_t first, uint32_t hosts,
+			  struct total *total)
 {
-	packing->fills[packing->fills_count++] = (struct mcb8_fill){ hosts, first };
+	packing->fills[packing->fills_count++] = (struct mcb8_fill){hosts, first};
 	for (uint32_t i = first; i < packing->entries_count; i++) {
 		struct mcb8_entry *entry = &packing->entries[i];
 
@@ -202,7 +202,7 @@ static bool may_fit(const struct total *total, uint32_t hosts)
 bool mcb8_pack(struct mcb8 *mcb8, const struct mcb8_job *jobs, uint32_t jobs_count,
 	       struct mcb8_packing *packing)
 {
-	static const struct mcb8_fixed empty = { 0, 0 };
+	static const struct mcb8_fixed empty = {0, 0};
 	uint32_t hosts = mcb8->hosts;
 	struct total total = split(mcb8, jobs, jobs_count);
 

@@ -45,7 +45,7 @@ struct mcb8_entry {
 
 /* Hosts that are filled alike. */
 struct mcb8_fill {
-	uint32_t hosts;         /* > 0 */
+	uint32_t hosts; /* > 0 */
 	/* First of the packing's entries that belong to this fill, up to the next fill's first. */
 	uint32_t entries_first;
 };
@@ -63,12 +63,12 @@ struct mcb8_packing {
 struct mcb8 {
 	uint32_t hosts;
 	uint32_t jobs_max;
-	uint32_t order_count;    /* number of jobs in the last packing */
-	uint32_t *order;         /* these jobs by larger requirement: both lists in one */
-	uint32_t *remaining;     /* unpacked tasks, per job */
-	uint32_t *lists[2];      /* jobs with tasks left: CPU list, memory list */
+	uint32_t order_count; /* number of jobs in the last packing */
+	uint32_t *order;      /* these jobs by larger requirement: both lists in one */
+	uint32_t *remaining;  /* unpacked tasks, per job */
+	uint32_t *lists[2];   /* jobs with tasks left: CPU list, memory list */
 	uint32_t lists_count[2];
-	uint32_t *taken;         /* per job: tasks on the present host */
+	uint32_t *taken; /* per job: tasks on the present host */
 	/* Set by the caller: what is taken on the first fixed_count hosts. The others are empty. */
 	const struct mcb8_fixed *fixed;
 	uint32_t fixed_count;

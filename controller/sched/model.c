@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define NAME(table, value) \
+#define NAME(table, value)                                                                         \
 	((size_t)(value) < sizeof(table) / sizeof((table)[0]) ? (table)[value] : NULL)
 
 const char *const sched_action_kind_names[] = {
@@ -181,8 +181,8 @@ static bool allocate(struct sched_system *system)
 	return true;
 }
 
-struct sched_system *sched_system_new(const struct sched_cluster *clusters,
-				      uint32_t clusters_count, uint32_t rows_count)
+struct sched_system *sched_system_new(const struct sched_cluster *clusters, uint32_t clusters_count,
+				      uint32_t rows_count)
 {
 	struct sched_system *system = calloc(1, sizeof(*system));
 
@@ -261,7 +261,7 @@ static void find_span(struct sched_system *system, uint32_t row)
 	struct sched_row *span = &system->rows[row];
 	uint32_t clusters = 0;
 
-	*span = (struct sched_row){ .resources_min = INFINITY, .eec_min_j = INFINITY };
+	*span = (struct sched_row){.resources_min = INFINITY, .eec_min_j = INFINITY};
 	for (uint32_t i = system->options_first[row]; i < system->options_first[row + 1]; i++) {
 		const struct sched_option *option = &system->options[i];
 
@@ -391,8 +391,8 @@ const struct sched_option *sched_system_option(const struct sched_system *system
 double sched_running_committed_j(const struct sched_system *system,
 				 const struct sched_running *running, double now_s)
 {
-	const struct sched_option *option = sched_system_option(
-		system, running->task->row, running->cluster, running->pstate);
+	const struct sched_option *option =
+		sched_system_option(system, running->task->row, running->cluster, running->pstate);
 
 	if (!option)
 		return 0;
@@ -403,8 +403,8 @@ double sched_running_committed_j(const struct sched_system *system,
 double sched_planned_energy_j(const struct sched_system *system,
 			      const struct sched_planned *planned)
 {
-	const struct sched_option *option = sched_system_option(
-		system, planned->task->row, planned->cluster, planned->pstate);
+	const struct sched_option *option =
+		sched_system_option(system, planned->task->row, planned->cluster, planned->pstate);
 
 	return option ? option->eec_j : 0;
 }

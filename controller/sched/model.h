@@ -33,10 +33,10 @@ struct sched_cluster {
 struct sched_option {
 	uint32_t cluster;
 	uint32_t pstate;
-	uint32_t nodes;     /* whole nodes that the task occupies */
-	double etc_s;       /* estimated time to compute, > 0 */
-	double eec_j;       /* estimated energy to compute, >= 0 */
-	double resources;   /* execution time x cores of the occupied nodes, core-seconds (eq. 1) */
+	uint32_t nodes;   /* whole nodes that the task occupies */
+	double etc_s;     /* estimated time to compute, > 0 */
+	double eec_j;     /* estimated energy to compute, >= 0 */
+	double resources; /* execution time x cores of the occupied nodes, core-seconds (eq. 1) */
 };
 
 /* The ranges of the options of a row. */
@@ -57,15 +57,15 @@ struct sched_pruning {
 	double drop_threshold;
 	/* A waiting task with a lower chance is not mapped yet (VII.C: 0.9). */
 	double defer_threshold;
-	double adjustment;      /* p of eq. (7), which the paper does not define; 0: same for all */
-	double recency;         /* lambda of eq. (8), weight of the last event (VII.B: 0.9) */
-	double toggle;          /* oversubscription level that begins dropping, > 0 (VII.A: 1) */
+	double adjustment; /* p of eq. (7), which the paper does not define; 0: same for all */
+	double recency;    /* lambda of eq. (8), weight of the last event (VII.B: 0.9) */
+	double toggle;     /* oversubscription level that begins dropping, > 0 (VII.A: 1) */
 	/* Dropping ends this fraction below `toggle`; 0: no Schmitt trigger (V.C: 0.2). */
 	double separation;
-	double fairness;        /* change of the sufferage with the end of a task (VII.D: 0.05) */
-	double cull_threshold;  /* of MOC (VI.C.4: 0.3) */
+	double fairness;         /* change of the sufferage with the end of a task (VII.D: 0.05) */
+	double cull_threshold;   /* of MOC (VI.C.4: 0.3) */
 	bool evicting_baselines; /* all policies evict executing tasks at their deadlines */
-	uint32_t merge;         /* largest number of impulses of a completion time; 0: exact */
+	uint32_t merge;          /* largest number of impulses of a completion time; 0: exact */
 };
 
 /*
@@ -116,12 +116,12 @@ struct sched_system {
 	const struct sched_queueing *queueing;
 
 	/* Set by sched_system_finish(): */
-	struct sched_option *options;   /* the possible options of all rows, in column order */
-	uint32_t *options_first;        /* rows + 1: row r has [first[r], first[r + 1]) */
-	double *etc_min_s;              /* per row: least etc_s over all options; INFINITY: none */
-	struct sched_row *rows;         /* per row: what its options span */
-	double resources_max;           /* the largest resources_mean of a row */
-	uint32_t *groups;               /* per cluster: clusters that share a row share a group */
+	struct sched_option *options; /* the possible options of all rows, in column order */
+	uint32_t *options_first;      /* rows + 1: row r has [first[r], first[r + 1]) */
+	double *etc_min_s;            /* per row: least etc_s over all options; INFINITY: none */
+	struct sched_row *rows;       /* per row: what its options span */
+	double resources_max;         /* the largest resources_mean of a row */
+	uint32_t *groups;             /* per cluster: clusters that share a row share a group */
 	uint32_t groups_count;
 };
 
@@ -129,16 +129,16 @@ struct sched_system {
  * Allocates a system for the `clusters` given (names are borrowed, columns are set) and
  * `rows_count` rows; etc_s is NAN throughout, everything else 0. Returns NULL if memory is short.
  */
-struct sched_system *sched_system_new(const struct sched_cluster *clusters,
-				      uint32_t clusters_count, uint32_t rows_count);
+struct sched_system *sched_system_new(const struct sched_cluster *clusters, uint32_t clusters_count,
+				      uint32_t rows_count);
 
 /* What sched_system_finish() found wrong. */
 enum sched_system_fault {
 	SCHED_SYSTEM_OK = 0,
-	SCHED_SYSTEM_MEMORY,    /* out of memory */
-	SCHED_SYSTEM_CLUSTER,   /* a cluster without nodes, cores or P-states */
-	SCHED_SYSTEM_ESTIMATE,  /* an etc_s or eec_j that is negative, zero time, or not finite */
-	SCHED_SYSTEM_WIDTH,     /* a row is wider than a cluster that has an estimate for it */
+	SCHED_SYSTEM_MEMORY,   /* out of memory */
+	SCHED_SYSTEM_CLUSTER,  /* a cluster without nodes, cores or P-states */
+	SCHED_SYSTEM_ESTIMATE, /* an etc_s or eec_j that is negative, zero time, or not finite */
+	SCHED_SYSTEM_WIDTH,    /* a row is wider than a cluster that has an estimate for it */
 };
 
 /*
@@ -155,7 +155,7 @@ void sched_system_free(struct sched_system *system);
 
 /* The options of a row: *ret_count of them, in column order. */
 static inline const struct sched_option *sched_system_options(const struct sched_system *system,
-							       uint32_t row, uint32_t *ret_count)
+							      uint32_t row, uint32_t *ret_count)
 {
 	*ret_count = system->options_first[row + 1] - system->options_first[row];
 	return system->options + system->options_first[row];
@@ -195,12 +195,12 @@ struct sched_demand {
 
 /* A task as policies know it. */
 struct sched_task {
-	uint32_t id;      /* unique in the workload; its index there */
-	uint32_t row;     /* row of the estimates; unused in a shared system */
+	uint32_t id;  /* unique in the workload; its index there */
+	uint32_t row; /* row of the estimates; unused in a shared system */
 	double arrival_s;
 	struct utility utility; /* a function of the time from arrival to completion */
-	bool may_preempt;  /* may take the nodes of preemptible tasks (Machovec 2017, section II) */
-	bool preemptible;  /* may be suspended so that another task runs on its nodes */
+	bool may_preempt; /* may take the nodes of preemptible tasks (Machovec 2017, section II) */
+	bool preemptible; /* may be suspended so that another task runs on its nodes */
 	struct sched_demand demand; /* in a shared system, where all tasks may be paused */
 	/* With queues: a later completion is worth nothing; > arrival_s. */
 	double deadline_s;
@@ -239,16 +239,16 @@ struct sched_running {
 	uint32_t cluster;
 	uint32_t pstate;
 	uint32_t nodes_count;
-	const uint32_t *nodes;  /* indices in the cluster, ascending */
+	const uint32_t *nodes; /* indices in the cluster, ascending */
 	/* Start of its present interval: its start, or its last resumption. */
 	double start_s;
-	double executed_s;      /* execution time of the intervals before it; 0: never suspended */
+	double executed_s; /* execution time of the intervals before it; 0: never suspended */
 	/*
 	 * When its nodes are expected to be free: start_s + ETC - executed_s, or for a task that
 	 * outlived its ETC the next mapping event. Never before now_s.
 	 */
 	double end_s;
-	double yield;           /* shared: CPU share of a VM / its need, in (0, 1] */
+	double yield; /* shared: CPU share of a VM / its need, in (0, 1] */
 	/*
 	 * Shared: its virtual time, the integral of the yield outside penalties (Stillwell 2010,
 	 * III.A).
@@ -272,15 +272,15 @@ struct sched_suspended {
 	uint32_t cluster;
 	uint32_t pstate;
 	uint32_t nodes_count;
-	double executed_s;      /* execution time of all its intervals so far, >= 0 */
-	double virtual_s;       /* shared: its virtual time, >= 0 */
+	double executed_s; /* execution time of all its intervals so far, >= 0 */
+	double virtual_s;  /* shared: its virtual time, >= 0 */
 };
 
 /* A waiting task that a policy has deferred (SCHED_ACTION_DEFER). */
 struct sched_deferred {
 	const struct sched_task *task;
-	uint32_t count;  /* number of deferrals so far, > 0 */
-	double until_s;  /* when it is considered again; may be past */
+	uint32_t count; /* number of deferrals so far, > 0 */
+	double until_s; /* when it is considered again; may be past */
 };
 
 /* A task with a planned start: a permanent reservation or a place-holder. */
@@ -289,9 +289,9 @@ struct sched_planned {
 	uint32_t cluster;
 	uint32_t pstate;
 	uint32_t nodes_count;
-	const uint32_t *nodes;  /* indices in the cluster, ascending */
+	const uint32_t *nodes; /* indices in the cluster, ascending */
 	double start_s;
-	double end_s;           /* start_s + ETC */
+	double end_s; /* start_s + ETC */
 };
 
 /* The queue of a cluster. A queued task stays on this cluster. */
@@ -305,8 +305,8 @@ struct sched_queue {
 
 /* The state of pruning between mapping events (Gentry 2019, V.C and V.D.2). */
 struct sched_pruner {
-	double level;   /* oversubscription level (eq. 8), >= 0; initially 0 */
-	bool dropping;  /* whether tasks with a low chance are dropped */
+	double level;  /* oversubscription level (eq. 8), >= 0; initially 0 */
+	bool dropping; /* whether tasks with a low chance are dropped */
 };
 
 /* A node that cannot take tasks. */
@@ -330,16 +330,16 @@ struct sched_node {
  */
 struct sched_snapshot {
 	const struct sched_system *system;
-	uint64_t seed;        /* seed of the policy's random choices */
-	uint64_t event;       /* number of the mapping event, from 0 */
+	uint64_t seed;  /* seed of the policy's random choices */
+	uint64_t event; /* number of the mapping event, from 0 */
 	double now_s;
-	double next_event_s;  /* the next periodic mapping event; > now_s */
-	bool between;         /* this event is none of the periodic ones */
-	double day_start_s;   /* the budget's period: [day_start_s, end_s) */
-	double end_s;         /* no task starts at or after it */
-	double consumed_j;    /* dynamic energy since day_start_s */
-	double budget_j;      /* for the period; INFINITY: no limit */
-	bool gate;            /* no option may need more energy than remains of the budget */
+	double next_event_s;        /* the next periodic mapping event; > now_s */
+	bool between;               /* this event is none of the periodic ones */
+	double day_start_s;         /* the budget's period: [day_start_s, end_s) */
+	double end_s;               /* no task starts at or after it */
+	double consumed_j;          /* dynamic energy since day_start_s */
+	double budget_j;            /* for the period; INFINITY: no limit */
+	bool gate;                  /* no option may need more energy than remains of the budget */
 	uint32_t completed_count;   /* tasks completed since day_start_s, with what they used: */
 	double completed_j;         /* dynamic energy */
 	double completed_resources; /* execution time x cores of whole nodes, core-seconds */
@@ -360,8 +360,8 @@ struct sched_snapshot {
 	/* With queues: */
 	const struct sched_queue *queues; /* per cluster; their tasks are not in `waiting` */
 	struct sched_pruner pruner;       /* state of pruning after the last mapping event */
-	uint32_t missed;          /* tasks that completed after their deadlines since that event */
-	const double *sufferage;  /* per row, in [0, 1] (V.D.2); NULL: none */
+	uint32_t missed;         /* tasks that completed after their deadlines since that event */
+	const double *sufferage; /* per row, in [0, 1] (V.D.2); NULL: none */
 };
 
 /* The kinds of actions in a plan. */
@@ -395,22 +395,22 @@ enum sched_reason {
 	SCHED_REASON_CHANCE,    /* drawn at random */
 	/* Can earn nothing any more, even if started now where it is fastest. */
 	SCHED_REASON_WORTHLESS,
-	SCHED_REASON_THRESHOLD, /* can earn only less than the dropping threshold */
-	SCHED_REASON_PREEMPTS,  /* worth more than the tasks on these nodes, which are suspended */
+	SCHED_REASON_THRESHOLD,  /* can earn only less than the dropping threshold */
+	SCHED_REASON_PREEMPTS,   /* worth more than the tasks on these nodes, which are suspended */
 	SCHED_REASON_GOES_FIRST, /* Pair: the net value is no lower if it goes first */
-	SCHED_REASON_GIVES_WAY, /* of a SUSPEND or PAUSE: its nodes go to another task */
+	SCHED_REASON_GIVES_WAY,  /* of a SUSPEND or PAUSE: its nodes go to another task */
 	SCHED_REASON_LEAST_LOADED, /* the hosts with the lowest CPU load that have the memory */
-	SCHED_REASON_PACKED,    /* where the packing of all tasks puts it (MCB8) */
-	SCHED_REASON_YIELD,     /* its share follows the load of the hosts */
-	SCHED_REASON_PRIORITY,  /* the lowest priority: no packing has room for it too */
-	SCHED_REASON_NO_MEMORY, /* the hosts have too little memory left for all of its VMs */
-	SCHED_REASON_LIKELIEST, /* the first to end of the tasks that are likely to be on time */
+	SCHED_REASON_PACKED,       /* where the packing of all tasks puts it (MCB8) */
+	SCHED_REASON_YIELD,        /* its share follows the load of the hosts */
+	SCHED_REASON_PRIORITY,     /* the lowest priority: no packing has room for it too */
+	SCHED_REASON_NO_MEMORY,    /* the hosts have too little memory left for all of its VMs */
+	SCHED_REASON_LIKELIEST,    /* the first to end of the tasks that are likely to be on time */
 	SCHED_REASON_MIN_COMPLETION, /* the lowest expected completion time */
 	SCHED_REASON_SOONEST_DEADLINE,
 	SCHED_REASON_MOST_URGENT,
 	SCHED_REASON_MOST_ON_TIME, /* in the order of three tasks that has most of them on time */
-	SCHED_REASON_DEADLINE,  /* of a DROP: its deadline has passed */
-	SCHED_REASON_PRUNED,    /* of a DROP: its chance to be on time is not above the threshold */
+	SCHED_REASON_DEADLINE,     /* of a DROP: its deadline has passed */
+	SCHED_REASON_PRUNED, /* of a DROP: its chance to be on time is not above the threshold */
 };
 
 /*
@@ -432,45 +432,45 @@ enum sched_reason {
  */
 struct sched_action {
 	enum sched_action_kind kind;
-	uint32_t task;          /* id */
+	uint32_t task; /* id */
 	uint32_t cluster;
 	uint32_t pstate;
 	uint32_t nodes_count;
-	const uint32_t *nodes;  /* ascending; belongs to the plan */
+	const uint32_t *nodes; /* ascending; belongs to the plan */
 	double start_s;
-	double end_s;           /* start_s + ETC; of a RESUME, less what was executed */
-	double energy_j;        /* EEC; of a RESUME, the part of it for the time that is left */
-	double utility;         /* at end_s */
+	double end_s;    /* start_s + ETC; of a RESUME, less what was executed */
+	double energy_j; /* EEC; of a RESUME, the part of it for the time that is left */
+	double utility;  /* at end_s */
 	/* Value of the policy's objective; 0 for policies without an objective. */
 	double objective;
-	double yield;           /* shared: of PLACE, RESUME, SHARE and MIGRATE; else 0 */
-	double chance;          /* with queues, in [0, 1]; else 0 */
-	double threshold;       /* with queues; 0: no threshold applied */
+	double yield;     /* shared: of PLACE, RESUME, SHARE and MIGRATE; else 0 */
+	double chance;    /* with queues, in [0, 1]; else 0 */
+	double threshold; /* with queues; 0: no threshold applied */
 	enum sched_reason reason;
 };
 
 /* Why an option of a task was not taken (`decide --explain`). */
 enum sched_refusal {
-	SCHED_REFUSAL_TAKEN = 0,    /* the option was taken */
-	SCHED_REFUSAL_LOWER,        /* a lower objective */
-	SCHED_REFUSAL_LATER,        /* a later start, or a later place in the configured order */
-	SCHED_REFUSAL_NO_UTILITY,   /* would earn nothing */
-	SCHED_REFUSAL_AFTER_END,    /* would start after the end of the day */
-	SCHED_REFUSAL_NO_NODES,     /* too few nodes are up */
-	SCHED_REFUSAL_RESERVED,     /* would have to wait, and EASY already holds a reservation */
-	SCHED_REFUSAL_NOT_DRAWN,    /* another option was drawn */
-	SCHED_REFUSAL_ENERGY,       /* needs more than the energy that remains */
-	SCHED_REFUSAL_FILTERED,     /* above the fair share of energy (3.8) */
-	SCHED_REFUSAL_OVERTAKES,    /* FCFS: an earlier task has not started */
-	SCHED_REFUSAL_BUSY,         /* too few nodes are idle, or could be taken from others */
-	SCHED_REFUSAL_NOT_WORTH,    /* the victims have as high a value; Pair: earn as much */
-	SCHED_REFUSAL_GOES_SECOND,  /* Pair: the task that runs there goes first */
-	SCHED_REFUSAL_MEMORY,       /* shared: too little memory on the hosts */
-	SCHED_REFUSAL_DEFERRED,     /* shared: the task is deferred, and its time has not come */
-	SCHED_REFUSAL_PERIOD,       /* shared: waits for the next periodic event */
-	SCHED_REFUSAL_PRIORITY,     /* shared: the lowest priority, and no packing for all */
-	SCHED_REFUSAL_UNLIKELY,     /* queues: its chance is below the threshold */
-	SCHED_REFUSAL_QUEUE_FULL,   /* queues: the queue is full */
+	SCHED_REFUSAL_TAKEN = 0,   /* the option was taken */
+	SCHED_REFUSAL_LOWER,       /* a lower objective */
+	SCHED_REFUSAL_LATER,       /* a later start, or a later place in the configured order */
+	SCHED_REFUSAL_NO_UTILITY,  /* would earn nothing */
+	SCHED_REFUSAL_AFTER_END,   /* would start after the end of the day */
+	SCHED_REFUSAL_NO_NODES,    /* too few nodes are up */
+	SCHED_REFUSAL_RESERVED,    /* would have to wait, and EASY already holds a reservation */
+	SCHED_REFUSAL_NOT_DRAWN,   /* another option was drawn */
+	SCHED_REFUSAL_ENERGY,      /* needs more than the energy that remains */
+	SCHED_REFUSAL_FILTERED,    /* above the fair share of energy (3.8) */
+	SCHED_REFUSAL_OVERTAKES,   /* FCFS: an earlier task has not started */
+	SCHED_REFUSAL_BUSY,        /* too few nodes are idle, or could be taken from others */
+	SCHED_REFUSAL_NOT_WORTH,   /* the victims have as high a value; Pair: earn as much */
+	SCHED_REFUSAL_GOES_SECOND, /* Pair: the task that runs there goes first */
+	SCHED_REFUSAL_MEMORY,      /* shared: too little memory on the hosts */
+	SCHED_REFUSAL_DEFERRED,    /* shared: the task is deferred, and its time has not come */
+	SCHED_REFUSAL_PERIOD,      /* shared: waits for the next periodic event */
+	SCHED_REFUSAL_PRIORITY,    /* shared: the lowest priority, and no packing for all */
+	SCHED_REFUSAL_UNLIKELY,    /* queues: its chance is below the threshold */
+	SCHED_REFUSAL_QUEUE_FULL,  /* queues: the queue is full */
 };
 
 /* One option that was considered, with its values when its task was decided. */
@@ -480,7 +480,7 @@ struct sched_considered {
 	uint32_t action;
 	uint32_t cluster;
 	uint32_t pstate;
-	double start_s;       /* NAN: there is no start */
+	double start_s; /* NAN: there is no start */
 	double end_s;
 	double utility;
 	double objective;
@@ -496,9 +496,9 @@ struct sched_judged {
 	 * Expected completion time of the cluster including this task, seconds since the run began.
 	 */
 	double mean_s;
-	double skewness;   /* of that completion time, bounded to [-1, 1] */
-	double chance;     /* chance to be on time */
-	double threshold;  /* while dropping is on, it is dropped if its chance is not higher */
+	double skewness;  /* of that completion time, bounded to [-1, 1] */
+	double chance;    /* chance to be on time */
+	double threshold; /* while dropping is on, it is dropped if its chance is not higher */
 	bool dropped;
 };
 

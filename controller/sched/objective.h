@@ -19,8 +19,7 @@ enum objective {
  * the task is complete, and its UPT is infinite while it earns something.
  */
 static inline double objective_at(enum objective objective, const struct sched_task *task,
-				  double end_s,
-			      double ret_s)
+				  double end_s, double ret_s)
 {
 	const double utility = sched_task_utility(task, end_s);
 

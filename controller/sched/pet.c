@@ -25,7 +25,7 @@ static void entry_finish(struct pet_entry *entry)
 {
 	pmf_finish(&entry->pmf);
 	free((double *)entry->padded); /* the other tables are in the same allocation */
-	*entry = (struct pet_entry){ 0 };
+	*entry = (struct pet_entry){0};
 }
 
 /* Fills in the tables of an entry that has its PMF. Returns PMF_OK or PMF_MEMORY. */
@@ -58,7 +58,7 @@ static enum pmf_fault make_tables(struct pet_entry *entry)
 enum pmf_fault pet_set(struct pet *pet, uint32_t type, uint32_t machine, const struct pmf *pmf)
 {
 	struct pet_entry *entry = pet->entries + (size_t)type * pet->machines_count + machine;
-	struct pet_entry made = { 0 };
+	struct pet_entry made = {0};
 	enum pmf_fault fault = pmf_check(pmf);
 
 	if (fault == PMF_OK && pmf->first < 1)

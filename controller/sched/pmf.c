@@ -31,7 +31,7 @@ const char *pmf_fault_text(enum pmf_fault fault)
 void pmf_finish(struct pmf *pmf)
 {
 	free(pmf->mass);
-	*pmf = (struct pmf){ 0 };
+	*pmf = (struct pmf){0};
 }
 
 enum pmf_fault pmf_reserve(struct pmf *pmf, uint64_t count)

@@ -26,8 +26,8 @@ const struct policy_ops *policy_find(const char *name)
 }
 
 /* Appends to a message that may be full already. */
-__attribute__((format(printf, 3, 4)))
-static void append(char *message, size_t size, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void append(char *message, size_t size,
+							 const char *format, ...)
 {
 	const size_t length = size > 0 ? strnlen(message, size) : 0;
 	va_list arguments;
@@ -86,8 +86,8 @@ static int set_filter(struct policy *policy, const char *text, char *message, si
 		const char *prefix;
 		enum policy_filter filter;
 	} kinds[] = {
-		{ "task:", POLICY_FILTER_TASK },
-		{ "resource:", POLICY_FILTER_RESOURCE },
+		{"task:", POLICY_FILTER_TASK},
+		{"resource:", POLICY_FILTER_RESOURCE},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -183,7 +183,7 @@ static int set_modifier(struct policy *policy, const char *modifier, char *messa
 
 int policy_parse(const char *text, struct policy *ret_policy, char *message, size_t size)
 {
-	struct policy policy = { 0 };
+	struct policy policy = {0};
 	char buffer[POLICY_NAME_MAX];
 	char *rest = buffer;
 	unsigned int given = 0;
@@ -217,8 +217,8 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 			return result;
 		if (given & about(modifier)) {
 			append(message, size,
-			       "\"%s\": \"+%s\" does not go with a modifier before it",
-			       text, modifier);
+			       "\"%s\": \"+%s\" does not go with a modifier before it", text,
+			       modifier);
 			return -EINVAL;
 		}
 		given |= about(modifier);
@@ -248,8 +248,7 @@ void policy_normalize_name(char *name)
 /* Whether the policy decides without planned starts: always, or in this system. */
 static bool is_immediate(const struct policy_ops *ops, const struct sched_system *system)
 {
-	return ops->decide_immediate &&
-	       (system->immediate || ops->future == POLICY_FUTURE_NONE);
+	return ops->decide_immediate && (system->immediate || ops->future == POLICY_FUTURE_NONE);
 }
 
 bool policy_resumes(const struct policy *policy, const struct sched_system *system)

@@ -73,7 +73,7 @@ enum policy_flags {
 /* The memory and the flags of one call. */
 struct policy_context {
 	struct arena *arena; /* everything in the plan comes from it */
-	unsigned int flags;      /* enum policy_flags */
+	unsigned int flags;  /* enum policy_flags */
 	/*
 	 * Completion times that a policy with queues (queueing.h) computed at former events of the
 	 * same system. They save time and do not change plans. NULL: none.
@@ -88,17 +88,17 @@ struct policy_ops {
 	const char *summary; /* one line for `virtbed policies` */
 	/* The default; with POLICY_FUTURE_NONE the modifier +filter is refused. */
 	enum policy_future future;
-	bool future_fixed;   /* the modifiers +placeholders and +reservations are refused */
-	bool reads_budget;   /* decisions depend on the budget even without a filter */
-	bool by_energy;      /* decisions depend on the energies of options even without a budget */
+	bool future_fixed; /* the modifiers +placeholders and +reservations are refused */
+	bool reads_budget; /* decisions depend on the budget even without a filter */
+	bool by_energy;    /* decisions depend on the energies of options even without a budget */
 	bool reads_placeholders; /* decisions depend on the place-holders of the last event */
-	bool reads_seed;     /* decisions depend on the seed */
-	bool resumes;        /* decide() resumes suspended tasks: policy_resumes() */
-	bool cluster_order;  /* cluster order matters beyond ties, which reports mention */
+	bool reads_seed;         /* decisions depend on the seed */
+	bool resumes;            /* decide() resumes suspended tasks: policy_resumes() */
+	bool cluster_order;      /* cluster order matters beyond ties, which reports mention */
 	/* Compares both orderings of two tasks; the modifier +algorithm-3 is accepted. */
 	bool pairs;
 	enum policy_moments moments;
-	uint32_t variant;    /* for files that define several policies */
+	uint32_t variant; /* for files that define several policies */
 	/*
 	 * Decides one mapping event on shared hosts (sharing.h, Stillwell 2010). A policy with this
 	 * function decides only in shared systems, takes no modifiers and has none of the functions
@@ -141,8 +141,8 @@ struct policy {
 	/* 0 with +drop: no task is dropped; without +drop tasks that can earn nothing are. */
 	double drop_threshold;
 	enum policy_filter filter;
-	double leniency;           /* of the filter, > 0; 0 without one */
-	bool filter_once;          /* the fair share is computed once per event (3.1) */
+	double leniency;  /* of the filter, > 0; 0 without one */
+	bool filter_once; /* the fair share is computed once per event (3.1) */
 	/* +reserve-now: reserved nodes are kept free from now on until the start (mapping.h). */
 	bool reserve_now;
 	/*
@@ -150,7 +150,7 @@ struct policy {
 	 * (preempt_pair.c).
 	 */
 	bool algorithm_3;
-	char name[POLICY_NAME_MAX];     /* as given, without +no-wait */
+	char name[POLICY_NAME_MAX]; /* as given, without +no-wait */
 };
 
 /* All policies, in the order of the table; *ret_count of them. */

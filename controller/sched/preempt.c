@@ -20,7 +20,7 @@ struct lane {
 struct preempting {
 	struct immediate *immediate;
 	enum preempt preempt;
-	bool energy;         /* energy may refuse options: all candidates are considered */
+	bool energy; /* energy may refuse options: all candidates are considered */
 	uint32_t lanes_count;
 	uint32_t lanes_capacity;
 	struct lane *lanes;
@@ -30,9 +30,9 @@ struct preempting {
 
 /* The best candidate so far. */
 struct best {
-	const struct lane *lane; /* NULL: no candidate */
+	const struct lane *lane;    /* NULL: no candidate */
 	struct preempt_entry entry; /* its key is that of t's value */
-	double key; /* key of the quantity that is maximised */
+	double key;                 /* key of the quantity that is maximised */
 };
 
 static const enum sched_reason idle_reasons[] = {
@@ -53,7 +53,7 @@ static struct lane *find_lane(struct preempting *p, uint32_t cluster, uint32_t n
 	if (immediate_grow(p->immediate->arena, (void **)&p->lanes, p->lanes_count,
 			   &p->lanes_capacity, sizeof(*p->lanes)) < 0)
 		return NULL;
-	p->lanes[p->lanes_count] = (struct lane){ cluster, nodes, may_preempt, .version = 0 };
+	p->lanes[p->lanes_count] = (struct lane){cluster, nodes, may_preempt, .version = 0};
 	return &p->lanes[p->lanes_count++];
 }
 
@@ -165,7 +165,7 @@ static bool is_better(const struct best *best, const struct lane *lane,
 /* The best candidate of all lanes. */
 static struct best find_best(struct preempting *p)
 {
-	struct best best = { 0 };
+	struct best best = {0};
 
 	for (uint32_t i = 0; i < p->lanes_count; i++) {
 		struct lane *lane = &p->lanes[i];
@@ -180,7 +180,7 @@ static struct best find_best(struct preempting *p)
 			continue;
 		key = p->preempt == PREEMPT_DIFF ? rank_key(top->key - lane->beat_key) : top->key;
 		if (is_better(&best, lane, top, key))
-			best = (struct best){ lane, *top, key };
+			best = (struct best){lane, *top, key};
 	}
 	return best;
 }
@@ -193,8 +193,8 @@ static double reach(const struct preempting *p)
 
 	if (immediate->idle > 0)
 		return 0;
-	for (uint32_t c = 0;
-	     p->preempt != PREEMPT_NEVER && c < immediate->system->clusters_count; c++)
+	for (uint32_t c = 0; p->preempt != PREEMPT_NEVER && c < immediate->system->clusters_count;
+	     c++)
 		if (immediate->clusters[c].victims_count > 0)
 			least = fmin(least, immediate->clusters[c].victims[0].key);
 	return least;
@@ -249,8 +249,7 @@ static int unpark(struct preempting *p)
 	if (p->immediate->idle == 0)
 		return 0;
 	for (uint32_t i = 0; result == 0 && i < p->parked.count; i++)
-		result = preempt_heap_push(&p->whole, p->immediate->arena,
-					   &p->parked.entries[i]);
+		result = preempt_heap_push(&p->whole, p->immediate->arena, &p->parked.entries[i]);
 	p->parked.count = 0;
 	return result;
 }
@@ -350,8 +349,7 @@ static int init_preempting(struct preempting *p, struct immediate *immediate, en
 	*p = (struct preempting){
 		.immediate = immediate,
 		.preempt = preempt,
-		.energy = immediate->energy.gate ||
-			  immediate->energy.filter != POLICY_FILTER_NONE,
+		.energy = immediate->energy.gate || immediate->energy.filter != POLICY_FILTER_NONE,
 	};
 	for (uint32_t c = 0; c < immediate->classes_count; c++) {
 		const struct preempt_entry entry =

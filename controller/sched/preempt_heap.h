@@ -92,5 +92,5 @@ static inline struct preempt_entry preempt_entry_of(const struct immediate *imme
 {
 	const struct sched_task *task = immediate_head(immediate, class);
 
-	return (struct preempt_entry){ key, task->arrival_s, task->id, class, way };
+	return (struct preempt_entry){key, task->arrival_s, task->id, class, way};
 }

@@ -109,8 +109,7 @@ static bool is_barred(struct pairing *p, uint32_t class, const struct pair *pair
 
 	return !p->searches.algorithm_3 &&
 	       rank_key_compare(objective_at(OBJECTIVE_UTIL, immediate_head(immediate, class),
-					     end_s,
-					 etc_s),
+					     end_s, etc_s),
 				pair_alone(&p->searches, class, pair, OBJECTIVE_UTIL)) <= 0;
 }
 
@@ -156,8 +155,7 @@ static bool can_wait(const struct pairing *p, uint32_t class)
 
 	if (p->searches.plain || !p->searches.algorithm_3 || immediate->idle > 0)
 		return false;
-	return !c->may_preempt ||
-	       sched_task_utility(task, end_s) == c->utility;
+	return !c->may_preempt || sched_task_utility(task, end_s) == c->utility;
 }
 
 /* An upper bound of the remaining execution times of all tasks. */
@@ -250,7 +248,7 @@ static int leave_event(struct pairing *p)
 	const struct preempt_heap *heap = &p->plans.queue.heap;
 	struct preempt_entry top = heap->entries[0];
 	struct immediate_class *class = &immediate->classes[top.class];
-	struct preempt_entry other = { .key = -1 };
+	struct preempt_entry other = {.key = -1};
 	int result = 0;
 
 	for (uint32_t i = 1; i < 3 && i < heap->count; i++)
@@ -283,9 +281,9 @@ static int place_task(struct pairing *p)
 		.way = plan->way,
 		.anchor = plan->kind == PAIR_FIRST ? plan->pair.anchor : IMMEDIATE_NONE,
 		.objective = plan->value,
-		.reason = plan->kind == PAIR_FIRST		? SCHED_REASON_GOES_FIRST
+		.reason = plan->kind == PAIR_FIRST                 ? SCHED_REASON_GOES_FIRST
 			  : immediate->objective == OBJECTIVE_UTIL ? SCHED_REASON_BEST_UTIL
-							      : SCHED_REASON_BEST_UPT,
+								   : SCHED_REASON_BEST_UPT,
 	};
 	const uint32_t cluster = immediate->classes[class].ways[plan->way].rest.cluster;
 	int result = 0;

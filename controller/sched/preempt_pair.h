@@ -34,14 +34,14 @@
 
 /* A pair. */
 struct pair {
-	double net;       /* net value of the better ordering */
-	double second;    /* value of t if it goes second */
+	double net;    /* net value of the better ordering */
+	double second; /* value of t if it goes second */
 	uint32_t cluster;
-	uint32_t node;    /* lowest usable node of the anchor */
-	uint32_t anchor;  /* occupant */
-	uint32_t group;   /* the anchor's group; unused in a plain search */
+	uint32_t node;   /* lowest usable node of the anchor */
+	uint32_t anchor; /* occupant */
+	uint32_t group;  /* the anchor's group; unused in a plain search */
 	uint16_t way;
-	bool first;       /* t goes first */
+	bool first; /* t goes first */
 };
 
 /*
@@ -50,7 +50,7 @@ struct pair {
  */
 struct pair_behind {
 	double bound;
-	uint32_t node;  /* the group's lowest node */
+	uint32_t node; /* the group's lowest node */
 	uint32_t group;
 };
 
@@ -71,15 +71,15 @@ struct pair_cluster {
 /* Data of all searches of an event. */
 struct pair_searches {
 	struct immediate *immediate;
-	bool plain;                /* compute all pairs at every search */
-	bool algorithm_3;          /* +algorithm-3; without it there are only pairs with t first */
+	bool plain;       /* compute all pairs at every search */
+	bool algorithm_3; /* +algorithm-3; without it there are only pairs with t first */
 	struct pair_cluster *clusters;
 	uint32_t groups_count;
 	/* Per group: its occupant on the lowest node; IMMEDIATE_NONE: empty. */
 	uint32_t *lowest;
 	/* Per occupant of the snapshot: the occupant on the next node in its group. */
 	uint32_t *next;
-	uint32_t *victims;         /* buffer for a list of victims */
+	uint32_t *victims; /* buffer for a list of victims */
 };
 
 /* Prepares the searches of an event, after immediate_value(). Returns 0, or -ENOMEM. */
@@ -112,7 +112,7 @@ static inline double pair_worth_behind(const struct immediate *immediate,
 				       const struct immediate_occupant *o, double ret_s)
 {
 	return objective_at(immediate->objective, o->task,
-			immediate->snapshot->now_s + ret_s + o->rest.etc_s, o->rest.etc_s);
+			    immediate->snapshot->now_s + ret_s + o->rest.etc_s, o->rest.etc_s);
 }
 
 /*

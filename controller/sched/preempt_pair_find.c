@@ -52,7 +52,7 @@ static double worth_second(const struct immediate *immediate, const struct sched
 			   double left_s, double ret_s)
 {
 	return objective_at(immediate->objective, task, immediate->snapshot->now_s + left_s + ret_s,
-			ret_s);
+			    ret_s);
 }
 
 /* Whether a way takes part in pairs. */
@@ -67,8 +67,8 @@ static bool takes_part(const struct immediate *immediate, const struct immediate
  * False: they make no pair.
  */
 static bool compute_pair(const struct pair_searches *all, const struct sched_task *task,
-		  const struct immediate_way *way, const uint32_t *victims, uint32_t victims_count,
-		  struct pair *pair)
+			 const struct immediate_way *way, const uint32_t *victims,
+			 uint32_t victims_count, struct pair *pair)
 {
 	const struct immediate *immediate = all->immediate;
 	double first = way->value;
@@ -94,7 +94,7 @@ static bool find_plain(struct pair_searches *all, uint32_t index, struct pair *r
 {
 	const struct immediate *immediate = all->immediate;
 	const struct immediate_class *class = &immediate->classes[index];
-	struct seeker seeker = { .found = false };
+	struct seeker seeker = {.found = false};
 
 	for (uint32_t w = 0; w < class->ways_count; w++) {
 		const struct immediate_way *way = &class->ways[w];
@@ -141,8 +141,7 @@ static void compute_group_pair(struct seeker *seeker, uint32_t index, uint32_t g
 	};
 
 	if (!first || !seeker->all->algorithm_3) {
-		pair.second = worth_second(immediate, seeker->task, o->rest.etc_s,
-					   way->rest.etc_s);
+		pair.second = worth_second(immediate, seeker->task, o->rest.etc_s, way->rest.etc_s);
 		pair.net = o->value + pair.second;
 	}
 	if (first) {
@@ -181,8 +180,7 @@ static void search_second(struct seeker *seeker, uint32_t index)
 static int search_first(struct seeker *seeker, uint32_t index)
 {
 	const struct immediate_way *way = &seeker->class->ways[index];
-	const struct pair_list *list =
-		pair_range(seeker->all, way->rest.cluster, way->rest.etc_s);
+	const struct pair_list *list = pair_range(seeker->all, way->rest.cluster, way->rest.etc_s);
 
 	if (!list)
 		return -ENOMEM;
@@ -264,7 +262,7 @@ double pair_alone(struct pair_searches *all, uint32_t class, const struct pair *
 		  enum objective objective)
 {
 	const struct immediate *immediate = all->immediate;
-	const struct immediate_choice choice = { class, pair->way, pair->anchor, 0, 0 };
+	const struct immediate_choice choice = {class, pair->way, pair->anchor, 0, 0};
 	const uint32_t count = immediate_victims(immediate, &choice, all->victims);
 	double sum = 0;
 
@@ -274,8 +272,8 @@ double pair_alone(struct pair_searches *all, uint32_t class, const struct pair *
 		sum += objective == immediate->objective
 			       ? o->value
 			       : objective_at(objective, o->task,
-					  immediate->snapshot->now_s + o->rest.etc_s,
-					  o->rest.etc_s);
+					      immediate->snapshot->now_s + o->rest.etc_s,
+					      o->rest.etc_s);
 	}
 	return sum;
 }

@@ -28,8 +28,7 @@ static struct pair_behind remove_behind(struct pair_list *list, uint32_t group)
 		i++;
 	behind = list->behind[i];
 	list->count--;
-	memmove(&list->behind[i], &list->behind[i + 1],
-		(list->count - i) * sizeof(*list->behind));
+	memmove(&list->behind[i], &list->behind[i + 1], (list->count - i) * sizeof(*list->behind));
 	return behind;
 }
 
@@ -50,16 +49,15 @@ static double least_of(uint32_t range)
 }
 
 /* The entry of a group: the bound of its members' values behind a task of a range. */
-static struct pair_behind behind_of(const struct pair_searches *all, uint32_t group,
-				    uint32_t range)
+static struct pair_behind behind_of(const struct pair_searches *all, uint32_t group, uint32_t range)
 {
 	const struct immediate_occupant *o = pair_occupant(all, group);
 	const double least_s = least_of(range);
 	const double end_s = all->immediate->snapshot->now_s + least_s + o->rest.etc_s;
 
 	return (struct pair_behind){
-		.bound = pair_worth_behind(all->immediate, o, least_s) * objective_margin(o->task,
-											  end_s),
+		.bound = pair_worth_behind(all->immediate, o, least_s) *
+			 objective_margin(o->task, end_s),
 		.node = o->nodes[0],
 		.group = group,
 	};
@@ -73,9 +71,9 @@ const struct pair_list *pair_range(struct pair_searches *all, uint32_t index, do
 
 	if (list->behind)
 		return list;
-	list->behind = arena_array(all->immediate->arena,
-				     all->immediate->system->clusters[index].nodes,
-				     sizeof(*list->behind));
+	list->behind =
+		arena_array(all->immediate->arena, all->immediate->system->clusters[index].nodes,
+			    sizeof(*list->behind));
 	if (!list->behind)
 		return NULL;
 	for (uint32_t i = 0; i < cluster->order.count; i++) {
@@ -93,8 +91,7 @@ static uint32_t find_group(const struct pair_searches *all, const struct immedia
 	const struct pair_list *order = &all->clusters[o->rest.cluster].order;
 
 	for (uint32_t i = order->count; i-- > 0 && order->behind[i].bound <= o->value;) {
-		const struct immediate_occupant *other =
-			pair_occupant(all, order->behind[i].group);
+		const struct immediate_occupant *other = pair_occupant(all, order->behind[i].group);
 
 		if (other->value == o->value && other->rest.etc_s == o->rest.etc_s &&
 		    immediate_same_task(other->task, o->task))
@@ -125,7 +122,7 @@ static void add_occupant(struct pair_searches *all, uint32_t occupant)
 {
 	const struct immediate_occupant *o = &all->immediate->occupants[occupant];
 	struct pair_list *order = &all->clusters[o->rest.cluster].order;
-	struct pair_behind behind = { o->value, o->nodes[0], find_group(all, o) };
+	struct pair_behind behind = {o->value, o->nodes[0], find_group(all, o)};
 
 	if (behind.group != IMMEDIATE_NONE) {
 		remove_behind(order, behind.group);
@@ -147,8 +144,8 @@ static int begin_cluster(struct pair_searches *all, uint32_t index)
 
 	*cluster = (struct pair_cluster){
 		.frontier = arena_array(immediate->arena, nodes, sizeof(*cluster->frontier)),
-		.order.behind = arena_array(immediate->arena, nodes,
-					      sizeof(*cluster->order.behind)),
+		.order.behind =
+			arena_array(immediate->arena, nodes, sizeof(*cluster->order.behind)),
 	};
 	if (!cluster->frontier || !cluster->order.behind)
 		return -ENOMEM;

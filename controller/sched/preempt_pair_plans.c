@@ -27,7 +27,7 @@ int pair_plans_add(struct pair_plans *plans, uint32_t class)
 		if (immediate_grow(immediate->arena, (void **)&plans->plans, plans->capacity,
 				   &plans->capacity, sizeof(*plans->plans)) < 0)
 			return -ENOMEM;
-	plans->plans[class] = (struct pair_plan){ .fresh = false };
+	plans->plans[class] = (struct pair_plan){.fresh = false};
 	return preempt_queue_add(&plans->queue, immediate->arena, &entry);
 }
 
@@ -57,7 +57,7 @@ void pair_plans_settle(struct pair_plans *plans, uint32_t class)
 {
 	const struct immediate *immediate = plans->immediate;
 	const struct pair_plan *plan = &plans->plans[class];
-	const double value = !plan->fresh		? immediate->classes[class].bound
+	const double value = !plan->fresh              ? immediate->classes[class].bound
 			     : plan->kind == PAIR_NONE ? -1
 						       : plan->value;
 	const struct preempt_entry entry = preempt_entry_of(immediate, class, 0, rank_key(value));
@@ -91,7 +91,7 @@ static void update_idle(struct pair_plans *plans, uint32_t cluster)
 {
 	const struct immediate *immediate = plans->immediate;
 
-	for (uint32_t class = 0; class < immediate->classes_count; class++) {
+	for (uint32_t class = 0; class < immediate->classes_count; class ++) {
 		const struct pair_plan *plan = &plans->plans[class];
 
 		if (plans->queue.places[class] > 0 && plan->fresh && plan->kind == PAIR_IDLE &&

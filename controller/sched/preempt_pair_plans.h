@@ -24,10 +24,10 @@ enum pair_kind {
 struct pair_plan {
 	enum pair_kind kind;
 	uint32_t way;
-	double value;    /* value of t */
-	bool fresh;      /* no placement since may have changed it */
-	bool searched;   /* `found` and `pair` below were computed in this event: */
-	bool found;      /* there is a pair, chosen or not */
+	double value;  /* value of t */
+	bool fresh;    /* no placement since may have changed it */
+	bool searched; /* `found` and `pair` below were computed in this event: */
+	bool found;    /* there is a pair, chosen or not */
 	/*
 	 * The pair is not allowed: the task earns no more than the victims (not with +algorithm-3).
 	 */

@@ -207,8 +207,8 @@ static int read_tasks(struct queueing *queueing)
 {
 	const struct sched_snapshot *snapshot = queueing->snapshot;
 	const size_t count = snapshot->waiting_count;
-	struct queueing_pair *pairs = arena_array(
-		queueing->arena, count * queueing->machines_count, sizeof(*pairs));
+	struct queueing_pair *pairs =
+		arena_array(queueing->arena, count * queueing->machines_count, sizeof(*pairs));
 
 	queueing->tasks = arena_array(queueing->arena, count, sizeof(*queueing->tasks));
 	if (!pairs || !queueing->tasks)
@@ -239,16 +239,15 @@ static int allocate(struct queueing *queueing)
 	for (uint32_t m = 0; m < machines; m++)
 		queued += snapshot->queues[m].count;
 	queueing->machines = arena_array(arena, machines, sizeof(*queueing->machines));
-	queueing->actions = arena_array(arena, queued + snapshot->waiting_count,
-					  sizeof(*queueing->actions));
+	queueing->actions =
+		arena_array(arena, queued + snapshot->waiting_count, sizeof(*queueing->actions));
 	if (!queueing->machines || !queueing->actions)
 		return -ENOMEM;
 	if (!(queueing->flags & POLICY_EXPLAIN))
 		return 0;
 	queueing->judged = arena_array(arena, queued, sizeof(*queueing->judged));
-	queueing->considered =
-		arena_array(arena, (size_t)machines * snapshot->waiting_count,
-			      sizeof(*queueing->considered));
+	queueing->considered = arena_array(arena, (size_t)machines * snapshot->waiting_count,
+					   sizeof(*queueing->considered));
 	return queueing->judged && queueing->considered ? 0 : -ENOMEM;
 }
 
@@ -333,10 +332,10 @@ int queueing_enqueue(struct queueing *queueing, struct queueing_task *task, uint
 	if (result < 0)
 		return result;
 	task->out = task->queued = true;
-	for (uint32_t other = 0; (queueing->flags & POLICY_EXPLAIN) &&
-				 other < queueing->machines_count; other++)
+	for (uint32_t other = 0;
+	     (queueing->flags & POLICY_EXPLAIN) && other < queueing->machines_count; other++)
 		note_pair(queueing, task, other, queueing->actions_count,
-			  other == m ? SCHED_REFUSAL_TAKEN
+			  other == m                            ? SCHED_REFUSAL_TAKEN
 			  : queueing_has_place(queueing, other) ? SCHED_REFUSAL_LOWER
 								: SCHED_REFUSAL_QUEUE_FULL);
 	queueing->actions[queueing->actions_count++] = (struct sched_action){

@@ -53,12 +53,12 @@ void queueing_memory_free(struct queueing_memory *memory);
 /* A machine with its virtual queue. */
 struct queueing_machine {
 	struct completion_queue *times;
-	uint32_t count;                  /* number of tasks, at most the length of queues */
+	uint32_t count; /* number of tasks, at most the length of queues */
 	const struct sched_task **tasks;
-	bool executes;                   /* the first task executes */
+	bool executes; /* the first task executes */
 	/* One of its nodes is down: no more tasks are mapped to it. */
 	bool down;
-	double free;                     /* expected time at which all its tasks are done, bins */
+	double free; /* expected time at which all its tasks are done, bins */
 };
 
 /* A waiting task on a machine. */
@@ -70,9 +70,9 @@ struct queueing_pair {
 /* A waiting task. */
 struct queueing_task {
 	const struct sched_task *task;
-	int64_t deadline;            /* bins */
-	bool out;                    /* not considered any more */
-	bool queued;                 /* queued in this event; then it is out, too */
+	int64_t deadline; /* bins */
+	bool out;         /* not considered any more */
+	bool queued;      /* queued in this event; then it is out, too */
 	/* Machine that the policy paired it with; for the policy's use. */
 	uint32_t machine;
 	struct queueing_pair *pairs; /* per machine; out of date where the queue is full */

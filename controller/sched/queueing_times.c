@@ -14,8 +14,8 @@ static void find_free(struct queueing *queueing, struct queueing_machine *machin
 {
 	const struct completion_queue *times = machine->times;
 
-	machine->free = times->count > 0 ? times->places[times->count - 1].mean
-					 : (double)queueing->now;
+	machine->free =
+		times->count > 0 ? times->places[times->count - 1].mean : (double)queueing->now;
 }
 
 double queueing_chance(const struct queueing *queueing, const struct queueing_task *task,
@@ -49,8 +49,9 @@ void queueing_pair_all(struct queueing *queueing, uint32_t m)
 int queueing_push(struct queueing *queueing, const struct queueing_task *task, uint32_t m)
 {
 	struct queueing_machine *machine = &queueing->machines[m];
-	const enum pmf_fault fault = completion_queue_push(
-		machine->times, queueing_exec(queueing, task->task, m), task->deadline);
+	const enum pmf_fault fault =
+		completion_queue_push(machine->times, queueing_exec(queueing, task->task, m),
+				      task->deadline);
 
 	if (fault != PMF_OK)
 		return result_of(fault);
@@ -76,15 +77,16 @@ static int begin_executing(struct queueing *queueing, uint32_t m)
 	const int64_t start = llround(queue->start_s / queueing->settings->bin_s);
 
 	return result_of(completion_queue_begin_executing(
-		queueing->machines[m].times, queueing_exec(queueing, task, m), start,
-		queueing->now, queueing_bin(queueing, task->deadline_s), queueing->scenario,
+		queueing->machines[m].times, queueing_exec(queueing, task, m), start, queueing->now,
+		queueing_bin(queueing, task->deadline_s), queueing->scenario,
 		queueing->settings->pruning.merge));
 }
 
 static int begin_idle(struct queueing *queueing, uint32_t m)
 {
 	return result_of(completion_queue_begin(queueing->machines[m].times, queueing->now,
-					 queueing->scenario, queueing->settings->pruning.merge));
+						queueing->scenario,
+						queueing->settings->pruning.merge));
 }
 
 /* The dropping threshold of the last task in a walk: the base threshold plus eq. (7). */
@@ -144,9 +146,10 @@ static int load_queue(struct queueing *queueing, uint32_t m)
 		const struct sched_task *task = machine->tasks[i];
 
 		if (i > 0 || !executes)
-			result = result_of(completion_queue_push(
-				machine->times, queueing_exec(queueing, task, m),
-				queueing_bin(queueing, task->deadline_s)));
+			result = result_of(
+				completion_queue_push(machine->times,
+						      queueing_exec(queueing, task, m),
+						      queueing_bin(queueing, task->deadline_s)));
 		if (result < 0)
 			break;
 		if (!prune_task(queueing, m, task)) {

@@ -77,7 +77,7 @@ static struct parts split_value_exactly(double size)
 {
 	char text[32];
 	const char *at = text;
-	struct parts parts = { 0 };
+	struct parts parts = {0};
 
 	snprintf(text, sizeof(text), "%.*e", DIGITS - 1, size);
 	for (; *at != 'e'; at++)
@@ -98,7 +98,7 @@ static int guess_decade(double size)
 
 static struct parts split_value(double size)
 {
-	struct parts parts = { .shift = DIGITS - 1 - guess_decade(size) };
+	struct parts parts = {.shift = DIGITS - 1 - guess_decade(size)};
 	double shifted = shift_up(size, parts.shift);
 
 	if (shifted < DIGITS_LEAST)

@@ -32,21 +32,18 @@ static int compare_ids(const void *left, const void *right)
 static struct source *list_sources(const struct sharing *sharing)
 {
 	const struct sched_snapshot *snapshot = sharing->snapshot;
-	struct source *sources =
-		arena_array(sharing->arena, sharing->jobs_count, sizeof(*sources));
+	struct source *sources = arena_array(sharing->arena, sharing->jobs_count, sizeof(*sources));
 	uint32_t count = 0;
 
 	if (!sources)
 		return NULL;
 	for (uint32_t i = 0; i < snapshot->waiting_count; i++)
-		sources[count++] =
-			(struct source){ snapshot->waiting[i]->id, SHARING_WAITING, i };
+		sources[count++] = (struct source){snapshot->waiting[i]->id, SHARING_WAITING, i};
 	for (uint32_t i = 0; i < snapshot->suspended_count; i++)
 		sources[count++] =
-			(struct source){ snapshot->suspended[i].task->id, SHARING_PAUSED, i };
+			(struct source){snapshot->suspended[i].task->id, SHARING_PAUSED, i};
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
-		sources[count++] =
-			(struct source){ snapshot->running[i].task->id, SHARING_RAN, i };
+		sources[count++] = (struct source){snapshot->running[i].task->id, SHARING_RAN, i};
 	qsort(sources, count, sizeof(*sources), compare_ids);
 	return sources;
 }
@@ -113,16 +110,14 @@ static int allocate(struct sharing *sharing)
 	sharing->hosts_count = snapshot->system->clusters[0].nodes;
 	sharing->jobs_count =
 		snapshot->waiting_count + snapshot->suspended_count + snapshot->running_count;
-	sharing->jobs =
-		arena_array(sharing->arena, sharing->jobs_count, sizeof(*sharing->jobs));
-	sharing->hosts =
-		arena_array(sharing->arena, sharing->hosts_count, sizeof(*sharing->hosts));
+	sharing->jobs = arena_array(sharing->arena, sharing->jobs_count, sizeof(*sharing->jobs));
+	sharing->hosts = arena_array(sharing->arena, sharing->hosts_count, sizeof(*sharing->hosts));
 	sharing->counts = arena_array(sharing->arena, sharing->hosts_count, sizeof(uint32_t));
 	sharing->room = arena_array(sharing->arena, sharing->hosts_count, sizeof(double));
 	if (!sharing->jobs || !sharing->hosts || !sharing->counts || !sharing->room)
 		return -ENOMEM;
 	for (uint32_t h = 0; h < sharing->hosts_count; h++) {
-		sharing->hosts[h] = (struct sharing_host){ .up = true };
+		sharing->hosts[h] = (struct sharing_host){.up = true};
 		sharing->counts[h] = 0;
 	}
 	for (uint32_t i = 0; i < snapshot->down_count; i++)
@@ -204,7 +199,7 @@ uint32_t *sharing_by_priority(const struct sharing *sharing)
 	if (!ranked || !order)
 		return NULL;
 	for (uint32_t i = 0; i < count; i++)
-		ranked[i] = (struct ranked){ rank_key(sharing->jobs[i].priority), i };
+		ranked[i] = (struct ranked){rank_key(sharing->jobs[i].priority), i};
 	qsort(ranked, count, sizeof(*ranked), compare_priorities);
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = ranked[i].job;

@@ -41,9 +41,9 @@ struct sharing_job {
 	const struct sched_task *task;
 	enum sharing_origin origin;
 	uint32_t vms;
-	double cpu;             /* CPU need of each VM, part of a host */
-	double memory;          /* memory of each VM, part of a host */
-	double flow_s;          /* time since its submission, >= 0 */
+	double cpu;    /* CPU need of each VM, part of a host */
+	double memory; /* memory of each VM, part of a host */
+	double flow_s; /* time since its submission, >= 0 */
 	double virtual_s;
 	double priority;        /* sharing_priority() */
 	uint32_t deferrals;     /* number of deferrals so far */
@@ -53,9 +53,9 @@ struct sharing_job {
 	double yield_before;    /* SHARING_RAN */
 	/* SHARING_RAN, and being started or migrated: it must not be lifted (model.h). */
 	bool busy;
-	bool placed;            /* it has hosts now */
-	uint32_t *hosts;        /* while it is placed: host of each VM, in any order */
-	double yield;           /* while it is placed, in (0, 1] */
+	bool placed;                /* it has hosts now */
+	uint32_t *hosts;            /* while it is placed: host of each VM, in any order */
+	double yield;               /* while it is placed, in (0, 1] */
 	enum sched_reason reason;   /* why it is where it is now */
 	enum sched_refusal refusal; /* while it is not placed: why */
 };
@@ -63,9 +63,9 @@ struct sharing_job {
 /* A host. */
 struct sharing_host {
 	bool up;
-	double memory;  /* promised memory, part of the host */
-	double load;    /* sum of the CPU needs of its VMs */
-	uint32_t vms;   /* number of VMs on it */
+	double memory; /* promised memory, part of the host */
+	double load;   /* sum of the CPU needs of its VMs */
+	uint32_t vms;  /* number of VMs on it */
 };
 
 /* The event. */

@@ -15,7 +15,7 @@ struct search {
 	/* The hosts that are up: first those with VMs of busy jobs; each part ascending. */
 	uint32_t *hosts;
 	struct mcb8_fixed *fixed; /* what busy jobs take on the hosts of the first part */
-	uint32_t *places;       /* per host: its index in `hosts`; UINT32_MAX: it is down */
+	uint32_t *places;         /* per host: its index in `hosts`; UINT32_MAX: it is down */
 	uint32_t jobs_count;
 	/* The jobs that are not busy, by decreasing priority: jobs are left out from the end. */
 	uint32_t *jobs;
@@ -26,7 +26,7 @@ struct search {
 	struct mcb8_packing tried;
 	struct mcb8_packing found; /* the last possible packing */
 	double *found_yields;
-	double found_target;    /* NAN: no packing was possible */
+	double found_target; /* NAN: no packing was possible */
 };
 
 /* Appends the hosts that are up and have busy jobs, or have none. */
@@ -124,8 +124,7 @@ static int init_search(struct search *search, struct sharing *sharing, double pe
 static double target_yield(const struct search *search, const struct sharing_job *job,
 			   double target)
 {
-	return search->period_s > 0 ? sharing_stretch_yield(job, target, search->period_s)
-				    : target;
+	return search->period_s > 0 ? sharing_stretch_yield(job, target, search->period_s) : target;
 }
 
 /* Computes what busy jobs take for the target. Returns whether their hosts have as much. */
@@ -135,7 +134,7 @@ static bool reserve_busy(struct search *search, double target)
 	bool fits = true;
 
 	for (uint32_t p = 0; p < search->mcb8.fixed_count; p++)
-		search->fixed[p] = (struct mcb8_fixed){ 0 };
+		search->fixed[p] = (struct mcb8_fixed){0};
 	for (uint32_t i = 0; search->mcb8.fixed_count > 0 && i < sharing->jobs_count; i++) {
 		const struct sharing_job *job = &sharing->jobs[i];
 
@@ -191,14 +190,13 @@ static double easiest(const struct search *search)
 	if (search->period_s <= 0)
 		return SHARING_YIELD_MIN;
 	for (uint32_t i = 0; i < search->jobs_count; i++)
-		stretch = fmax(stretch,
-			       sharing_stretch(&search->sharing->jobs[search->jobs[i]],
-					       SHARING_YIELD_MIN, search->period_s));
+		stretch = fmax(stretch, sharing_stretch(&search->sharing->jobs[search->jobs[i]],
+							SHARING_YIELD_MIN, search->period_s));
 	for (uint32_t i = 0; i < search->sharing->jobs_count; i++)
 		if (search->sharing->jobs[i].busy)
-			stretch = fmax(stretch,
-				       sharing_stretch(&search->sharing->jobs[i],
-						       SHARING_YIELD_MIN, search->period_s));
+			stretch =
+				fmax(stretch, sharing_stretch(&search->sharing->jobs[i],
+							      SHARING_YIELD_MIN, search->period_s));
 	return stretch;
 }
 

@@ -79,7 +79,7 @@ static enum sched_action_kind action_kind(struct sharing *sharing, const struct 
 	if (has_moved(sharing, job))
 		return SCHED_ACTION_MIGRATE;
 	return fabs(job->yield - job->yield_before) > SAME_YIELD ? SCHED_ACTION_SHARE
-								  : SCHED_ACTION_NONE;
+								 : SCHED_ACTION_NONE;
 }
 
 /* Fills in an action; the hosts come from *pool. */
@@ -151,8 +151,7 @@ int sharing_end(struct sharing *sharing, struct sched_plan *ret_plan)
 		SCHED_ACTION_PLACE, SCHED_ACTION_SHARE,   SCHED_ACTION_DEFER,
 	};
 	const uint32_t count = sharing->jobs_count;
-	enum sched_action_kind *judged =
-		arena_array(sharing->arena, count, sizeof(*judged));
+	enum sched_action_kind *judged = arena_array(sharing->arena, count, sizeof(*judged));
 	struct sched_action *actions = arena_array(sharing->arena, count, sizeof(*actions));
 	uint32_t *action_of = arena_array(sharing->arena, count, sizeof(*action_of));
 	uint32_t actions_count = 0;
@@ -177,6 +176,6 @@ int sharing_end(struct sharing *sharing, struct sched_plan *ret_plan)
 			actions[actions_count++] = make_action(sharing, i, kinds[k], &pool);
 		}
 	}
-	*ret_plan = (struct sched_plan){ .actions_count = actions_count, .actions = actions };
+	*ret_plan = (struct sched_plan){.actions_count = actions_count, .actions = actions};
 	return sharing->flags & POLICY_EXPLAIN ? explain(sharing, action_of, ret_plan) : 0;
 }

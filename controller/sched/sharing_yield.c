@@ -70,8 +70,7 @@ static int compare_needs(const void *left, const void *right)
 
 int sharing_raise_average(struct sharing *sharing)
 {
-	struct needy *needy =
-		arena_array(sharing->arena, sharing->jobs_count, sizeof(*needy));
+	struct needy *needy = arena_array(sharing->arena, sharing->jobs_count, sizeof(*needy));
 	uint32_t count = 0;
 
 	if (!needy)
@@ -80,7 +79,7 @@ int sharing_raise_average(struct sharing *sharing)
 		const struct sharing_job *job = &sharing->jobs[i];
 
 		if (job->placed)
-			needy[count++] = (struct needy){ job->vms * job->cpu, i };
+			needy[count++] = (struct needy){job->vms * job->cpu, i};
 	}
 	qsort(needy, count, sizeof(*needy), compare_needs);
 	find_room(sharing);
@@ -113,8 +112,7 @@ double sharing_stretch(const struct sharing_job *job, double yield, double perio
 
 double sharing_stretch_yield(const struct sharing_job *job, double stretch, double period_s)
 {
-	const double yield =
-		((job->flow_s + period_s) / stretch - job->virtual_s) / period_s;
+	const double yield = ((job->flow_s + period_s) / stretch - job->virtual_s) / period_s;
 
 	if (yield <= 0)
 		return SHARING_YIELD_MIN;

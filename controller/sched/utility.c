@@ -151,9 +151,10 @@ struct utility utility_testbed(double max, double constant_until_s, double zero_
 	return (struct utility){
 		.max = max,
 		.segments_count = zero_at_s > constant_until_s ? 2 : 1,
-		.segments = {
-			{ UTILITY_CONSTANT, constant_until_s, 1, 1, 0 },
-			{ UTILITY_LINEAR, zero_at_s - constant_until_s, 1, 0, 0 },
-		},
+		.segments =
+			{
+				{UTILITY_CONSTANT, constant_until_s, 1, 1, 0},
+				{UTILITY_LINEAR, zero_at_s - constant_until_s, 1, 0, 0},
+			},
 	};
 }

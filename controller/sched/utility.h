@@ -29,10 +29,10 @@ enum utility_curve {
 /* One segment. Fractions are of the maximum, in [0, 1]. */
 struct utility_segment {
 	enum utility_curve curve;
-	double duration_s;     /* > 0 */
+	double duration_s; /* > 0 */
 	double start_fraction;
-	double end_fraction;   /* <= start_fraction; an exponential only approaches it */
-	double rate_per_s;     /* > 0 for an exponential (urgency x modifier / 60 s), else 0 */
+	double end_fraction; /* <= start_fraction; an exponential only approaches it */
+	double rate_per_s;   /* > 0 for an exponential (urgency x modifier / 60 s), else 0 */
 };
 
 /* A whole function. */

@@ -51,7 +51,8 @@ static bool make_dir(const char *dir, GError **error)
 	if (g_mkdir_with_parents(dir, 0755) == 0)
 		return true;
 	return error_fail(error, DATABASE_ERROR,
-			  errno == ENOSPC || errno == EDQUOT ? DATABASE_ERROR_FULL : DATABASE_ERROR_OPEN,
+			  errno == ENOSPC || errno == EDQUOT ? DATABASE_ERROR_FULL
+							     : DATABASE_ERROR_OPEN,
 			  "cannot make the run directory \"%s\": %s", dir, g_strerror(errno));
 }
 
@@ -62,9 +63,9 @@ static bool make_dir(const char *dir, GError **error)
 static bool set_journal(struct store *store, GError **error)
 {
 	return database_exec(store->database,
-			  "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-			  "PRAGMA foreign_keys = ON",
-			  "set up the journal", error);
+			     "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+			     "PRAGMA foreign_keys = ON",
+			     "set up the journal", error);
 }
 
 static struct store *open_store(const char *dir, bool create, bool whole, GError **error)

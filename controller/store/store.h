@@ -21,7 +21,7 @@
  * to one thread; several processes may read it while another writes.
  */
 struct store;
-typedef struct store store_t;          /* for g_autoptr() */
+typedef struct store store_t; /* for g_autoptr() */
 typedef struct store_run store_run_t;
 typedef struct store_task store_task_t;
 typedef struct store_suspension store_suspension_t;
@@ -41,22 +41,22 @@ bool store_error_is_input(const GError *error);
  * A run: a policy under a limit, one repeat (measured) or trial (simulated). Strings may be NULL.
  */
 struct store_run {
-	int64_t run;        /* row id, from 1; 0 when not stored yet */
+	int64_t run; /* row id, from 1; 0 when not stored yet */
 	char *policy;
-	double limit;       /* fraction of the budget */
+	double limit; /* fraction of the budget */
 	double limit_j;
-	uint32_t repeat;    /* from 1: the repeat of the workload, or the trial */
-	uint64_t seed;      /* of the workload */
+	uint32_t repeat; /* from 1: the repeat of the workload, or the trial */
+	uint64_t seed;   /* of the workload */
 	bool measured;
 	char *started_utc;
-	int64_t t0_ns;      /* boot-clock reading at time 0 of a measured run, with boot_id */
+	int64_t t0_ns; /* boot-clock reading at time 0 of a measured run, with boot_id */
 	char *boot_id;
-	char *ended_by;     /* NULL: not ended; "limit", "time", "done", "aborted" */
+	char *ended_by; /* NULL: not ended; "limit", "time", "done", "aborted" */
 	double ended_s;
 	double utility;
-	double energy_j;    /* dynamic energy */
-	double idle_w;      /* measured idle baseline, sum over hosts */
-	double gap_s;       /* metering gaps within the run, summed over hosts */
+	double energy_j; /* dynamic energy */
+	double idle_w;   /* measured idle baseline, sum over hosts */
+	double gap_s;    /* metering gaps within the run, summed over hosts */
 	/* mean number of busy cores of this machine during the run; NAN: unknown */
 	double host_load;
 	uint32_t tasks_arrived, tasks_completed, tasks_failed, tasks_dropped;
@@ -72,21 +72,21 @@ struct store_task {
 	char *type;
 	double arrival_s;
 	double utility_max;
-	char *state;      /* "waiting", "planned", "queued", "starting", "running", "completed", "failed",
+	char *state; /* "waiting", "planned", "queued", "starting", "running", "completed", "failed",
 			   * "dropped", "killed", "unfinished" */
-	char *cluster;    /* NULL: never placed */
-	char *nodes;      /* "0,1" */
+	char *cluster; /* NULL: never placed */
+	char *nodes;   /* "0,1" */
 	uint32_t pstate;
 	bool reservation; /* of a planned task: true for a reservation, false for a place-holder */
 	uint32_t attempts;
 	double planned_start_s, started_s, ended_s;
 	double exec_s, etc_s, energy_j, eec_j;
-	double utility;   /* earned */
+	double utility; /* earned */
 	char *reason;
 	/* For queueing clusters; missing in files of version 2. */
 	double deadline_s;
-	double chance;     /* of completing on time, when the task was last queued or dropped */
-	double threshold;  /* the threshold that `chance` was compared with */
+	double chance;    /* of completing on time, when the task was last queued or dropped */
+	double threshold; /* the threshold that `chance` was compared with */
 	/* how many tasks of the run had been queued, including it; 0: it was not queued */
 	uint32_t queued_n;
 };
@@ -99,15 +99,15 @@ struct store_task {
 struct store_suspension {
 	int64_t run;
 	uint32_t task, attempt;
-	uint32_t n;       /* number of the suspension in its attempt, from 1 */
+	uint32_t n; /* number of the suspension in its attempt, from 1 */
 	char *cluster;
-	char *nodes;      /* the nodes that it left: "0,1" */
-	char *to_nodes;   /* the nodes on which it was resumed; NULL: no resumption was requested */
+	char *nodes;    /* the nodes that it left: "0,1" */
+	char *to_nodes; /* the nodes on which it was resumed; NULL: no resumption was requested */
 	bool by_person;
 	/* kept by a user until they resume it; by an energy window until it was resumed */
 	bool held;
 	double requested_s, suspended_s;
-	double exec_s;    /* execution time of the interval before it */
+	double exec_s; /* execution time of the interval before it */
 	double resume_requested_s, resumed_s, since_s;
 	double freeze_s, save_s, restore_s, resume_s, skew_s; /* as in backend.h */
 };
@@ -116,7 +116,7 @@ struct store_suspension {
 struct store_vm_overhead {
 	int64_t run;
 	uint32_t task, attempt, n;
-	uint32_t vm; /* from 0, in the order of the task's nodes */
+	uint32_t vm;                                  /* from 0, in the order of the task's nodes */
 	double freeze_s, save_s, restore_s, resume_s; /* NAN: not known; leaves what is stored */
 };
 
@@ -127,10 +127,10 @@ struct store_vm_overhead {
 struct store_migration {
 	int64_t run;
 	uint32_t task, attempt;
-	uint32_t n;       /* number of the migration in its attempt, from 1 */
+	uint32_t n; /* number of the migration in its attempt, from 1 */
 	char *cluster;
-	char *nodes;      /* the nodes before: "0,1"; on shared hosts the host of each VM */
-	char *to_nodes;   /* the requested nodes; after the end the actual ones */
+	char *nodes;    /* the nodes before: "0,1"; on shared hosts the host of each VM */
+	char *to_nodes; /* the requested nodes; after the end the actual ones */
 	bool by_person;
 	double requested_s, ended_s;
 	/* why a VM was not moved; NULL: all were, or the migration is under way */
@@ -154,7 +154,7 @@ struct store_lost {
 	int64_t run;
 	uint32_t task, attempt;
 	char *cluster;
-	char *nodes;      /* its last nodes: "0,1" */
+	char *nodes; /* its last nodes: "0,1" */
 	double started_s, ended_s;
 	char *reason;
 };
@@ -177,7 +177,7 @@ struct store_delivery {
 
 /* An event of a run. */
 struct store_event {
-	int64_t id;   /* from 1, ascending over all runs of a store */
+	int64_t id; /* from 1, ascending over all runs of a store */
 	int64_t run;
 	double time_s;
 	char *kind;
@@ -200,7 +200,7 @@ struct store_sample {
 	int64_t run;
 	char *host;
 	int64_t seq;
-	double time_s;     /* since the start of the run; negative before it */
+	double time_s; /* since the start of the run; negative before it */
 	int64_t mw;
 	int64_t energy_uj; /* the host's counter right after the sample */
 	bool gap;          /* the time before it was estimated */
@@ -282,8 +282,7 @@ void store_suspension_free(struct store_suspension *suspension);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_suspension_t, store_suspension_free)
 
 /* Inserts the row (run, task, attempt, n, vm), or updates its known values. */
-bool store_put_vm_overhead(struct store *store, const struct store_vm_overhead *vm,
-			     GError **error);
+bool store_put_vm_overhead(struct store *store, const struct store_vm_overhead *vm, GError **error);
 /*
  * By task, attempt, number and VM: GPtrArray of struct store_vm_overhead, to be freed with
  * g_free() each.

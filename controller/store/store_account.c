@@ -3,8 +3,8 @@
 
 #include "controller/store/store_private.h"
 
-const char *const store_account_keys[] = {"user", "task", "type", "cluster",
-					  "host", "policy", "day", NULL};
+const char *const store_account_keys[] = {"user", "task",   "type", "cluster",
+					  "host", "policy", "day",  NULL};
 
 /* The rows of the tables. */
 
@@ -22,9 +22,12 @@ static const struct record_field meter_fields[] = {
 	{RECORD_FIELD_TEXT(store_account_meter, counter), .null = RECORD_NULL_POINTER, .since = 8},
 	{NULL},
 };
-const struct record store_account_meter_record = {
-	.name = "account", .size = sizeof(struct store_account_meter), .fields = meter_fields,
-	.free = (GDestroyNotify)store_account_meter_free, .table = "energy_meter", .since = 6};
+const struct record store_account_meter_record = {.name = "account",
+						  .size = sizeof(struct store_account_meter),
+						  .fields = meter_fields,
+						  .free = (GDestroyNotify)store_account_meter_free,
+						  .table = "energy_meter",
+						  .since = 6};
 RECORD_DEFINE_FREE(store_account_meter, store_account_meter_record)
 
 struct energy_interval {
@@ -51,9 +54,11 @@ static const struct record_field interval_fields[] = {
 	STORE_TEXT_OR_NULL(energy_interval, mark),
 	{NULL},
 };
-const struct record store_energy_interval_record = {
-	.name = "interval of energy", .size = sizeof(struct energy_interval),
-	.fields = interval_fields, .table = "energy_interval", .since = 6};
+const struct record store_energy_interval_record = {.name = "interval of energy",
+						    .size = sizeof(struct energy_interval),
+						    .fields = interval_fields,
+						    .table = "energy_interval",
+						    .since = 6};
 
 struct energy_part {
 	int64_t run;
@@ -74,9 +79,11 @@ static const struct record_field part_fields[] = {
 	{RECORD_FIELD_I64(energy_part, uj)},
 	{NULL},
 };
-const struct record store_energy_part_record = {
-	.name = "part of energy", .size = sizeof(struct energy_part), .fields = part_fields,
-	.table = "energy_part", .since = 6};
+const struct record store_energy_part_record = {.name = "part of energy",
+						.size = sizeof(struct energy_part),
+						.fields = part_fields,
+						.table = "energy_part",
+						.since = 6};
 
 struct energy_day {
 	int64_t run;
@@ -96,9 +103,11 @@ static const struct record_field day_fields[] = {
 	{RECORD_FIELD_I64(energy_day, unserved_uj)},
 	{NULL},
 };
-const struct record store_energy_day_record = {
-	.name = "day's energy", .size = sizeof(struct energy_day), .fields = day_fields,
-	.table = "energy_day", .since = 6};
+const struct record store_energy_day_record = {.name = "day's energy",
+					       .size = sizeof(struct energy_day),
+					       .fields = day_fields,
+					       .table = "energy_day",
+					       .since = 6};
 
 struct energy_task {
 	int64_t run;
@@ -107,18 +116,16 @@ struct energy_task {
 	int64_t uj;
 };
 static const struct record_field task_fields[] = {
-	STORE_RUN_COLUMN(energy_task),
-	STORE_KEY(U32, energy_task, task),
-	STORE_KEY(TEXT, energy_task, day),
-	STORE_KEY(TEXT, energy_task, host),
-	STORE_KEY(TEXT, energy_task, policy),
-	{RECORD_FIELD_TEXT(energy_task, cluster)},
-	{RECORD_FIELD_I64(energy_task, uj)},
-	{NULL},
+	STORE_RUN_COLUMN(energy_task),        STORE_KEY(U32, energy_task, task),
+	STORE_KEY(TEXT, energy_task, day),    STORE_KEY(TEXT, energy_task, host),
+	STORE_KEY(TEXT, energy_task, policy), {RECORD_FIELD_TEXT(energy_task, cluster)},
+	{RECORD_FIELD_I64(energy_task, uj)},  {NULL},
 };
-const struct record store_energy_task_record = {
-	.name = "task's energy", .size = sizeof(struct energy_task), .fields = task_fields,
-	.table = "energy_task", .since = 6};
+const struct record store_energy_task_record = {.name = "task's energy",
+						.size = sizeof(struct energy_task),
+						.fields = task_fields,
+						.table = "energy_task",
+						.since = 6};
 
 /* Writing. */
 
@@ -222,26 +229,27 @@ bool store_end_account(struct store *store, bool good, GError **error)
 		return database_exec(store->database, "RELEASE account", "account", error);
 	/* A failure that rolled the whole transaction back also removed the savepoint. */
 	if (database_is_begun(store->database))
-		database_exec(store->database, "ROLLBACK TO account; RELEASE account", "undo an account", NULL);
+		database_exec(store->database, "ROLLBACK TO account; RELEASE account",
+			      "undo an account", NULL);
 	return false;
 }
 
 /* Reading. */
 
-STORE_DEFINE_LIST(store_account_meters, store_account_meter,
-		  "WHERE run = ? ORDER BY host", "read where accounts stand")
+STORE_DEFINE_LIST(store_account_meters, store_account_meter, "WHERE run = ? ORDER BY host",
+		  "read where accounts stand")
 
 /* Sums of columns of energy_day that exist in energy_task too. */
-#define SUM_OF_DAYS(key)                                                                          \
-	"SELECT d." key ", coalesce(t.tasks, 0), coalesce(t.uj, 0), sum(d.idle_uj),"              \
-	" sum(d.management_uj), sum(d.unattributed_uj), sum(d.unserved_uj), sum(d.meter_uj)"      \
-	" FROM energy_day AS d LEFT JOIN (SELECT " key ", count(DISTINCT task) AS tasks,"         \
-	" sum(uj) AS uj FROM energy_task WHERE run = ?1 GROUP BY 1) AS t ON t." key " = d." key   \
+#define SUM_OF_DAYS(key)                                                                           \
+	"SELECT d." key ", coalesce(t.tasks, 0), coalesce(t.uj, 0), sum(d.idle_uj),"               \
+	" sum(d.management_uj), sum(d.unattributed_uj), sum(d.unserved_uj), sum(d.meter_uj)"       \
+	" FROM energy_day AS d LEFT JOIN (SELECT " key ", count(DISTINCT task) AS tasks,"          \
+	" sum(uj) AS uj FROM energy_task WHERE run = ?1 GROUP BY 1) AS t ON t." key " = d." key    \
 	" WHERE d.run = ?1 GROUP BY d." key " ORDER BY d." key
 
 /* Sums of tasks, by a column of the task or its submission. */
-#define SUM_OF_TASKS(key, join)                                                                   \
-	"SELECT " key ", count(DISTINCT e.task), sum(e.uj), 0, 0, 0, 0, 0 FROM energy_task AS e"  \
+#define SUM_OF_TASKS(key, join)                                                                    \
+	"SELECT " key ", count(DISTINCT e.task), sum(e.uj), 0, 0, 0, 0, 0 FROM energy_task AS e"   \
 	" " join " WHERE e.run = ?1 GROUP BY 1 ORDER BY 3 DESC, 1"
 
 static const struct {
@@ -262,8 +270,9 @@ static const struct {
 /* Sums by policy, for a file before STORE_VERSION_PAIR. */
 static const char sum_of_policies_9[] =
 	"WITH s (policy, tasks, uj, idle_uj, management_uj, unattributed_uj, unserved_uj, meter_uj)"
-	" AS (" SUM_OF_DAYS("policy") ") SELECT " STORE_POLICY_SINCE_10 ", tasks, uj, idle_uj,"
-	" management_uj, unattributed_uj, unserved_uj, meter_uj FROM s ORDER BY 1";
+	" AS (" SUM_OF_DAYS(
+		"policy") ") SELECT " STORE_POLICY_SINCE_10 ", tasks, uj, idle_uj,"
+			  " management_uj, unattributed_uj, unserved_uj, meter_uj FROM s ORDER BY 1";
 
 static const char *sql_of_sum(const struct store *store, const char *by)
 {
@@ -287,9 +296,11 @@ static const struct record_field sum_fields[] = {
 	{RECORD_FIELD_I64(store_account_sum, meter_uj)},
 	{NULL},
 };
-static const struct record sum_record = {
-	.name = "sum of energy", .size = sizeof(struct store_account_sum), .fields = sum_fields,
-	.free = (GDestroyNotify)store_account_sum_free, .since = 6};
+static const struct record sum_record = {.name = "sum of energy",
+					 .size = sizeof(struct store_account_sum),
+					 .fields = sum_fields,
+					 .free = (GDestroyNotify)store_account_sum_free,
+					 .since = 6};
 RECORD_DEFINE_FREE(store_account_sum, sum_record)
 
 GPtrArray *store_account_sums(struct store *store, int64_t run, const char *by, GError **error)

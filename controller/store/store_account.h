@@ -98,8 +98,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_account_meter_t, store_account_meter_free)
 
 /* A sum. */
 struct store_account_sum {
-	char *key;          /* the day, host, cluster, policy, user, type, or number of the task */
-	int64_t tasks;      /* number of tasks that used energy */
+	char *key;     /* the day, host, cluster, policy, user, type, or number of the task */
+	int64_t tasks; /* number of tasks that used energy */
 	int64_t tasks_uj;
 	/* 0 in sums by user, type and task. */
 	int64_t idle_uj, management_uj, unattributed_uj;

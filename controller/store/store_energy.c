@@ -31,8 +31,8 @@ static halfpico step_energy(const struct store_sample *from, const struct store_
  */
 static uint32_t count_mismatches(struct store_sample *const *samples, guint count)
 {
-	halfpico sum = 0;                 /* integral since `base` */
-	halfpico low = 0;                 /* the inherited remainder lies in [low, high) */
+	halfpico sum = 0; /* integral since `base` */
+	halfpico low = 0; /* the inherited remainder lies in [low, high) */
 	halfpico high = HALFPICO_PER_UJ;
 	uint32_t mismatches = 0;
 	guint base = 0;
@@ -74,10 +74,9 @@ static double counter_uj(struct store_sample *const *samples, guint count, int64
 		return held_uj(samples[i ? i - 1 : 0], t_ns);
 	before = samples[i - 1];
 	after = samples[i];
-	return (double)before->energy_uj +
-	       (double)(after->energy_uj - before->energy_uj) *
-		       ((double)(t_ns - sample_ns(before)) /
-			(double)(sample_ns(after) - sample_ns(before)));
+	return (double)before->energy_uj + (double)(after->energy_uj - before->energy_uj) *
+						   ((double)(t_ns - sample_ns(before)) /
+						    (double)(sample_ns(after) - sample_ns(before)));
 }
 
 static void add_host(struct store_sample *const *samples, guint count, double ended_s,

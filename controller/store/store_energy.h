@@ -20,11 +20,11 @@
 struct store_energy {
 	uint32_t hosts;
 	uint32_t samples;
-	uint32_t gaps;          /* samples after a gap */
-	uint32_t mismatches;    /* samples whose counter does not follow from those before */
-	double total_j;         /* increase of the counters during the run */
-	double dynamic_j;       /* total_j less idle_w x ended_s */
-	double difference_uj;   /* dynamic_j less the run's energy_j, microjoules */
+	uint32_t gaps;        /* samples after a gap */
+	uint32_t mismatches;  /* samples whose counter does not follow from those before */
+	double total_j;       /* increase of the counters during the run */
+	double dynamic_j;     /* total_j less idle_w x ended_s */
+	double difference_uj; /* dynamic_j less the run's energy_j, microjoules */
 };
 
 /*

@@ -5,10 +5,13 @@
 bool store_add_event(struct store *store, int64_t run, double time_s, const char *kind,
 		     const char *detail, GError **error)
 {
-	const struct store_event event = {
-		.run = run, .time_s = time_s, .kind = (char *)kind, .detail = (char *)detail};
+	const struct store_event event = {.run = run,
+					  .time_s = time_s,
+					  .kind = (char *)kind,
+					  .detail = (char *)detail};
 
-	if (!database_add(store->database, &store_event_record, &event, NULL, "store an event", error))
+	if (!database_add(store->database, &store_event_record, &event, NULL, "store an event",
+			  error))
 		return false;
 	if (store->event_added)
 		store->event_added(store->event_data);
@@ -66,8 +69,10 @@ bool store_each_event(struct store *store, int64_t run, const char *kind,
 bool store_add_decision(struct store *store, int64_t run, double time_s, const char *snapshot,
 			const char *actions, GError **error)
 {
-	const struct store_decision decision = {
-		.run = run, .time_s = time_s, .snapshot = (char *)snapshot, .actions = (char *)actions};
+	const struct store_decision decision = {.run = run,
+						.time_s = time_s,
+						.snapshot = (char *)snapshot,
+						.actions = (char *)actions};
 
 	return database_add(store->database, &store_decision_record, &decision, NULL,
 			    "store a decision", error);
@@ -92,5 +97,5 @@ bool store_add_sample(struct store *store, int64_t run, const char *host, int64_
 			       "store a power sample", error);
 }
 
-STORE_DEFINE_LIST(store_samples, store_sample,
-		  "WHERE run = ? ORDER BY host, time_s, seq", "read the power samples")
+STORE_DEFINE_LIST(store_samples, store_sample, "WHERE run = ? ORDER BY host, time_s, seq",
+		  "read the power samples")

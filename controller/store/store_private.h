@@ -19,9 +19,9 @@ struct store {
  * SQL for the present name of `policy` in older files: their policies of Pair decided by Algorithm
  * 3, and with +no-wait by the paper's text.
  */
-#define STORE_POLICY_SINCE_10                                                                       \
-	"CASE WHEN instr(policy, '-preempt-pair') = 0 THEN policy"                                  \
-	" WHEN instr(policy, '+no-wait') > 0 THEN replace(policy, '+no-wait', '')"                  \
+#define STORE_POLICY_SINCE_10                                                                      \
+	"CASE WHEN instr(policy, '-preempt-pair') = 0 THEN policy"                                 \
+	" WHEN instr(policy, '+no-wait') > 0 THEN replace(policy, '+no-wait', '')"                 \
 	" ELSE replace(policy, '-preempt-pair', '-preempt-pair+algorithm-3') END"
 
 /* What a file is. */

@@ -17,10 +17,14 @@ G_STATIC_ASSERT(STORE_NO_ROUND == -1);
 
 RECORD_DEFINE_FREE_OF(free_measurement, store_measurement_record)
 
-const struct record store_measurement_record = {
-	.name = "measurement", .size = sizeof(struct store_measurement),
-	.fields = measurement_fields, .free = free_measurement, .table = "measurement", .since = 10,
-	.rowid = true, .constraint = "UNIQUE (type, cluster, round)"};
+const struct record store_measurement_record = {.name = "measurement",
+						.size = sizeof(struct store_measurement),
+						.fields = measurement_fields,
+						.free = free_measurement,
+						.table = "measurement",
+						.since = 10,
+						.rowid = true,
+						.constraint = "UNIQUE (type, cluster, round)"};
 
 static const struct record_field unmeasured_fields[] = {
 	STORE_KEY(TEXT, store_unmeasured, type),
@@ -32,9 +36,12 @@ static const struct record_field unmeasured_fields[] = {
 
 RECORD_DEFINE_FREE_OF(free_unmeasured, store_unmeasured_record)
 
-const struct record store_unmeasured_record = {
-	.name = "unmeasured pair", .size = sizeof(struct store_unmeasured),
-	.fields = unmeasured_fields, .free = free_unmeasured, .table = "unmeasured", .since = 10};
+const struct record store_unmeasured_record = {.name = "unmeasured pair",
+					       .size = sizeof(struct store_unmeasured),
+					       .fields = unmeasured_fields,
+					       .free = free_unmeasured,
+					       .table = "unmeasured",
+					       .since = 10};
 
 static const struct record_field overhead_fields[] = {
 	STORE_KEY(I64, store_overhead, n),
@@ -46,9 +53,13 @@ static const struct record_field overhead_fields[] = {
 
 RECORD_DEFINE_FREE_OF(free_overhead, store_overhead_record)
 
-const struct record store_overhead_record = {
-	.name = "overhead", .size = sizeof(struct store_overhead), .fields = overhead_fields,
-	.free = free_overhead, .table = "overhead", .since = 10, .rowid = true};
+const struct record store_overhead_record = {.name = "overhead",
+					     .size = sizeof(struct store_overhead),
+					     .fields = overhead_fields,
+					     .free = free_overhead,
+					     .table = "overhead",
+					     .since = 10,
+					     .rowid = true};
 
 #define READ "read what a profile measured"
 
@@ -90,7 +101,8 @@ bool store_drop_unmeasured(struct store *store, const char *type, const char *cl
 			   GError **error)
 {
 	return database_do(store->database, "DELETE FROM unmeasured WHERE type = ? AND cluster = ?",
-			   DATABASE_ARGS(type, cluster), "forget what could not be measured", error);
+			   DATABASE_ARGS(type, cluster), "forget what could not be measured",
+			   error);
 }
 
 bool store_add_overhead(struct store *store, const struct store_overhead *overhead, GError **error)

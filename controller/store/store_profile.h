@@ -39,7 +39,7 @@ struct store_unmeasured {
 
 /* A measured suspension. */
 struct store_overhead {
-	int64_t n;    /* row id, ascending; 0 when not stored yet */
+	int64_t n; /* row id, ascending; 0 when not stored yet */
 	char *cluster;
 	char *keep;   /* "memory", "disk" */
 	char *detail; /* JSON: its entry in profile.json */
@@ -75,7 +75,6 @@ bool store_drop_unmeasured(struct store *store, const char *type, const char *cl
 			   GError **error);
 
 /* Appends a measured suspension. */
-bool store_add_overhead(struct store *store, const struct store_overhead *overhead,
-			GError **error);
+bool store_add_overhead(struct store *store, const struct store_overhead *overhead, GError **error);
 /* In order: GPtrArray of struct store_overhead, owned by the caller. None before version 10. */
 GPtrArray *store_overheads(struct store *store, GError **error);

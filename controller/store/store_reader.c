@@ -70,9 +70,10 @@ static void *read_answer(const struct store_reading *reading, GError **error)
 	g_autoptr(store_t) store =
 		store_open_beside(reading->path, reading->version, BUSY_MS, error);
 
-	return store && database_exec(store->database, "PRAGMA query_only = ON; BEGIN", "begin to read", error) ?
-		       reading->read(store, reading->question, error) :
-		       NULL;
+	return store && database_exec(store->database, "PRAGMA query_only = ON; BEGIN",
+				      "begin to read", error)
+		       ? reading->read(store, reading->question, error)
+		       : NULL;
 }
 
 static void answer_reading(gpointer data, gpointer user_data)
@@ -107,8 +108,9 @@ struct store_reader *store_reader_new(void)
 	return reader;
 }
 
-struct store_reading *store_reader_ask(struct store_reader *reader, const struct store *store, store_read_f read,
-				       const void *question, store_read_done_f done, void *data)
+struct store_reading *store_reader_ask(struct store_reader *reader, const struct store *store,
+				       store_read_f read, const void *question,
+				       store_read_done_f done, void *data)
 {
 	struct store_reading *reading = g_new(struct store_reading, 1);
 

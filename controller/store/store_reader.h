@@ -29,8 +29,9 @@ struct store_reading;
  * Asks a question. Calls `done` once, after this function has returned. `question` must live until
  * then; `store`, the owner's, may be closed before, but its file not removed.
  */
-struct store_reading *store_reader_ask(struct store_reader *reader, const struct store *store, store_read_f read,
-				       const void *question, store_read_done_f done, void *data);
+struct store_reading *store_reader_ask(struct store_reader *reader, const struct store *store,
+				       store_read_f read, const void *question,
+				       store_read_done_f done, void *data);
 
 /* Withdraws a question: unless it is being answered already, it fails. `done` is still called. */
 void store_reader_forget(struct store_reading *reading);

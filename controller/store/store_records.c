@@ -6,7 +6,9 @@
 static const struct record_field run_fields[] = {
 	STORE_KEY(I64, store_run, run),
 	{RECORD_FIELD_TEXT(store_run, policy)},
-	{.name = "limit_fraction", .offset = offsetof(struct store_run, limit), .type = RECORD_REAL},
+	{.name = "limit_fraction",
+	 .offset = offsetof(struct store_run, limit),
+	 .type = RECORD_REAL},
 	STORE_REAL_NOT_NULL(store_run, limit_j),
 	{RECORD_FIELD_U32(store_run, repeat)},
 	{RECORD_FIELD_I64(store_run, seed)},
@@ -27,9 +29,13 @@ static const struct record_field run_fields[] = {
 	{RECORD_FIELD_U32(store_run, tasks_dropped)},
 	{NULL},
 };
-const struct record store_run_record = {
-	.name = "run", .size = sizeof(struct store_run), .fields = run_fields,
-	.free = (GDestroyNotify)store_run_free, .table = "run", .since = 1, .rowid = true};
+const struct record store_run_record = {.name = "run",
+					.size = sizeof(struct store_run),
+					.fields = run_fields,
+					.free = (GDestroyNotify)store_run_free,
+					.table = "run",
+					.since = 1,
+					.rowid = true};
 RECORD_DEFINE_FREE(store_run, store_run_record)
 
 static const struct record_field task_fields[] = {
@@ -59,9 +65,12 @@ static const struct record_field task_fields[] = {
 	{RECORD_FIELD_U32(store_task, queued_n), .since = 3, .sql_default = "0"},
 	{NULL},
 };
-const struct record store_task_record = {
-	.name = "task", .size = sizeof(struct store_task), .fields = task_fields,
-	.free = (GDestroyNotify)store_task_free, .table = "task", .since = 1};
+const struct record store_task_record = {.name = "task",
+					 .size = sizeof(struct store_task),
+					 .fields = task_fields,
+					 .free = (GDestroyNotify)store_task_free,
+					 .table = "task",
+					 .since = 1};
 RECORD_DEFINE_FREE(store_task, store_task_record)
 
 static const struct record_field event_fields[] = {
@@ -72,9 +81,13 @@ static const struct record_field event_fields[] = {
 	STORE_TEXT_OR_NULL(store_event, detail),
 	{NULL},
 };
-const struct record store_event_record = {
-	.name = "event", .size = sizeof(struct store_event), .fields = event_fields,
-	.free = (GDestroyNotify)store_event_free, .table = "event", .since = 1, .rowid = true};
+const struct record store_event_record = {.name = "event",
+					  .size = sizeof(struct store_event),
+					  .fields = event_fields,
+					  .free = (GDestroyNotify)store_event_free,
+					  .table = "event",
+					  .since = 1,
+					  .rowid = true};
 RECORD_DEFINE_FREE(store_event, store_event_record)
 
 static const struct record_field decision_fields[] = {
@@ -85,9 +98,12 @@ static const struct record_field decision_fields[] = {
 	{RECORD_FIELD_TEXT(store_decision, actions)},
 	{NULL},
 };
-const struct record store_decision_record = {
-	.name = "decision", .size = sizeof(struct store_decision), .fields = decision_fields,
-	.table = "decision", .since = 1, .rowid = true};
+const struct record store_decision_record = {.name = "decision",
+					     .size = sizeof(struct store_decision),
+					     .fields = decision_fields,
+					     .table = "decision",
+					     .since = 1,
+					     .rowid = true};
 
 static const struct record_field sample_fields[] = {
 	STORE_RUN_COLUMN(store_sample),
@@ -99,26 +115,28 @@ static const struct record_field sample_fields[] = {
 	{RECORD_FIELD_BOOL(store_sample, gap)},
 	{NULL},
 };
-const struct record store_sample_record = {
-	.name = "power sample", .size = sizeof(struct store_sample), .fields = sample_fields,
-	.free = (GDestroyNotify)store_sample_free, .table = "sample", .since = 1,
-	.key = "run, host, time_s, seq"};
+const struct record store_sample_record = {.name = "power sample",
+					   .size = sizeof(struct store_sample),
+					   .fields = sample_fields,
+					   .free = (GDestroyNotify)store_sample_free,
+					   .table = "sample",
+					   .since = 1,
+					   .key = "run, host, time_s, seq"};
 RECORD_DEFINE_FREE(store_sample, store_sample_record)
 
 static const struct record_field estimate_fields[] = {
-	STORE_KEY(TEXT, config_estimate, type),
-	STORE_KEY(TEXT, config_estimate, cluster),
-	STORE_REAL_NOT_NULL(config_estimate, etc_s),
-	{RECORD_FIELD_REAL(config_estimate, etc_sd_s)},
-	STORE_REAL_NOT_NULL(config_estimate, eec_j),
-	{RECORD_FIELD_REAL(config_estimate, eec_sd_j)},
-	{RECORD_FIELD_U32(config_estimate, count)},
-	{NULL},
+	STORE_KEY(TEXT, config_estimate, type),      STORE_KEY(TEXT, config_estimate, cluster),
+	STORE_REAL_NOT_NULL(config_estimate, etc_s), {RECORD_FIELD_REAL(config_estimate, etc_sd_s)},
+	STORE_REAL_NOT_NULL(config_estimate, eec_j), {RECORD_FIELD_REAL(config_estimate, eec_sd_j)},
+	{RECORD_FIELD_U32(config_estimate, count)},  {NULL},
 };
 RECORD_DEFINE_FREE_OF(free_estimate, store_estimate_record)
-const struct record store_estimate_record = {
-	.name = "estimate", .size = sizeof(struct config_estimate), .fields = estimate_fields,
-	.free = free_estimate, .table = "estimate", .since = 1};
+const struct record store_estimate_record = {.name = "estimate",
+					     .size = sizeof(struct config_estimate),
+					     .fields = estimate_fields,
+					     .free = free_estimate,
+					     .table = "estimate",
+					     .since = 1};
 
 static const struct record_field suspension_fields[] = {
 	STORE_RUN_COLUMN(store_suspension),
@@ -143,9 +161,12 @@ static const struct record_field suspension_fields[] = {
 	{RECORD_FIELD_REAL(store_suspension, skew_s)},
 	{NULL},
 };
-const struct record store_suspension_record = {
-	.name = "suspension", .size = sizeof(struct store_suspension), .fields = suspension_fields,
-	.free = (GDestroyNotify)store_suspension_free, .table = "suspension", .since = 2};
+const struct record store_suspension_record = {.name = "suspension",
+					       .size = sizeof(struct store_suspension),
+					       .fields = suspension_fields,
+					       .free = (GDestroyNotify)store_suspension_free,
+					       .table = "suspension",
+					       .since = 2};
 RECORD_DEFINE_FREE(store_suspension, store_suspension_record)
 
 static const struct record_field vm_overhead_fields[] = {
@@ -160,9 +181,12 @@ static const struct record_field vm_overhead_fields[] = {
 	{RECORD_FIELD_REAL(store_vm_overhead, resume_s)},
 	{NULL},
 };
-const struct record store_vm_overhead_record = {
-	.name = "VM of a suspension", .size = sizeof(struct store_vm_overhead),
-	.fields = vm_overhead_fields, .free = g_free, .table = "suspension_vm", .since = 2};
+const struct record store_vm_overhead_record = {.name = "VM of a suspension",
+						.size = sizeof(struct store_vm_overhead),
+						.fields = vm_overhead_fields,
+						.free = g_free,
+						.table = "suspension_vm",
+						.since = 2};
 
 static const struct record_field migration_fields[] = {
 	STORE_RUN_COLUMN(store_migration),
@@ -178,9 +202,12 @@ static const struct record_field migration_fields[] = {
 	STORE_TEXT_OR_NULL(store_migration, reason),
 	{NULL},
 };
-const struct record store_migration_record = {
-	.name = "migration", .size = sizeof(struct store_migration), .fields = migration_fields,
-	.free = (GDestroyNotify)store_migration_free, .table = "migration", .since = 4};
+const struct record store_migration_record = {.name = "migration",
+					      .size = sizeof(struct store_migration),
+					      .fields = migration_fields,
+					      .free = (GDestroyNotify)store_migration_free,
+					      .table = "migration",
+					      .since = 4};
 RECORD_DEFINE_FREE(store_migration, store_migration_record)
 
 static const struct record_field migration_vm_fields[] = {
@@ -195,9 +222,12 @@ static const struct record_field migration_vm_fields[] = {
 	{RECORD_FIELD_REAL(store_migration_vm, downtime_s)},
 	{NULL},
 };
-const struct record store_migration_vm_record = {
-	.name = "VM of a migration", .size = sizeof(struct store_migration_vm),
-	.fields = migration_vm_fields, .free = g_free, .table = "migration_vm", .since = 4};
+const struct record store_migration_vm_record = {.name = "VM of a migration",
+						 .size = sizeof(struct store_migration_vm),
+						 .fields = migration_vm_fields,
+						 .free = g_free,
+						 .table = "migration_vm",
+						 .since = 4};
 
 static const struct record_field share_fields[] = {
 	STORE_RUN_COLUMN(store_share),
@@ -208,9 +238,12 @@ static const struct record_field share_fields[] = {
 	{RECORD_FIELD_REAL(store_share, virtual_s)},
 	{NULL},
 };
-const struct record store_share_record = {
-	.name = "share", .size = sizeof(struct store_share), .fields = share_fields, .free = g_free,
-	.table = "share", .since = 4};
+const struct record store_share_record = {.name = "share",
+					  .size = sizeof(struct store_share),
+					  .fields = share_fields,
+					  .free = g_free,
+					  .table = "share",
+					  .since = 4};
 
 static const struct record_field delivery_fields[] = {
 	STORE_RUN_COLUMN(store_delivery),
@@ -222,9 +255,12 @@ static const struct record_field delivery_fields[] = {
 	{RECORD_FIELD_REAL(store_delivery, given_cores)},
 	{NULL},
 };
-const struct record store_delivery_record = {
-	.name = "delivery", .size = sizeof(struct store_delivery), .fields = delivery_fields,
-	.free = g_free, .table = "delivery", .since = 4};
+const struct record store_delivery_record = {.name = "delivery",
+					     .size = sizeof(struct store_delivery),
+					     .fields = delivery_fields,
+					     .free = g_free,
+					     .table = "delivery",
+					     .since = 4};
 
 static const struct record_field lost_fields[] = {
 	STORE_RUN_COLUMN(store_lost),
@@ -237,7 +273,10 @@ static const struct record_field lost_fields[] = {
 	STORE_TEXT_OR_NULL(store_lost, reason),
 	{NULL},
 };
-const struct record store_lost_record = {
-	.name = "lost attempt", .size = sizeof(struct store_lost), .fields = lost_fields,
-	.free = (GDestroyNotify)store_lost_free, .table = "lost_attempt", .since = 10};
+const struct record store_lost_record = {.name = "lost attempt",
+					 .size = sizeof(struct store_lost),
+					 .fields = lost_fields,
+					 .free = (GDestroyNotify)store_lost_free,
+					 .table = "lost_attempt",
+					 .since = 10};
 RECORD_DEFINE_FREE(store_lost, store_lost_record)

@@ -15,17 +15,30 @@ extern const struct record store_run_record, store_task_record, store_event_reco
 extern const struct record store_submission_record, store_drain_record;
 extern const struct record store_account_meter_record, store_energy_interval_record,
 	store_energy_part_record, store_energy_day_record, store_energy_task_record;
-extern const struct record store_measurement_record, store_unmeasured_record,
-	store_overhead_record;
+extern const struct record store_measurement_record, store_unmeasured_record, store_overhead_record;
 
 /* The `run` column of all tables but that of the runs. */
-#define STORE_RUN_COLUMN(struct_) {RECORD_FIELD_I64(struct_, run), .flags = RECORD_KEY, .references = "run"}
+#define STORE_RUN_COLUMN(struct_)                                                                  \
+	{                                                                                          \
+		RECORD_FIELD_I64(struct_, run), .flags = RECORD_KEY, .references = "run"           \
+	}
 
 /* A column of the primary key. */
-#define STORE_KEY(kind_, struct_, field_) {RECORD_FIELD_##kind_(struct_, field_), .flags = RECORD_KEY}
+#define STORE_KEY(kind_, struct_, field_)                                                          \
+	{                                                                                          \
+		RECORD_FIELD_##kind_(struct_, field_), .flags = RECORD_KEY                         \
+	}
 
 /* A text or whole number that may be NULL, and a real number that may not. */
-#define STORE_TEXT_OR_NULL(struct_, field_) {RECORD_FIELD_TEXT(struct_, field_), .null = RECORD_NULL_POINTER}
-#define STORE_INTEGER_OR_NULL(struct_, field_) \
-	{RECORD_AT(struct_, field_), .type = RECORD_I64, .null = RECORD_NULL_MINUS_ONE}
-#define STORE_REAL_NOT_NULL(struct_, field_) {RECORD_AT(struct_, field_), .type = RECORD_REAL}
+#define STORE_TEXT_OR_NULL(struct_, field_)                                                        \
+	{                                                                                          \
+		RECORD_FIELD_TEXT(struct_, field_), .null = RECORD_NULL_POINTER                    \
+	}
+#define STORE_INTEGER_OR_NULL(struct_, field_)                                                     \
+	{                                                                                          \
+		RECORD_AT(struct_, field_), .type = RECORD_I64, .null = RECORD_NULL_MINUS_ONE      \
+	}
+#define STORE_REAL_NOT_NULL(struct_, field_)                                                       \
+	{                                                                                          \
+		RECORD_AT(struct_, field_), .type = RECORD_REAL                                    \
+	}

@@ -44,7 +44,8 @@ char *store_policy_now(struct store *store, const char *name, GError **error)
 
 bool store_add_run(struct store *store, struct store_run *run, GError **error)
 {
-	return database_add(store->database, &store_run_record, run, &run->run, "store a run", error);
+	return database_add(store->database, &store_run_record, run, &run->run, "store a run",
+			    error);
 }
 
 bool store_update_run(struct store *store, const struct store_run *run, GError **error)
@@ -54,8 +55,9 @@ bool store_update_run(struct store *store, const struct store_run *run, GError *
 
 GPtrArray *store_runs(struct store *store, GError **error)
 {
-	g_autoptr(GPtrArray) runs = database_list(store->database, &store_run_record, "ORDER BY run",
-						  DATABASE_NO_ARGS, "read the runs", error);
+	g_autoptr(GPtrArray) runs =
+		database_list(store->database, &store_run_record, "ORDER BY run", DATABASE_NO_ARGS,
+			      "read the runs", error);
 
 	for (guint i = 0; runs && i < runs->len; i++) {
 		struct store_run *run = runs->pdata[i];
@@ -76,14 +78,14 @@ STORE_DEFINE_LIST(store_tasks, store_task, "WHERE run = ? ORDER BY task", "read 
 
 STORE_DEFINE_PUT(store_put_lost, store_lost, "store a lost attempt")
 
-STORE_DEFINE_LIST(store_lost, store_lost,
-		  "WHERE run = ? ORDER BY task, attempt", "read the lost attempts")
+STORE_DEFINE_LIST(store_lost, store_lost, "WHERE run = ? ORDER BY task, attempt",
+		  "read the lost attempts")
 
 GPtrArray *store_task_lost(struct store *store, int64_t run, uint32_t task, GError **error)
 {
 	return database_list(store->database, &store_lost_record,
-			     "WHERE run = ? AND task = ? ORDER BY attempt", DATABASE_ARGS(run, task),
-			     "read the lost attempts", error);
+			     "WHERE run = ? AND task = ? ORDER BY attempt",
+			     DATABASE_ARGS(run, task), "read the lost attempts", error);
 }
 
 /* Suspensions. */
@@ -104,16 +106,14 @@ GPtrArray *store_task_suspensions(struct store *store, int64_t run, uint32_t tas
 			     DATABASE_ARGS(run, task, attempt), "read the suspensions", error);
 }
 
-bool store_put_vm_overhead(struct store *store, const struct store_vm_overhead *vm,
-			     GError **error)
+bool store_put_vm_overhead(struct store *store, const struct store_vm_overhead *vm, GError **error)
 {
-	static const char sql[] =
-		"INSERT INTO suspension_vm VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-		" ON CONFLICT (run, task, attempt, n, vm) DO UPDATE SET"
-		" freeze_s = coalesce(excluded.freeze_s, freeze_s),"
-		" save_s = coalesce(excluded.save_s, save_s),"
-		" restore_s = coalesce(excluded.restore_s, restore_s),"
-		" resume_s = coalesce(excluded.resume_s, resume_s)";
+	static const char sql[] = "INSERT INTO suspension_vm VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+				  " ON CONFLICT (run, task, attempt, n, vm) DO UPDATE SET"
+				  " freeze_s = coalesce(excluded.freeze_s, freeze_s),"
+				  " save_s = coalesce(excluded.save_s, save_s),"
+				  " restore_s = coalesce(excluded.restore_s, restore_s),"
+				  " resume_s = coalesce(excluded.resume_s, resume_s)";
 
 	return database_put_by(store->database, sql, &store_vm_overhead_record, vm,
 			       "store a suspension", error);
@@ -153,9 +153,10 @@ STORE_DEFINE_LIST(store_deliveries, store_delivery, OF_RUN_BY_TIME, "read the mi
 struct store_delivery *store_last_delivery(struct store *store, int64_t run, uint32_t task,
 					   uint32_t attempt, GError **error)
 {
-	return database_get(store->database, &store_delivery_record,
-			    "WHERE run = ? AND task = ? AND attempt = ? ORDER BY time_s DESC LIMIT 1",
-			    DATABASE_ARGS(run, task, attempt), "read the migrations", error);
+	return database_get(
+		store->database, &store_delivery_record,
+		"WHERE run = ? AND task = ? AND attempt = ? ORDER BY time_s DESC LIMIT 1",
+		DATABASE_ARGS(run, task, attempt), "read the migrations", error);
 }
 
 /* Estimates. */

@@ -38,20 +38,21 @@ static const char sample_key[] =
  * Renames policies in sums by policy; `key` has the columns before the policy. Two names of a
  * policy of Pair may become the same name, whose rows are added up. Rows of other policies stay.
  */
-#define RENAME_PAIRS_OF_SUMS(table, key, sums)                                                       \
-	"CREATE TEMP TABLE renamed AS SELECT * FROM " table " WHERE instr(policy, '-preempt-pair') > 0;" \
-	"DELETE FROM " table " WHERE instr(policy, '-preempt-pair') > 0;"                             \
-	"INSERT INTO " table " SELECT " key ", " STORE_POLICY_SINCE_10 " AS policy_now, max(cluster), " sums \
-	" FROM temp.renamed GROUP BY " key ", policy_now;"                                            \
+#define RENAME_PAIRS_OF_SUMS(table, key, sums)                                                     \
+	"CREATE TEMP TABLE renamed AS SELECT * FROM " table                                        \
+	" WHERE instr(policy, '-preempt-pair') > 0;"                                               \
+	"DELETE FROM " table " WHERE instr(policy, '-preempt-pair') > 0;"                          \
+	"INSERT INTO " table " SELECT " key ", " STORE_POLICY_SINCE_10                             \
+	" AS policy_now, max(cluster), " sums " FROM temp.renamed GROUP BY " key ", policy_now;"   \
 	"DROP TABLE temp.renamed;"
 
 /* Version 10 renames the policies of Pair. Snapshots keep the names of their time. */
 static const char pair_names[] =
-	"UPDATE run SET policy = " STORE_POLICY_SINCE_10 ";"
-	RENAME_PAIRS_OF_SUMS("energy_day", "run, day, host",
-			     "sum(meter_uj), sum(idle_uj), sum(management_uj), sum(unattributed_uj),"
-			     " sum(unserved_uj)")
-	RENAME_PAIRS_OF_SUMS("energy_task", "run, task, day, host", "sum(uj)");
+	"UPDATE run SET policy = " STORE_POLICY_SINCE_10 ";" RENAME_PAIRS_OF_SUMS(
+		"energy_day", "run, day, host",
+		"sum(meter_uj), sum(idle_uj), sum(management_uj), sum(unattributed_uj),"
+		" sum(unserved_uj)")
+		RENAME_PAIRS_OF_SUMS("energy_task", "run, task, day, host", "sum(uj)");
 
 /*
  * The steps from each version to the next. Tables and columns are those whose `since` is the
@@ -71,14 +72,18 @@ G_STATIC_ASSERT(G_N_ELEMENTS(steps) == STORE_SCHEMA_VERSION + 1);
 
 /* In the order in which the tables are made. */
 static const struct record *const records[] = {
-	&store_run_record, &store_task_record, &store_event_record, &store_decision_record,
-	&store_sample_record, &store_estimate_record, &store_suspension_record,
-	&store_vm_overhead_record, &store_migration_record, &store_migration_vm_record,
-	&store_share_record, &store_delivery_record, &store_submission_record,
-	&store_drain_record, &store_account_meter_record, &store_energy_interval_record,
-	&store_energy_part_record, &store_energy_day_record, &store_energy_task_record,
-	&store_measurement_record, &store_unmeasured_record, &store_overhead_record,
-	&store_lost_record, NULL,
+	&store_run_record,           &store_task_record,
+	&store_event_record,         &store_decision_record,
+	&store_sample_record,        &store_estimate_record,
+	&store_suspension_record,    &store_vm_overhead_record,
+	&store_migration_record,     &store_migration_vm_record,
+	&store_share_record,         &store_delivery_record,
+	&store_submission_record,    &store_drain_record,
+	&store_account_meter_record, &store_energy_interval_record,
+	&store_energy_part_record,   &store_energy_day_record,
+	&store_energy_task_record,   &store_measurement_record,
+	&store_unmeasured_record,    &store_overhead_record,
+	&store_lost_record,          NULL,
 };
 
 const struct database_kind store_kind = {

@@ -27,21 +27,24 @@ static const struct record_field submission_fields[] = {
 	{RECORD_FIELD_BOOL(store_submission, held)},
 	{RECORD_FIELD_BOOL(store_submission, cancelled)},
 	{RECORD_FIELD_I64(store_submission, priority), .since = 7, .sql_default = "0"},
-	{RECORD_AT(store_submission, asked_held), .type = RECORD_I64,
-	 .null = RECORD_NULL_MINUS_ONE, .since = 10},
+	{RECORD_AT(store_submission, asked_held), .type = RECORD_I64, .null = RECORD_NULL_MINUS_ONE,
+	 .since = 10},
 	{RECORD_FIELD_TEXT(store_submission, script_sha256), .null = RECORD_NULL_POINTER,
 	 .since = 10},
 	{NULL},
 };
-const struct record store_submission_record = {
-	.name = "submission", .size = sizeof(struct store_submission), .fields = submission_fields,
-	.free = (GDestroyNotify)store_submission_free, .table = "submission", .since = 5};
+const struct record store_submission_record = {.name = "submission",
+					       .size = sizeof(struct store_submission),
+					       .fields = submission_fields,
+					       .free = (GDestroyNotify)store_submission_free,
+					       .table = "submission",
+					       .since = 5};
 RECORD_DEFINE_FREE(store_submission, store_submission_record)
 
 STORE_DEFINE_PUT(store_put_submission, store_submission, "store a submission")
 
-STORE_DEFINE_LIST(store_submissions, store_submission,
-		  "WHERE run = ? ORDER BY task", "read the submissions")
+STORE_DEFINE_LIST(store_submissions, store_submission, "WHERE run = ? ORDER BY task",
+		  "read the submissions")
 
 /* The numbers of all tasks in either table, and the same restricted to valid numbers. */
 #define TASK_NUMBERS                                                                               \
@@ -93,9 +96,12 @@ static const struct record_field drain_fields[] = {
 	{RECORD_FIELD_TEXT(store_drain, since_utc)},
 	{NULL},
 };
-const struct record store_drain_record = {
-	.name = "drained node", .size = sizeof(struct store_drain), .fields = drain_fields,
-	.free = (GDestroyNotify)store_drain_free, .table = "drain", .since = 5};
+const struct record store_drain_record = {.name = "drained node",
+					  .size = sizeof(struct store_drain),
+					  .fields = drain_fields,
+					  .free = (GDestroyNotify)store_drain_free,
+					  .table = "drain",
+					  .since = 5};
 RECORD_DEFINE_FREE(store_drain, store_drain_record)
 
 STORE_DEFINE_PUT(store_put_drain, store_drain, "store a drained node")
@@ -109,8 +115,8 @@ bool store_drop_drain(struct store *store, int64_t run, const char *cluster, uin
 			   error);
 }
 
-STORE_DEFINE_LIST(store_drains, store_drain,
-		  "WHERE run = ? ORDER BY cluster, node", "read the drained nodes")
+STORE_DEFINE_LIST(store_drains, store_drain, "WHERE run = ? ORDER BY cluster, node",
+		  "read the drained nodes")
 
 /* Decisions about a task. */
 
@@ -127,9 +133,11 @@ static void free_action(void *data)
 	g_free(action->action);
 	g_free(action);
 }
-static const struct record action_record = {
-	.name = "action", .size = sizeof(struct store_action), .fields = action_fields,
-	.free = free_action, .since = 1};
+static const struct record action_record = {.name = "action",
+					    .size = sizeof(struct store_action),
+					    .fields = action_fields,
+					    .free = free_action,
+					    .since = 1};
 
 GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, double from_s,
 			      double until_s, uint32_t most, GError **error)
@@ -149,21 +157,21 @@ GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, d
  * removed are visited: samples and intervals by host and time, decisions and events in the order of
  * writing, which is that of their times.
  */
-#define KEYED_BY_HOST(table, time, key, hosts)                                                    \
-	" DELETE FROM " table " WHERE run = ?1 AND (" key ") IN (SELECT " key " FROM " table                  \
+#define KEYED_BY_HOST(table, time, key, hosts)                                                     \
+	" DELETE FROM " table " WHERE run = ?1 AND (" key ") IN (SELECT " key " FROM " table       \
 	" WHERE run = ?1 AND " time " < ?2 AND host IN (" hosts ") LIMIT ?3)"
 #define METERS "SELECT host FROM energy_meter WHERE run = ?1"
-#define IN_ORDER(table, more)                                                                     \
-	"WITH head AS (SELECT id, time_s FROM " table " WHERE run = ?1 ORDER BY id LIMIT ?3)"     \
-	" DELETE FROM " table " WHERE id IN (SELECT id FROM head) AND"                            \
+#define IN_ORDER(table, more)                                                                      \
+	"WITH head AS (SELECT id, time_s FROM " table " WHERE run = ?1 ORDER BY id LIMIT ?3)"      \
+	" DELETE FROM " table " WHERE id IN (SELECT id FROM head) AND"                             \
 	" id < coalesce((SELECT min(id) FROM head WHERE time_s >= ?2), 9223372036854775807)" more
 
 static const char *const prunings[] = {
 	"WITH RECURSIVE of (host) AS (SELECT min(host) FROM sample WHERE run = ?1 UNION ALL"
 	" SELECT (SELECT min(host) FROM sample WHERE run = ?1 AND host > of.host)"
-	" FROM of WHERE of.host IS NOT NULL)"
-	KEYED_BY_HOST("sample", "time_s", "host, time_s, seq",
-		      "SELECT host FROM of WHERE host IS NOT NULL"),
+	" FROM of WHERE of.host IS NOT NULL)" KEYED_BY_HOST(
+		"sample", "time_s", "host, time_s, seq",
+		"SELECT host FROM of WHERE host IS NOT NULL"),
 	KEYED_BY_HOST("energy_part", "to_s", "host, to_s, n, task, attempt", METERS),
 	KEYED_BY_HOST("energy_interval", "to_s", "host, to_s, n", METERS),
 	/* Only shared hosts have these rows, and a service has none: few. */
@@ -208,7 +216,8 @@ GPtrArray *store_service_policies(struct store *store)
 		struct store_service_policy *policy;
 		double from_s;
 
-		if (g_strv_length(fields) != 3 || !read_number(fields[0], -DBL_MAX, DBL_MAX, &from_s))
+		if (g_strv_length(fields) != 3 ||
+		    !read_number(fields[0], -DBL_MAX, DBL_MAX, &from_s))
 			continue;
 		policy = g_new0(struct store_service_policy, 1);
 		policy->from_s = from_s;
@@ -232,6 +241,7 @@ bool store_note_policy(struct store *store, const char *policy, double from_s, c
 	if (last && g_str_equal(last->policy, policy))
 		return true;
 	text = g_strdup_printf("%s%s %s %s\n", before ? before : "",
-			       g_ascii_formatd(number, sizeof(number), "%.3f", from_s), utc, policy);
+			       g_ascii_formatd(number, sizeof(number), "%.3f", from_s), utc,
+			       policy);
 	return store_set_meta(store, STORE_SERVICE_POLICIES, text, error);
 }

@@ -16,7 +16,7 @@
 
 /* A policy and the time from which the service used it. */
 struct store_service_policy {
-	double from_s;   /* since the start of the run */
+	double from_s; /* since the start of the run */
 	char *from_utc;
 	char *policy;
 };
@@ -29,22 +29,22 @@ struct store_submission {
 	int64_t run;
 	uint32_t task;
 	char *type;
-	char *name;          /* given by its owner */
-	char *user;          /* the user that submitted it; NULL: unknown */
-	int64_t uid;         /* of that user; -1: unknown */
+	char *name;  /* given by its owner */
+	char *user;  /* the user that submitted it; NULL: unknown */
+	int64_t uid; /* of that user; -1: unknown */
 	char *submitted_utc;
-	double arrival_s;    /* since the start of the run */
+	double arrival_s; /* since the start of the run */
 	/*
 	 * of the request, chosen by the client: a repeated request with this key submits nothing
 	 * new
 	 */
 	char *key;
-	uint32_t first;      /* the first task of the request */
-	uint32_t count;      /* number of tasks of the request: `first` and the next ones */
+	uint32_t first; /* the first task of the request */
+	uint32_t count; /* number of tasks of the request: `first` and the next ones */
 	double utility_max;
 	double constant_s, zero_s, deadline_s; /* as requested, since the arrival; NAN: not given */
-	bool held;           /* not to be started until it is released */
-	bool cancelled;      /* cancelled by its owner */
+	bool held;                             /* not to be started until it is released */
+	bool cancelled;                        /* cancelled by its owner */
 	/* higher priorities are considered first; 0 in files before version 7 */
 	int64_t priority;
 	/* whether it was submitted as held; -1: unknown, as in files before version 10 */

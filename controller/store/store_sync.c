@@ -35,18 +35,18 @@ struct store_sync {
 	/* one of the owner, and one per pending call of report_answered() */
 	gatomicrefcount count;
 	struct store *store;
-	struct store *journal;  /* the thread's own connection */
-	gint pages;             /* atomic: length of the journal at the last commit */
-	gint moved;             /* its length when it was last moved into the file */
-	gint64 reset_us;        /* when the last reset was requested */
+	struct store *journal; /* the thread's own connection */
+	gint pages;            /* atomic: length of the journal at the last commit */
+	gint moved;            /* its length when it was last moved into the file */
+	gint64 reset_us;       /* when the last reset was requested */
 	/* atomic: the owner has to reset the journal after its next commit */
 	gint reset_due;
-	char *path;             /* of the journal's file */
-	int fd;                 /* of the journal's file; -1: not opened yet */
+	char *path; /* of the journal's file */
+	int fd;     /* of the journal's file; -1: not opened yet */
 	/* the first failure: what was not written then will not be written later */
 	GError *failure;
-	GAsyncQueue *requests;    /* struct request */
-	GAsyncQueue *answered;  /* struct request */
+	GAsyncQueue *requests; /* struct request */
+	GAsyncQueue *answered; /* struct request */
 	GThread *thread;
 };
 
@@ -100,20 +100,21 @@ static bool bring_to_disk(struct store_sync *sync, GError **error)
 {
 	if (sync->fd < 0 && !open_journal(sync, error))
 		return false;
-	return fdatasync(sync->fd) == 0 || fail_write(sync, "bring the journal onto the disk",
-						      error);
+	return fdatasync(sync->fd) == 0 ||
+	       fail_write(sync, "bring the journal onto the disk", error);
 }
 
 /* Syncs the database file. SQLite itself does so only once the journal is empty. */
 static bool bring_file_to_disk(struct store_sync *sync, GError **error)
 {
 	sqlite3_file *file = NULL;
-	int code = sqlite3_file_control(database_handle(sync->journal->database), "main", SQLITE_FCNTL_FILE_POINTER, &file);
+	int code = sqlite3_file_control(database_handle(sync->journal->database), "main",
+					SQLITE_FCNTL_FILE_POINTER, &file);
 
 	if (code == SQLITE_OK)
 		code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
-	return code == SQLITE_OK || fail_write(sync,
-					       "bring the file that it was moved to onto the disk", error);
+	return code == SQLITE_OK ||
+	       fail_write(sync, "bring the file that it was moved to onto the disk", error);
 }
 
 /*
@@ -136,8 +137,7 @@ static bool move_journal(struct store_sync *sync, bool *ret_all, GError **error)
 
 static bool is_due(const struct store_sync *sync, gint pages)
 {
-	const gint64 every_us =
-		pages < JOURNAL_LONG_PAGES ? RESET_EVERY_US : RESET_EVERY_LONG_US;
+	const gint64 every_us = pages < JOURNAL_LONG_PAGES ? RESET_EVERY_US : RESET_EVERY_LONG_US;
 
 	return pages >= JOURNAL_MOST_PAGES && g_get_monotonic_time() >= sync->reset_us + every_us;
 }
@@ -198,7 +198,8 @@ static bool answer_all(struct store_sync *sync, struct request *first)
 	g_autoptr(GPtrArray) requests = g_ptr_array_new();
 	bool end = false;
 
-	for (struct request *request = first; request; request = g_async_queue_try_pop(sync->requests))
+	for (struct request *request = first; request;
+	     request = g_async_queue_try_pop(sync->requests))
 		g_ptr_array_add(requests, request);
 	if (!sync->failure)
 		bring_to_disk(sync, &sync->failure);
@@ -242,7 +243,8 @@ static gpointer run_thread(gpointer data)
 static void reset_journal(struct store_sync *sync)
 {
 	database_set_busy(sync->store->database, 0);
-	sqlite3_wal_checkpoint_v2(database_handle(sync->store->database), "main", SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+	sqlite3_wal_checkpoint_v2(database_handle(sync->store->database), "main",
+				  SQLITE_CHECKPOINT_RESTART, NULL, NULL);
 	database_set_busy(sync->store->database, STORE_BUSY_MS);
 }
 
@@ -261,12 +263,14 @@ static int committed(void *data, sqlite3 *db, const char *name, int pages)
 /* The query makes SQLite open the journal. */
 static struct store *open_again(const struct store *store, GError **error)
 {
-	g_autoptr(store_t) journal = store_open_beside(database_path(store->database),
-						    database_version(store->database), BUSY_MS, error);
+	g_autoptr(store_t) journal =
+		store_open_beside(database_path(store->database), database_version(store->database),
+				  BUSY_MS, error);
 
 	if (!journal ||
-	    !database_exec(journal->database, "PRAGMA synchronous = NORMAL; SELECT count(*) FROM sqlite_master",
-			"open", error))
+	    !database_exec(journal->database,
+			   "PRAGMA synchronous = NORMAL; SELECT count(*) FROM sqlite_master",
+			   "open", error))
 		return NULL;
 	return g_steal_pointer(&journal);
 }
@@ -277,9 +281,9 @@ struct store_sync *store_sync_new(struct store *store, GError **error)
 	struct store_sync *sync;
 
 	if (!database_exec(store->database,
-			"PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
-			"PRAGMA journal_size_limit = 16777216",
-			"set up the journal", error))
+			   "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
+			   "PRAGMA journal_size_limit = 16777216",
+			   "set up the journal", error))
 		return NULL;
 	journal = open_again(store, error);
 	if (!journal)
@@ -289,7 +293,8 @@ struct store_sync *store_sync_new(struct store *store, GError **error)
 	sync->store = store;
 	sync->journal = journal;
 	/* The journal is not always beside `path`, which may be a link. */
-	sync->path = g_strdup(sqlite3_filename_wal(sqlite3_db_filename(database_handle(journal->database), "main")));
+	sync->path = g_strdup(sqlite3_filename_wal(
+		sqlite3_db_filename(database_handle(journal->database), "main")));
 	sync->reset_us = -RESET_EVERY_US;
 	sync->fd = -1;
 	sync->requests = g_async_queue_new();

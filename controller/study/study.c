@@ -24,10 +24,10 @@ struct unit {
 /* The data that the threads share. */
 struct work {
 	const struct study *study;
-	GArray *units;      /* of struct unit */
-	gint next;          /* the next unit */
+	GArray *units; /* of struct unit */
+	gint next;     /* the next unit */
 	gint stop;
-	GAsyncQueue *news;  /* of struct news */
+	GAsyncQueue *news; /* of struct news */
 };
 
 /* A message from a thread: the results of a policy on a trial, or the end of the thread. */
@@ -85,7 +85,7 @@ void study_vary(struct config *config, const struct study_point *point)
 char *study_row_key(const struct study_point *point, const char *policy, double limit_j,
 		    uint32_t trial)
 {
-	const double parts[] = { point->size, point->value, limit_j };
+	const double parts[] = {point->size, point->value, limit_j};
 	char numbers[G_N_ELEMENTS(parts)][G_ASCII_DTOSTR_BUF_SIZE];
 
 	for (gsize i = 0; i < G_N_ELEMENTS(parts); i++)
@@ -103,10 +103,9 @@ static bool is_stored(const struct study *study, GHashTable *stored, const struc
 		      uint32_t policy)
 {
 	for (uint32_t i = 0; i < study->limits_count; i++) {
-		g_autofree char *key =
-			study_row_key(&study->points[unit->point],
-				study->experiments[0]->policies[policy].name, study->limits_j[i],
-				unit->trial);
+		g_autofree char *key = study_row_key(&study->points[unit->point],
+						     study->experiments[0]->policies[policy].name,
+						     study->limits_j[i], unit->trial);
 
 		if (!g_hash_table_contains(stored, key))
 			return false;
@@ -124,7 +123,7 @@ static uint32_t add_unit(const struct study *study, GHashTable *stored, uint32_t
 			 uint32_t trial, GArray *units)
 {
 	const uint32_t policies = study->experiments[0]->policies_count;
-	struct unit unit = { point, trial, g_new0(bool, policies), 0 };
+	struct unit unit = {point, trial, g_new0(bool, policies), 0};
 	uint32_t missing = 0;
 
 	for (uint32_t p = 0; p < policies; p++)
@@ -140,8 +139,7 @@ static uint32_t add_unit(const struct study *study, GHashTable *stored, uint32_t
 static GArray *find_units(const struct study *study, uint32_t *ret_missing, uint32_t *ret_total,
 			  GError **error)
 {
-	g_autoptr(GHashTable) stored =
-		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(GHashTable) stored = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	GArray *units;
 
 	*ret_missing = *ret_total = 0;
@@ -170,8 +168,9 @@ static void run_policy(struct work *work, const struct experiment_trial *drawn,
 	news->policy = policy;
 	news->results = g_new0(struct engine_result, study->limits_count);
 	for (uint32_t i = 0; i < study->limits_count; i++) {
-		struct engine_setup setup = experiment_trial_setup(
-			experiment, drawn, &experiment->policies[policy], study->limits_j[i]);
+		struct engine_setup setup =
+			experiment_trial_setup(experiment, drawn, &experiment->policies[policy],
+					       study->limits_j[i]);
 
 		setup.trim = true;
 		experiment_simulate_run(experiment, drawn, &setup, &news->results[i]);
@@ -290,7 +289,7 @@ bool study_run(const struct study *study, GError **error)
 	uint32_t missing;
 	uint32_t total;
 	g_autoptr(GArray) units = find_units(study, &missing, &total, error);
-	struct work work = { .study = study, .units = units };
+	struct work work = {.study = study, .units = units};
 	g_autofree GThread **threads = NULL;
 	uint32_t count;
 

@@ -17,11 +17,11 @@ struct study {
 	/* one per point, with the same policies: the configuration after study_vary() */
 	const struct experiment *const *experiments;
 	const struct study_point *points; /* points_count of them */
-	uint32_t points_count;  /* > 0 */
+	uint32_t points_count;            /* > 0 */
 	struct study_store *store;
-	uint64_t seed;          /* of the trials; 0: the configured one */
-	uint32_t trials;        /* > 0 */
-	uint32_t jobs;          /* threads, > 0 */
+	uint64_t seed;   /* of the trials; 0: the configured one */
+	uint32_t trials; /* > 0 */
+	uint32_t jobs;   /* threads, > 0 */
 	/* from 1 to shards: trials with (trial - 1) mod shards = shard - 1 */
 	uint32_t shard;
 	uint32_t shards;        /* > 0 */
@@ -46,7 +46,8 @@ bool study_run(const struct study *study, GError **error);
 char *study_identity(const struct config *config, uint64_t seed);
 
 /* Identifies a row within a study: "size\nvalue\npolicy\nlimit\ntrial". The caller frees it. */
-char *study_row_key(const struct study_point *point, const char *policy, double limit_j, uint32_t trial);
+char *study_row_key(const struct study_point *point, const char *policy, double limit_j,
+		    uint32_t trial);
 
 /*
  * The points of the study of `config`: sizes x values; one of the two is single. Returns *ret_count
@@ -76,7 +77,8 @@ bool study_write_tables(struct study_store *store, const struct config *config,
  * The policies with stored results: the configured ones in their order, then the others.
  * NULL-terminated, for g_strfreev(), or NULL with `error`.
  */
-char **study_stored_policies(struct study_store *store, const struct config *config, GError **error);
+char **study_stored_policies(struct study_store *store, const struct config *config,
+			     GError **error);
 
 /*
  * The day of a trace that each trial runs: a row per trial. Only where trials are days of a trace.

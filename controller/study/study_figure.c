@@ -46,16 +46,16 @@ struct point {
 };
 
 struct figure {
-	const char *by;     /* config_study(config)->x */
+	const char *by;                   /* config_study(config)->x */
 	const struct config_sweep *sweep; /* the sweep `by`, or NULL */
 	const struct config_study *study;
-	GPtrArray *series;  /* char *: names, in the order of the policies */
-	GPtrArray *shared;  /* char *: modifiers that all policies have */
-	GArray *points;     /* struct point */
-	GHashTable *policies; /* name as stored -> index + 1 in `order` */
+	GPtrArray *series;        /* char *: names, in the order of the policies */
+	GPtrArray *shared;        /* char *: modifiers that all policies have */
+	GArray *points;           /* struct point */
+	GHashTable *policies;     /* name as stored -> index + 1 in `order` */
 	const char *const *order; /* the policies that are drawn */
 	guint order_count;
-	bool percent;       /* the highest possible utility is known */
+	bool percent; /* the highest possible utility is known */
 };
 
 static unsigned kind_of(const struct config *config)
@@ -199,7 +199,7 @@ static double find_x(const struct figure *figure, const struct study_row *row, u
 
 static struct point *find_point(struct figure *figure, uint32_t series, double x)
 {
-	struct point point = { .series = series, .x = x };
+	struct point point = {.series = series, .x = x};
 
 	for (guint i = 0; i < figure->points->len; i++) {
 		struct point *known = &g_array_index(figure->points, struct point, i);
@@ -268,11 +268,11 @@ static char *data_text(const struct figure *figure, const struct quantity *quant
 static const char *x_label(const struct figure *figure)
 {
 	static const char *const texts[][2] = {
-		{ "policy", "" },
-		{ "limit", "energy constraint" },
-		{ "size", "size of the system, %" },
-		{ "leniency", "leniency factor" },
-		{ "drop", "dropping threshold" },
+		{"policy", ""},
+		{"limit", "energy constraint"},
+		{"size", "size of the system, %"},
+		{"leniency", "leniency factor"},
+		{"drop", "dropping threshold"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
@@ -300,12 +300,13 @@ static double find_max(const struct figure *figure, const struct quantity *quant
 static void set_axes(struct chart *chart, const struct figure *figure,
 		     const struct quantity *quantity)
 {
-	const bool energies[] = { g_str_equal(figure->by, "limit"),
-				  quantity->metric == STUDY_ENERGY_J };
+	const bool energies[] = {g_str_equal(figure->by, "limit"),
+				 quantity->metric == STUDY_ENERGY_J};
 	const char *const labels[] = {
 		x_label(figure),
-		quantity->label ?: figure->percent ? "percentage of maximum utility"
-							      : "utility",
+		quantity->label
+			?: figure->percent ? "percentage of maximum utility"
+					   : "utility",
 	};
 
 	for (int i = 0; i < 2; i++) {
@@ -363,8 +364,8 @@ static void set_kind(struct chart *chart, const struct figure *figure)
 }
 
 /* Writes the figure's data and program and draws them. */
-static bool write_figure(const struct figure *figure, const struct config *config,
-			 const char *dir, const struct quantity *quantity, GError **error)
+static bool write_figure(const struct figure *figure, const struct config *config, const char *dir,
+			 const struct quantity *quantity, GError **error)
 {
 	g_autoptr(chart_t) chart = chart_new("figure", "%s", quantity->name);
 	g_autofree char *title = title_text(figure, config);

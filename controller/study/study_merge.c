@@ -16,8 +16,8 @@
 struct whole {
 	GHashTable *rows;     /* key -> directory of the row, borrowed */
 	GHashTable *policies; /* set of names */
-	GArray *counts;	      /* of guint32: rows of trial i + 1 */
-	GArray *parts;	      /* of struct study_part */
+	GArray *counts;       /* of guint32: rows of trial i + 1 */
+	GArray *parts;        /* of struct study_part */
 };
 
 /* A directory being read. */
@@ -85,8 +85,8 @@ static bool check_part(struct whole *whole, struct study_store *first, const cha
 	if (overlaps)
 		g_set_error(error, STUDY_ERROR, STUDY_ERROR_PARTS,
 			    "%s: has results that %s has too; give each part once, and parts of "
-			    "one division", dir,
-			    overlaps);
+			    "one division",
+			    dir, overlaps);
 	return !overlaps;
 }
 

@@ -16,5 +16,5 @@
  * with `error` (STUDY_ERROR): a part of another study, two parts with the same results, or missing
  * trials. Then nothing is changed.
  */
-struct study_store *study_merge(const char *dir, char *const *parts, bool partial, char **ret_missing,
-				GError **error);
+struct study_store *study_merge(const char *dir, char *const *parts, bool partial,
+				char **ret_missing, GError **error);

@@ -17,29 +17,29 @@
  */
 enum study_metric {
 	STUDY_UTILITY,
-	STUDY_UTILITY_PERCENT,    /* of the highest possible utility, where that is known */
+	STUDY_UTILITY_PERCENT, /* of the highest possible utility, where that is known */
 	STUDY_ENERGY_J,
-	STUDY_COMPLETED,          /* tasks */
-	STUDY_DROPPED,            /* tasks */
-	STUDY_COMPLETED_PERCENT,  /* of the tasks that arrived */
+	STUDY_COMPLETED,         /* tasks */
+	STUDY_DROPPED,           /* tasks */
+	STUDY_COMPLETED_PERCENT, /* of the tasks that arrived */
 	/* On shared hosts. */
 	/* the largest bounded stretch over the least such value of all configured policies */
 	STUDY_DEGRADATION,
-	STUDY_STRETCH_MAX,        /* the largest and the mean bounded stretch of a job */
+	STUDY_STRETCH_MAX, /* the largest and the mean bounded stretch of a job */
 	STUDY_STRETCH_MEAN,
 	STUDY_PAUSES_PER_JOB,
 	STUDY_MIGRATIONS_PER_JOB,
-	STUDY_PAUSES_PER_HOUR,    /* from the first arrival to the last end */
+	STUDY_PAUSES_PER_HOUR, /* from the first arrival to the last end */
 	STUDY_MIGRATIONS_PER_HOUR,
 	/* the memory of suspended VMs, written and read back, and of migrated ones, in that time */
 	STUDY_PAUSE_GIB_S,
 	STUDY_MIGRATION_GIB_S,
 	/* Of tasks with deadlines. */
-	STUDY_ROBUSTNESS,         /* tasks on time, in percent of those that count */
+	STUDY_ROBUSTNESS, /* tasks on time, in percent of those that count */
 	/* variance over the types of their percentages of tasks on time (Fig. 6) */
 	STUDY_VARIANCE,
-	STUDY_COST,               /* cost of the tasks that count, per percent on time (VII.F) */
-	STUDY_BUSY_S,             /* busy seconds of the clusters */
+	STUDY_COST,   /* cost of the tasks that count, per percent on time (VII.F) */
+	STUDY_BUSY_S, /* busy seconds of the clusters */
 	STUDY_METRICS,
 };
 

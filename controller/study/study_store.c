@@ -38,8 +38,16 @@ static const char schema[] =
 	" PRIMARY KEY (shards, shard, trials)) STRICT, WITHOUT ROWID;";
 
 /* The columns of `result` in the order of the table. */
-#define REAL(field_) {.name = #field_, .offset = offsetof(struct study_row, result.field_), .type = RECORD_REAL}
-#define COUNT(field_) {.name = #field_, .offset = offsetof(struct study_row, result.field_), .type = RECORD_U32}
+#define REAL(field_)                                                                               \
+	{                                                                                          \
+		.name = #field_, .offset = offsetof(struct study_row, result.field_),              \
+		.type = RECORD_REAL                                                                \
+	}
+#define COUNT(field_)                                                                              \
+	{                                                                                          \
+		.name = #field_, .offset = offsetof(struct study_row, result.field_),              \
+		.type = RECORD_U32                                                                 \
+	}
 static const struct record_field row_fields[] = {
 	{.name = "size", .offset = offsetof(struct study_row, point.size), .type = RECORD_REAL},
 	{.name = "value", .offset = offsetof(struct study_row, point.value), .type = RECORD_REAL},
@@ -49,7 +57,9 @@ static const struct record_field row_fields[] = {
 	REAL(utility),
 	REAL(utility_max),
 	REAL(energy_j),
-	{.name = "ended_by", .offset = offsetof(struct study_row, result.ended_by), .type = RECORD_WORD,
+	{.name = "ended_by",
+	 .offset = offsetof(struct study_row, result.ended_by),
+	 .type = RECORD_WORD,
 	 .words = engine_end_names},
 	REAL(ended_s),
 	COUNT(tasks_arrived),
@@ -60,7 +70,9 @@ static const struct record_field row_fields[] = {
 	REAL(stretch_mean),
 	REAL(span_s),
 	{.name = "pauses", .offset = offsetof(struct study_row, result.pauses), .type = RECORD_I64},
-	{.name = "migrations", .offset = offsetof(struct study_row, result.migrations), .type = RECORD_I64},
+	{.name = "migrations",
+	 .offset = offsetof(struct study_row, result.migrations),
+	 .type = RECORD_I64},
 	REAL(paused_memory),
 	REAL(moved_memory),
 	COUNT(tasks_counted),
@@ -70,10 +82,15 @@ static const struct record_field row_fields[] = {
 	REAL(cost),
 	{NULL},
 };
-const struct record study_row_record = {.name = "row", .size = sizeof(struct study_row),
-					.fields = row_fields, .table = "result"};
+const struct record study_row_record = {.name = "row",
+					.size = sizeof(struct study_row),
+					.fields = row_fields,
+					.table = "result"};
 
-static const struct database_kind kind = {.what = "a study", .reader = "this virtbed", .newer = "", .cure = ""};
+static const struct database_kind kind = {.what = "a study",
+					  .reader = "this virtbed",
+					  .newer = "",
+					  .cure = ""};
 
 /* Sets `error` to `code` with the text of `reason`, which is freed. Returns false. */
 static bool fail(enum study_error code, GError *reason, GError **error)
@@ -225,8 +242,8 @@ static bool read_rows(struct study_store *store, const char *policies, const cha
 		return fail(STUDY_ERROR_WRITE, reason, error);
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
 		database_read_record(statement, &study_row_record, &row);
-		row.stretch_best = sqlite3_column_double(statement,
-							 sqlite3_column_count(statement) - 1);
+		row.stretch_best =
+			sqlite3_column_double(statement, sqlite3_column_count(statement) - 1);
 		if (row.policy)
 			each(&row, data);
 		record_clear(&study_row_record, &row);
@@ -247,8 +264,8 @@ bool study_store_each_of(struct study_store *store, const struct config *config,
 {
 	const struct config_experiment *experiment = config->experiment;
 	g_autofree char *chosen = names_text(policies, g_strv_length((char **)policies));
-	g_autofree char *ranked = names_text((const char *const *)experiment->policies,
-					     experiment->policies_count);
+	g_autofree char *ranked =
+		names_text((const char *const *)experiment->policies, experiment->policies_count);
 
 	return read_rows(store, chosen, ranked, each, data, error);
 }
@@ -268,7 +285,8 @@ GArray *study_store_parts(struct study_store *store)
 	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct study_part));
 	/* NULL for a file without the table. */
 	sqlite3_stmt *statement = database_query(
-		store->database, "SELECT shards, shard, trials FROM part ORDER BY shards, shard, trials",
+		store->database,
+		"SELECT shards, shard, trials FROM part ORDER BY shards, shard, trials",
 		DATABASE_NO_ARGS, NULL);
 
 	while (statement && sqlite3_step(statement) == SQLITE_ROW) {

@@ -92,7 +92,7 @@ bool study_store_each_of(struct study_store *store, const struct config *config,
 /* The extent of a computation: trials with (trial - 1) mod shards = shard - 1, up to `trials`. */
 struct study_part {
 	uint32_t shard, shards; /* from 1 to shards, > 0 */
-	uint32_t trials;	/* of the whole study, > 0 */
+	uint32_t trials;        /* of the whole study, > 0 */
 };
 
 /* Records an extent, unless it is recorded already. Returns true, or false with `error`. */

@@ -16,14 +16,14 @@
 enum field {
 	POLICY,
 	SIZE,
-	VALUE,    /* of the sweep */
+	VALUE, /* of the sweep */
 	LIMIT,
-	TRIALS,   /* the number of trials that have the metric */
+	TRIALS, /* the number of trials that have the metric */
 	MEAN,
 	INTERVAL, /* the mean and the bounds of its interval */
 	/* the same, of a metric that all trials have: a mean over some could not be compared */
 	WHOLE,
-	SPREAD,   /* mean, standard deviation and largest value */
+	SPREAD, /* mean, standard deviation and largest value */
 };
 
 /* What follows the name of a metric in the titles of its columns. */
@@ -86,12 +86,12 @@ static const struct column pruning_columns[] = {
 
 /* The columns of results.csv: those of all studies, then those of shared hosts, or of queues. */
 static const char *const row_columns[] = {
-	"policy",      "size",	   "limit_j", "trial",	       "utility",
-	"utility_max", "energy_j", "ended_by", "ended_s",      "tasks_arrived",
-	"tasks_completed", "tasks_failed", "tasks_dropped", "value", NULL,
+	"policy",          "size",         "limit_j",       "trial",   "utility",
+	"utility_max",     "energy_j",     "ended_by",      "ended_s", "tasks_arrived",
+	"tasks_completed", "tasks_failed", "tasks_dropped", "value",   NULL,
 };
 static const char *const sharing_results[] = {
-	"stretch_max", "stretch_mean",	"span_s",	"pauses",
+	"stretch_max", "stretch_mean",  "span_s",       "pauses",
 	"migrations",  "paused_memory", "moved_memory", NULL,
 };
 static const char *const pruning_results[] = {
@@ -142,8 +142,10 @@ static struct cell *find_cell(GPtrArray *cells, const struct study_row *row, enu
 			return cell;
 	}
 	cell = g_new(struct cell, 1);
-	*cell = (struct cell){.extent = extent, .policy = g_strdup(row->policy),
-			      .point = row->point, .limit_j = row->limit_j};
+	*cell = (struct cell){.extent = extent,
+			      .policy = g_strdup(row->policy),
+			      .point = row->point,
+			      .limit_j = row->limit_j};
 	study_values_init(&cell->values);
 	g_ptr_array_add(cells, cell);
 	return cell;
@@ -185,8 +187,8 @@ static void add_row(const struct study_row *row, void *data)
 	study_metrics(&row->result, row->stretch_best, tables->host_gib, metrics);
 	for (int e = 0; e < EXTENTS; e++)
 		if (tables->cells[e])
-			study_values_add(
-				&find_cell(tables->cells[e], row, (enum extent)e)->values, metrics);
+			study_values_add(&find_cell(tables->cells[e], row, (enum extent)e)->values,
+					 metrics);
 	put_fields(tables, row_columns, row);
 	put_fields(tables, tables->more_columns, row);
 	csv_end(tables->results);
@@ -280,10 +282,10 @@ static bool write_all(const struct tables *tables, bool shares, bool prunes, con
 	return write_file(dir, "results.csv", tables->results->str, error) &&
 	       write_cells(tables, dir, "summary.csv", summary_columns, cells[OF_LIMIT], NULL,
 			   error) &&
-	       (!shares || write_cells(tables, dir, "sharing.csv", sharing_columns,
-				       cells[OF_POINT], cells[OF_POLICY], error)) &&
-	       (!prunes || write_cells(tables, dir, "pruning.csv", pruning_columns,
-				       cells[OF_POINT], NULL, error));
+	       (!shares || write_cells(tables, dir, "sharing.csv", sharing_columns, cells[OF_POINT],
+				       cells[OF_POLICY], error)) &&
+	       (!prunes || write_cells(tables, dir, "pruning.csv", pruning_columns, cells[OF_POINT],
+				       NULL, error));
 }
 
 bool study_write_tables(struct study_store *store, const struct config *config,
@@ -296,7 +298,9 @@ bool study_write_tables(struct study_store *store, const struct config *config,
 	struct tables tables = {
 		.results = results,
 		.sweep = config_sweep_find(config_study(config)->x),
-		.more_columns = shares ? sharing_results : prunes ? pruning_results : no_results,
+		.more_columns = shares   ? sharing_results
+				: prunes ? pruning_results
+					 : no_results,
 		.host_gib = (double)config->clusters[0].memory_mib / 1024,
 	};
 	bool good;

@@ -42,8 +42,8 @@ struct dfrs_job *dfrs_lublin_new(uint64_t seed, uint32_t trial, uint32_t count, 
 		lublin_scale(drawn, count, LUBLIN_NODES, load);
 	variates = stream_new(seed, trial, STREAM_DEMANDS);
 	for (uint32_t i = 0; i < count; i++)
-		jobs[i] = (struct dfrs_job){ drawn[i].arrival_s, drawn[i].run_s,
-						draw_demand(variates, drawn[i].nodes, tenths_max) };
+		jobs[i] = (struct dfrs_job){drawn[i].arrival_s, drawn[i].run_s,
+					    draw_demand(variates, drawn[i].nodes, tenths_max)};
 	variates_free(variates);
 	return jobs;
 }
@@ -61,12 +61,11 @@ uint32_t dfrs_trace_weeks(const struct swf_trace *trace)
 
 static struct sched_demand hpc2n_demand(const struct swf_job *job)
 {
-	const double memory =
-		fmin(1, fmax(HPC2N_MEMORY_MIN, job->memory_kb / HPC2N_MEMORY_KB));
+	const double memory = fmin(1, fmax(HPC2N_MEMORY_MIN, job->memory_kb / HPC2N_MEMORY_KB));
 
 	if (job->procs % 2 == 0 && memory < 0.5)
-		return (struct sched_demand){ job->procs / 2, 1, 2 * memory };
-	return (struct sched_demand){ job->procs, 0.5, memory };
+		return (struct sched_demand){job->procs / 2, 1, 2 * memory};
+	return (struct sched_demand){job->procs, 0.5, memory};
 }
 
 uint32_t dfrs_whole_hosts(const struct sched_demand *demand)
@@ -103,8 +102,10 @@ struct dfrs_job *dfrs_hpc2n_new(const struct swf_trace *trace, uint32_t week, ui
 static struct sched_system *system_new(struct environment_trial *trial, uint32_t hosts,
 				       const struct dfrs_job *jobs, uint32_t count)
 {
-	const struct sched_cluster cluster = { .name = "hosts", .nodes = hosts, .cores = 1,
-					       .pstates = 1 };
+	const struct sched_cluster cluster = {.name = "hosts",
+					      .nodes = hosts,
+					      .cores = 1,
+					      .pstates = 1};
 	struct sched_system *system = sched_system_new(&cluster, 1, count);
 
 	if (!system)
@@ -139,12 +140,12 @@ struct environment_trial *dfrs_trial_new(const struct dfrs_job *jobs, uint32_t c
 			.id = i,
 			.row = i,
 			.arrival_s = jobs[i].arrival_s,
-			.utility = { .max = 1,
-				     .segments_count = 1,
-				     .segments = { { .curve = UTILITY_CONSTANT,
-						     .duration_s = FOREVER_S,
-						     .start_fraction = 1,
-						     .end_fraction = 1 } } },
+			.utility = {.max = 1,
+				    .segments_count = 1,
+				    .segments = {{.curve = UTILITY_CONSTANT,
+						  .duration_s = FOREVER_S,
+						  .start_fraction = 1,
+						  .end_fraction = 1}}},
 			.demand = jobs[i].demand,
 		};
 	return trial;

@@ -15,8 +15,8 @@
 
 /* A job. */
 struct dfrs_job {
-	double arrival_s;           /* >= 0 */
-	double run_s;               /* alone on the cluster, > 0 */
+	double arrival_s; /* >= 0 */
+	double run_s;     /* alone on the cluster, > 0 */
 	struct sched_demand demand;
 };
 

@@ -43,7 +43,7 @@ struct row {
 static uint32_t find_row(struct maker *maker, uint32_t type, uint32_t cores)
 {
 	const uint32_t unit = maker->types[type].unit;
-	const struct row row = { type, (cores + unit - 1) / unit, 0 };
+	const struct row row = {type, (cores + unit - 1) / unit, 0};
 	const guint64 packed = (guint64)row.type << 32 | row.units;
 	gpointer found;
 
@@ -213,7 +213,7 @@ static void draw_jobs(struct maker *maker, const struct swf_trace *trace, uint32
 
 	for (uint32_t i = 0; day > 0 && i < trace->jobs_count; i++) {
 		const struct swf_job *job = &trace->jobs[i];
-		struct row row = { .run_s = job->run_s };
+		struct row row = {.run_s = job->run_s};
 		struct sched_task task;
 		uint32_t class_;
 		double mean_s;
@@ -221,8 +221,8 @@ static void draw_jobs(struct maker *maker, const struct swf_trace *trace, uint32
 		if (job->submit_s < begin_s ||
 		    job->submit_s >= begin_s + maker->config->experiment->duration_s)
 			continue;
-		row.type = variates_integer(maker->variates[STREAM_WIDTHS], 0,
-					    ENVIRONMENT_TYPES - 1);
+		row.type =
+			variates_integer(maker->variates[STREAM_WIDTHS], 0, ENVIRONMENT_TYPES - 1);
 		class_ = variates_integer(maker->variates[STREAM_CLASSES], 0,
 					  ENVIRONMENT_CLASSES - 1);
 		row.units = (job->procs + maker->types[row.type].unit - 1) /
@@ -281,14 +281,14 @@ static void fill_cells(const struct maker *maker, struct sched_system *system, u
 static struct sched_system *make_system(const struct maker *maker, GStringChunk *names)
 {
 	const struct config *config = maker->config;
-	struct sched_system *system = workload_clusters_system(
-		config, config_environment(config)->pstates, maker->rows->len);
+	struct sched_system *system =
+		workload_clusters_system(config, config_environment(config)->pstates,
+					 maker->rows->len);
 
 	for (uint32_t i = 0; i < maker->rows->len; i++) {
 		const struct row *row = &g_array_index(maker->rows, struct row, i);
-		g_autofree char *name =
-			g_strdup_printf("t%u.%u", row->type,
-					row->units * maker->types[row->type].unit);
+		g_autofree char *name = g_strdup_printf("t%u.%u", row->type,
+							row->units * maker->types[row->type].unit);
 
 		system->row_names[i] = g_string_chunk_insert(names, name);
 		for (uint32_t c = 0; c < config->clusters_count; c++)
@@ -320,7 +320,7 @@ static double find_utility_max(const struct config *config, const struct environ
 struct swf_trace *environment_trace_new(const struct config *config, GError **error)
 {
 	const struct config_environment *environment = config_environment(config);
-	const struct swf_filter filter = { .procs = environment->trace_cores };
+	const struct swf_filter filter = {.procs = environment->trace_cores};
 	g_autoptr(GError) why = NULL;
 	struct swf_trace *trace = swf_read(environment->trace, &filter, &why);
 

@@ -54,7 +54,7 @@ struct environment_trial {
 	 * utilities did not decrease (Machovec 2017, section V).
 	 */
 	double utility_max;
-	GStringChunk *names; /* names of the rows */
+	GStringChunk *names;                   /* names of the rows */
 	struct environment_machines *machines; /* with environment.pruning; else NULL */
 };
 

@@ -44,7 +44,7 @@ static GPtrArray *list_types(const struct config *config)
 static enum pmf_fault set_entry(struct pet *pet, const struct config_pet_entry *entry,
 				uint32_t type, uint32_t machine, double bin_s)
 {
-	struct pmf pmf = { 0 };
+	struct pmf pmf = {0};
 	enum pmf_fault fault =
 		entry->samples_count > 0
 			? pmf_from_samples(&pmf, entry->samples, entry->samples_count, bin_s, NULL)
@@ -103,18 +103,19 @@ static struct sched_queueing make_settings(const struct config_pruning *pruning,
 		.pet = pet,
 		.bin_s = pruning->bin_s,
 		.length = pruning->queue_length,
-		.pruning = {
-			.drop_threshold = pruning->drop_threshold,
-			.defer_threshold = pruning->defer_threshold,
-			.adjustment = pruning->adjustment,
-			.recency = pruning->recency,
-			.toggle = pruning->toggle,
-			.separation = pruning->separation,
-			.fairness = pruning->fairness,
-			.cull_threshold = pruning->cull_threshold,
-			.evicting_baselines = pruning->evict,
-			.merge = pruning->merge,
-		},
+		.pruning =
+			{
+				.drop_threshold = pruning->drop_threshold,
+				.defer_threshold = pruning->defer_threshold,
+				.adjustment = pruning->adjustment,
+				.recency = pruning->recency,
+				.toggle = pruning->toggle,
+				.separation = pruning->separation,
+				.fairness = pruning->fairness,
+				.cull_threshold = pruning->cull_threshold,
+				.evicting_baselines = pruning->evict,
+				.merge = pruning->merge,
+			},
 	};
 }
 
@@ -191,9 +192,8 @@ static double find_span_s(const struct config_pruning *pruning, const struct pet
 	return pruning->span_s * pruning->tasks / pruning->level;
 }
 
-static struct workload *make_workload(const struct config_pruning *pruning,
-				      const struct pet *pet, const GPtrArray *types, uint64_t seed,
-				      uint32_t number)
+static struct workload *make_workload(const struct config_pruning *pruning, const struct pet *pet,
+				      const GPtrArray *types, uint64_t seed, uint32_t number)
 {
 	const struct pruning_load load = {
 		.tasks = pruning->tasks,

@@ -15,7 +15,6 @@
 #define DECAY_URGENCY 0.3
 #define DECAY_LENGTH_S (200 * 60.0)
 
-
 /* Streams of a trial. */
 enum stream {
 	STREAM_CLUSTERS,
@@ -29,10 +28,10 @@ enum stream {
 /* A task type. */
 struct type {
 	bool critical;
-	double utility;  /* starting */
-	double urgency;  /* per minute */
-	double phase;    /* of the arrivals, radians */
-	double mean_s;   /* execution time, over all clusters */
+	double utility; /* starting */
+	double urgency; /* per minute */
+	double phase;   /* of the arrivals, radians */
+	double mean_s;  /* execution time, over all clusters */
 };
 
 /* A trial in the making. */
@@ -53,12 +52,12 @@ struct utility environment_step(double max, bool critical, double mean_s)
 	return (struct utility){
 		.max = max,
 		.segments_count = 1,
-		.segments = { {
+		.segments = {{
 			.curve = UTILITY_CONSTANT,
 			.duration_s = width_s,
 			.start_fraction = 1,
 			.end_fraction = 1,
-		} },
+		}},
 	};
 }
 
@@ -67,21 +66,22 @@ struct utility environment_decay(double max, double mean_s)
 	return (struct utility){
 		.max = max,
 		.segments_count = 2,
-		.segments = {
+		.segments =
 			{
-				.curve = UTILITY_CONSTANT,
-				.duration_s = mean_s,
-				.start_fraction = 1,
-				.end_fraction = 1,
+				{
+					.curve = UTILITY_CONSTANT,
+					.duration_s = mean_s,
+					.start_fraction = 1,
+					.end_fraction = 1,
+				},
+				{
+					.curve = UTILITY_EXPONENTIAL,
+					.duration_s = DECAY_LENGTH_S,
+					.start_fraction = 1,
+					.end_fraction = 0,
+					.rate_per_s = DECAY_URGENCY / 60,
+				},
 			},
-			{
-				.curve = UTILITY_EXPONENTIAL,
-				.duration_s = DECAY_LENGTH_S,
-				.start_fraction = 1,
-				.end_fraction = 0,
-				.rate_per_s = DECAY_URGENCY / 60,
-			},
-		},
 	};
 }
 
@@ -103,14 +103,14 @@ static struct sched_system *draw_system(struct maker *maker, const struct config
 	struct sched_system *system = workload_clusters_system(config, 1, ENVIRONMENT_TYPES);
 
 	for (uint32_t c = 0; c < config->clusters_count; c++)
-		system->clusters[c].nodes = draw_around(maker->variates[STREAM_CLUSTERS],
-							config->clusters[c].nodes,
-							maker->serial->spread);
+		system->clusters[c].nodes =
+			draw_around(maker->variates[STREAM_CLUSTERS], config->clusters[c].nodes,
+				    maker->serial->spread);
 	system->immediate = true;
 	for (uint32_t i = 0; i < ENVIRONMENT_TYPES; i++) {
-		g_autofree char *name = g_strdup_printf(
-			"%s-%u", i < critical ? "critical" : "ordinary",
-			i < critical ? i + 1 : i + 1 - critical);
+		g_autofree char *name =
+			g_strdup_printf("%s-%u", i < critical ? "critical" : "ordinary",
+					i < critical ? i + 1 : i + 1 - critical);
 
 		maker->types[i].critical = i < critical;
 		system->row_names[i] = g_string_chunk_insert(names, name);
@@ -126,10 +126,10 @@ static void draw_times(struct maker *maker, struct sched_system *system, uint32_
 	struct type *type = &maker->types[index];
 	double *etc_s = system->etc_s + (size_t)index * system->columns_count;
 
-	etc_s[0] = variates_gamma(variates,
-				  type->critical ? serial->critical_mean_s
-						 : serial->ordinary_mean_s,
-				  TIME_COV);
+	etc_s[0] =
+		variates_gamma(variates,
+			       type->critical ? serial->critical_mean_s : serial->ordinary_mean_s,
+			       TIME_COV);
 	for (uint32_t c = 1; c < system->clusters_count; c++)
 		etc_s[c] = variates_gamma(variates, etc_s[0], CLUSTER_COV);
 	for (uint32_t c = 0; c < system->clusters_count; c++) {
@@ -153,8 +153,8 @@ static struct utility draw_utility(struct maker *maker, const struct type *type)
 {
 	const uint32_t class_ =
 		variates_integer(maker->variates[STREAM_CLASSES], 0, ENVIRONMENT_CLASSES - 1);
-	const struct environment_type scaled = { .priority = type->utility,
-						 .urgency = type->urgency };
+	const struct environment_type scaled = {.priority = type->utility,
+						.urgency = type->urgency};
 
 	switch (maker->serial->utility) {
 	case CONFIG_UTILITY_STEP:
@@ -175,8 +175,8 @@ static struct utility draw_utility(struct maker *maker, const struct type *type)
 static void draw_burst(struct maker *maker, uint32_t index, double time_s)
 {
 	struct variates *flags = maker->variates[STREAM_FLAGS];
-	const uint32_t count = draw_around(maker->variates[STREAM_ARRIVALS], maker->serial->burst,
-					   BURST_SPREAD);
+	const uint32_t count =
+		draw_around(maker->variates[STREAM_ARRIVALS], maker->serial->burst, BURST_SPREAD);
 	struct sched_task task = {
 		.row = index,
 		.arrival_s = time_s,

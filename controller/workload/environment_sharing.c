@@ -12,8 +12,9 @@ static struct dfrs_job *list_jobs(const struct config_sharing *sharing)
 	for (uint32_t i = 0; i < sharing->list_count; i++) {
 		const struct config_job *job = &sharing->list[i];
 
-		jobs[i] = (struct dfrs_job){ job->arrival_s, job->run_s,
-					     { job->vms, job->cpu, job->memory } };
+		jobs[i] = (struct dfrs_job){job->arrival_s,
+					    job->run_s,
+					    {job->vms, job->cpu, job->memory}};
 	}
 	return jobs;
 }
@@ -32,8 +33,7 @@ static struct dfrs_job *draw_jobs(const struct config *config, const struct swf_
 		return list_jobs(sharing);
 	}
 	*ret_count = sharing->jobs;
-	return dfrs_lublin_new(seed, number, sharing->jobs, sharing->load,
-			       sharing->memory_tenths);
+	return dfrs_lublin_new(seed, number, sharing->jobs, sharing->load, sharing->memory_tenths);
 }
 
 static bool check_jobs(const struct config *config, const struct dfrs_job *jobs, uint32_t count,
@@ -70,5 +70,6 @@ struct environment_trial *environment_sharing_new(const struct config *config,
 	trial = dfrs_trial_new(jobs, count, config->clusters[0].nodes);
 	trial->workload->seed = seed;
 	trial->workload->trial = number;
-	return workload_check(trial->workload, trial->whole, error) ? g_steal_pointer(&trial) : NULL;
+	return workload_check(trial->workload, trial->whole, error) ? g_steal_pointer(&trial)
+								    : NULL;
 }

@@ -9,19 +9,19 @@ static const struct {
 	double low, high; /* of the starting utility */
 	double percent[4];
 } priorities[] = {
-	{ 6, 8, { 2, 2, 0.05, 0 } },
-	{ 4, 6, { 3.45, 5, 1.5, 3 } },
-	{ 2, 4, { 0, 10, 10, 10 } },
-	{ 1, 2, { 0, 0, 20, 33 } },
+	{6, 8, {2, 2, 0.05, 0}},
+	{4, 6, {3.45, 5, 1.5, 3}},
+	{2, 4, {0, 10, 10, 10}},
+	{1, 2, {0, 0, 20, 33}},
 };
-static const double urgencies[] = { 0.6, 0.2, 0.1, 0.01 };
+static const double urgencies[] = {0.6, 0.2, 0.1, 0.01};
 
 /* Table 3. 0: the cores of the largest cluster; ROW_WIDE: at most one less than that. */
 static const struct {
 	double percent;
 	uint32_t low, high;
 } widths[] = {
-	{ 20, 2, 4 }, { 20, 5, 256 }, { 40, 257, 4096 }, { 19, 4097, 0 }, { 1, 0, 0 },
+	{20, 2, 4}, {20, 5, 256}, {40, 257, 4096}, {19, 4097, 0}, {1, 0, 0},
 };
 #define ROW_WIDE 3
 #define ROW_WHOLE 4
@@ -34,8 +34,8 @@ static const struct {
 #define POWER_MEAN_W 133.0
 #define POWER_COV 0.2
 /* Section 4.2.7; general types first. */
-static const double randomness_cov[] = { 0.3, 0.2 };
-static const double scale_cov[] = { 0.03, 0.02 };
+static const double randomness_cov[] = {0.3, 0.2};
+static const double scale_cov[] = {0.03, 0.02};
 /* Types that only run on a special cluster: 20 each with two of them. */
 #define SPECIAL_TYPES 40
 
@@ -126,8 +126,9 @@ static void draw_width(const struct config *config, struct environment_type *typ
 		weights[i] = widths[i].percent;
 	row = variates_choice(variates, weights, G_N_ELEMENTS(widths));
 	type->cores_min = row == ROW_WHOLE ? largest : widths[row].low;
-	type->cores_max = row == ROW_WIDE ? largest - 1 : row == ROW_WHOLE ? largest
-									    : widths[row].high;
+	type->cores_max = row == ROW_WIDE    ? largest - 1
+			  : row == ROW_WHOLE ? largest
+					     : widths[row].high;
 	type->cores_max = MAX(1, MIN(type->cores_max, largest));
 	type->cores_min = MIN(type->cores_min, type->cores_max);
 	type->wide = row >= ROW_WIDE;
@@ -274,7 +275,7 @@ static void draw_class(struct environment_class *class_, struct variates *variat
 	for (uint32_t i = 0; i < class_->segments_count; i++) {
 		const bool alone = class_->segments_count == 1;
 
-		class_->segments[i].duration = alone ? variates_uniform(variates, 1, 3)
+		class_->segments[i].duration = alone    ? variates_uniform(variates, 1, 3)
 					       : i == 0 ? variates_uniform(variates, 1, 1.75)
 							: variates_uniform(variates, 0.8, 3.2);
 		class_->segments[i].start_fraction =
@@ -282,8 +283,7 @@ static void draw_class(struct environment_class *class_, struct variates *variat
 		level = class_->segments[i].start_fraction;
 		class_->segments[i].end_fraction =
 			i == 0 ? 1 : level * variates_uniform(variates, 0.1, 0.6);
-		class_->segments[i].modifier =
-			i == 0 ? 0 : variates_uniform(variates, 0.5, 2);
+		class_->segments[i].modifier = i == 0 ? 0 : variates_uniform(variates, 0.5, 2);
 		level = class_->segments[i].end_fraction;
 	}
 }

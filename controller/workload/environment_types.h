@@ -15,9 +15,9 @@
 /* A type in a cluster. */
 struct environment_place {
 	bool usable;
-	double single_s;    /* execution time on one node, P-state 0 before scaling */
-	double power_w;     /* per node */
-	double average;     /* Downey's A: mean nodes of the type's widths */
+	double single_s;        /* execution time on one node, P-state 0 before scaling */
+	double power_w;         /* per node */
+	double average;         /* Downey's A: mean nodes of the type's widths */
 	double time_scale[64];  /* per P-state: execution time x this */
 	double power_scale[64]; /* per P-state */
 };
@@ -26,15 +26,15 @@ struct environment_place {
 struct environment_type {
 	/* 0: general; else the place in config_environment(config)->special + 1 */
 	uint32_t special;
-	double priority;        /* starting utility */
-	double urgency;         /* per minute */
-	uint32_t cores_min;     /* Table 3 */
+	double priority;    /* starting utility */
+	double urgency;     /* per minute */
+	uint32_t cores_min; /* Table 3 */
 	uint32_t cores_max;
-	uint32_t unit;          /* largest number of cores that divides the nodes it may use */
-	bool wide;              /* more than 4,096 cores: arrives in working hours */
-	double sigma;           /* Downey */
-	double phase;           /* of the sinusoidal arrivals, radians */
-	double mean_s;          /* execution time at the mean width, P-state 0, over its clusters */
+	uint32_t unit; /* largest number of cores that divides the nodes it may use */
+	bool wide;     /* more than 4,096 cores: arrives in working hours */
+	double sigma;  /* Downey */
+	double phase;  /* of the sinusoidal arrivals, radians */
+	double mean_s; /* execution time at the mean width, P-state 0, over its clusters */
 	struct environment_place *places; /* per cluster */
 };
 
@@ -54,10 +54,10 @@ double environment_urgency_draw(struct variates *variates, double priority);
 struct environment_class {
 	uint32_t segments_count; /* 1 to 4 */
 	struct {
-		double duration;       /* x mean execution time */
+		double duration; /* x mean execution time */
 		double start_fraction;
 		double end_fraction;
-		double modifier;       /* of the urgency; 0: constant */
+		double modifier; /* of the urgency; 0: constant */
 	} segments[UTILITY_SEGMENTS_MAX];
 };
 

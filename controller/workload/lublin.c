@@ -22,33 +22,47 @@ struct gamma {
 
 /* One kind of jobs. */
 struct kind {
-	double serial;        /* probability of one node */
-	double powers;        /* probability of a power of two, beside serial */
-	double size_low;      /* the two-stage uniform: of the logarithm (base 2) of the nodes */
+	double serial;   /* probability of one node */
+	double powers;   /* probability of a power of two, beside serial */
+	double size_low; /* the two-stage uniform: of the logarithm (base 2) of the nodes */
 	double size_middle;
 	double size_high;
-	double size_lower;    /* probability of the lower stage */
-	struct gamma run[2];  /* of the logarithm of the run time */
-	double run_slope;     /* probability of the first: slope x nodes + offset */
+	double size_lower;   /* probability of the lower stage */
+	struct gamma run[2]; /* of the logarithm of the run time */
+	double run_slope;    /* probability of the first: slope x nodes + offset */
 	double run_offset;
-	struct gamma gap;     /* of the logarithm of the gap at the rush hours */
-	double gap_all_day;   /* factor of its shape for all hours */
-	struct gamma day;     /* of arrivals over the half hours of the day */
+	struct gamma gap;   /* of the logarithm of the gap at the rush hours */
+	double gap_all_day; /* factor of its shape for all hours */
+	struct gamma day;   /* of arrivals over the half hours of the day */
 };
 
 static const struct kind kinds[] = {
-	{ /* interactive */
-	  .serial = 0.1541, .powers = 0.625,
-	  .size_low = 1, .size_middle = 3, .size_high = 5.5, .size_lower = 0.705,
-	  .run = { { 3.8351, 0.6605 }, { 7.073, 0.6856 } },
-	  .run_slope = -0.0118, .run_offset = 0.9156,
-	  .gap = { 6.5510, 0.6621 }, .gap_all_day = 0.9797, .day = { 8.9186, 3.6680 } },
-	{ /* batch */
-	  .serial = 0.2927, .powers = 0.6686,
-	  .size_low = 1.2, .size_middle = 5, .size_high = 7, .size_lower = 0.875,
-	  .run = { { 6.57, 0.823 }, { 639.1, 0.0156 } },
-	  .run_slope = -0.003, .run_offset = 0.6986,
-	  .gap = { 6.0415, 0.8531 }, .gap_all_day = 1.0519, .day = { 6.1271, 5.2740 } },
+	{/* interactive */
+	 .serial = 0.1541,
+	 .powers = 0.625,
+	 .size_low = 1,
+	 .size_middle = 3,
+	 .size_high = 5.5,
+	 .size_lower = 0.705,
+	 .run = {{3.8351, 0.6605}, {7.073, 0.6856}},
+	 .run_slope = -0.0118,
+	 .run_offset = 0.9156,
+	 .gap = {6.5510, 0.6621},
+	 .gap_all_day = 0.9797,
+	 .day = {8.9186, 3.6680}},
+	{/* batch */
+	 .serial = 0.2927,
+	 .powers = 0.6686,
+	 .size_low = 1.2,
+	 .size_middle = 5,
+	 .size_high = 7,
+	 .size_lower = 0.875,
+	 .run = {{6.57, 0.823}, {639.1, 0.0156}},
+	 .run_slope = -0.003,
+	 .run_offset = 0.6986,
+	 .gap = {6.0415, 0.8531},
+	 .gap_all_day = 1.0519,
+	 .day = {6.1271, 5.2740}},
 };
 
 #define KINDS G_N_ELEMENTS(kinds)
@@ -90,7 +104,7 @@ static void weigh_day(struct arrivals *arrivals, const struct gamma *day)
 /* Moves on to the next arrival: the gap is used up half hour by half hour. */
 static void advance(struct arrivals *arrivals, const struct kind *kind, struct variates *variates)
 {
-	const struct gamma gap = { kind->gap.shape * kind->gap_all_day, kind->gap.scale };
+	const struct gamma gap = {kind->gap.shape * kind->gap_all_day, kind->gap.scale};
 	const double *weights = arrivals->weights;
 	const double begun = arrivals->units / weights[arrivals->bucket];
 
@@ -134,7 +148,7 @@ static double draw_run_s(struct variates *variates, const struct kind *kind, uin
 
 void lublin_draw(struct variates *variates, uint32_t count, struct lublin_job *ret_jobs)
 {
-	struct arrivals arrivals[KINDS] = { 0 };
+	struct arrivals arrivals[KINDS] = {0};
 
 	for (size_t k = 0; k < KINDS; k++) {
 		weigh_day(&arrivals[k], &kinds[k].day);

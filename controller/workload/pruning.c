@@ -20,7 +20,7 @@ static bool draw_entry(struct variates *variates, struct pet *pet, uint32_t type
 {
 	const uint32_t shape = variates_integer(variates, SHAPE_LOW, SHAPE_HIGH);
 	double samples[PRUNING_SAMPLES];
-	struct pmf pmf = { 0 };
+	struct pmf pmf = {0};
 	enum pmf_fault fault;
 
 	for (uint32_t i = 0; i < PRUNING_SAMPLES; i++)
@@ -78,8 +78,8 @@ void pruning_fill_system(struct sched_system *system, const struct sched_queuein
 	system->queueing = settings;
 }
 
-const char *const pruning_types[PRUNING_TYPES] = { "t1", "t2", "t3", "t4",  "t5",  "t6",
-						   "t7", "t8", "t9", "t10", "t11", "t12" };
+const char *const pruning_types[PRUNING_TYPES] = {"t1", "t2", "t3", "t4",  "t5",  "t6",
+						  "t7", "t8", "t9", "t10", "t11", "t12"};
 
 struct sched_task pruning_task(uint32_t type, double arrival_s, double deadline_s, double bin_s)
 {
@@ -87,16 +87,18 @@ struct sched_task pruning_task(uint32_t type, double arrival_s, double deadline_
 		.row = type,
 		.arrival_s = arrival_s,
 		.deadline_s = deadline_s,
-		.utility = {
-			.max = 1,
-			.segments_count = 1,
-			.segments = { {
-				.curve = UTILITY_CONSTANT,
-				.duration_s = deadline_s - arrival_s + QUEUEING_TOLERANCE * bin_s,
-				.start_fraction = 1,
-				.end_fraction = 1,
-			} },
-		},
+		.utility =
+			{
+				.max = 1,
+				.segments_count = 1,
+				.segments = {{
+					.curve = UTILITY_CONSTANT,
+					.duration_s =
+						deadline_s - arrival_s + QUEUEING_TOLERANCE * bin_s,
+					.start_fraction = 1,
+					.end_fraction = 1,
+				}},
+			},
 	};
 }
 

@@ -30,11 +30,11 @@
 
 /* What a trial is drawn from. */
 struct pruning_load {
-	uint32_t tasks;     /* > 0 */
-	double span_s;      /* time in which they arrive on average, > 0 */
+	uint32_t tasks; /* > 0 */
+	double span_s;  /* time in which they arrive on average, > 0 */
 	/* Variance of gaps, as a fraction of their mean in seconds; > 0 (VI.B: 0.1). */
 	double variance;
-	double slack;       /* beta of the deadlines: mean execution times of all types, >= 0 */
+	double slack; /* beta of the deadlines: mean execution times of all types, >= 0 */
 };
 
 /*

@@ -53,8 +53,9 @@ struct workload *workload_testbed_new(const struct config *config,
 			break;
 
 		const uint32_t row = draw_type(&streams[STREAM_TYPE], config);
-		const uint32_t max = spec->utility_max[random_stream_below(
-			&streams[STREAM_UTILITY], spec->utility_max_count)];
+		const uint32_t max =
+			spec->utility_max[random_stream_below(&streams[STREAM_UTILITY],
+							      spec->utility_max_count)];
 		const double etc_s = system->etc_min_s[row];
 		const struct sched_task task = {
 			.row = row,
@@ -62,9 +63,9 @@ struct workload *workload_testbed_new(const struct config *config,
 			.utility = utility_of(spec, &config->types[row], max, etc_s),
 			.may_preempt = config->types[row].may_preempt,
 			.preemptible = config->types[row].preemptible || shared,
-			.demand = shared ? workload_demand(&config->types[row],
-							   &config->clusters[0])
-					 : (struct sched_demand){ 0 },
+			.demand =
+				shared ? workload_demand(&config->types[row], &config->clusters[0])
+				       : (struct sched_demand){0},
 		};
 
 		g_array_append_val(tasks, task);

@@ -60,8 +60,7 @@ double variates_uniform(struct variates *variates, double low, double high)
 
 uint32_t variates_integer(struct variates *variates, uint32_t low, uint32_t high)
 {
-	return low + (uint32_t)random_stream_below(variates->rng->state,
-						   (uint64_t)high - low + 1);
+	return low + (uint32_t)random_stream_below(variates->rng->state, (uint64_t)high - low + 1);
 }
 
 double variates_gaussian(struct variates *variates, double mean, double cov)

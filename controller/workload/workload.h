@@ -14,7 +14,7 @@
  */
 struct workload {
 	uint64_t seed;
-	uint32_t trial;           /* from 1; `run` uses trial 1 */
+	uint32_t trial; /* from 1; `run` uses trial 1 */
 	uint32_t tasks_count;
 	struct sched_task *tasks; /* in order of arrival; id = index */
 	/* Room for tasks that are added (engine_submit()); 0: none are added. */

@@ -106,9 +106,9 @@ enum { SUSPEND = 0, RESUME, MIGRATE, SHARE };
 static void put_step(struct http_request *request, const char *const *arguments, json_t *body,
 		     void *data)
 {
-	static const struct task *(*const steps[])(struct scheduler *scheduler, const char *id,
-						   const char *n, const json_t *body,
-						   bool *ret_new, GError **error) = {
+	static const struct task *(*const steps[])(struct scheduler * scheduler, const char *id,
+						   const char *n, const json_t *body, bool *ret_new,
+						   GError **error) = {
 		[SUSPEND] = scheduler_suspend_task,
 		[RESUME] = scheduler_resume_task,
 		[MIGRATE] = scheduler_migrate_task,
@@ -117,8 +117,9 @@ static void put_step(struct http_request *request, const char *const *arguments,
 	struct api *api = data;
 	g_autoptr(GError) error = NULL;
 	bool is_new = false; /* also where the request is refused */
-	const struct task *task = steps[http_request_what(request)](
-		api->scheduler, arguments[0], arguments[1], body, &is_new, &error);
+	const struct task *task =
+		steps[http_request_what(request)](api->scheduler, arguments[0], arguments[1], body,
+						  &is_new, &error);
 
 	reply_task(api, request, task, is_new, error);
 }

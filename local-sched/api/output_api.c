@@ -4,8 +4,8 @@
 #include "common/clock.h"
 
 #define LOOK_MS 500
-#define NOW_MS 2000             /* the limit of a read of the current output */
-#define ANSWER_MAX (512 << 10)  /* bytes */
+#define NOW_MS 2000            /* the limit of a read of the current output */
+#define ANSWER_MAX (512 << 10) /* bytes */
 
 struct output_api {
 	struct scheduler *scheduler;
@@ -18,9 +18,9 @@ struct waiter {
 	struct http_request *request;
 	char *id;
 	uint64_t from;
-	uint32_t looks;  /* when the request came */
-	bool now;        /* reply with the current output, even if it is not new */
-	bool over;       /* its wait has ended */
+	uint32_t looks; /* when the request came */
+	bool now;       /* reply with the current output, even if it is not new */
+	bool over;      /* its wait has ended */
 	guint timeout_source;
 };
 
@@ -61,9 +61,8 @@ size_t output_api_whole(const char *bytes, size_t length)
 
 		if (((guchar)*last & 0xc0) == 0x80)
 			continue;
-		return g_utf8_get_char_validated(last, (gssize)back) == (gunichar)-2 ?
-			       length - back :
-			       length;
+		return g_utf8_get_char_validated(last, (gssize)back) == (gunichar)-2 ? length - back
+										     : length;
 	}
 	return length;
 }
@@ -178,14 +177,18 @@ void output_api_get(struct output_api *api, struct http_request *request, const 
 	output = scheduler_output(api->scheduler, task);
 	bytes = output.bytes;
 	waiter = g_new0(struct waiter, 1);
-	*waiter = (struct waiter){.api = api, .request = request, .id = g_strdup(id), .from = from,
-				  .looks = output.looks, .now = wait_s == 0};
+	*waiter = (struct waiter){.api = api,
+				  .request = request,
+				  .id = g_strdup(id),
+				  .from = from,
+				  .looks = output.looks,
+				  .now = wait_s == 0};
 	if (serve(waiter, &output)) {
 		waiter_free(waiter);
 		return;
 	}
-	waiter->timeout_source = g_timeout_add(wait_s > 0 ? (guint)wait_s * 1000 : NOW_MS,
-					       wait_over, waiter);
+	waiter->timeout_source =
+		g_timeout_add(wait_s > 0 ? (guint)wait_s * 1000 : NOW_MS, wait_over, waiter);
 	g_ptr_array_add(api->waiters, waiter);
 	http_request_on_cancel(request, gone, waiter);
 	scheduler_look(api->scheduler, task);

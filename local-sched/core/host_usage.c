@@ -16,12 +16,12 @@ enum { SAMPLES_MIN = 4 };
 struct source {
 	struct host_usage *usage;
 	uint32_t index;
-	bool begun;                    /* from and last are valid */
-	bool based;                    /* the CPU times were read at `from` */
-	bool reading;                    /* the CPU times for `to` are being read */
-	bool gap; /* the meter only estimates a part of the interval up to `to` */
-	bool gap_after;                /* the meter only estimates a part of the time after `to` */
-	uint32_t samples;              /* samples since `from` */
+	bool begun;       /* from and last are valid */
+	bool based;       /* the CPU times were read at `from` */
+	bool reading;     /* the CPU times for `to` are being read */
+	bool gap;         /* the meter only estimates a part of the interval up to `to` */
+	bool gap_after;   /* the meter only estimates a part of the time after `to` */
+	uint32_t samples; /* samples since `from` */
 	struct sample_ring_entry from; /* the interval's begin */
 	struct sample_ring_entry to;   /* the sample whose reading is under way */
 	struct sample_ring_entry last;
@@ -33,9 +33,9 @@ struct host_usage {
 	host_usage_read_f read;
 	void *data;
 	struct source *sources; /* by host */
-	GQueue intervals; /* of struct wire_usage, oldest first */
+	GQueue intervals;       /* of struct wire_usage, oldest first */
 	uint64_t last_seq;
-	char *stream;     /* names the numbers of this process's intervals */
+	char *stream; /* names the numbers of this process's intervals */
 	bool wanted;
 };
 
@@ -51,13 +51,12 @@ static void set_uses(struct wire_usage *interval, const GArray *uses)
 {
 	interval->tasks = g_new0(struct wire_usage_task, uses->len);
 	for (guint i = 0; i < uses->len; i++) {
-		const struct cpu_account_use *use =
-			&g_array_index(uses, struct cpu_account_use, i);
+		const struct cpu_account_use *use = &g_array_index(uses, struct cpu_account_use, i);
 
 		if (use->owner)
-			interval->tasks[interval->tasks_count++] = (struct wire_usage_task){
-				g_strdup(use->owner), (int64_t)use->cpu_ns
-			};
+			interval->tasks[interval->tasks_count++] =
+				(struct wire_usage_task){g_strdup(use->owner),
+							 (int64_t)use->cpu_ns};
 		else
 			interval->vms_ns += (int64_t)use->cpu_ns;
 	}

@@ -85,15 +85,16 @@ static const struct executor_events executor_events = {
 	.node_ready = on_node_ready,
 	.node_down = on_node_down,
 	.settled = on_settled,
-	.tasks = {
-		.started = scheduler_task_started,
-		.results = scheduler_task_results,
-		.ended = scheduler_task_ended,
-		.changed = scheduler_task_changed,
-		.moved = scheduler_task_moved,
-		.printed = scheduler_task_printed,
-		.shared = scheduler_task_shared,
-	},
+	.tasks =
+		{
+			.started = scheduler_task_started,
+			.results = scheduler_task_results,
+			.ended = scheduler_task_ended,
+			.changed = scheduler_task_changed,
+			.moved = scheduler_task_moved,
+			.printed = scheduler_task_printed,
+			.shared = scheduler_task_shared,
+		},
 	.refused = on_refused,
 };
 
@@ -159,8 +160,7 @@ static bool load_tasks(struct scheduler *scheduler, GError **error)
 	GPtrArray *tasks = task_store_load(scheduler->settings.store, &cause);
 
 	if (!tasks) {
-		g_set_error_literal(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG,
-				    cause->message);
+		g_set_error_literal(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG, cause->message);
 		return false;
 	}
 	scheduler->tasks = tasks;
@@ -170,11 +170,11 @@ static bool load_tasks(struct scheduler *scheduler, GError **error)
 		g_hash_table_insert(scheduler->by_id, task->id, task);
 		if (task->state == TASK_ENDED)
 			continue;
-		lose(task, task->state == TASK_SUSPENDED ?
-				   "the local scheduler died while the task was suspended" :
-			   task->state == TASK_QUEUED ?
-				   "the local scheduler died before its turn came" :
-				   "the local scheduler died while the task ran");
+		lose(task, task->state == TASK_SUSPENDED
+				   ? "the local scheduler died while the task was suspended"
+			   : task->state == TASK_QUEUED
+				   ? "the local scheduler died before its turn came"
+				   : "the local scheduler died while the task ran");
 		log_warning_of(LOG_LOCAL(task->id), "lost: %s", task->reason);
 		task_store_update(scheduler->settings.store, task, "task-ended");
 	}
@@ -202,8 +202,8 @@ static bool start_power(struct scheduler *scheduler, GError **error)
 			.open = scheduler->executor->ops->meter ? open_meter : NULL,
 			.open_data = scheduler->executor,
 		};
-	scheduler->power = power_new(hosts, cluster->hosts_count, journal, on_meter, scheduler,
-				     error);
+	scheduler->power =
+		power_new(hosts, cluster->hosts_count, journal, on_meter, scheduler, error);
 	return scheduler->power != NULL;
 }
 
@@ -240,8 +240,8 @@ static void on_sample(uint32_t index, const struct sample_ring_entry *sample, vo
 
 static void watch_usage(struct scheduler *scheduler)
 {
-	scheduler->usage = host_usage_new(scheduler->cluster, scheduler->power, read_cpu,
-					  scheduler->executor);
+	scheduler->usage =
+		host_usage_new(scheduler->cluster, scheduler->power, read_cpu, scheduler->executor);
 	power_watch(scheduler->power, on_sample, scheduler);
 }
 

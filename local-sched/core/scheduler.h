@@ -20,7 +20,7 @@ struct scheduler;
 /* The parts of a scheduler; all are borrowed, and must stay open, until it is freed. */
 struct scheduler_settings {
 	const struct config *config;
-	uint32_t cluster; /* index */
+	uint32_t cluster;          /* index */
 	const struct image *image; /* NULL: the cluster is simulated */
 	struct task_store *store;
 	const char *state_directory;
@@ -86,9 +86,8 @@ const struct task *scheduler_delete_task(struct scheduler *scheduler, const char
 const struct task *scheduler_suspend_task(struct scheduler *scheduler, const char *id,
 					  const char *n, const json_t *body, bool *ret_new,
 					  GError **error);
-const struct task *scheduler_resume_task(struct scheduler *scheduler, const char *id,
-					 const char *n, const json_t *body, bool *ret_new,
-					 GError **error);
+const struct task *scheduler_resume_task(struct scheduler *scheduler, const char *id, const char *n,
+					 const json_t *body, bool *ret_new, GError **error);
 
 /*
  * Migrates VMs of running task `id` to other nodes, as its migration number `n`. Arguments and

@@ -64,8 +64,7 @@ static bool is_carried(const struct task *task)
 	return task->state != TASK_ENDED && task->state != TASK_QUEUED;
 }
 
-struct scheduler_output scheduler_output(const struct scheduler *scheduler,
-					 const struct task *task)
+struct scheduler_output scheduler_output(const struct scheduler *scheduler, const struct task *task)
 {
 	const struct executor *executor = scheduler->executor;
 	struct scheduler_output output = {.ended = task->state == TASK_ENDED};

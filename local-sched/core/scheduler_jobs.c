@@ -174,7 +174,7 @@ void scheduler_take_turns(struct scheduler *scheduler)
 	struct task *task;
 
 	while (!scheduler->stopping && (task = task_queue_take(scheduler->queue, clock_now_ns(),
-								node_is_free, scheduler))) {
+							       node_is_free, scheduler))) {
 		if (scheduler_vms_suit(scheduler, task, true))
 			take_turn(scheduler, task);
 		else
@@ -197,8 +197,8 @@ static gboolean turns_are_due(gpointer data)
 void scheduler_look_for_turns(struct scheduler *scheduler)
 {
 	if (!scheduler->turn_source)
-		scheduler->turn_source = g_idle_add_full(G_PRIORITY_HIGH, turns_are_due, scheduler,
-							 NULL);
+		scheduler->turn_source =
+			g_idle_add_full(G_PRIORITY_HIGH, turns_are_due, scheduler, NULL);
 }
 
 void scheduler_end_queued(struct scheduler *scheduler, struct task *task, enum task_outcome outcome,

@@ -18,11 +18,11 @@ struct scheduler {
 	struct scheduler_settings settings;
 	const struct config_cluster *cluster;
 	struct executor *executor; /* executes the tasks that are not queued */
-	bool *was_ready; /* by node */
+	bool *was_ready;           /* by node */
 	struct power *power;
 	struct host_usage *usage; /* CPU time by task while the meters counted */
-	GPtrArray *tasks;    /* owned, oldest first */
-	GHashTable *by_id;   /* id -> task */
+	GPtrArray *tasks;         /* owned, oldest first */
+	GHashTable *by_id;        /* id -> task */
 	struct task_queue *queue; /* tasks that wait for their turn */
 	guint turn_source;
 	struct retention *retention; /* of ended tasks and old events */

@@ -41,7 +41,8 @@ static bool vms_suit(struct scheduler *scheduler, const struct task *task, GErro
 		return true;
 	return error_fail(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
 			  "task '%s': a VM on its nodes was another user's; \"queue\": true has it "
-			  "booted again", task->id);
+			  "booted again",
+			  task->id);
 }
 
 static bool same_request(const struct task *a, const struct task *b)
@@ -91,9 +92,8 @@ const struct task *scheduler_put_task(struct scheduler *scheduler, const char *i
 		task->queued_ns = now_ns;
 		task->state = TASK_QUEUED;
 	}
-	if ((!task->queue &&
-	     (!nodes_ready(scheduler, task->nodes, task->nodes_count, error) ||
-	      !vms_suit(scheduler, task, error))) ||
+	if ((!task->queue && (!nodes_ready(scheduler, task->nodes, task->nodes_count, error) ||
+			      !vms_suit(scheduler, task, error))) ||
 	    !store_task(scheduler, task, error))
 		return NULL;
 	*ret_new = true;
@@ -118,7 +118,7 @@ const struct task *scheduler_delete_task(struct scheduler *scheduler, const char
 				     "killed before its turn came");
 	else if (task && task->state != TASK_ENDED)
 		scheduler->executor->ops->kill(scheduler->executor, task, TASK_OUTCOME_KILLED,
-					      "killed by request");
+					       "killed by request");
 	return task;
 }
 
@@ -153,8 +153,8 @@ static struct task *read_nodes_request(struct scheduler *scheduler, const char *
 {
 	struct task *task = find_task(scheduler, id, error);
 
-	if (task && task_resume_request_parse(n, body, scheduler->cluster->nodes, ret_request,
-					      error))
+	if (task &&
+	    task_resume_request_parse(n, body, scheduler->cluster->nodes, ret_request, error))
 		return task;
 	return NULL;
 }
@@ -262,9 +262,8 @@ static bool may_resume(struct scheduler *scheduler, const struct task *task,
 	return true;
 }
 
-const struct task *scheduler_resume_task(struct scheduler *scheduler, const char *id,
-					 const char *n, const json_t *body, bool *ret_new,
-					 GError **error)
+const struct task *scheduler_resume_task(struct scheduler *scheduler, const char *id, const char *n,
+					 const json_t *body, bool *ret_new, GError **error)
 {
 	struct task_resume_request request = {0};
 	struct task *task = read_nodes_request(scheduler, id, n, body, &request, error);

@@ -32,10 +32,11 @@ void scheduler_begin_retention(struct scheduler *scheduler)
 {
 	const struct retention_tasks tasks = {may_go, gone, scheduler};
 
-	scheduler->retention = retention_new(
-		scheduler->settings.store,
-		config_service_of(scheduler->settings.config).retention_days * SECONDS_PER_DAY,
-		&tasks);
+	scheduler->retention =
+		retention_new(scheduler->settings.store,
+			      config_service_of(scheduler->settings.config).retention_days *
+				      SECONDS_PER_DAY,
+			      &tasks);
 }
 
 static gboolean step(gpointer data)

@@ -27,7 +27,7 @@ struct knob {
 
 struct cap_originals {
 	char *path;
-	int fd; /* locked */
+	int fd;           /* locked */
 	GPtrArray *knobs; /* struct knob, in the order in which they were changed */
 };
 

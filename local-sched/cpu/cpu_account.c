@@ -12,8 +12,8 @@ struct entry {
 struct cpu_account {
 	GHashTable *entries; /* domain name -> struct entry */
 	uint64_t total_ns;
-	GHashTable *uses;    /* owner -> uint64_t *, above 0: since cpu_account_take() */
-	uint64_t nobodys_ns; /* CPU time since cpu_account_take() of VMs without an owner */
+	GHashTable *uses;          /* owner -> uint64_t *, above 0: since cpu_account_take() */
+	uint64_t nobodys_ns;       /* CPU time since cpu_account_take() of VMs without an owner */
 	cpu_account_owner_f owner; /* NULL: use is not counted by owner */
 	void *owner_data;
 };

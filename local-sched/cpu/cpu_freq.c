@@ -16,8 +16,8 @@ static const struct {
 	const char *path; /* below devices/system/cpu */
 	const char *off;
 } boosts[] = {
-	{ "cpufreq/boost", "0" },
-	{ "intel_pstate/no_turbo", "1" },
+	{"cpufreq/boost", "0"},
+	{"intel_pstate/no_turbo", "1"},
 };
 
 static char *cpu_file(const char *cpu, const char *name)
@@ -72,8 +72,8 @@ static uint64_t snap(const char *cpu, uint64_t khz)
 	for (gsize i = 0; words[i]; i++) {
 		guint64 offered;
 
-		if (read_number_unsigned(words[i], 1, G_MAXUINT64, &offered) &&
-		    offered <= khz && offered > best)
+		if (read_number_unsigned(words[i], 1, G_MAXUINT64, &offered) && offered <= khz &&
+		    offered > best)
 			best = offered;
 	}
 	return best > 0 ? best : khz;
@@ -113,8 +113,7 @@ static void set_boost(const char *sys_root, struct cap_originals *originals,
 		if (cap_originals_turn(originals, path, boosts[i].off, &error))
 			host_knob_set_text(&boost->set, g_strdup("off"));
 		else
-			host_knob_judge(boost, HOST_KNOB_NOT_EFFECTIVE,
-					g_strdup(error->message));
+			host_knob_judge(boost, HOST_KNOB_NOT_EFFECTIVE, g_strdup(error->message));
 		return;
 	}
 	host_knob_judge(boost, HOST_KNOB_UNKNOWN, g_strdup("the machine has no switch for it"));
@@ -126,8 +125,8 @@ void cpu_freq_apply(const char *sys_root, uint32_t max_mhz, struct cap_originals
 	g_auto(GStrv) cpus = host_knob_cpus(sys_root);
 	uint64_t khz = 0;
 
-	*ret_frequency = (struct host_knob){ .name = "frequency" };
-	*ret_boost = (struct host_knob){ .name = "boost" };
+	*ret_frequency = (struct host_knob){.name = "frequency"};
+	*ret_boost = (struct host_knob){.name = "boost"};
 	ret_frequency->requested = g_strdup_printf("%u MHz", max_mhz);
 	ret_boost->requested = g_strdup("off");
 	for (gsize i = 0; cpus[i]; i++) {

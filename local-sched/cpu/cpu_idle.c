@@ -103,7 +103,7 @@ static void set_unknown_state(const struct cpu_idle *idle, const GString *names,
 static void add_states(struct cpu_idle *idle, char *const *paths, uint64_t allowed_us)
 {
 	for (gsize i = 0; paths[i]; i++) {
-		struct state state = { 0 };
+		struct state state = {0};
 		uint64_t latency_us;
 
 		if (!read_number(paths[i], "latency", &latency_us))
@@ -224,8 +224,8 @@ static void read_back(const struct cpu_idle *idle, struct host_knob *knob)
 		uint64_t value = 0;
 
 		banned += state->banned;
-		disabled += state->banned && read_number(state->path, "disable", &value) &&
-			    value != 0;
+		disabled +=
+			state->banned && read_number(state->path, "disable", &value) && value != 0;
 	}
 	host_knob_set_text(&knob->read_back,
 			   g_strdup_printf("%u of %u states off", disabled, banned));
@@ -248,7 +248,7 @@ struct cpu_idle *cpu_idle_apply(const char *sys_root, const char *dev_root, cons
 	idle->states = g_array_new(FALSE, TRUE, sizeof(struct state));
 	idle->latency_fd = -1;
 	g_array_set_clear_func(idle->states, state_clear);
-	*ret_knob = (struct host_knob){ .name = "idle", .requested = g_strdup(state) };
+	*ret_knob = (struct host_knob){.name = "idle", .requested = g_strdup(state)};
 	if (!find_states(idle, &error)) {
 		host_knob_judge(ret_knob, HOST_KNOB_NOT_EFFECTIVE, g_strdup(error->message));
 		return idle;
@@ -299,10 +299,10 @@ void cpu_idle_check(struct cpu_idle *idle, struct host_knob *knob)
 	allowed = count_entries(idle, &banned_entered);
 	if (banned_entered)
 		fall_back(idle, knob,
-			  g_strdup(idle->latency_fd >= 0 ?
-					   "deeper states are entered though cpu_dma_latency is "
-					   "held" :
-					   "deeper states are entered though they are disabled"));
+			  g_strdup(idle->latency_fd >= 0
+					   ? "deeper states are entered though cpu_dma_latency is "
+					     "held"
+					   : "deeper states are entered though they are disabled"));
 	else if (allowed > 0 && knob->effect == HOST_KNOB_UNKNOWN)
 		host_knob_judge(knob, HOST_KNOB_EFFECTIVE, NULL);
 	if (banned_entered)

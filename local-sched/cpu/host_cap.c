@@ -34,8 +34,8 @@ static void warn_ineffective(struct host_cap *cap)
 	for (int i = 0; i < KNOBS; i++) {
 		const struct host_knob *knob = &cap->knobs[i];
 
-		if (!is_asked(cap,
-			      i) || cap->reported[i] || knob->effect != HOST_KNOB_NOT_EFFECTIVE)
+		if (!is_asked(cap, i) || cap->reported[i] ||
+		    knob->effect != HOST_KNOB_NOT_EFFECTIVE)
 			continue;
 		cap->reported[i] = true;
 		log_warning_of(LOG_HOST(cap->host), "cap of %s at %s is not effective: %s",
@@ -46,8 +46,7 @@ static void warn_ineffective(struct host_cap *cap)
 void host_cap_check(struct host_cap *cap)
 {
 	if (cap->frequency)
-		cpu_freq_check(cap->sys_root, &cap->knobs[KNOB_FREQUENCY],
-			       &cap->knobs[KNOB_BOOST]);
+		cpu_freq_check(cap->sys_root, &cap->knobs[KNOB_FREQUENCY], &cap->knobs[KNOB_BOOST]);
 	if (cap->idle)
 		cpu_idle_check(cap->idle, &cap->knobs[KNOB_IDLE]);
 	warn_ineffective(cap);
@@ -126,13 +125,13 @@ json_t *host_cap_json(const struct host_cap *cap)
 		const struct host_knob *knob = &cap->knobs[i];
 
 		if (is_asked(cap, i))
-			json_array_append_new(
-				array,
-				json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:s?}", "knob", knob->name,
-					  "requested", knob->requested, "set", knob->set,
-					  "read_back", knob->read_back, "effective",
-					  host_knob_effect_name(knob->effect), "reason",
-					  knob->reason));
+			json_array_append_new(array,
+					      json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:s?}", "knob",
+							knob->name, "requested", knob->requested,
+							"set", knob->set, "read_back",
+							knob->read_back, "effective",
+							host_knob_effect_name(knob->effect),
+							"reason", knob->reason));
 	}
 	return array;
 }

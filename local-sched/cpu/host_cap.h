@@ -18,13 +18,13 @@ typedef struct host_cap host_cap_t;
 
 /* All borrowed for the call. */
 struct host_cap_settings {
-	const char *host;      /* its name, for messages */
-	const char *sys_root;  /* "/sys", or a test's */
-	const char *dev_root;  /* "/dev", or a test's */
-	const char *originals; /* path of the file of cap_originals.h */
-	uint32_t max_mhz;      /* 0: no cap */
+	const char *host;       /* its name, for messages */
+	const char *sys_root;   /* "/sys", or a test's */
+	const char *dev_root;   /* "/dev", or a test's */
+	const char *originals;  /* path of the file of cap_originals.h */
+	uint32_t max_mhz;       /* 0: no cap */
 	const char *max_cstate; /* NULL: no cap */
-	double check_s;        /* between two checks; 0: HOST_CAP_CHECK_S */
+	double check_s;         /* between two checks; 0: HOST_CAP_CHECK_S */
 };
 
 #define HOST_CAP_CHECK_S 5.0

@@ -130,9 +130,8 @@ json_t *host_caps_json(const struct host_caps *caps, uint32_t index, const struc
 	if (idle_is_out_of_reach(caps, index))
 		json_array_append_new(rows, json_pack("{s:s, s:s, s:n, s:n, s:s, s:s}", "knob",
 						      "idle", "requested",
-						      caps->cluster->max_cstate, "set",
-						      "read_back", "effective", "no", "reason",
-						      OUT_OF_REACH));
+						      caps->cluster->max_cstate, "set", "read_back",
+						      "effective", "no", "reason", OUT_OF_REACH));
 	return rows;
 }
 

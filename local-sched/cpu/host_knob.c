@@ -36,8 +36,7 @@ void host_knob_clear(struct host_knob *knob)
 
 char **host_knob_cpus(const char *sys_root)
 {
-	g_autofree char *directory =
-		g_build_filename(sys_root, "devices", "system", "cpu", NULL);
+	g_autofree char *directory = g_build_filename(sys_root, "devices", "system", "cpu", NULL);
 	g_auto(GStrv) names = sysfs_list(directory, "cpu");
 	g_autoptr(GStrvBuilder) cpus = g_strv_builder_new();
 

@@ -13,8 +13,8 @@ enum { TEXT_MAX = 64 * 1024 };
 
 static void set_error(GError **error, int code, const char *doing, const char *path)
 {
-	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(code),
-		    "cannot %s \"%s\": %s", doing, path, g_strerror(code));
+	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(code), "cannot %s \"%s\": %s",
+		    doing, path, g_strerror(code));
 }
 
 char *sysfs_read(const char *path, GError **error)

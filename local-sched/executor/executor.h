@@ -51,7 +51,7 @@ struct executor_settings {
 	uint32_t cluster; /* index */
 	const char *state_directory;
 	struct task_store *store;
-	const struct image *image;          /* NULL: the cluster is simulated */
+	const struct image *image; /* NULL: the cluster is simulated */
 	enum virt_type_choice virt_type;
 	double boot_timeout_s; /* limit of one boot of a node */
 	const struct executor_events *events;
@@ -132,11 +132,9 @@ struct executor_ops {
 	 * possible.
 	 */
 	bool (*match_nodes)(const struct executor *executor, const struct task *task,
-			    uint32_t *nodes,
-			    GError **error);
+			    uint32_t *nodes, GError **error);
 	bool (*match_targets)(const struct executor *executor, const struct task *task,
-			      uint32_t *nodes,
-			      GError **error);
+			      uint32_t *nodes, GError **error);
 	/* Migrates the task's VMs as its last migration says. Ends with `moved` or `ended`. */
 	void (*migrate)(struct executor *executor, struct task *task);
 	/* Updates the task's progress; NULL: it is always up to date. */

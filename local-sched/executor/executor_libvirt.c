@@ -24,9 +24,9 @@ struct executor_libvirt {
 	struct executor base;
 	struct executor_settings settings;
 	const struct config_cluster *cluster;
-	char *prefix; /* of VM names */
-	struct cpu_cap cap;           /* of all nodes */
-	struct cpu_cap *node_caps;    /* by index */
+	char *prefix;              /* of VM names */
+	struct cpu_cap cap;        /* of all nodes */
+	struct cpu_cap *node_caps; /* by index */
 	struct host_caps *caps;
 	struct boot_queue *boots;
 	uint32_t sites_count;
@@ -66,7 +66,7 @@ static void on_node_ready(struct node *node, void *data)
 	const struct executor_libvirt *executor = data;
 
 	executor->settings.events->node_ready(node_index(node), vm_boot_s(node_vm(node)),
-					     executor->settings.data);
+					      executor->settings.data);
 }
 
 static void on_node_down(struct node *node, const char *reason, void *data)
@@ -88,8 +88,9 @@ static void on_node_settled(struct node *node, void *data)
 	executor->settings.events->settled(executor->settings.data);
 }
 
-static const struct node_events node_events = {
-	.ready = on_node_ready, .down = on_node_down, .settled = on_node_settled};
+static const struct node_events node_events = {.ready = on_node_ready,
+					       .down = on_node_down,
+					       .settled = on_node_settled};
 
 static void release_job(struct job *job, void *owner)
 {
@@ -108,7 +109,8 @@ static bool check_hosts(const struct config_cluster *cluster, GError **error)
 			continue;
 		return error_fail(error, EXECUTOR_ERROR, EXECUTOR_ERROR_CONFIG,
 				  "cluster '%s': host '%s' has no libvirt URI; give `uri`, or "
-				  "bring the lab up", cluster->name, cluster->hosts[i].name);
+				  "bring the lab up",
+				  cluster->name, cluster->hosts[i].name);
 	}
 	return true;
 }
@@ -153,8 +155,7 @@ static struct executor *libvirt_open(const struct executor_settings *settings, G
 	executor->base.ops = &executor_libvirt_ops;
 	executor->settings = *settings;
 	executor->cluster = cluster;
-	executor->prefix =
-		g_strdup_printf("virtbed-%s-%s-", settings->config->name, cluster->name);
+	executor->prefix = g_strdup_printf("virtbed-%s-%s-", settings->config->name, cluster->name);
 	executor->jobs = g_hash_table_new(g_str_hash, g_str_equal);
 	executor->patience = patience_new();
 	executor->boots = boot_queue_new(BOOTS_AT_ONCE);
@@ -361,8 +362,7 @@ static json_t *node_caps(const struct executor_libvirt *executor, uint32_t node)
 
 	return host_caps_json(executor->caps, pool_host_of_node(executor->pool, node),
 			      &executor->node_caps[node],
-			      state == VM_READY || state == VM_BUSY ||
-				      state == VM_HELD);
+			      state == VM_READY || state == VM_BUSY || state == VM_HELD);
 }
 
 static void describe_node(const struct executor *executor, uint32_t index,

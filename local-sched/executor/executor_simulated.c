@@ -31,13 +31,13 @@ struct executor_simulated;
 struct simulated_job {
 	struct executor_simulated *executor;
 	struct task *task;
-	struct simulated_run run; /* its whole execution */
-	double left_s;            /* seconds left on nodes of its own */
-	double ran_s;             /* wall time so far, except for suspensions */
-	int64_t since_ns;         /* it runs since then; 0: it is suspended */
-	bool is_cut;              /* its deadline comes before its end, at its current speed */
-	int64_t counted_ns;       /* its CPU time is in the accounts up to then */
-	double share;             /* its CPU share */
+	struct simulated_run run;    /* its whole execution */
+	double left_s;               /* seconds left on nodes of its own */
+	double ran_s;                /* wall time so far, except for suspensions */
+	int64_t since_ns;            /* it runs since then; 0: it is suspended */
+	bool is_cut;                 /* its deadline comes before its end, at its current speed */
+	int64_t counted_ns;          /* its CPU time is in the accounts up to then */
+	double share;                /* its CPU share */
 	struct simulated_use before; /* use of its hosts when this interval began */
 	struct simulated_use used;   /* use of its hosts in earlier intervals */
 	enum step step;
@@ -51,10 +51,10 @@ struct executor_simulated {
 	struct executor base;
 	struct executor_settings settings;
 	const struct config_cluster *cluster;
-	struct simulated_host *hosts; /* as configured */
+	struct simulated_host *hosts;  /* as configured */
 	struct cpu_account **accounts; /* CPU time by task, in the same order */
-	struct simulated_job **nodes; /* the task of each node, or NULL */
-	GHashTable *jobs;             /* task id -> struct simulated_job, owned */
+	struct simulated_job **nodes;  /* the task of each node, or NULL */
+	GHashTable *jobs;              /* task id -> struct simulated_job, owned */
 	guint begin_source;
 	guint clean_source;
 	bool up;
@@ -276,7 +276,8 @@ static void tell_end(struct simulated_job *job)
 	}
 	g_hash_table_remove(executor->jobs, task->id);
 	report_results(executor, task);
-	executor->settings.events->tasks.ended(task, output, strlen(output), executor->settings.data);
+	executor->settings.events->tasks.ended(task, output, strlen(output),
+					       executor->settings.data);
 }
 
 static void end(struct simulated_job *job, enum task_outcome outcome, const char *reason)
@@ -358,8 +359,8 @@ static void migrated(struct simulated_job *job)
 
 static gboolean timer_came(gpointer data)
 {
-	static void (*const ends[])(struct simulated_job *job) = {
-		[STEP_START] = started, [STEP_RUN] = ran,          [STEP_SUSPEND] = suspended,
+	static void (*const ends[])(struct simulated_job * job) = {
+		[STEP_START] = started,  [STEP_RUN] = ran,          [STEP_SUSPEND] = suspended,
 		[STEP_RESUME] = resumed, [STEP_MIGRATE] = migrated, [STEP_END] = tell_end,
 	};
 	struct simulated_job *job = data;
@@ -501,12 +502,11 @@ static void describe_node(const struct executor *executor, uint32_t node,
 static json_t *simulated_describe(const struct executor *executor)
 {
 	return json_pack("{s:s, s:s, s:{}, s:n, s:n, s:b, s:s, s:s, s:f, s:s, s:f}", "virt_type",
-			 "simulated",
-			 "virt_reason", "the configuration says so", "hosts", "libvirt",
-			 "qemu", "pinned", 0, "cpu_cap", "none", "cpu_cap_note",
+			 "simulated", "virt_reason", "the configuration says so", "hosts",
+			 "libvirt", "qemu", "pinned", 0, "cpu_cap", "none", "cpu_cap_note",
 			 "tasks take what the estimates say", "cpu_cap_fraction", 1.0,
-			 "caps_effective",
-			 "none", "speed", of(executor)->cluster->simulated->speed);
+			 "caps_effective", "none", "speed",
+			 of(executor)->cluster->simulated->speed);
 }
 
 static uint32_t simulated_spares(const struct executor *executor)

@@ -12,8 +12,8 @@
 struct libvirt_cpu {
 	const struct usage_source *source;
 	bool whole_vm;
-	uint64_t vms_ns;  /* of all VMs, when the host's time was read last */
-	uint64_t host_ns; /* the host's whole CPU time at that reading; 0: not read */
+	uint64_t vms_ns;     /* of all VMs, when the host's time was read last */
+	uint64_t host_ns;    /* the host's whole CPU time at that reading; 0: not read */
 	executor_cpu_f done; /* of the reading under way */
 	void *data;
 };

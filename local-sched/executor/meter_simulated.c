@@ -17,10 +17,10 @@ static gboolean answer(gpointer user_data)
 	struct meter_simulated *meter = user_data;
 	const int64_t now_ns = clock_now_ns();
 	const double energy_j = simulated_host_use(meter->host, now_ns).energy_j;
-	const double watts = meter->before_ns && now_ns > meter->before_ns
-				     ? (energy_j - meter->before_j) /
-					       clock_elapsed_s(meter->before_ns, now_ns)
-				     : meter->host->watts;
+	const double watts =
+		meter->before_ns && now_ns > meter->before_ns
+			? (energy_j - meter->before_j) / clock_elapsed_s(meter->before_ns, now_ns)
+			: meter->host->watts;
 
 	meter->before_j = energy_j;
 	meter->before_ns = now_ns;

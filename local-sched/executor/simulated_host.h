@@ -16,7 +16,7 @@ struct simulated_use {
 
 struct simulated_host {
 	double watts;
-	double cores; /* busy cores */
+	double cores;             /* busy cores */
 	struct simulated_use use; /* up to at_ns */
 	int64_t at_ns;
 };

@@ -20,8 +20,7 @@ bool simulated_run_find(const struct config *config, const struct config_cluster
 			const struct task *task, struct simulated_run *ret_run)
 {
 	const struct config_type *type = config_type_find(config, task->type);
-	const struct config_estimate *estimate =
-		config_estimate(config, task->type, cluster->name);
+	const struct config_estimate *estimate = config_estimate(config, task->type, cluster->name);
 	const double etc_sd_s = estimate ? estimate->etc_sd_s : 0;
 	struct random_stream random;
 	double etc_s;

@@ -20,7 +20,7 @@ enum agent_error {
 /* The state of a guest process, from guest-exec-status. */
 struct agent_status {
 	bool exited;
-	int status;  /* exit status, or 128 + signal; meaningful if exited */
+	int status;   /* exit status, or 128 + signal; meaningful if exited */
 	char *output; /* standard output, NUL-terminated; NULL: none */
 	size_t output_length;
 	char *errors; /* standard error, NUL-terminated; NULL: none */

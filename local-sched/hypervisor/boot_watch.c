@@ -14,8 +14,7 @@ void boot_watch_init(struct boot_watch *watch, double deadline_s)
 
 static bool was_idle(const struct boot_watch *watch, int64_t t_ns, uint64_t cpu_ns)
 {
-	return (double)(cpu_ns - watch->cpu_ns) <
-	       watch->idle_share * (double)(t_ns - watch->t_ns);
+	return (double)(cpu_ns - watch->cpu_ns) < watch->idle_share * (double)(t_ns - watch->t_ns);
 }
 
 const char *boot_watch_look(struct boot_watch *watch, int64_t t_ns, uint64_t cpu_ns)

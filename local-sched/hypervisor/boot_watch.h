@@ -13,9 +13,9 @@
 struct boot_watch {
 	double cpu_max_s;
 	double idle_share; /* a VM that uses less of a core than this is idle */
-	int64_t t_ns;    /* when the VM was checked last; 0: never */
-	uint64_t cpu_ns; /* CPU time that the VM had used at that check */
-	uint32_t idle;   /* checks in a row that found the VM idle */
+	int64_t t_ns;      /* when the VM was checked last; 0: never */
+	uint64_t cpu_ns;   /* CPU time that the VM had used at that check */
+	uint32_t idle;     /* checks in a row that found the VM idle */
 };
 
 /* The time between two checks. */

@@ -109,8 +109,7 @@ static void on_event(virStreamPtr stream, int events, void *data)
 
 	if (channel->stream != stream)
 		return;
-	if (events & (VIR_STREAM_EVENT_READABLE | VIR_STREAM_EVENT_HANGUP |
-		      VIR_STREAM_EVENT_ERROR))
+	if (events & (VIR_STREAM_EVENT_READABLE | VIR_STREAM_EVENT_HANGUP | VIR_STREAM_EVENT_ERROR))
 		if (!read_all(channel))
 			return;
 	if (events & (VIR_STREAM_EVENT_HANGUP | VIR_STREAM_EVENT_ERROR)) {

@@ -163,8 +163,8 @@ static enum claim_standing standing_of(int64_t pid, int64_t start_ticks)
 		return CLAIM_ENDED;
 	if (lab_state_process_alive(process))
 		return CLAIM_LIVES;
-	if (lab_state_start_ticks(process.pid) == 0 && (kill(process.pid,
-							     0) == 0 || errno != ESRCH))
+	if (lab_state_start_ticks(process.pid) == 0 &&
+	    (kill(process.pid, 0) == 0 || errno != ESRCH))
 		return CLAIM_DOUBTFUL;
 	return CLAIM_ENDED;
 }
@@ -202,8 +202,9 @@ void claim_watch_interrupt(struct claim_watch *watch)
 
 const char *claim_watch_lapsed(const struct claim_watch *watch, int64_t now_ns)
 {
-	return watch->since_ns && clock_elapsed_s(watch->since_ns,
-						  now_ns) >= CLAIM_LAPSE_S ? watch->text : NULL;
+	return watch->since_ns && clock_elapsed_s(watch->since_ns, now_ns) >= CLAIM_LAPSE_S
+		       ? watch->text
+		       : NULL;
 }
 
 void claim_watch_clear(struct claim_watch *watch)

@@ -61,9 +61,9 @@ bool claim_volume_number(const char *volume, const char *name, uint64_t *ret_num
 
 /* The state of a claim that a local scheduler has found. */
 enum claim_standing {
-	CLAIM_OWN = 0,  /* it is the finder's own */
-	CLAIM_ENDED,    /* its process has ended: the claim may be taken */
-	CLAIM_LIVES,    /* its process lives */
+	CLAIM_OWN = 0, /* it is the finder's own */
+	CLAIM_ENDED,   /* its process has ended: the claim may be taken */
+	CLAIM_LIVES,   /* its process lives */
 	/* its process is on another machine, or is not visible: watch it (struct claim_watch) */
 	CLAIM_DOUBTFUL,
 };

@@ -170,21 +170,20 @@ static bool renew_claim(virStoragePoolPtr pool, const struct order *order, uint6
  * its writer died.
  */
 static struct claim_result *look_at(const struct order *order, const struct latest *latest,
-				    const struct claim *own,
-				    GError **error)
+				    const struct claim *own, GError **error)
 {
 	g_autoptr(claim_result_t) result = g_new0(struct claim_result, 1);
 	g_autoptr(GError) cause = NULL;
-	g_autoptr(claim_t) found = latest->text &&
-				   *latest->text ? claim_parse(latest->text, &cause) : NULL;
+	g_autoptr(claim_t) found =
+		latest->text && *latest->text ? claim_parse(latest->text, &cause) : NULL;
 
 	if (cause) {
 		g_autofree char *name = volume_of(order->name, latest->number);
 
 		return error_null(error, VIRT_ERROR, VIRT_ERROR_FOREIGN,
 				  "volume '%s' in the storage pool is to say which local scheduler "
-				  "serves the cluster, but %s; remove it if it is of no use", name,
-				  cause->message);
+				  "serves the cluster, but %s; remove it if it is of no use",
+				  name, cause->message);
 	}
 	if (!latest->text)
 		return g_steal_pointer(&result);
@@ -201,8 +200,7 @@ static struct claim_result *look_at(const struct order *order, const struct late
  * volume that it succeeds (NULL: none) is unchanged. False with or without `error`.
  */
 static bool is_held(virStoragePoolPtr pool, const struct order *order, uint64_t own,
-		    const struct latest *before,
-		    GError **error)
+		    const struct latest *before, GError **error)
 {
 	g_autofree char *text = NULL;
 	uint64_t highest;
@@ -237,8 +235,7 @@ static bool succeed(virStoragePoolPtr pool, const struct order *order, const str
 
 /* NULL without `error`: another client interfered, so try again. */
 static struct claim_result *try_to_take(virStoragePoolPtr pool, const struct order *order,
-					const struct claim *own,
-					GError **error)
+					const struct claim *own, GError **error)
 {
 	g_autoptr(claim_result_t) result = NULL;
 	g_autofree char *text = NULL;
@@ -324,9 +321,9 @@ static void submit(struct host *host, host_work_f work, const char *name, const 
 		.data = data,
 	};
 
-	*order = (struct order){ .name = g_strdup(name),
-				 .text = claim_text(own),
-				 .lapsed = g_strdup(lapsed) };
+	*order = (struct order){.name = g_strdup(name),
+				.text = claim_text(own),
+				.lapsed = g_strdup(lapsed)};
 	host_call(host, HOST_LANE_CLAIM, &call);
 }
 

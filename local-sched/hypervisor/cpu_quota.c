@@ -189,6 +189,6 @@ bool cpu_quota_apply(const struct cpu_cap *cap, virDomainPtr domain, GError **er
 	}
 	return error_fail(error, VIRT_ERROR, VIRT_ERROR_OTHER,
 			  "VM '%s': CPU quota reads %lld of %llu us after %" PRId64 " of %" PRIu64
-			  " us was set", virDomainGetName(domain), quota, period, cap->quota_us,
-			  cap->period_us);
+			  " us was set",
+			  virDomainGetName(domain), quota, period, cap->quota_us, cap->period_us);
 }

@@ -28,10 +28,8 @@ enum { MEMORY_STATS_MAX = 8 };
 #define STATS_LIMIT_S 8
 
 static const guint limits_s[] = {
-	[HOST_LANE_CONTROL] = 0,
-	[HOST_LANE_LIFE] = CREATE_LIMIT_S,
-	[HOST_LANE_ACT] = CALL_LIMIT_S,
-	[HOST_LANE_AGENT] = CALL_LIMIT_S,
+	[HOST_LANE_CONTROL] = 0,           [HOST_LANE_LIFE] = CREATE_LIMIT_S,
+	[HOST_LANE_ACT] = CALL_LIMIT_S,    [HOST_LANE_AGENT] = CALL_LIMIT_S,
 	[HOST_LANE_STATS] = STATS_LIMIT_S,
 };
 
@@ -109,8 +107,8 @@ static virDomainPtr lookup(virConnectPtr connection, const char *name, GError **
  */
 static bool keeper_of(virDomainPtr domain, char **ret_keeper, GError **error)
 {
-	char *element = virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT,
-					     DOMAIN_METADATA_URI, 0);
+	char *element =
+		virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, DOMAIN_METADATA_URI, 0);
 
 	*ret_keeper = domain_xml_keeper(element);
 	if (element) {
@@ -126,8 +124,7 @@ static bool keeper_of(virDomainPtr domain, char **ret_keeper, GError **error)
 }
 
 bool domain_find(virConnectPtr connection, const char *name, const char *keeper,
-		 virDomainPtr *ret_domain,
-		 GError **error)
+		 virDomainPtr *ret_domain, GError **error)
 {
 	g_autoptr(virDomain) domain = virDomainLookupByName(connection, name);
 	g_autoptr(GError) cause = NULL;
@@ -184,8 +181,7 @@ static struct input *kept_input(const char *name, const char *keeper, const char
 }
 
 void domain_create(struct host *host, const char *name, const char *keeper, const char *xml,
-		   host_done_f done,
-		   gpointer data)
+		   host_done_f done, gpointer data)
 {
 	submit(host, HOST_LANE_LIFE, create_work, kept_input(name, keeper, xml), NULL, done, data);
 }
@@ -194,8 +190,8 @@ void domain_create(struct host *host, const char *name, const char *keeper, cons
 static gpointer create_bound_work(virConnectPtr connection, gpointer data, GError **error)
 {
 	struct input *input = data;
-	g_autoptr(virDomain) domain = virDomainCreateXML(connection, input->text,
-							 VIR_DOMAIN_START_AUTODESTROY);
+	g_autoptr(virDomain) domain =
+		virDomainCreateXML(connection, input->text, VIR_DOMAIN_START_AUTODESTROY);
 
 	if (domain)
 		return HOST_DONE;
@@ -205,8 +201,7 @@ static gpointer create_bound_work(virConnectPtr connection, gpointer data, GErro
 }
 
 void domain_create_bound(struct host *host, const char *name, const char *keeper, const char *xml,
-			 host_done_f done,
-			 gpointer data)
+			 host_done_f done, gpointer data)
 {
 	submit(host, HOST_LANE_LIFE, create_bound_work, kept_input(name, keeper, xml), NULL, done,
 	       data);
@@ -357,9 +352,9 @@ static void refine_agent_error(virDomainPtr domain, GError *error)
 		error->code = VIRT_ERROR_PAUSED;
 	if (error->code != VIRT_ERROR_OTHER)
 		return;
-	error->code = strstr(error->message, "unable to execute QEMU agent command") ?
-			      VIRT_ERROR_REFUSED :
-			      VIRT_ERROR_AGENT;
+	error->code = strstr(error->message, "unable to execute QEMU agent command")
+			      ? VIRT_ERROR_REFUSED
+			      : VIRT_ERROR_AGENT;
 }
 
 /*
@@ -446,8 +441,8 @@ static gpointer open_port_work(virConnectPtr connection, gpointer data, GError *
 	if (!domain)
 		return NULL;
 	stream = virStreamNew(connection, VIR_STREAM_NONBLOCK);
-	if (!stream || virDomainOpenChannel(domain, input->text, stream,
-					    VIR_DOMAIN_CHANNEL_FORCE) < 0) {
+	if (!stream ||
+	    virDomainOpenChannel(domain, input->text, stream, VIR_DOMAIN_CHANNEL_FORCE) < 0) {
 		virt_error_set(error, "VM '%s': cannot open port '%s'", input->name, input->text);
 		return NULL;
 	}
@@ -559,8 +554,8 @@ static gpointer host_cpu_work(virConnectPtr connection, gpointer data, GError **
 	if (virNodeGetCPUStats(connection, VIR_NODE_CPU_STATS_ALL_CPUS, NULL, &count, 0) == 0 &&
 	    count > 0)
 		stats = g_new0(virNodeCPUStats, count);
-	if (!stats || virNodeGetCPUStats(connection, VIR_NODE_CPU_STATS_ALL_CPUS, stats, &count,
-					 0) < 0) {
+	if (!stats ||
+	    virNodeGetCPUStats(connection, VIR_NODE_CPU_STATS_ALL_CPUS, stats, &count, 0) < 0) {
 		virt_error_set(error, "cannot read the host's CPU time");
 		return NULL;
 	}

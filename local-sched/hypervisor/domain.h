@@ -19,8 +19,8 @@ struct domain_info {
 	char *name;
 	/* id of the local scheduler that owns it (domain_xml.h); NULL: no local scheduler does */
 	char *keeper;
-	char *description; /* fingerprint (domain_xml.h), or NULL */
-	bool paused;       /* it exists but does not run */
+	char *description;   /* fingerprint (domain_xml.h), or NULL */
+	bool paused;         /* it exists but does not run */
 	const char *failure; /* what keeps it from running on (pause.h), or NULL */
 };
 
@@ -35,8 +35,7 @@ struct domain_cpu {
  * no such VM or it is not `keeper`'s. Returns false with `error` if that cannot be found out.
  */
 bool domain_find(virConnectPtr connection, const char *name, const char *keeper,
-		 virDomainPtr *ret_domain,
-		 GError **error);
+		 virDomainPtr *ret_domain, GError **error);
 
 /*
  * Ends a VM at once; on a worker thread. A VM that does not run, or that has just ended, is
@@ -49,16 +48,14 @@ bool domain_end(virDomainPtr domain, GError **error);
  * a VM of that name exists that is not `keeper`'s.
  */
 void domain_create(struct host *host, const char *name, const char *keeper, const char *xml,
-		   host_done_f done,
-		   gpointer data);
+		   host_done_f done, gpointer data);
 
 /*
  * Like domain_create(), but the VM ends with the connection that started it, so that no VM is left
  * when the scheduler dies. Only where libvirt's driver supports that (QEMU's does).
  */
 void domain_create_bound(struct host *host, const char *name, const char *keeper, const char *xml,
-			 host_done_f done,
-			 gpointer data);
+			 host_done_f done, gpointer data);
 
 /*
  * Ends a VM of `keeper` at once. A VM that does not run is success. A VM of that name that is not
@@ -126,7 +123,7 @@ struct domain_cores {
 	uint32_t first_core;
 	/* core 0 is bound to this CPU, and the others to those after it; -1: by rotation */
 	int32_t first_cpu;
-	bool moved;          /* the VM was bound for another node before */
+	bool moved; /* the VM was bound for another node before */
 };
 
 /*

@@ -7,8 +7,8 @@
  * The guest image's kernel arguments (vm-images/build, "kernel_arguments"), with which it boots in
  * less CPU time.
  */
-#define KERNEL_ARGUMENTS \
-	"console=ttyS0 quiet panic=-1 mitigations=off nokaslr audit=0 ipv6.disable=1 " \
+#define KERNEL_ARGUMENTS                                                                           \
+	"console=ttyS0 quiet panic=-1 mitigations=off nokaslr audit=0 ipv6.disable=1 "             \
 	"cryptomgr.notests random.trust_cpu=on no_timer_check"
 
 static void G_GNUC_PRINTF(2, 3) add(GString *xml, const char *format, ...)
@@ -58,8 +58,7 @@ static void add_boot(GString *xml, const struct domain_spec *spec)
 	add(xml, "  <os>\n    <type arch='x86_64' machine='%s'>hvm</type>\n", spec->machine_type);
 	add(xml, "    <kernel>%s</kernel>\n    <initrd>%s</initrd>\n", spec->kernel,
 	    spec->initramfs);
-	add(xml,
-	    "    <cmdline>" KERNEL_ARGUMENTS " virtbed.ip=%s virtbed.host=%s%s</cmdline>\n",
+	add(xml, "    <cmdline>" KERNEL_ARGUMENTS " virtbed.ip=%s virtbed.host=%s%s</cmdline>\n",
 	    spec->address, spec->guest_host, spec->swap ? " virtbed.swap=1" : "");
 	add(xml, "  </os>\n");
 }
@@ -74,7 +73,7 @@ static void add_cpu(GString *xml, bool tcg)
 {
 	add(xml,
 	    tcg ? "  <cpu mode='maximum'>\n    <feature policy='disable' name='fma'/>\n  </cpu>\n"
-		     : "  <cpu mode='host-passthrough'/>\n");
+		: "  <cpu mode='host-passthrough'/>\n");
 }
 
 static void add_platform(GString *xml, const struct domain_spec *spec)
@@ -156,8 +155,8 @@ static void add_devices(GString *xml, const struct domain_spec *spec)
 static void add_odd_memory(GString *xml, const struct domain_spec *spec)
 {
 	const uint64_t odd_kib = spec->memory_mib * 1024 - 8;
-	g_autofree char *backend = g_strdup_printf(
-		"memory-backend-ram,id=odd,size=%" G_GUINT64_FORMAT "k", odd_kib);
+	g_autofree char *backend =
+		g_strdup_printf("memory-backend-ram,id=odd,size=%" G_GUINT64_FORMAT "k", odd_kib);
 	g_autofree char *size = g_strdup_printf("size=%" G_GUINT64_FORMAT "k", odd_kib);
 	const char *const arguments[] = {
 		"-object", backend, "-machine", "memory-backend=odd", "-m", size, NULL,
@@ -216,8 +215,7 @@ char *domain_xml(const struct domain_spec *spec)
 }
 
 static void read_keeper(GMarkupParseContext *context, const char *element, const char **names,
-			const char **values,
-			gpointer data, GError **error)
+			const char **values, gpointer data, GError **error)
 {
 	char **ret_keeper = data;
 

@@ -14,22 +14,22 @@
  * TCG every device costs boot time and memory.
  */
 struct domain_spec {
-	const char *name;        /* name of the domain */
-	const char *keeper;      /* id of the local scheduler that owns it; NULL: none does */
-	const char *virt_type;   /* "kvm" or "qemu" */
-	const char *machine_type;     /* QEMU's machine type: "q35", "pc" */
-	uint32_t cores;          /* 1..DOMAIN_CORES_MAX */
+	const char *name;         /* name of the domain */
+	const char *keeper;       /* id of the local scheduler that owns it; NULL: none does */
+	const char *virt_type;    /* "kvm" or "qemu" */
+	const char *machine_type; /* QEMU's machine type: "q35", "pc" */
+	uint32_t cores;           /* 1..DOMAIN_CORES_MAX */
 	uint64_t memory_mib;
-	const char *kernel;      /* paths on the host */
+	const char *kernel; /* paths on the host */
 	const char *initramfs;
 	const char *root;
-	const char *swap;        /* path of a swap disk, or NULL */
+	const char *swap; /* path of a swap disk, or NULL */
 	const char *bridge;
 	const char *mac;
-	const char *address;     /* of eth0, ADDRESS/PREFIX */
-	const char *guest_host;  /* the guest's host name */
-	const char *console;     /* path on the host that gets the guest's console */
-	int32_t first_cpu;       /* host CPU of core 0, core 1 on the next one; -1: not pinned */
+	const char *address;    /* of eth0, ADDRESS/PREFIX */
+	const char *guest_host; /* the guest's host name */
+	const char *console;    /* path on the host that gets the guest's console */
+	int32_t first_cpu;      /* host CPU of core 0, core 1 on the next one; -1: not pinned */
 };
 
 /*

@@ -26,8 +26,8 @@ struct worker {
 struct host {
 	/* one of the owner, and one per worker, call and idle event under way */
 	gatomicrefcount references;
-	gint closed;                /* atomic: no result is delivered any more */
-	guint losses;               /* atomic: how often the host went out of reach */
+	gint closed;  /* atomic: no result is delivered any more */
+	guint losses; /* atomic: how often the host went out of reach */
 	char *name;
 	char *uri;
 	const struct host_events *events;
@@ -44,9 +44,9 @@ struct host {
 	guint living; /* workers whose threads have not ended */
 	/* used by the main loop only, as all below; the first is that of the control lane */
 	GPtrArray *workers;
-	GQueue waiting;     /* struct errand whose turn has not come, oldest first */
-	GQueue under_way;   /* struct errand of workers, whose result is still wanted */
-	bool tried;         /* an attempt to connect has ended */
+	GQueue waiting;   /* struct errand whose turn has not come, oldest first */
+	GQueue under_way; /* struct errand of workers, whose result is still wanted */
+	bool tried;       /* an attempt to connect has ended */
 	bool connected;
 	guint retry_source;
 	guint retry_ms;
@@ -58,13 +58,13 @@ struct errand {
 	struct host *host;
 	enum host_lane lane;
 	struct host_call call;
-	char *vm; /* NULL: none */
-	guint losses;          /* of the host when its turn came */
+	char *vm;     /* NULL: none */
+	guint losses; /* of the host when its turn came */
 	/* its worker; NULL: none; used by the main loop only, as the next two */
 	struct worker *worker;
 	guint limit_source;
-	bool given_up;         /* its result is not wanted any more */
-	bool unreached;        /* there was no connection */
+	bool given_up;  /* its result is not wanted any more */
+	bool unreached; /* there was no connection */
 	gpointer result;
 	GError *error;
 };
@@ -238,8 +238,8 @@ static int on_lifecycle(virConnectPtr connection, virDomainPtr domain, int event
 		notify(host, deliver_paused, false, virDomainGetName(domain), NULL);
 	else if (event == VIR_DOMAIN_EVENT_STOPPED || event == VIR_DOMAIN_EVENT_CRASHED)
 		notify(host, deliver_domain, false, virDomainGetName(domain),
-		       event == VIR_DOMAIN_EVENT_STOPPED ? stop_reason(detail) :
-							   "the guest crashed");
+		       event == VIR_DOMAIN_EVENT_STOPPED ? stop_reason(detail)
+							 : "the guest crashed");
 	return 0;
 }
 
@@ -296,9 +296,10 @@ static void watch_events(struct host *host, virConnectPtr connection)
 	host->agent_id = watch_event(host, connection, VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE,
 				     VIR_DOMAIN_EVENT_CALLBACK(on_agent));
 	if (host->events->frozen) {
-		host->frozen_id = virConnectDomainQemuMonitorEventRegister(
-			connection, NULL, "STOP", on_stop, host_ref(host),
-			(virFreeCallback)host_unref, 0);
+		host->frozen_id =
+			virConnectDomainQemuMonitorEventRegister(connection, NULL, "STOP", on_stop,
+								 host_ref(host),
+								 (virFreeCallback)host_unref, 0);
 		if (host->frozen_id < 0)
 			host_unref(host);
 	}
@@ -417,8 +418,8 @@ static void errand_return(struct errand *errand)
 static void errand_refuse(struct errand *errand, const char *reason)
 {
 	g_set_error(&errand->error, VIRT_ERROR, VIRT_ERROR_CONNECTION,
-		    "host '%s' is out of reach: %s",
-		    errand->host->name, reason ? reason : "no connection");
+		    "host '%s' is out of reach: %s", errand->host->name,
+		    reason ? reason : "no connection");
 	errand_return(errand);
 }
 
@@ -441,10 +442,9 @@ static gboolean give_up(gpointer data)
 	g_queue_remove(&host->under_way, errand);
 	error = g_error_new(VIRT_ERROR,
 			    errand->lane == HOST_LANE_AGENT ? VIRT_ERROR_AGENT : VIRT_ERROR_OTHER,
-			    "host '%s' did not answer within %u s%s%s%s",
-			    host->name, errand->call.limit_s,
-			    errand->vm ? ", asked of VM '" : "", errand->vm ? errand->vm : "",
-			    errand->vm ? "'" : "");
+			    "host '%s' did not answer within %u s%s%s%s", host->name,
+			    errand->call.limit_s, errand->vm ? ", asked of VM '" : "",
+			    errand->vm ? errand->vm : "", errand->vm ? "'" : "");
 	dispatch(host);
 	if (errand->call.done)
 		errand->call.done(NULL, error, errand->call.data);
@@ -469,8 +469,8 @@ static void errand_run(struct worker *worker, struct errand *errand)
 		g_set_error(&errand->error, VIRT_ERROR, VIRT_ERROR_CONNECTION,
 			    "host '%s' was out of reach", host->name);
 	else
-		errand->result = errand->call.work(worker->connection, errand->call.input,
-						   &errand->error);
+		errand->result =
+			errand->call.work(worker->connection, errand->call.input, &errand->error);
 }
 
 static gpointer worker_run(gpointer data)
@@ -610,8 +610,7 @@ static void dispatch(struct host *host)
 
 	for (GList *link = host->waiting.head; link; link = next) {
 		struct errand *errand = link->data;
-		struct worker *worker =
-			is_its_turn(host, errand) ? worker_for(host, errand) : NULL;
+		struct worker *worker = is_its_turn(host, errand) ? worker_for(host, errand) : NULL;
 
 		next = link->next;
 		if (!worker)
@@ -626,8 +625,10 @@ static struct errand *errand_new(struct host *host, enum host_lane lane,
 {
 	struct errand *errand = g_new0(struct errand, 1);
 
-	*errand = (struct errand){
-		.host = host_ref(host), .lane = lane, .call = *call, .vm = g_strdup(call->vm)};
+	*errand = (struct errand){.host = host_ref(host),
+				  .lane = lane,
+				  .call = *call,
+				  .vm = g_strdup(call->vm)};
 	errand->call.vm = NULL; /* it is the caller's memory */
 	return errand;
 }

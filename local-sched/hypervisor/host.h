@@ -41,9 +41,9 @@ enum host_lane {
 	 * reserved
 	 */
 	HOST_LANE_CLAIM,
-	HOST_LANE_STORE,       /* volumes; about no VM */
-	HOST_LANE_DISK, /* save and restore VMs, which takes long: HOST_DISKS_MAX at a time */
-	HOST_LANE_MOVE,        /* VMs leave for another host: HOST_MOVES_MAX at a time */
+	HOST_LANE_STORE, /* volumes; about no VM */
+	HOST_LANE_DISK,  /* save and restore VMs, which takes long: HOST_DISKS_MAX at a time */
+	HOST_LANE_MOVE,  /* VMs leave for another host: HOST_MOVES_MAX at a time */
 };
 /* As many as libvirtd has. Workers whose call has exceeded its limit are not counted. */
 enum {
@@ -97,10 +97,10 @@ struct host_call {
 	const char *vm;
 	host_work_f work;
 	gpointer input;
-	GDestroyNotify input_free;  /* NULL: nothing to free */
+	GDestroyNotify input_free; /* NULL: nothing to free */
 	/* frees a result when there is no `done` to take it; NULL: nothing to free */
 	GDestroyNotify result_free;
-	host_done_f done;           /* NULL: the result is not wanted */
+	host_done_f done; /* NULL: the result is not wanted */
 	gpointer data;
 	/*
 	 * The time from the start of the work after which its result is given up. `done` is then

@@ -91,9 +91,9 @@ gpointer host_info_work(virConnectPtr connection, gpointer input, GError **error
 	version = 0;
 	if (virConnectGetVersion(connection, &version) == 0)
 		about->hypervisor = version_text(version);
-	about->facts = json_pack("{s:s, s:i, s:i, s:I}", "cpu", info.model, "cpus", (int)info.cpus,
-				 "mhz", (int)info.mhz, "memory_mib",
-				 (json_int_t)(info.memory / 1024));
+	about->facts =
+		json_pack("{s:s, s:i, s:i, s:I}", "cpu", info.model, "cpus", (int)info.cpus, "mhz",
+			  (int)info.mhz, "memory_mib", (json_int_t)(info.memory / 1024));
 	put_text(about->facts, "libvirt", about->libvirt);
 	put_text(about->facts, "qemu", about->hypervisor);
 	ask_name(connection, about->facts);

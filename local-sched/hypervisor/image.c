@@ -167,8 +167,7 @@ static bool send_file(virStorageVolPtr volume, const struct image *image, int fi
  * incomplete.
  */
 static bool fill_volume(virStoragePoolPtr pool, virStorageVolPtr volume, const char *mark,
-			const struct image *image,
-			int file, GError **error)
+			const struct image *image, int file, GError **error)
 {
 	g_autoptr(virStorageVol) marked = NULL;
 
@@ -234,8 +233,7 @@ static virStorageVolPtr make_volume(virStoragePoolPtr pool, const char *name, ui
 static char *provide(virStoragePoolPtr pool, const struct image *image, int file, GError **error)
 {
 	const uint64_t bytes = image->bytes[file];
-	g_autofree char *name =
-		g_strdup_printf("%.16s-%s", image->sha256[file], file_names[file]);
+	g_autofree char *name = g_strdup_printf("%.16s-%s", image->sha256[file], file_names[file]);
 	g_autofree char *mark = g_strconcat(name, ".complete", NULL);
 	g_autoptr(virStorageVol) volume = NULL;
 	const bool marked = storage_exists(pool, mark);
@@ -402,8 +400,7 @@ void image_make_swap(struct host *host, const char *const *names, uint64_t mib, 
 	swap_call(host, make_swap_work, names, mib, free_strv, done, data);
 }
 
-void image_remove_swap(struct host *host, const char *const *names, host_done_f done,
-		       gpointer data)
+void image_remove_swap(struct host *host, const char *const *names, host_done_f done, gpointer data)
 {
 	swap_call(host, remove_swap_work, names, 0, NULL, done, data);
 }

@@ -31,5 +31,4 @@ void managed_save_remove(struct host *host, const char *domain, const char *keep
  * that no local scheduler made are left alone.
  */
 void managed_save_tidy(struct host *host, const char *prefix, const char *keeper,
-		       const char *const *kept, host_done_f done,
-		gpointer data);
+		       const char *const *kept, host_done_f done, gpointer data);

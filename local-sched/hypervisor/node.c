@@ -25,8 +25,7 @@ struct node *node_new(uint32_t index, const char *name, struct vm_host *vm_host,
 	node->index = index;
 	node->name = g_strdup(name);
 	node->vm_host = vm_host;
-	node->place = (struct vm_place){
-		.first_core = index * cores, .first_cpu = -1, .cap = cap};
+	node->place = (struct vm_place){.first_core = index * cores, .first_cpu = -1, .cap = cap};
 	node->events = events;
 	node->data = data;
 	vm_host_add_place(vm_host, &node->place);
@@ -106,8 +105,7 @@ static bool is_between(const struct node *node)
 {
 	enum vm_state state = node_state(node);
 
-	return node->announced && state != VM_READY && state != VM_BUSY &&
-	       state != VM_HELD;
+	return node->announced && state != VM_READY && state != VM_BUSY && state != VM_HELD;
 }
 
 const char *node_public_state(const struct node *node)
@@ -122,6 +120,5 @@ const char *node_reason(const struct node *node)
 
 bool node_is_settled(const struct node *node)
 {
-	return node->failed || node_state(node) == VM_READY ||
-	       node_state(node) == VM_BUSY;
+	return node->failed || node_state(node) == VM_READY || node_state(node) == VM_BUSY;
 }

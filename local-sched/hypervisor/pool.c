@@ -17,7 +17,7 @@ struct entry {
 
 struct pool {
 	struct pool_settings settings;
-	struct node **nodes; /* cluster->nodes of them */
+	struct node **nodes;  /* cluster->nodes of them */
 	GPtrArray *entries;   /* by number of the VM */
 	GPtrArray *displaced; /* of struct vm: displaced from their nodes */
 	bool stopped;
@@ -95,8 +95,7 @@ static void on_down(struct vm *vm, const char *reason, void *data)
 
 static void on_stuck(struct vm *vm, void *data);
 
-static const struct vm_events vm_events = {
-	.ready = on_ready, .down = on_down, .stuck = on_stuck};
+static const struct vm_events vm_events = {.ready = on_ready, .down = on_down, .stuck = on_stuck};
 
 /* VMs. */
 
@@ -124,8 +123,7 @@ static struct vm_host *vm_host_called(const struct pool *pool, const char *host,
 
 static void tell_home(struct pool *pool, const struct vm *vm, const struct vm_host *vm_host)
 {
-	pool->settings.moved(vm_number(vm), host_name(vm_host_host(vm_host)),
-			     pool->settings.data);
+	pool->settings.moved(vm_number(vm), host_name(vm_host_host(vm_host)), pool->settings.data);
 }
 
 /* The VM is on one host only, unless another may have it too, or it is on its way to another. */
@@ -178,8 +176,7 @@ static struct vm *add_number(struct pool *pool, struct vm_host *vm_host)
 	entry->domain = g_strdup_printf("%sn%u", settings->prefix, vm.number);
 	vm.name = entry->name;
 	vm.domain = entry->domain;
-	entry->vm =
-		vm_new(&vm, settings->cluster->cores, &vm_events, pool);
+	entry->vm = vm_new(&vm, settings->cluster->cores, &vm_events, pool);
 	g_ptr_array_add(pool->entries, entry);
 	if (other && other != vm_host)
 		add_possible_host(pool, entry->vm, other);
@@ -208,8 +205,7 @@ static struct vm *make_vm(struct pool *pool, struct vm_host *vm_host)
 
 	for (guint i = 0; i < pool->entries->len; i++) {
 		vm = vm_at(pool, i);
-		if (vm_state(vm) != VM_DOWN || vm_wanted(vm) ||
-		    vm_where(vm) || vm_task(vm) ||
+		if (vm_state(vm) != VM_DOWN || vm_wanted(vm) || vm_where(vm) || vm_task(vm) ||
 		    vm_boot_is_inhibited(vm) || vm_current_host(vm) == vm_host_host(vm_host))
 			continue;
 		vm_host_hand_over(vm_host_of(pool, vm), vm_host, vm);
@@ -222,8 +218,8 @@ static struct vm *make_vm(struct pool *pool, struct vm_host *vm_host)
 /* Whether a VM has no node and no task, so that a node may have it. */
 static bool is_free(const struct vm *vm, const struct vm_host *vm_host)
 {
-	return vm_current_host(vm) == vm_host_host(vm_host) && !vm_where(vm) &&
-	       !vm_task(vm) && !vm_boot_is_inhibited(vm);
+	return vm_current_host(vm) == vm_host_host(vm_host) && !vm_where(vm) && !vm_task(vm) &&
+	       !vm_boot_is_inhibited(vm);
 }
 
 /* How near a free VM is to being ready; 0: not usable. */
@@ -267,9 +263,8 @@ static uint32_t spares_wanted(const struct pool *pool, const struct vm_host *vm_
 	for (guint i = 0; wanted > 0 && i < pool->entries->len; i++) {
 		const struct vm *vm = vm_at(pool, i);
 
-		if (vm_current_host(vm) == vm_host_host(vm_host) &&
-		    vm_state(vm) == VM_HELD && !vm_where(vm) &&
-		    !vm_may_be_absent(vm))
+		if (vm_current_host(vm) == vm_host_host(vm_host) && vm_state(vm) == VM_HELD &&
+		    !vm_where(vm) && !vm_may_be_absent(vm))
 			wanted--;
 	}
 	return wanted;
@@ -295,9 +290,9 @@ static uint32_t count_spares(const struct pool *pool, const struct vm_host *vm_h
 static bool is_about_to_be_ready(const struct pool *pool, const struct vm_host *vm_host)
 {
 	for (uint32_t i = 0; pool->nodes && i < pool->settings.cluster->nodes; i++) {
-		enum vm_state state = pool->nodes[i] && node_vm_host(pool->nodes[i]) == vm_host ?
-						   node_state(pool->nodes[i]) :
-						   VM_DOWN;
+		enum vm_state state = pool->nodes[i] && node_vm_host(pool->nodes[i]) == vm_host
+					      ? node_state(pool->nodes[i])
+					      : VM_DOWN;
 
 		if (state >= VM_WAKING && state <= VM_PARKING)
 			return true;
@@ -318,8 +313,7 @@ static void balance(struct pool *pool, struct vm_host *vm_host)
 		struct vm *vm = NULL;
 
 		for (guint i = 0; i < pool->entries->len && !vm; i++)
-			if (is_free(vm_at(pool, i), vm_host) &&
-			    !vm_wanted(vm_at(pool, i)))
+			if (is_free(vm_at(pool, i), vm_host) && !vm_wanted(vm_at(pool, i)))
 				vm = vm_at(pool, i);
 		if (!vm)
 			vm = make_vm(pool, vm_host);
@@ -346,8 +340,7 @@ static void balance(struct pool *pool, struct vm_host *vm_host)
 static void park_displaced(struct pool *pool)
 {
 	while (pool->displaced->len > 0) {
-		struct vm *vm =
-			g_ptr_array_steal_index(pool->displaced, pool->displaced->len - 1);
+		struct vm *vm = g_ptr_array_steal_index(pool->displaced, pool->displaced->len - 1);
 
 		vm_place(vm, NULL);
 	}
@@ -384,8 +377,7 @@ static void on_stuck(struct vm *vm, void *data)
 	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++) {
 		struct node *node = pool->nodes[i];
 
-		if (node_vm(node) != vm || vm_task(vm) ||
-		    !find_free(pool, node_vm_host(node)))
+		if (node_vm(node) != vm || vm_task(vm) || !find_free(pool, node_vm_host(node)))
 			continue;
 		vm_want(vm, false);
 		pool_vacate(pool, node);
@@ -435,8 +427,8 @@ struct refusal {
 static gboolean report_refusal(gpointer data)
 {
 	g_autofree struct refusal *refusal = data;
-	g_autoptr(GError) error = g_error_new_literal(VIRT_ERROR, VIRT_ERROR_OTHER,
-						      "where it goes cannot be stored");
+	g_autoptr(GError) error =
+		g_error_new_literal(VIRT_ERROR, VIRT_ERROR_OTHER, "where it goes cannot be stored");
 
 	refusal->done(NULL, error, refusal->data);
 	return G_SOURCE_REMOVE;
@@ -448,8 +440,7 @@ static bool record_move(struct pool *pool, const struct vm *vm, const struct vm_
 {
 	struct refusal *refusal;
 
-	if (pool->settings.moves(vm_number(vm), host_name(vm_host_host(to)),
-				 pool->settings.data))
+	if (pool->settings.moves(vm_number(vm), host_name(vm_host_host(to)), pool->settings.data))
 		return true;
 	refusal = g_new0(struct refusal, 1);
 	*refusal = (struct refusal){.done = done, .data = data};
@@ -532,9 +523,8 @@ uint32_t pool_spares_booting(const struct pool *pool)
 	for (guint i = 0; i < pool->entries->len; i++) {
 		const struct vm *vm = vm_at(pool, i);
 
-		count += !vm_where(vm) && !vm_task(vm) &&
-			 vm_wanted(vm) && vm_state(vm) != VM_STANDBY &&
-			 vm_state(vm) != VM_DOWN;
+		count += !vm_where(vm) && !vm_task(vm) && vm_wanted(vm) &&
+			 vm_state(vm) != VM_STANDBY && vm_state(vm) != VM_DOWN;
 	}
 	return count;
 }
@@ -547,8 +537,7 @@ bool pool_may_keep(const struct pool *pool)
 		for (guint i = 0; i < pool->entries->len; i++) {
 			const struct vm *vm = vm_at(pool, i);
 
-			if (vm_state(vm) == VM_HELD &&
-			    !vm_may_be_absent(vm) &&
+			if (vm_state(vm) == VM_HELD && !vm_may_be_absent(vm) &&
 			    vm_current_host(vm) == vm_host_host(pool->settings.vm_hosts[host]))
 				held_mib += pool->settings.cluster->memory_mib;
 		}

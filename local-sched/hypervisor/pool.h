@@ -23,10 +23,10 @@ struct pool;
 struct pool_settings {
 	const struct config_cluster *cluster;
 	uint32_t cluster_index;
-	const char *prefix;          /* of the names of the cluster's VMs */
-	const char *keeper;          /* owner of its VMs (domain_xml.h) */
-	struct vm_host *const *vm_hosts;   /* by host */
-	const struct cpu_cap *caps;  /* by node */
+	const char *prefix;              /* of the names of the cluster's VMs */
+	const char *keeper;              /* owner of its VMs (domain_xml.h) */
+	struct vm_host *const *vm_hosts; /* by host */
+	const struct cpu_cap *caps;      /* by node */
 	struct boot_queue *queue;
 	double boot_timeout_s;
 	/*

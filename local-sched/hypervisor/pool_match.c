@@ -6,8 +6,7 @@
 /* How near a node is to a VM at node `from` (NULL: at none). */
 enum distance { AT_IT = 0, ON_ITS_HOST, ELSEWHERE };
 
-static enum distance distance(const struct vm *vm, const uint32_t *from,
-			      const struct node *node)
+static enum distance distance(const struct vm *vm, const uint32_t *from, const struct node *node)
 {
 	if (from && *from == node_index(node))
 		return AT_IT;

@@ -42,8 +42,8 @@ static virStoragePoolPtr make_pool(virConnectPtr connection, GError **error)
 				  "  <target>\n    <path>" POOL_PATH "</path>\n"
 				  "    <permissions><mode>0711</mode></permissions>\n"
 				  "  </target>\n</pool>\n";
-	virStoragePoolPtr pool = virStoragePoolCreateXML(connection, xml,
-							 VIR_STORAGE_POOL_CREATE_WITH_BUILD);
+	virStoragePoolPtr pool =
+		virStoragePoolCreateXML(connection, xml, VIR_STORAGE_POOL_CREATE_WITH_BUILD);
 
 	if (pool)
 		return pool;
@@ -157,9 +157,8 @@ bool storage_upload(virStorageVolPtr volume, uint64_t length, virStreamSourceFun
 {
 	g_autoptr(virStream) stream = virStreamNew(virStorageVolGetConnect(volume), 0);
 
-	if (stream && virStorageVolUpload(volume, stream, 0, length,
-					  0) == 0 && virStreamSendAll(stream, give, data) == 0 &&
-	    virStreamFinish(stream) == 0)
+	if (stream && virStorageVolUpload(volume, stream, 0, length, 0) == 0 &&
+	    virStreamSendAll(stream, give, data) == 0 && virStreamFinish(stream) == 0)
 		return true;
 	virt_error_set(error, "cannot upload volume '%s'", virStorageVolGetName(volume));
 	return false;

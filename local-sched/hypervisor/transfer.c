@@ -93,8 +93,8 @@ static void add_text(virTypedParameterPtr *params, int *count, int *max, const c
 /* The XML of the VM on the other host, or NULL: unchanged. */
 static char *changed_xml(virDomainPtr domain, const struct order *order)
 {
-	char *xml = order->changes[0] ? virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_MIGRATABLE) :
-					NULL;
+	char *xml =
+		order->changes[0] ? virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_MIGRATABLE) : NULL;
 	char *changed = xml ? domain_xml_change(xml, (const char *const *)order->changes) : NULL;
 
 	free(xml); /* libvirt's, by malloc() */
@@ -105,8 +105,7 @@ static char *changed_xml(virDomainPtr domain, const struct order *order)
 static int64_t downtime_ns(const struct order *order)
 {
 	g_autoptr(virConnect) there = host_connect(order->to, NULL);
-	g_autoptr(virDomain) domain =
-		there ? virDomainLookupByName(there, order->domain) : NULL;
+	g_autoptr(virDomain) domain = there ? virDomainLookupByName(there, order->domain) : NULL;
 	virTypedParameterPtr params = NULL;
 	unsigned long long downtime_ms = 0;
 	int count = 0;
@@ -312,8 +311,7 @@ enum presence {
 
 /* False with `error` where the host cannot be asked. */
 static bool read_presence(virConnectPtr connection, const struct order *order,
-				   enum presence *ret_presence,
-			  GError **error)
+			  enum presence *ret_presence, GError **error)
 {
 	g_autoptr(virDomain) domain = NULL;
 	int state = VIR_DOMAIN_NOSTATE;
@@ -324,8 +322,7 @@ static bool read_presence(virConnectPtr connection, const struct order *order,
 		return false;
 	if (!domain)
 		return true;
-	if (virDomainGetState(domain, &state, NULL, 0) == 0 &&
-	    state != VIR_DOMAIN_SHUTOFF) {
+	if (virDomainGetState(domain, &state, NULL, 0) == 0 && state != VIR_DOMAIN_SHUTOFF) {
 		if (virDomainGetJobInfo(domain, &job) < 0 &&
 		    virGetLastErrorCode() != VIR_ERR_NO_SUPPORT)
 			*ret_presence = BUSY; /* QEMU did not answer */
@@ -432,8 +429,8 @@ static gpointer find_work(virConnectPtr connection, gpointer input, GError **err
 	other = host_connect(order->to, error);
 	if (!other || !read_presence(other, order, &there, error))
 		return NULL;
-	return order->live ? find_live(order, here, there, connection, other, error) :
-			     find_still(order, here, there, connection, error);
+	return order->live ? find_live(order, here, there, connection, other, error)
+			   : find_still(order, here, there, connection, error);
 }
 
 /* The search at the new host, where the old one is out of reach, perhaps for good. */
@@ -518,8 +515,7 @@ static void searched(gpointer result, const GError *error, gpointer data)
 		.data = search->data,
 	};
 
-	if (search->order->live &&
-	    g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
+	if (search->order->live && g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
 		host_call(search->order->to, HOST_LANE_ACT, &there);
 		return;
 	}

@@ -26,15 +26,15 @@ enum transfer_manner {
 struct transfer {
 	struct host *from;
 	struct host *to;
-	const char *to_uri;         /* URI by which the libvirt of `from` reaches that of `to` */
+	const char *to_uri; /* URI by which the libvirt of `from` reaches that of `to` */
 	const char *domain;
 	/* owner of the VM; a VM of that name with another owner counts as missing */
 	const char *keeper;
 	const char *const *changes; /* to its XML (domain_xml_changes()) */
 	enum transfer_manner manner;
-	bool swap;                  /* it has a swap disk */
-	bool tls;                   /* the contents of memory travel by TLS, or not at all */
-	GCancellable *cancel;       /* for transfer_cancel() */
+	bool swap;            /* it has a swap disk */
+	bool tls;             /* the contents of memory travel by TLS, or not at all */
+	GCancellable *cancel; /* for transfer_cancel() */
 };
 
 /* Durations of a live migration; -1: not known. */

@@ -9,16 +9,16 @@
 #define VIRT_ERROR (virt_error_quark())
 GQuark virt_error_quark(void);
 enum virt_error {
-	VIRT_ERROR_OTHER = 1,   /* libvirt refused; the message quotes libvirt */
-	VIRT_ERROR_CONNECTION,  /* no connection to the host's libvirtd, or it broke */
-	VIRT_ERROR_NO_DOMAIN,   /* no such domain, or it does not run */
-	VIRT_ERROR_AGENT, /* the guest agent does not answer, or answers against its protocol */
-	VIRT_ERROR_PAUSED, /* the VM was paused from outside, so that its agent was not asked */
-	VIRT_ERROR_REFUSED,     /* the guest agent answered with an error */
+	VIRT_ERROR_OTHER = 1,  /* libvirt refused; the message quotes libvirt */
+	VIRT_ERROR_CONNECTION, /* no connection to the host's libvirtd, or it broke */
+	VIRT_ERROR_NO_DOMAIN,  /* no such domain, or it does not run */
+	VIRT_ERROR_AGENT,   /* the guest agent does not answer, or answers against its protocol */
+	VIRT_ERROR_PAUSED,  /* the VM was paused from outside, so that its agent was not asked */
+	VIRT_ERROR_REFUSED, /* the guest agent answered with an error */
 	/* what is asked for belongs to another owner: a VM's name, the cluster's claim on a host */
 	VIRT_ERROR_FOREIGN,
-	VIRT_ERROR_FULL,        /* the storage pool has no room */
-	VIRT_ERROR_IMAGE,       /* the guest image is missing or not what its manifest says */
+	VIRT_ERROR_FULL,  /* the storage pool has no room */
+	VIRT_ERROR_IMAGE, /* the guest image is missing or not what its manifest says */
 };
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(virConnect, virConnectClose)

@@ -11,7 +11,7 @@ struct virt_type_decision {
 	const struct domain_spec *probe_spec;
 	virt_type_done_f done;
 	void *data;
-	bool booting;        /* a VM is booting; its agent is waited for */
+	bool booting; /* a VM is booting; its agent is waited for */
 	guint timeout_source;
 	struct virt_type type;
 };
@@ -128,8 +128,8 @@ static void end_probe(struct virt_type_decision *decision)
 static gboolean probe_timeout(gpointer data)
 {
 	struct virt_type_decision *decision = data;
-	g_autofree char *reason = g_strdup_printf("KVM probe: guest did not boot within %d s",
-						  VIRT_TYPE_PROBE_S);
+	g_autofree char *reason =
+		g_strdup_printf("KVM probe: guest did not boot within %d s", VIRT_TYPE_PROBE_S);
 
 	decision->timeout_source = 0;
 	set(decision, "qemu", reason);
@@ -180,8 +180,7 @@ static void feature_found(gpointer result, const GError *error, gpointer data)
 		start_probe(decision);
 		return;
 	}
-	set(decision, "qemu",
-	    error ? error->message : "the host's CPU offers neither vmx nor svm");
+	set(decision, "qemu", error ? error->message : "the host's CPU offers neither vmx nor svm");
 	finish(decision);
 }
 

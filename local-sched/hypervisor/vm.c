@@ -20,8 +20,8 @@ static gboolean boot_expired(gpointer data)
 {
 	struct vm *vm = data;
 	g_autofree char *reason =
-		g_strdup_printf("did not get ready within %.0f s (%s)",
-				vm->settings.boot_timeout_s, vm_state_name(vm->state));
+		g_strdup_printf("did not get ready within %.0f s (%s)", vm->settings.boot_timeout_s,
+				vm_state_name(vm->state));
 
 	vm->deadline_source = 0;
 	vm_fire(vm, VM_EVENT_FAIL, reason);
@@ -31,9 +31,8 @@ static gboolean boot_expired(gpointer data)
 static void update_deadline(struct vm *vm, enum vm_state previous)
 {
 	if (vm_is_booting(vm->state) && vm->deadline_source == 0)
-		vm->deadline_source =
-			g_timeout_add((guint)(vm->settings.boot_timeout_s * 1000), boot_expired,
-				      vm);
+		vm->deadline_source = g_timeout_add((guint)(vm->settings.boot_timeout_s * 1000),
+						    boot_expired, vm);
 	if (!vm_is_booting(vm->state))
 		g_clear_handle_id(&vm->deadline_source, g_source_remove);
 	if (!vm_is_booting(vm->state) && vm->state != VM_QUEUED &&
@@ -44,8 +43,8 @@ static void update_deadline(struct vm *vm, enum vm_state previous)
 /* Whether the task had the VM in `state` and did not give it back by `event`. */
 static bool had_task(enum vm_state state, enum vm_event event)
 {
-	return state == VM_BUSY || (state == VM_HELD && event != VM_EVENT_RELEASE &&
-					 event != VM_EVENT_SWEEP);
+	return state == VM_BUSY ||
+	       (state == VM_HELD && event != VM_EVENT_RELEASE && event != VM_EVENT_SWEEP);
 }
 
 /* Reports to the owner and the task that the VM is gone. */
@@ -88,9 +87,9 @@ void vm_fire(struct vm *vm, enum vm_event event, const char *reason)
 			     vm_event_name(event), vm_state_name(previous));
 		return;
 	}
-	log_debug_of(LOG_NODE(vm->settings.name), "%s -> %s by '%s'%s%s",
-		     vm_state_name(previous), vm_state_name(next),
-		     vm_event_name(event), reason ? ": " : "", reason ? reason : "");
+	log_debug_of(LOG_NODE(vm->settings.name), "%s -> %s by '%s'%s%s", vm_state_name(previous),
+		     vm_state_name(next), vm_event_name(event), reason ? ": " : "",
+		     reason ? reason : "");
 	vm->state = next;
 	if (next != VM_READY && next != VM_BUSY)
 		vm->paused_ns = 0; /* a pause does not matter any more */
@@ -105,8 +104,7 @@ void vm_fire(struct vm *vm, enum vm_event event, const char *reason)
 	if (is_failure(previous, event)) {
 		vm->failures++;
 		if (vm_is_booting(previous) && vm->boot_start_ns)
-			log_warning_of(LOG_NODE(vm->settings.name), "boot failed: %s",
-				       vm->reason);
+			log_warning_of(LOG_NODE(vm->settings.name), "boot failed: %s", vm->reason);
 	}
 	if (next == VM_SWEEPING) {
 		vm->sweep_core = 0;
@@ -121,7 +119,7 @@ void vm_fire(struct vm *vm, enum vm_event event, const char *reason)
 /* Life. */
 
 struct vm *vm_new(const struct vm_settings *settings, uint32_t cores,
-			    const struct vm_events *events, void *data)
+		  const struct vm_events *events, void *data)
 {
 	struct vm *vm = g_new0(struct vm, 1);
 
@@ -259,8 +257,7 @@ bool vm_wanted(const struct vm *vm)
 
 const char *vm_reason(const struct vm *vm)
 {
-	bool serves = vm->state == VM_READY || vm->state == VM_BUSY ||
-		      vm->state == VM_HELD;
+	bool serves = vm->state == VM_READY || vm->state == VM_BUSY || vm->state == VM_HELD;
 
 	if (serves)
 		return vm->paused_ns ? "its VM was paused from outside" : NULL;

@@ -39,8 +39,7 @@ struct vm_events {
 /* The events of a VM for the task that has it. All are required. */
 struct vm_user {
 	/* Bytes from the PMI port of `core`. */
-	void (*input)(struct vm *vm, uint32_t core, const char *bytes, size_t length,
-		      void *data);
+	void (*input)(struct vm *vm, uint32_t core, const char *bytes, size_t length, void *data);
 	/* The PMI port of `core` was cut off and is open again; bytes may have been lost. */
 	void (*torn)(struct vm *vm, uint32_t core, void *data);
 	/* The VM died or had to be removed; the task does not have it any more. */
@@ -53,18 +52,18 @@ struct vm_user {
 
 /* The identity of a VM; borrowed until the VM is freed. */
 struct vm_settings {
-	uint32_t number;         /* within the cluster, from 0 */
-	const char *name;        /* "c1-n0": the guest's host name, and for messages */
-	const char *domain;      /* its name in libvirt */
-	const char *keeper;      /* id of the local scheduler that owns it (domain_xml.h) */
+	uint32_t number;    /* within the cluster, from 0 */
+	const char *name;   /* "c1-n0": the guest's host name, and for messages */
+	const char *domain; /* its name in libvirt */
+	const char *keeper; /* id of the local scheduler that owns it (domain_xml.h) */
 	struct host *host;
 	struct boot_queue *queue;
-	double boot_timeout_s;   /* the limit of one boot */
+	double boot_timeout_s; /* the limit of one boot */
 };
 
 /* The place where a VM runs; borrowed while the VM is there. */
 struct vm_place {
-	uint32_t first_core;       /* number of its first core among the cores of the cluster */
+	uint32_t first_core; /* number of its first core among the cores of the cluster */
 	/* the host's CPU for that core, the next CPU for the next core; -1: any */
 	int32_t first_cpu;
 	const struct cpu_cap *cap;
@@ -72,7 +71,7 @@ struct vm_place {
 
 /* An unwanted VM on a host that is out of reach. vm_prepare() and vm_found() bring it to life. */
 struct vm *vm_new(const struct vm_settings *settings, uint32_t cores,
-			    const struct vm_events *events, void *data);
+		  const struct vm_events *events, void *data);
 
 /* After host_free(). NULL is allowed. */
 void vm_free(struct vm *vm);
@@ -174,8 +173,8 @@ void vm_recycle(struct vm *vm);
  * Gives a ready VM to a task of `owner`. False: it is not ready. `user` is borrowed until
  * vm_release().
  */
-bool vm_assign(struct vm *vm, const char *task, int64_t owner,
-		    const struct vm_user *user, void *data);
+bool vm_assign(struct vm *vm, const char *task, int64_t owner, const struct vm_user *user,
+	       void *data);
 
 /*
  * Sets the CPU share, in (0, 1], of the VM of a task. It is 1 before the first call and after the

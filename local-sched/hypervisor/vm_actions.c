@@ -25,9 +25,8 @@ struct vm_call {
 
 /* Calls. */
 
-static struct vm_call *call_host(struct vm *vm,
-				  void (*answer)(struct vm *vm, gpointer result,
-						 const GError *error))
+static struct vm_call *call_host(struct vm *vm, void (*answer)(struct vm *vm, gpointer result,
+							       const GError *error))
 {
 	struct vm_call *vm_call = g_new0(struct vm_call, 1);
 
@@ -183,8 +182,7 @@ static void enter_creating(struct vm *vm)
 	vm->doubtful = false;
 	vm->boot_start_ns = clock_now_ns();
 	domain_create(vm->settings.host, vm->settings.domain, vm->settings.keeper, vm->xml,
-		      answered,
-		      call_host(vm, created_answer));
+		      answered, call_host(vm, created_answer));
 }
 
 static uint64_t cpu_time_of(const struct vm *vm, const GPtrArray *times)
@@ -349,8 +347,8 @@ static void enter_sweeping(struct vm *vm)
 		swept(vm);
 		return;
 	}
-	request = vm->sweep_pid ? agent_status_request(vm->sweep_pid) :
-				    agent_exec_request(arguments, NULL, NULL);
+	request = vm->sweep_pid ? agent_status_request(vm->sweep_pid)
+				: agent_exec_request(arguments, NULL, NULL);
 	vm_request(vm, request, answered,
 		   call_host(vm, vm->sweep_pid ? sweep_answer : sweep_started));
 }
@@ -373,8 +371,8 @@ static void enter_capping(struct vm *vm)
 		return;
 	}
 	cap = vm_cap_at(vm, place);
-	domain_apply_cap(vm->settings.host, vm->settings.domain, &cap,
-			 vm_cores_at(vm, place), answered, call_host(vm, capped));
+	domain_apply_cap(vm->settings.host, vm->settings.domain, &cap, vm_cores_at(vm, place),
+			 answered, call_host(vm, capped));
 }
 
 static void enter_wiring(struct vm *vm)
@@ -426,8 +424,8 @@ static void enter_ready(struct vm *vm)
 	if (vm->boot_start_ns) {
 		vm->boot_s = clock_elapsed_s(vm->boot_start_ns, clock_now_ns());
 		vm->boot_start_ns = 0;
-		log_info_of(LOG_NODE(vm->settings.name),
-			    "ready, %.1f s after its VM was started", vm->boot_s);
+		log_info_of(LOG_NODE(vm->settings.name), "ready, %.1f s after its VM was started",
+			    vm->boot_s);
 	}
 	g_clear_pointer(&vm->reason, g_free);
 	vm->adopted = false;
@@ -455,8 +453,7 @@ static void enter_parking(struct vm *vm)
 static void enter_parked(struct vm *vm)
 {
 	if (vm->boot_start_ns) {
-		log_info_of(LOG_NODE(vm->settings.name),
-			    "a spare VM, %.1f s after it was started",
+		log_info_of(LOG_NODE(vm->settings.name), "a spare VM, %.1f s after it was started",
 			    clock_elapsed_s(vm->boot_start_ns, clock_now_ns()));
 		vm->boot_start_ns = 0;
 	}
@@ -468,8 +465,7 @@ static void enter_parked(struct vm *vm)
 static void enter_unparking(struct vm *vm)
 {
 	vm->late_clock = true;
-	domain_thaw(vm->settings.host, vm->settings.domain, answered,
-		    call_host(vm, simple_answer));
+	domain_thaw(vm->settings.host, vm->settings.domain, answered, call_host(vm, simple_answer));
 }
 
 static void enter_nothing(struct vm *vm)
@@ -477,14 +473,14 @@ static void enter_nothing(struct vm *vm)
 }
 
 static void (*const actions[VM_STATES])(struct vm *vm) = {
-	[VM_DOWN] = enter_down,           [VM_QUEUED] = enter_queued,
-	[VM_CREATING] = enter_creating,   [VM_AWAITING] = enter_awaiting,
-	[VM_WAKING] = enter_unparking, [VM_AGENT_SYNC] = enter_greeting,
-	[VM_SWEEPING] = enter_sweeping,   [VM_CAPPING] = enter_capping,
-	[VM_WIRING] = enter_wiring,       [VM_PARKING] = enter_parking,
-	[VM_READY] = enter_ready,         [VM_BUSY] = enter_nothing,
-	[VM_HELD] = enter_nothing,        [VM_STANDBY] = enter_parked,
-	[VM_REMOVING] = enter_removing,   [VM_DETACHED] = enter_nothing,
+	[VM_DOWN] = enter_down,         [VM_QUEUED] = enter_queued,
+	[VM_CREATING] = enter_creating, [VM_AWAITING] = enter_awaiting,
+	[VM_WAKING] = enter_unparking,  [VM_AGENT_SYNC] = enter_greeting,
+	[VM_SWEEPING] = enter_sweeping, [VM_CAPPING] = enter_capping,
+	[VM_WIRING] = enter_wiring,     [VM_PARKING] = enter_parking,
+	[VM_READY] = enter_ready,       [VM_BUSY] = enter_nothing,
+	[VM_HELD] = enter_nothing,      [VM_STANDBY] = enter_parked,
+	[VM_REMOVING] = enter_removing, [VM_DETACHED] = enter_nothing,
 };
 
 void vm_enter(struct vm *vm)

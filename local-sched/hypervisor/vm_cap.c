@@ -16,8 +16,8 @@ void vm_recycle(struct vm *vm)
 	vm_fire(vm, VM_EVENT_RENEW, "it is booted again for another user");
 }
 
-bool vm_assign(struct vm *vm, const char *task, int64_t owner,
-		    const struct vm_user *user, void *data)
+bool vm_assign(struct vm *vm, const char *task, int64_t owner, const struct vm_user *user,
+	       void *data)
 {
 	if (vm->state != VM_READY || vm->stopped)
 		return false;
@@ -39,8 +39,7 @@ void vm_release(struct vm *vm, bool clean)
 	vm->share = 1;
 	/* The sweep also sets the cap again. */
 	vm_fire(vm, clean && whole ? VM_EVENT_RELEASE : VM_EVENT_SWEEP,
-		     vm->state == VM_HELD ? "its task ended while it was suspended" :
-						      NULL);
+		vm->state == VM_HELD ? "its task ended while it was suspended" : NULL);
 }
 
 void vm_fail(struct vm *vm, const char *reason)
@@ -58,9 +57,7 @@ void vm_set_share(struct vm *vm, double share)
 
 struct cpu_cap vm_cap_at(const struct vm *vm, const struct vm_place *place)
 {
-	return vm->share < 1 || vm->shared ?
-		       cpu_cap_share(place->cap, vm->share) :
-		       *place->cap;
+	return vm->share < 1 || vm->shared ? cpu_cap_share(place->cap, vm->share) : *place->cap;
 }
 
 struct domain_cores vm_cores_at(struct vm *vm, const struct vm_place *place)

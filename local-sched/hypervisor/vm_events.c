@@ -44,19 +44,17 @@ void vm_found(struct vm *vm, const struct domain_info *info)
 		return;
 	if (!info)
 		vm_fire(vm, VM_EVENT_DIED,
-			     vm->task ? "the VM died while its host was out of reach"
-					   : "its VM was not booted yet");
+			vm->task ? "the VM died while its host was out of reach"
+				 : "its VM was not booted yet");
 	else if (ours && vm->wanted)
 		found_ours(vm, info);
 	else
-		vm_fire(vm, VM_EVENT_FOREIGN,
-			     "a VM that is not the one wanted has its name");
+		vm_fire(vm, VM_EVENT_FOREIGN, "a VM that is not the one wanted has its name");
 }
 
 void vm_disconnect(struct vm *vm, const char *reason)
 {
-	vm->was_parked = vm->state == VM_STANDBY ||
-			      (vm->was_parked && vm->state == VM_DETACHED);
+	vm->was_parked = vm->state == VM_STANDBY || (vm->was_parked && vm->state == VM_DETACHED);
 	vm_fire(vm, VM_EVENT_DETACH, reason);
 	if (vm->may_be_absent)
 		return;
@@ -98,8 +96,7 @@ void vm_agent_changed(struct vm *vm, bool connected)
 	g_clear_handle_id(&vm->agent_source, g_source_remove);
 	if (connected && vm->state == VM_AWAITING)
 		vm_fire(vm, VM_EVENT_AGENT, NULL);
-	else if (!connected &&
-		 (vm->state == VM_READY || vm->state == VM_BUSY))
+	else if (!connected && (vm->state == VM_READY || vm->state == VM_BUSY))
 		vm->agent_source =
 			g_timeout_add((guint)(vm_patience_s(vm) * 1000), agent_is_gone, vm);
 }

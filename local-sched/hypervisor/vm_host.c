@@ -121,11 +121,11 @@ static void on_paused(struct host *host, const char *name, bool paused, const ch
 	struct vm_host *vm_host = data;
 	struct vm *vm = vm_host_vm(vm_host, name);
 	struct stop *stop;
-	struct host_call call = { .vm = name,
-				  .work = room_work,
-				  .input_free = stop_free,
-				  .done = room_known,
-				  .limit_s = ROOM_LIMIT_S };
+	struct host_call call = {.vm = name,
+				 .work = room_work,
+				 .input_free = stop_free,
+				 .done = room_known,
+				 .limit_s = ROOM_LIMIT_S};
 
 	g_hash_table_remove(vm_host->stops, name);
 	if (vm && !failure)
@@ -133,9 +133,9 @@ static void on_paused(struct host *host, const char *name, bool paused, const ch
 	if (!vm || !failure)
 		return;
 	stop = g_new0(struct stop, 1);
-	*stop = (struct stop){ vm_host, g_strdup(name),
-			       g_strdup_printf("VM '%s', for its swap disk,", name),
-			       g_strdup(failure) };
+	*stop = (struct stop){vm_host, g_strdup(name),
+			      g_strdup_printf("VM '%s', for its swap disk,", name),
+			      g_strdup(failure)};
 	g_hash_table_insert(vm_host->stops, g_strdup(name), stop);
 	call.input = call.data = stop;
 	host_call(host, HOST_LANE_ACT, &call);

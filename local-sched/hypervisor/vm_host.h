@@ -62,8 +62,8 @@ void vm_host_add_vm(struct vm_host *vm_host, struct vm *vm);
  * called once, when it is not there. A host that is out of reach, or fails to remove it, is asked
  * again. `gone` and `data` are the same for all VMs.
  */
-void vm_host_await(struct vm_host *vm_host, struct vm *vm,
-		void (*gone)(struct vm *vm, void *data), void *data);
+void vm_host_await(struct vm_host *vm_host, struct vm *vm, void (*gone)(struct vm *vm, void *data),
+		   void *data);
 
 /* Whether `gone` is still to come for a VM. */
 bool vm_host_awaits(const struct vm_host *vm_host, const struct vm *vm);
@@ -126,4 +126,4 @@ bool vm_host_pinned(const struct vm_host *vm_host);
  */
 void vm_host_clean(struct vm_host *vm_host,
 		   void (*done)(struct vm_host *vm_host, const GError *error, void *data),
-		void *data);
+		   void *data);

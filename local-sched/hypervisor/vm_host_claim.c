@@ -118,7 +118,8 @@ static void taken(gpointer data_result, const GError *error, gpointer data)
 	if (result->who && claim_watch_lapsed(&vm_host->watch, clock_now_ns()))
 		log_warning_of(LOG_HOST(host_name(vm_host->host)),
 			       "the cluster is taken over from a local scheduler that gives no "
-			       "sign of life (%s)", result->who);
+			       "sign of life (%s)",
+			       result->who);
 	else if (result->who && !vm_host->was_claimed)
 		log_info_of(LOG_HOST(host_name(vm_host->host)),
 			    "the cluster was served by a local scheduler that has ended (%s)",
@@ -135,6 +136,5 @@ void vm_host_claim(struct vm_host *vm_host)
 {
 	vm_host->claim->beat++;
 	claim_take(vm_host->host, vm_host->claim_name, vm_host->claim,
-		   claim_watch_lapsed(&vm_host->watch, clock_now_ns()), taken,
-		   vm_host);
+		   claim_watch_lapsed(&vm_host->watch, clock_now_ns()), taken, vm_host);
 }

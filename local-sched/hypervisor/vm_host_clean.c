@@ -47,8 +47,7 @@ static void all_removed(gpointer result, const GError *error, gpointer data)
 		vm_host->cleaned(vm_host, error, vm_host->cleaned_data);
 	else
 		managed_save_tidy(vm_host->host, vm_host->settings.prefix, vm_host->settings.keeper,
-				  (const char *const *)kept, saved_removed,
-			   vm_host);
+				  (const char *const *)kept, saved_removed, vm_host);
 }
 
 /* The VMs of the cluster; strings are owned. */
@@ -106,8 +105,8 @@ static void remove_rest(struct vm_host *vm_host)
 		.data = vm_host,
 	};
 
-	*rest = (struct rest){ g_strdup(vm_host->settings.prefix),
-			       g_strdup(vm_host->settings.keeper) };
+	*rest = (struct rest){g_strdup(vm_host->settings.prefix),
+			      g_strdup(vm_host->settings.keeper)};
 	host_call(vm_host->host, HOST_LANE_LIFE, &call);
 }
 
@@ -149,7 +148,7 @@ static void claim_known(gpointer data_result, const GError *error, gpointer data
 
 void vm_host_clean(struct vm_host *vm_host,
 		   void (*done)(struct vm_host *vm_host, const GError *error, void *data),
-		void *data)
+		   void *data)
 {
 	vm_host->frozen = true;
 	vm_host->cleaned = done;

@@ -66,8 +66,8 @@ static void awaited_removed(gpointer result, const GError *error, gpointer data)
 		log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again in %d s",
 			       error->message, RETRY_S);
 		if (vm_host->await_source == 0)
-			vm_host->await_source = g_timeout_add_seconds(RETRY_S, remove_again,
-								      vm_host);
+			vm_host->await_source =
+				g_timeout_add_seconds(RETRY_S, remove_again, vm_host);
 		return;
 	}
 	g_ptr_array_remove(vm_host->awaiting, removal->vm);
@@ -103,8 +103,8 @@ static void remove_awaited(struct vm_host *vm_host)
 	}
 }
 
-void vm_host_await(struct vm_host *vm_host, struct vm *vm,
-		void (*gone)(struct vm *vm, void *data), void *data)
+void vm_host_await(struct vm_host *vm_host, struct vm *vm, void (*gone)(struct vm *vm, void *data),
+		   void *data)
 {
 	vm_host->gone = gone;
 	vm_host->gone_data = data;
@@ -163,8 +163,8 @@ static void remove_leftover(struct vm_host *vm_host, const struct domain_info *i
 			       "VM '%s' has a name of this cluster, but another owner: it is left "
 			       "alone",
 			       info->name);
-	} else if (!vm_host_vm(vm_host, info->name) || !g_str_equal(info->keeper,
-								    vm_host->settings.keeper)) {
+	} else if (!vm_host_vm(vm_host, info->name) ||
+		   !g_str_equal(info->keeper, vm_host->settings.keeper)) {
 		vm_host->removing++;
 		domain_destroy(vm_host->host, info->name, info->keeper, leftover_removed, vm_host);
 	}

@@ -60,10 +60,10 @@ static char **changes_between(const struct vm_host *from, const struct vm_host *
 {
 	const char *domain = vm_domain(vm);
 	struct vm_host_names names[2];
-	struct domain_spec before = vm_host_specify(from, domain, vm_name(vm),
-						 vm_number(vm), NULL, &names[0]);
-	struct domain_spec after = vm_host_specify(to, domain, vm_name(vm),
-						vm_number(vm), NULL, &names[1]);
+	struct domain_spec before =
+		vm_host_specify(from, domain, vm_name(vm), vm_number(vm), NULL, &names[0]);
+	struct domain_spec after =
+		vm_host_specify(to, domain, vm_name(vm), vm_number(vm), NULL, &names[1]);
 	char **changes = domain_xml_changes(&before, &after);
 
 	vm_host_names_clear(&names[0]);
@@ -71,11 +71,10 @@ static char **changes_between(const struct vm_host *from, const struct vm_host *
 	return changes;
 }
 
-static void transfer(struct vm_host *from, struct vm_host *to, struct vm *vm,
-		     enum transfer_manner manner,
-		     void (*begin)(const struct transfer *transfer, host_done_f done,
-				   gpointer data),
-		     host_done_f done, gpointer data)
+static void
+transfer(struct vm_host *from, struct vm_host *to, struct vm *vm, enum transfer_manner manner,
+	 void (*begin)(const struct transfer *transfer, host_done_f done, gpointer data),
+	 host_done_f done, gpointer data)
 {
 	g_auto(GStrv) changes = changes_between(from, to, vm);
 	const struct transfer transfer = {

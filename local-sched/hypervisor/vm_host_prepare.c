@@ -46,8 +46,7 @@ bool vm_host_stepped(struct vm_host *vm_host, const GError *error)
 	if (!error)
 		return true;
 	log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again in %d s",
-		       error->message,
-		       RETRY_S);
+		       error->message, RETRY_S);
 	vm_host_detach_all(vm_host, error->message);
 	vm_host_retry_later(vm_host);
 	return false;
@@ -137,8 +136,7 @@ static void image_checked(gpointer result, const GError *error, gpointer data)
 void vm_host_suspect_image(struct vm_host *vm_host)
 {
 	if (vm_host->checking || vm_host->stepping || vm_host->frozen ||
-	    vm_host->step != STEP_READY || !vm_host->claimed ||
-	    !host_connected(vm_host->host))
+	    vm_host->step != STEP_READY || !vm_host->claimed || !host_connected(vm_host->host))
 		return;
 	vm_host->checking = true;
 	image_upload(vm_host->host, vm_host->settings.image, image_checked, vm_host);
@@ -208,8 +206,8 @@ static void late_swap_there(gpointer result, const GError *error, gpointer data)
 	g_auto(GStrv) paths = result;
 
 	if (error)
-		log_warning_of(LOG_NODE(vm_name(swapping->vm)),
-			       "%s; trying again in %d s", error->message, RETRY_S);
+		log_warning_of(LOG_NODE(vm_name(swapping->vm)), "%s; trying again in %d s",
+			       error->message, RETRY_S);
 	else
 		keep_swap(vm_host, (const char *const *)swapping->names,
 			  (const char *const *)paths);
@@ -236,8 +234,8 @@ void vm_host_add_late(struct vm_host *vm_host, struct vm *vm)
 	swapping->vm_host = vm_host;
 	swapping->vm = vm;
 	swapping->names = g_new0(char *, 2);
-	swapping->names[0] = storage_volume_name(vm_domain(vm), vm_host->settings.keeper,
-						 STORAGE_SWAP);
+	swapping->names[0] =
+		storage_volume_name(vm_domain(vm), vm_host->settings.keeper, STORAGE_SWAP);
 	image_make_swap(vm_host->host, (const char *const *)swapping->names,
 			vm_host->settings.cluster->swap_mib, late_swap_there, swapping);
 }
@@ -257,16 +255,15 @@ static void type_known(const struct virt_type *type, void *data)
 	struct vm_host *vm_host = probe->vm_host;
 
 	virt_type_clear(&vm_host->type);
-	vm_host->type = (struct virt_type){.name = g_strdup(type->name),
-					.reason = g_strdup(type->reason)};
+	vm_host->type =
+		(struct virt_type){.name = g_strdup(type->name), .reason = g_strdup(type->reason)};
 	g_clear_pointer(&vm_host->decision, virt_type_decision_free);
 	vm_host_names_clear(&probe->names);
 	g_free(probe);
 	if (!vm_host_stepped(vm_host, NULL))
 		return;
 	log_info_of(LOG_HOST(host_name(vm_host->host)), "VMs run as type '%s': %s",
-		    vm_host->type.name,
-		    vm_host->type.reason);
+		    vm_host->type.name, vm_host->type.reason);
 	vm_host_prepare_all(vm_host);
 	next_step(vm_host);
 }
@@ -283,18 +280,16 @@ static void decide_type(struct vm_host *vm_host)
 	probe = g_new0(struct probe, 1);
 	probe->vm_host = vm_host;
 	probe->spec = vm_host_specify(vm_host, vm_host->probe_name, PROBE_SUFFIX,
-				      DOMAIN_NODES_MAX - 1, NULL,
-				   &probe->names);
+				      DOMAIN_NODES_MAX - 1, NULL, &probe->names);
 	vm_host->decision = virt_type_decide(vm_host->host, vm_host->settings.virt_type,
-					     &probe->spec,
-					  type_known, probe);
+					     &probe->spec, type_known, probe);
 }
 
 /* The steps. */
 
 static void (*const steps[])(struct vm_host *vm_host) = {
-	[STEP_ABOUT] = ask_about,   [STEP_IMAGE] = send_image, [STEP_SWAP] = make_swap,
-	[STEP_TYPE] = decide_type,  [STEP_READY] = vm_host_list,
+	[STEP_ABOUT] = ask_about,  [STEP_IMAGE] = send_image,   [STEP_SWAP] = make_swap,
+	[STEP_TYPE] = decide_type, [STEP_READY] = vm_host_list,
 };
 
 void vm_host_step(struct vm_host *vm_host)

@@ -26,17 +26,17 @@
 /* The steps before VMs can be booted, in this order; each is done once. */
 enum step {
 	STEP_ABOUT = 0, /* read the host's facts */
-	STEP_IMAGE,    /* upload the image */
-	STEP_SWAP,     /* make the swap disks */
-	STEP_TYPE,     /* decide between KVM and the emulator */
+	STEP_IMAGE,     /* upload the image */
+	STEP_SWAP,      /* make the swap disks */
+	STEP_TYPE,      /* decide between KVM and the emulator */
 	STEP_READY,
 };
 
 struct vm_host {
 	struct vm_host_settings settings;
 	struct host *host;
-	GPtrArray *places;   /* of struct vm_place, borrowed */
-	GPtrArray *vms; /* of struct vm, borrowed */
+	GPtrArray *places; /* of struct vm_place, borrowed */
+	GPtrArray *vms;    /* of struct vm, borrowed */
 	/*
 	 * of struct vm of other vm_hosts, borrowed: this host may have them too, and removes them
 	 */
@@ -45,21 +45,21 @@ struct vm_host {
 	void (*gone)(struct vm *vm, void *data); /* called when a VM of `awaiting` is gone */
 	void *gone_data;
 	enum step step;
-	bool stepping; /* a step is under way */
-	bool reached;  /* was connected at least once */
-	guint removing; /* unwanted VMs that are being removed before the host is tidied */
-	guint cleaning; /* VMs that vm_host_clean() is removing */
-	bool tidied;   /* the saved VMs of a predecessor were removed */
+	bool stepping;       /* a step is under way */
+	bool reached;        /* was connected at least once */
+	guint removing;      /* unwanted VMs that are being removed before the host is tidied */
+	guint cleaning;      /* VMs that vm_host_clean() is removing */
+	bool tidied;         /* the saved VMs of a predecessor were removed */
 	struct claim *claim; /* as written last */
 	char *claim_name;    /* name of its volume */
 	bool claimed;        /* the claim is held, as found out since the last connection */
 	bool was_claimed;    /* the claim was held once */
 	bool refusal_reported;
-	bool renewing;       /* a renewal is under way */
+	bool renewing; /* a renewal is under way */
 	guint renew_source;
 	struct claim_watch watch; /* of another local scheduler's claim */
-	bool checking;          /* a check whether the image is there is under way */
-	struct host_info *about; /* NULL: not known yet */
+	bool checking;            /* a check whether the image is there is under way */
+	struct host_info *about;  /* NULL: not known yet */
 	struct image_paths *paths;
 	GHashTable *swap;   /* paths of swap disks by name of the VM, both owned */
 	GHashTable *coming; /* GCancellable by name, of VMs on their way here, both owned */
@@ -76,7 +76,6 @@ struct vm_host {
 	void *cleaned_data;
 };
 
-
 /* Strings that a specification borrows. */
 struct vm_host_names {
 	char *mac;
@@ -91,9 +90,8 @@ void vm_host_names_clear(struct vm_host_names *names);
  * place (NULL: none yet). The result borrows *ret_names, which the caller clears after it.
  */
 struct domain_spec vm_host_specify(const struct vm_host *vm_host, const char *domain,
-				   const char *guest,
-				uint32_t number, const struct vm_place *place,
-				struct vm_host_names *ret_names);
+				   const char *guest, uint32_t number, const struct vm_place *place,
+				   struct vm_host_names *ret_names);
 
 /* Whether VMs have swap disks; and the names of those of all VMs, NULL-terminated. */
 bool vm_host_has_swap(const struct vm_host *vm_host);
@@ -109,7 +107,6 @@ void vm_host_prepare_all(struct vm_host *vm_host);
 /* Takes the cluster's claim on the host, and continues with the current step once it is held. */
 void vm_host_claim(struct vm_host *vm_host);
 
-
 /* Continues with the current step after RETRY_S. */
 void vm_host_retry_later(struct vm_host *vm_host);
 
@@ -124,7 +121,6 @@ void vm_host_add_late(struct vm_host *vm_host, struct vm *vm);
 
 /* Detaches all VMs: the host is out of reach, or not ready, as `reason` says. */
 void vm_host_detach_all(struct vm_host *vm_host, const char *reason);
-
 
 /*
  * Whether a VM's name is that of a numbered VM of the cluster with that prefix, or of any VM of the

@@ -12,8 +12,7 @@ char **vm_host_swap_names(const struct vm_host *vm_host)
 
 	for (guint i = 0; i < vm_host->vms->len; i++) {
 		g_autofree char *name = storage_volume_name(vm_domain(vm_host->vms->pdata[i]),
-							    vm_host->settings.keeper,
-							    STORAGE_SWAP);
+							    vm_host->settings.keeper, STORAGE_SWAP);
 
 		g_strv_builder_add(names, name);
 	}
@@ -38,9 +37,8 @@ void vm_host_names_clear(struct vm_host_names *names)
 }
 
 struct domain_spec vm_host_specify(const struct vm_host *vm_host, const char *domain,
-				   const char *guest,
-				uint32_t number, const struct vm_place *place,
-				struct vm_host_names *ret_names)
+				   const char *guest, uint32_t number, const struct vm_place *place,
+				   struct vm_host_names *ret_names)
 {
 	const struct config_cluster *cluster = vm_host->settings.cluster;
 
@@ -80,9 +78,8 @@ bool vm_host_can_boot(const struct vm_host *vm_host, const struct vm *vm)
 void vm_host_prepare(struct vm_host *vm_host, struct vm *vm)
 {
 	struct vm_host_names names;
-	struct domain_spec spec =
-		vm_host_specify(vm_host, vm_domain(vm), vm_name(vm),
-			     vm_number(vm), vm_where(vm), &names);
+	struct domain_spec spec = vm_host_specify(vm_host, vm_domain(vm), vm_name(vm),
+						  vm_number(vm), vm_where(vm), &names);
 
 	vm_prepare(vm, &spec);
 	vm_host_names_clear(&names);

@@ -24,8 +24,7 @@ static bool is_current(const struct vm *vm, const struct channel *channel)
 
 static uint32_t core_of(const struct vm *vm, const struct channel *channel)
 {
-	struct channel *const *channels =
-		is_current(vm, channel) ? vm->channels : vm->landing;
+	struct channel *const *channels = is_current(vm, channel) ? vm->channels : vm->landing;
 	uint32_t core = 0;
 
 	while (channels[core] != channel)
@@ -70,8 +69,7 @@ static void channel_input(struct channel *channel, const char *bytes, size_t len
 	struct vm *vm = data;
 
 	if ((vm->state == VM_BUSY || vm->state == VM_HELD) && vm->user)
-		vm->user->input(vm, core_of(vm, channel), bytes, length,
-				     vm->user_data);
+		vm->user->input(vm, core_of(vm, channel), bytes, length, vm->user_data);
 	else
 		log_debug_of(LOG_NODE(vm->settings.name),
 			     "%zu bytes on PMI port %u belong to no task", length,
@@ -99,8 +97,7 @@ static void channel_broken(struct channel *channel, const char *reason, void *da
 {
 	struct vm *vm = data;
 
-	log_debug_of(LOG_NODE(vm->settings.name), "PMI port %u: %s", core_of(vm, channel),
-		     reason);
+	log_debug_of(LOG_NODE(vm->settings.name), "PMI port %u: %s", core_of(vm, channel), reason);
 	if (vm->stopped || vm->may_be_absent || !is_current(vm, channel))
 		return;
 	vm->cut_off = true;
@@ -211,9 +208,8 @@ void vm_set_destination(struct vm *vm, struct host *host)
 
 void vm_cut_off(struct vm *vm, const struct host *host)
 {
-	struct channel **channels = vm->destination == host && vm->settings.host != host ?
-					    vm->landing :
-					    vm->channels;
+	struct channel **channels =
+		vm->destination == host && vm->settings.host != host ? vm->landing : vm->channels;
 
 	if (vm->destination != host && vm->settings.host != host)
 		return;

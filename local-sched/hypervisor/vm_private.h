@@ -35,21 +35,21 @@ struct vm {
 	int64_t heard_ns;  /* when its agent answered last; 0: never */
 	char *reason;
 	bool stopped;
-	bool clean;       /* no task had it since the last sweep: nothing to sweep */
+	bool clean; /* no task had it since the last sweep: nothing to sweep */
 	bool agent_up;
 	/* the host reported the end of a VM of its name while it was being created */
 	bool doubtful;
-	bool cut_off;     /* a port was closed since the task got the VM */
+	bool cut_off; /* a port was closed since the task got the VM */
 	/* first core of the place for which its cores were bound; -1: none yet */
 	int64_t spread_core;
-	bool adopted;     /* it was found on the host, and is not ready yet */
-	bool was_parked;  /* it was a spare when its host went out of reach */
-	bool late_clock;  /* it was paused, so that its clock is late */
-	guint failures;   /* in a row */
+	bool adopted;    /* it was found on the host, and is not ready yet */
+	bool was_parked; /* it was a spare when its host went out of reach */
+	bool late_clock; /* it was paused, so that its clock is late */
+	guint failures;  /* in a row */
 	guint unhealthy;
 	int64_t health_ns;   /* when its health was checked */
 	int64_t paused_ns;   /* since when it is paused from outside; 0: it is not */
-	int64_t unpaused_ns;  /* when it ran again after a pause from outside; 0: never */
+	int64_t unpaused_ns; /* when it ran again after a pause from outside; 0: never */
 	int64_t boot_start_ns;
 	struct boot_watch boot_watch;
 	double boot_s;

@@ -27,24 +27,20 @@ static const struct {
 };
 
 static const char *const event_names[VM_EVENTS] = {
-	[VM_EVENT_RETRY] = "retry",     [VM_EVENT_TURN] = "turn",
-	[VM_EVENT_DONE] = "done",       [VM_EVENT_AGENT] = "agent",
-	[VM_EVENT_ASSIGN] = "assign",   [VM_EVENT_RELEASE] = "release",
-	[VM_EVENT_SWEEP] = "sweep",     [VM_EVENT_HOLD] = "hold",
-	[VM_EVENT_LET_GO] = "let-go",   [VM_EVENT_PARK] = "park",
-	[VM_EVENT_UNPARK] = "unpark",   [VM_EVENT_DISMISS] = "dismiss",
-	[VM_EVENT_FAIL] = "fail",       [VM_EVENT_DIED] = "died",
-	[VM_EVENT_DETACH] = "detach",   [VM_EVENT_ADOPT] = "adopt",
-	[VM_EVENT_FOREIGN] = "foreign", [VM_EVENT_UNWIRED] = "unwired",
+	[VM_EVENT_RETRY] = "retry", [VM_EVENT_TURN] = "turn",       [VM_EVENT_DONE] = "done",
+	[VM_EVENT_AGENT] = "agent", [VM_EVENT_ASSIGN] = "assign",   [VM_EVENT_RELEASE] = "release",
+	[VM_EVENT_SWEEP] = "sweep", [VM_EVENT_HOLD] = "hold",       [VM_EVENT_LET_GO] = "let-go",
+	[VM_EVENT_PARK] = "park",   [VM_EVENT_UNPARK] = "unpark",   [VM_EVENT_DISMISS] = "dismiss",
+	[VM_EVENT_FAIL] = "fail",   [VM_EVENT_DIED] = "died",       [VM_EVENT_DETACH] = "detach",
+	[VM_EVENT_ADOPT] = "adopt", [VM_EVENT_FOREIGN] = "foreign", [VM_EVENT_UNWIRED] = "unwired",
 	[VM_EVENT_RENEW] = "renew",
 };
 
 /* Sets of states. */
 #define IN(state) (UINT32_C(1) << (state))
-#define BOOT \
-	(IN(VM_CREATING) | IN(VM_AWAITING) | IN(VM_WAKING) | \
-	 IN(VM_AGENT_SYNC) | IN(VM_SWEEPING) | IN(VM_CAPPING) | \
-	 IN(VM_WIRING) | IN(VM_PARKING))
+#define BOOT                                                                                       \
+	(IN(VM_CREATING) | IN(VM_AWAITING) | IN(VM_WAKING) | IN(VM_AGENT_SYNC) | IN(VM_SWEEPING) | \
+	 IN(VM_CAPPING) | IN(VM_WIRING) | IN(VM_PARKING))
 #define SERVES (IN(VM_READY) | IN(VM_BUSY) | IN(VM_HELD))
 
 /* The first matching row counts. */
@@ -71,8 +67,8 @@ static const struct {
 	{IN(VM_HELD), VM_EVENT_RELEASE, VM_REMOVING},
 	{IN(VM_HELD), VM_EVENT_SWEEP, VM_REMOVING},
 
-	{IN(VM_SWEEPING) | IN(VM_CAPPING) | IN(VM_WIRING) | IN(VM_READY),
-	 VM_EVENT_PARK, VM_PARKING},
+	{IN(VM_SWEEPING) | IN(VM_CAPPING) | IN(VM_WIRING) | IN(VM_READY), VM_EVENT_PARK,
+	 VM_PARKING},
 	{IN(VM_DETACHED), VM_EVENT_PARK, VM_STANDBY},
 	{IN(VM_PARKING), VM_EVENT_DONE, VM_STANDBY},
 	{IN(VM_STANDBY), VM_EVENT_UNPARK, VM_WAKING},
@@ -90,24 +86,21 @@ static const struct {
 	{IN(VM_READY), VM_EVENT_RENEW, VM_REMOVING},
 	{IN(VM_READY), VM_EVENT_UNWIRED, VM_WIRING},
 
-	{BOOT | SERVES | IN(VM_STANDBY) | IN(VM_DETACHED), VM_EVENT_DIED,
-	 VM_DOWN},
+	{BOOT | SERVES | IN(VM_STANDBY) | IN(VM_DETACHED), VM_EVENT_DIED, VM_DOWN},
 
 	/*
 	 * Busy VMs stay busy, and held VMs held: the task may live on in VMs that outlive their
 	 * libvirtd.
 	 */
-	{IN(VM_DOWN) | IN(VM_QUEUED) | BOOT | IN(VM_READY) | IN(VM_STANDBY) |
-		 IN(VM_REMOVING) | IN(VM_DETACHED) /* for another reason */,
+	{IN(VM_DOWN) | IN(VM_QUEUED) | BOOT | IN(VM_READY) | IN(VM_STANDBY) | IN(VM_REMOVING) |
+		 IN(VM_DETACHED) /* for another reason */,
 	 VM_EVENT_DETACH, VM_DETACHED},
 
 	{IN(VM_DETACHED), VM_EVENT_ADOPT, VM_AGENT_SYNC},
-	{IN(VM_DETACHED) | IN(VM_BUSY) | IN(VM_HELD), VM_EVENT_FOREIGN,
-	 VM_REMOVING},
+	{IN(VM_DETACHED) | IN(VM_BUSY) | IN(VM_HELD), VM_EVENT_FOREIGN, VM_REMOVING},
 };
 
-bool vm_state_next(enum vm_state state, enum vm_event event,
-			enum vm_state *ret_next)
+bool vm_state_next(enum vm_state state, enum vm_event event, enum vm_state *ret_next)
 {
 	for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
 		if ((transitions[i].from & IN(state)) && transitions[i].event == event) {

@@ -21,23 +21,23 @@
  * its death is noticed.
  */
 enum vm_state {
-	VM_DOWN = 0,  /* no VM; waits to try again, or to be wanted */
-	VM_QUEUED,    /* waits for its turn to boot */
-	VM_CREATING,  /* the VM is being started */
-	VM_AWAITING,  /* the guest boots */
-	VM_WAKING, /* the paused VM is being started again */
-	VM_AGENT_SYNC,  /* the agent opened its port; a reply to guest-sync is awaited */
-	VM_SWEEPING,  /* ranks that may be left over are being killed */
+	VM_DOWN = 0,   /* no VM; waits to try again, or to be wanted */
+	VM_QUEUED,     /* waits for its turn to boot */
+	VM_CREATING,   /* the VM is being started */
+	VM_AWAITING,   /* the guest boots */
+	VM_WAKING,     /* the paused VM is being started again */
+	VM_AGENT_SYNC, /* the agent opened its port; a reply to guest-sync is awaited */
+	VM_SWEEPING,   /* ranks that may be left over are being killed */
 	/* the CPU cap is being set; a boot under the cap would take ten times as long */
 	VM_CAPPING,
-	VM_WIRING,    /* the PMI ports are being opened */
-	VM_PARKING,   /* the VM is being paused */
-	VM_READY,     /* takes a task */
-	VM_BUSY,      /* has a task */
-	VM_HELD,      /* has a task that is suspended, suspending or resuming */
-	VM_STANDBY,    /* a spare VM: booted and paused */
-	VM_REMOVING,  /* the VM is being destroyed */
-	VM_DETACHED,  /* the host cannot be reached; the VM may live */
+	VM_WIRING,   /* the PMI ports are being opened */
+	VM_PARKING,  /* the VM is being paused */
+	VM_READY,    /* takes a task */
+	VM_BUSY,     /* has a task */
+	VM_HELD,     /* has a task that is suspended, suspending or resuming */
+	VM_STANDBY,  /* a spare VM: booted and paused */
+	VM_REMOVING, /* the VM is being destroyed */
+	VM_DETACHED, /* the host cannot be reached; the VM may live */
 	VM_STATES,
 };
 
@@ -59,9 +59,9 @@ enum vm_event {
 	VM_EVENT_DETACH,    /* the host is out of reach */
 	/* the host is back, with the VM that this local scheduler started */
 	VM_EVENT_ADOPT,
-	VM_EVENT_FOREIGN,   /* the host is back, and a VM of this name has another owner */
-	VM_EVENT_UNWIRED,   /* a port broke although the host is there */
-	VM_EVENT_RENEW,     /* the next task is another user's */
+	VM_EVENT_FOREIGN, /* the host is back, and a VM of this name has another owner */
+	VM_EVENT_UNWIRED, /* a port broke although the host is there */
+	VM_EVENT_RENEW,   /* the next task is another user's */
 	VM_EVENTS,
 };
 
@@ -69,8 +69,7 @@ enum vm_event {
  * The state that `event` leads to from `state`. False where the event means nothing in that state
  * (a late answer, say): *ret_next is `state`, and nothing is to be done.
  */
-bool vm_state_next(enum vm_state state, enum vm_event event,
-			enum vm_state *ret_next);
+bool vm_state_next(enum vm_state state, enum vm_event event, enum vm_state *ret_next);
 
 /* The name of a state, for logs and tests: "down", "queued", ... */
 const char *vm_state_name(enum vm_state state);

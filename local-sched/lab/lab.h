@@ -42,8 +42,7 @@ struct lab_observer {
  * measurement to which the lab was fitted, which is kept in RUN/probe.json; NULL: none.
  */
 bool lab_up(struct lab_spec *spec, const struct machine_probe *probe,
-	    const struct lab_observer *observer,
-	    GError **error);
+	    const struct lab_observer *observer, GError **error);
 
 /*
  * Takes a lab down, in whatever state it is, also if its supervisor or its `up` was killed.

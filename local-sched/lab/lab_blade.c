@@ -38,10 +38,10 @@ struct blade_dir {
 };
 
 static const struct blade_dir blade_dirs[] = {
-	{ "etc", "/etc/libvirt" },
-	{ "lib", "/var/lib/libvirt" },
-	{ "log", "/var/log/libvirt" },
-	{ "cache", "/var/cache/libvirt" },
+	{"etc", "/etc/libvirt"},
+	{"lib", "/var/lib/libvirt"},
+	{"log", "/var/log/libvirt"},
+	{"cache", "/var/cache/libvirt"},
 };
 
 static bool make_dir(const char *path, mode_t mode, GError **error)
@@ -137,11 +137,11 @@ static bool set_up_network(const struct lab_spec_blade *blade, GError **error)
 	g_autofree char *mac = g_strdup_printf(LAB_ROLES_MAC_PREFIX "%02x", blade->number);
 	const char *bridge = LAB_ROLES_BLADE_BRIDGE;
 	const char *const commands[][LAB_NETWORK_IP_WORDS] = {
-		{ "ip", "link", "set", "lo", "up" },
-		{ "ip", "link", "add", bridge, "address", mac, "type", "bridge" },
-		{ "ip", "link", "set", "eth0", "master", bridge, "up" },
-		{ "ip", "address", "add", subnet, "dev", bridge },
-		{ "ip", "link", "set", bridge, "up" },
+		{"ip", "link", "set", "lo", "up"},
+		{"ip", "link", "add", bridge, "address", mac, "type", "bridge"},
+		{"ip", "link", "set", "eth0", "master", bridge, "up"},
+		{"ip", "address", "add", subnet, "dev", bridge},
+		{"ip", "link", "set", bridge, "up"},
 	};
 
 	return lab_network_run_ip(commands, G_N_ELEMENTS(commands), error);
@@ -159,8 +159,7 @@ static bool set_up(const struct lab_spec *spec, const struct lab_spec_blade *bla
 	 * the root here.
 	 */
 	if (unshare(CLONE_NEWCGROUP) < 0)
-		return lab_error_set_errno(error, "unshare the cgroup namespace of",
-					   blade->name);
+		return lab_error_set_errno(error, "unshare the cgroup namespace of", blade->name);
 	if (sethostname(blade->name, strlen(blade->name)) < 0)
 		return lab_error_set_errno(error, "set the host name", blade->name);
 	return mount_fresh("proc", "/proc", NULL, error) &&
@@ -171,13 +170,10 @@ static bool set_up(const struct lab_spec *spec, const struct lab_spec_blade *bla
 
 static GPid start_libvirtd(GError **error)
 {
-	static const char *const argv[] = { "libvirtd",
-					    "--listen",
-					    "--config",
-					    "/etc/libvirt/libvirtd.conf",
-					    "--pid-file",
-					    "/run/libvirtd.pid",
-					    NULL };
+	static const char *const argv[] = {"libvirtd",   "--listen",
+					   "--config",   "/etc/libvirt/libvirtd.conf",
+					   "--pid-file", "/run/libvirtd.pid",
+					   NULL};
 
 	return subprocess_spawn(argv, NULL, "/var/log/libvirt/libvirtd.out", error);
 }

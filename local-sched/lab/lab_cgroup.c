@@ -19,7 +19,7 @@
 #define PROBE_PREFIX "virtbed-.probe-"
 #define RECORD_FILE "groups"
 
-static const char *const controllers[] = { "cpu", "cpuacct", "cpuset" };
+static const char *const controllers[] = {"cpu", "cpuacct", "cpuset"};
 
 static bool has_word(const char *list, const char *word)
 {
@@ -48,8 +48,7 @@ static bool is_new(const struct lab_cgroup *cgroup, const char *options)
 }
 
 static void add(struct lab_cgroup *cgroup, const struct own_cgroup_mount *mount,
-		const char *controller,
-		char *options, const char *cgroups)
+		const char *controller, char *options, const char *cgroups)
 {
 	cgroup->hierarchies[cgroup->hierarchies_count++] = (struct lab_cgroup_hierarchy){
 		.mount = g_strdup(mount->mount),
@@ -60,14 +59,13 @@ static void add(struct lab_cgroup *cgroup, const struct own_cgroup_mount *mount,
 
 /* Takes a mounted hierarchy; its first mount counts, others are copies of it. */
 static void take_mount(struct lab_cgroup *cgroup, struct own_cgroup_mount *mount,
-		       const char *cgroups,
-		       struct own_cgroup_mount *v2)
+		       const char *cgroups, struct own_cgroup_mount *v2)
 {
 	g_autofree char *options = mount->options ? our_controllers(mount->options) : NULL;
 
 	if (!mount->options && !v2->mount) {
 		*v2 = *mount;
-		*mount = (struct own_cgroup_mount){ 0 };
+		*mount = (struct own_cgroup_mount){0};
 	}
 	if (options && is_new(cgroup, options) &&
 	    cgroup->hierarchies_count < LAB_CGROUP_HIERARCHIES_MAX) {
@@ -107,7 +105,7 @@ struct lab_cgroup *lab_cgroup_parse(const char *mountinfo, const char *cgroups, 
 {
 	g_autoptr(lab_cgroup_t) cgroup = g_new0(struct lab_cgroup, 1);
 	g_auto(GStrv) lines = g_strsplit(mountinfo, "\n", -1);
-	struct own_cgroup_mount v2 = { 0 };
+	struct own_cgroup_mount v2 = {0};
 	struct own_cgroup_mount mount;
 	bool good;
 
@@ -211,7 +209,7 @@ static char *blade_group(const struct lab_cgroup *cgroup, uint32_t hierarchy, co
  */
 static bool inherit_cpuset(const char *parent, const char *group, GError **error)
 {
-	static const char *const files[] = { "cpuset.cpus", "cpuset.mems" };
+	static const char *const files[] = {"cpuset.cpus", "cpuset.mems"};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
 		g_autofree char *path = g_build_filename(parent, files[i], NULL);
@@ -273,8 +271,8 @@ static bool set_budget(const struct lab_cgroup *cgroup, const char *blade, doubl
 	const struct lab_cgroup_hierarchy *hierarchy = &cgroup->hierarchies[cgroup->cpu];
 	/* Version 1 refuses a quota above that of a group further up. */
 	const double most = own_cgroup_quota(hierarchy->mount, hierarchy->parent);
-	int64_t quota_us = cpu_cores > most ? (int64_t)(most * LAB_CGROUP_PERIOD_US) :
-					      (int64_t)(cpu_cores * LAB_CGROUP_PERIOD_US + 0.5);
+	int64_t quota_us = cpu_cores > most ? (int64_t)(most * LAB_CGROUP_PERIOD_US)
+					    : (int64_t)(cpu_cores * LAB_CGROUP_PERIOD_US + 0.5);
 	g_autofree char *period = g_strdup_printf("%d", LAB_CGROUP_PERIOD_US);
 	g_autofree char *quota = g_strdup_printf("%" G_GINT64_FORMAT, quota_us);
 	g_autofree char *both = g_strdup_printf("%s %s", quota, period);
@@ -289,8 +287,8 @@ bool lab_cgroup_create(const struct lab_cgroup *cgroup, const char *lab, uint32_
 		       double cpu_cores, GError **error)
 {
 	g_autofree char *blade = blade_group(cgroup, cgroup->cpu, lab, number);
-	bool made = cgroup->version == 2 ? create_v2(cgroup, lab, number, error) :
-					   create_v1(cgroup, lab, number, error);
+	bool made = cgroup->version == 2 ? create_v2(cgroup, lab, number, error)
+					 : create_v1(cgroup, lab, number, error);
 
 	return made && set_budget(cgroup, blade, cpu_cores, error);
 }

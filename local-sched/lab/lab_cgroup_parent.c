@@ -89,8 +89,7 @@ char *lab_cgroup_parent_find(const char *mount, const char *group)
 	while (strlen(at) > strlen(mount)) {
 		char *above;
 
-		if (!isinf(own_cgroup_quota(at, at)) ||
-		    (!has_processes(at) && can_have(mount, at)))
+		if (!isinf(own_cgroup_quota(at, at)) || (!has_processes(at) && can_have(mount, at)))
 			break;
 		above = g_path_get_dirname(at);
 		g_free(at);

@@ -39,7 +39,7 @@ bool lab_channel_send(int fd, const char *format, ...)
 enum lab_channel_result lab_channel_receive(int fd, double timeout_s, char **ret_text)
 {
 	char buffer[LAB_CHANNEL_TEXT_MAX + 1];
-	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	struct pollfd wait = {.fd = fd, .events = POLLIN};
 	int timeout_ms = timeout_s < 0 ? -1 : (int)(timeout_s * 1000);
 	ssize_t got;
 

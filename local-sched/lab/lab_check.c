@@ -14,12 +14,12 @@
 
 /* Programs that a lab runs, and the Debian packages that have them. */
 static const char *const programs[][2] = {
-	{ "libvirtd", "libvirt-daemon-system" },
-	{ "qemu-system-x86_64", "qemu-system-x86" },
-	{ "ip", "iproute2" },
-	{ "ipmi_sim", "openipmi" },
-	{ "sdrcomp", "openipmi" },
-	{ "ipmitool", "ipmitool" },
+	{"libvirtd", "libvirt-daemon-system"},
+	{"qemu-system-x86_64", "qemu-system-x86"},
+	{"ip", "iproute2"},
+	{"ipmi_sim", "openipmi"},
+	{"sdrcomp", "openipmi"},
+	{"ipmitool", "ipmitool"},
 };
 
 static char *probe_programs(void)
@@ -81,8 +81,8 @@ static char *probe_namespaces(void)
 
 char *lab_check(void)
 {
-	static char *(*const probes[])(void) = { probe_programs, probe_namespaces, probe_tun,
-						 probe_cgroups };
+	static char *(*const probes[])(void) = {probe_programs, probe_namespaces, probe_tun,
+						probe_cgroups};
 
 	if (geteuid() != 0)
 		return g_strdup("a lab of emulated blades needs root: run this with sudo" WITHOUT);
@@ -90,9 +90,8 @@ char *lab_check(void)
 		g_autofree char *missing = probes[i]();
 
 		if (missing)
-			return g_strdup_printf("no lab of emulated blades on this machine: %s"
-					       WITHOUT,
-					       missing);
+			return g_strdup_printf(
+				"no lab of emulated blades on this machine: %s" WITHOUT, missing);
 	}
 	return NULL;
 }

@@ -67,7 +67,7 @@ static int print_error(const GError *error, int status)
 
 static bool parse_arguments(int argc, char **argv, struct arguments *ret_arguments)
 {
-	struct arguments arguments = { .seconds = PROBE_S };
+	struct arguments arguments = {.seconds = PROBE_S};
 	double seconds;
 
 	for (int i = 2; i < argc; i++) {
@@ -134,8 +134,7 @@ static void print_status(const json_t *status)
 		return;
 	printf("%-12s %-9s %4s %9s %9s  %-23s %s\n", "BLADE", "LIBVIRT", "VMS", "CPU-CORES",
 	       "WATTS", "BMC", "URI");
-	json_array_foreach(blades, index, blade)
-	{
+	json_array_foreach (blades, index, blade) {
 		print_blade(blade);
 	}
 }
@@ -163,8 +162,8 @@ static char *lab_name(const struct arguments *arguments, GError **error)
 		return name;
 	g_set_error(error, LAB_ERROR, LAB_ERROR_INPUT, "%s",
 		    name ? "this cannot name a lab: 1 to 40 letters, digits, dashes and "
-			   "underscores, the first not a dash" :
-			   "which lab? give a configuration or --name NAME");
+			   "underscores, the first not a dash"
+			 : "which lab? give a configuration or --name NAME");
 	g_free(name);
 	return NULL;
 }
@@ -178,7 +177,7 @@ static void print_progress(const char *text, void *data)
 
 static void catch_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = {.sa_handler = on_signal};
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -236,7 +235,7 @@ static bool fit_to_machine(const struct arguments *arguments, struct config *con
 static int bring_up(const struct arguments *arguments, struct config *config)
 {
 	int64_t from_ns = clock_now_ns();
-	const struct lab_observer observer = { print_progress, &from_ns, &interrupted };
+	const struct lab_observer observer = {print_progress, &from_ns, &interrupted};
 	g_autoptr(machine_probe_t) probe = NULL;
 	g_autoptr(lab_spec_t) spec = NULL;
 	g_autoptr(json_t) status = NULL;
@@ -409,17 +408,16 @@ static const struct command {
 	bool config; /* takes a configuration */
 	const char *options[4];
 } commands[] = {
-	{ "up", run_up, true, { "--name", "--probe", "--json" } },
-	{ "down", run_down, true, { "--name" } },
-	{ "status", run_status, true, { "--name", "--json" } },
-	{ "check", run_check, true, { "--name" } },
-	{ "probe", run_probe, false, { "--seconds", "--json" } },
+	{"up", run_up, true, {"--name", "--probe", "--json"}},
+	{"down", run_down, true, {"--name"}},
+	{"status", run_status, true, {"--name", "--json"}},
+	{"check", run_check, true, {"--name"}},
+	{"probe", run_probe, false, {"--seconds", "--json"}},
 };
 
 /* A given argument that the command does not use; NULL: there is none. */
 static const char *find_pointless(const struct command *command, const struct arguments *arguments,
-				  int argc,
-				  char **argv)
+				  int argc, char **argv)
 {
 	for (int i = 2; i < argc; i++) {
 		g_autofree char *option = g_strndup(argv[i], strcspn(argv[i], "="));

@@ -26,11 +26,10 @@ struct lab_compensation {
 };
 
 struct lab_compensation *lab_compensation_start(const struct lab_cgroup *cgroup,
-						const struct lab_spec *spec,
-				    GError **error)
+						const struct lab_spec *spec, GError **error)
 {
-	struct lab_metronome *metronome = lab_metronome_start(cgroup, spec->name,
-							       CONFIG_LAB_STEADY_CORES, error);
+	struct lab_metronome *metronome =
+		lab_metronome_start(cgroup, spec->name, CONFIG_LAB_STEADY_CORES, error);
 	struct lab_compensation *steady;
 
 	if (!metronome)
@@ -69,13 +68,12 @@ static void write_factor(const struct lab_compensation *steady)
 static void log_counters(const struct lab_compensation *steady,
 			 const struct lab_metronome_reading *beat)
 {
-	g_autofree char *text = g_strdup_printf("%" PRIu32 " %" PRIu64 "\n", beat->rounds,
-						beat->cpu_ns);
+	g_autofree char *text =
+		g_strdup_printf("%" PRIu32 " %" PRIu64 "\n", beat->rounds, beat->cpu_ns);
 	g_autoptr(GError) error = NULL;
 
 	if (!g_file_set_contents_full(steady->counters_path, text, -1,
-				      G_FILE_SET_CONTENTS_CONSISTENT, 0644,
-				      &error))
+				      G_FILE_SET_CONTENTS_CONSISTENT, 0644, &error))
 		log_warning("%s", error->message);
 }
 
@@ -101,11 +99,11 @@ static void follow(struct lab_compensation *steady, int64_t now_ns)
 	}
 	log_counters(steady, &beat);
 	steady->now = lab_speed_update(&steady->pace, &(struct lab_speed_reading){
-							     .at_ns = now_ns,
-							     .rounds = beat.rounds,
-							     .cpu_ns = beat.cpu_ns,
-							     .vms_ns = vms_ns(steady),
-						     });
+							      .at_ns = now_ns,
+							      .rounds = beat.rounds,
+							      .cpu_ns = beat.cpu_ns,
+							      .vms_ns = vms_ns(steady),
+						      });
 	if (!lab_speed_is_known(&steady->pace))
 		return;
 	lab_quotas_scale(steady->quotas, steady->now, LAB_COMPENSATION_APART_S);

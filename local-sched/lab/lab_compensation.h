@@ -23,8 +23,7 @@ struct lab_compensation;
  * factor is 1 from then on, and not known.
  */
 struct lab_compensation *lab_compensation_start(const struct lab_cgroup *cgroup,
-						const struct lab_spec *spec,
-				    GError **error);
+						const struct lab_spec *spec, GError **error);
 
 /* Does what is due; call it several times a second. Returns the factor that the quotas have now. */
 double lab_compensation_tick(struct lab_compensation *steady, int64_t now_ns);

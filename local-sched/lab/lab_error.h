@@ -12,10 +12,10 @@ enum lab_error {
 	LAB_ERROR_OTHER,     /* a lab of this name is up, with different blades or budgets */
 	LAB_ERROR_BUSY,      /* another `up` or `down` is under way, or a group holds processes */
 	LAB_ERROR_CANCELLED,
-	LAB_ERROR_LEFT,      /* something could not be removed */
-	LAB_ERROR_INPUT,     /* the configuration has no usable lab */
-	LAB_ERROR_BROKEN,    /* spec.json is not what it should be, or a blade did not start */
-	LAB_ERROR_MISSING,   /* cpu, cpuacct and cpuset are not all there */
+	LAB_ERROR_LEFT,    /* something could not be removed */
+	LAB_ERROR_INPUT,   /* the configuration has no usable lab */
+	LAB_ERROR_BROKEN,  /* spec.json is not what it should be, or a blade did not start */
+	LAB_ERROR_MISSING, /* cpu, cpuacct and cpuset are not all there */
 };
 
 /* Sets LAB_ERROR_START, 'cannot DOING "WHAT": REASON' by errno, which is kept. Returns false. */

@@ -46,21 +46,30 @@ static void on_end(GPid pid, int status, gpointer data)
 
 static GPid start_qemu(const char *guest, const char *memory, const char *log, GError **error)
 {
-	g_autofree char *backend = g_strdup_printf(
-		"memory-backend-file,id=ram,size=%dM,share=on,mem-path=%s", GUEST_MEMORY_MIB,
-		memory);
+	g_autofree char *backend =
+		g_strdup_printf("memory-backend-file,id=ram,size=%dM,share=on,mem-path=%s",
+				GUEST_MEMORY_MIB, memory);
 	g_autofree char *size = g_strdup_printf("%d", GUEST_MEMORY_MIB);
-	const char *const argv[] = { "qemu-system-x86_64", "-nodefaults", "-no-user-config",
-				     "-display", "none", "-object", backend, "-machine",
-				     "pc,accel=tcg,memory-backend=ram", "-m", size, "-kernel",
-				     guest, NULL };
+	const char *const argv[] = {"qemu-system-x86_64",
+				    "-nodefaults",
+				    "-no-user-config",
+				    "-display",
+				    "none",
+				    "-object",
+				    backend,
+				    "-machine",
+				    "pc,accel=tcg,memory-backend=ram",
+				    "-m",
+				    size,
+				    "-kernel",
+				    guest,
+				    NULL};
 
 	return subprocess_spawn(argv, NULL, log, error);
 }
 
 struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const char *lab,
-					  double cpu_cores,
-					  GError **error)
+					  double cpu_cores, GError **error)
 {
 	g_autofree char *guest = lab_paths_run(lab, GUEST_FILE);
 	g_autofree char *memory = lab_paths_run(lab, MEMORY_FILE);

@@ -27,8 +27,7 @@ struct lab_metronome_reading {
  * NULL with `error` if its group, its files or QEMU's process could not be created.
  */
 struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const char *lab,
-					  double cpu_cores,
-					  GError **error);
+					  double cpu_cores, GError **error);
 
 /* Ends the gauge, and waits until it is gone. NULL is allowed. */
 void lab_metronome_stop(struct lab_metronome *metronome);

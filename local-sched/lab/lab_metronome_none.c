@@ -10,8 +10,7 @@
 #include "common/error_fail.h"
 
 struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const char *lab,
-					  double cpu_cores,
-					  GError **error)
+					  double cpu_cores, GError **error)
 {
 	return error_null(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
 			  "there is no metronome on this machine for lab \"%s\"", lab);

@@ -47,10 +47,10 @@ static bool set_up_bridge(GError **error)
 {
 	const char *bridge = LAB_ROLES_FABRIC_BRIDGE;
 	const char *const commands[][LAB_NETWORK_IP_WORDS] = {
-		{ "ip", "link", "set", "lo", "up" },
-		{ "ip", "link", "add", bridge, "address", LAB_ROLES_FABRIC_MAC, "type", "bridge" },
-		{ "ip", "address", "add", LAB_ROLES_FABRIC_ADDRESS, "dev", bridge },
-		{ "ip", "link", "set", bridge, "up" },
+		{"ip", "link", "set", "lo", "up"},
+		{"ip", "link", "add", bridge, "address", LAB_ROLES_FABRIC_MAC, "type", "bridge"},
+		{"ip", "address", "add", LAB_ROLES_FABRIC_ADDRESS, "dev", bridge},
+		{"ip", "link", "set", bridge, "up"},
 	};
 
 	return lab_network_run_ip(commands, G_N_ELEMENTS(commands), error);
@@ -61,9 +61,9 @@ static bool link_blade(uint32_t number, pid_t pid, GError **error)
 	g_autofree char *name = g_strdup_printf("b%u", number);
 	g_autofree char *target = g_strdup_printf("%d", (int)pid);
 	const char *const commands[][LAB_NETWORK_IP_WORDS] = {
-		{ "ip", "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns",
-		  target },
-		{ "ip", "link", "set", name, "master", LAB_ROLES_FABRIC_BRIDGE, "up" },
+		{"ip", "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns",
+		 target},
+		{"ip", "link", "set", name, "master", LAB_ROLES_FABRIC_BRIDGE, "up"},
 	};
 
 	return lab_network_run_ip(commands, G_N_ELEMENTS(commands), error);
@@ -74,7 +74,7 @@ static bool start_blade(const struct lab_spec *spec, uint32_t number,
 {
 	g_autofree char *text = g_strdup_printf("%u", number);
 	g_autofree char *log = lab_paths_data(spec->name, "lab.log");
-	const char *const arguments[] = { spec->name, text, NULL };
+	const char *const arguments[] = {spec->name, text, NULL};
 
 	ret_port->pid = lab_process_start("blade", arguments, blade_namespaces,
 					  LAB_PROCESS_PARENTS_LIFE, log, &ret_port->channel, error);
@@ -87,12 +87,10 @@ static bool start_blade(const struct lab_spec *spec, uint32_t number,
 
 /* Passes on the only message of a blade. */
 static bool await_blade(const struct lab_spec_blade *blade, const struct port *port,
-			double timeout_s,
-			GError **error)
+			double timeout_s, GError **error)
 {
 	g_autofree char *text = NULL;
-	enum lab_channel_result result =
-		lab_channel_receive(port->channel, timeout_s, &text);
+	enum lab_channel_result result = lab_channel_receive(port->channel, timeout_s, &text);
 
 	if (result == LAB_CHANNEL_MESSAGE && g_str_has_prefix(text, "started "))
 		return lab_channel_send(LAB_CHANNEL_PARENT, "%s", text);

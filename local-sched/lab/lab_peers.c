@@ -74,8 +74,7 @@ static gpointer ask_libvirt(gpointer data)
 
 GAsyncQueue *lab_peers_ask_libvirts(const char *lab, uint32_t count, double timeout_s)
 {
-	GAsyncQueue *answers =
-		g_async_queue_new_full((GDestroyNotify)lab_peers_answer_free);
+	GAsyncQueue *answers = g_async_queue_new_full((GDestroyNotify)lab_peers_answer_free);
 
 	virInitialize();
 	for (uint32_t i = 0; i < count; i++) {
@@ -105,9 +104,9 @@ static struct sockaddr_in loopback(uint16_t port)
  */
 static bool ping_once(int fd)
 {
-	static const unsigned char ping[] = { 6, 0, 0xff, 6, 0, 0, 0x11, 0xbe, 0x80, 0, 0, 0 };
+	static const unsigned char ping[] = {6, 0, 0xff, 6, 0, 0, 0x11, 0xbe, 0x80, 0, 0, 0};
 	unsigned char pong[64];
-	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	struct pollfd wait = {.fd = fd, .events = POLLIN};
 	ssize_t got;
 
 	if (send(fd, ping, sizeof ping, 0) != (ssize_t)sizeof ping || poll(&wait, 1, PING_MS) != 1)
@@ -145,8 +144,7 @@ bool lab_peers_reach_redfish(uint16_t port, double timeout_s)
 	for (;;) {
 		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-		reached = fd >= 0 &&
-			  connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
+		reached = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
 		if (fd >= 0)
 			close(fd);
 		if (reached || clock_elapsed_s(from_ns, clock_now_ns()) >= timeout_s)

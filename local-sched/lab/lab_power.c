@@ -5,7 +5,7 @@
 
 void lab_power_init(struct lab_power *power, double idle_w, double core_w)
 {
-	*power = (struct lab_power){ .idle_w = idle_w, .core_w = core_w };
+	*power = (struct lab_power){.idle_w = idle_w, .core_w = core_w};
 }
 
 static const struct lab_power_reading *last(const struct lab_power *power)
@@ -16,8 +16,7 @@ static const struct lab_power_reading *last(const struct lab_power *power)
 static void drop_first(struct lab_power *power)
 {
 	power->count--;
-	memmove(&power->readings[0], &power->readings[1],
-		power->count * sizeof power->readings[0]);
+	memmove(&power->readings[0], &power->readings[1], power->count * sizeof power->readings[0]);
 }
 
 static void append(struct lab_power *power, int64_t now_ns, uint64_t counter_ns, double pace)
@@ -32,7 +31,7 @@ static void append(struct lab_power *power, int64_t now_ns, uint64_t counter_ns,
 	if (power->count == LAB_POWER_READINGS)
 		drop_first(power);
 	power->counter_ns = counter_ns;
-	power->readings[power->count++] = (struct lab_power_reading){ now_ns, busy_ns };
+	power->readings[power->count++] = (struct lab_power_reading){now_ns, busy_ns};
 }
 
 /*

@@ -42,5 +42,4 @@ void lab_power_init(struct lab_power *power, double idle_w, double core_w);
  * from 0 (its group was removed and created again). A reading no later than the last one changes
  * nothing.
  */
-double lab_power_update(struct lab_power *power, int64_t now_ns, uint64_t counter_ns,
-			double pace);
+double lab_power_update(struct lab_power *power, int64_t now_ns, uint64_t counter_ns, double pace);

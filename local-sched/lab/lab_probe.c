@@ -136,7 +136,7 @@ static int compare(const void *a, const void *b)
 static double round_ns(struct lab_metronome *metronome, double seconds)
 {
 	const int64_t began_ns = clock_now_ns();
-	struct lab_metronome_reading last = { 0 };
+	struct lab_metronome_reading last = {0};
 	struct lab_metronome_reading now;
 	double slices[SLICES_MAX];
 	int count = 0;
@@ -219,7 +219,7 @@ struct machine_probe *lab_probe(double seconds, GError **error)
 	g_autoptr(machine_probe_t) found = g_new0(struct machine_probe, 1);
 	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_detect(error);
 	g_autofree char *name = g_strdup_printf(".probe-%d", (int)getpid());
-	struct probe probe = { .cgroup = cgroup, .name = name };
+	struct probe probe = {.cgroup = cgroup, .name = name};
 	bool good;
 
 	if (!cgroup)

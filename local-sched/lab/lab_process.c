@@ -76,8 +76,8 @@ static _Noreturn void become(const struct launch *launch)
 /* A fork that starts in new namespaces; the child may only call async-signal-safe functions. */
 static pid_t fork_into(int namespaces)
 {
-	struct clone_args arguments = { .flags = (uint64_t)(uint32_t)namespaces,
-					.exit_signal = SIGCHLD };
+	struct clone_args arguments = {.flags = (uint64_t)(uint32_t)namespaces,
+				       .exit_signal = SIGCHLD};
 
 	return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
 }
@@ -97,12 +97,13 @@ static char **role_argv(const char *role, const char *const *arguments)
 /* No other variable of the user's environment (LIBVIRT_*, LD_*, proxies) gets into the lab. */
 static char **clean_environment(void)
 {
-	static const char *const kept[] = { "VIRTBED_LOG", "VIRTBED_DCMI_MODULE" };
+	static const char *const kept[] = {"VIRTBED_LOG", "VIRTBED_DCMI_MODULE"};
 	char **environment = NULL;
 
-	environment = g_environ_setenv(
-		environment, "PATH",
-		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", TRUE);
+	environment =
+		g_environ_setenv(environment, "PATH",
+				 "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+				 TRUE);
 	environment = g_environ_setenv(environment, "HOME", "/root", TRUE);
 	environment = g_environ_setenv(environment, "LANG", "C.UTF-8", TRUE);
 	for (gsize i = 0; i < G_N_ELEMENTS(kept); i++) {
@@ -120,7 +121,7 @@ pid_t lab_process_start(const char *role, const char *const *arguments, int name
 {
 	g_auto(GStrv) argv = role_argv(role, arguments);
 	g_auto(GStrv) environment = clean_environment();
-	struct launch launch = { .argv = argv, .environment = environment, .life = life };
+	struct launch launch = {.argv = argv, .environment = environment, .life = life};
 	int channel[2];
 	pid_t pid = -1;
 
@@ -151,7 +152,7 @@ static bool await_end(int pidfd, double timeout_s)
 	int64_t until_ns = clock_now_ns() + (int64_t)(timeout_s * 1e9);
 
 	for (;;) {
-		struct pollfd wait = { .fd = pidfd, .events = POLLIN };
+		struct pollfd wait = {.fd = pidfd, .events = POLLIN};
 		double left_s = clock_elapsed_s(clock_now_ns(), until_ns);
 
 		if (left_s < 0)
@@ -235,7 +236,7 @@ pid_t lab_process_find(pid_t parent, const char *const *arguments)
 pid_t lab_process_in_role(pid_t parent, const char *role, const char *lab, uint32_t number)
 {
 	g_autofree char *text = g_strdup_printf("%u", number);
-	const char *const arguments[] = { lab, number > 0 ? text : NULL, NULL };
+	const char *const arguments[] = {lab, number > 0 ? text : NULL, NULL};
 	g_auto(GStrv) argv = role_argv(role, arguments);
 
 	return lab_process_find(parent, (const char *const *)argv);

@@ -77,9 +77,9 @@ static void scale(struct lab_quotas *quotas, const char *group, double pace, dou
 	}
 	/* As many periods begin until the next call, and this write grants an additional quota. */
 	periods = apart_s * 1e6 / (double)quota.period_us;
-	quota.quota_us = MAX((int64_t)round((double)vm->configured_us * pace * periods /
-					    (periods + 1)),
-			     QUOTA_MIN_US);
+	quota.quota_us =
+		MAX((int64_t)round((double)vm->configured_us * pace * periods / (periods + 1)),
+		    QUOTA_MIN_US);
 	if (lab_cgroup_set_quota(quotas->cgroup, group, &quota, &error))
 		vm->written_us = quota.quota_us;
 	else

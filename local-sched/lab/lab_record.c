@@ -82,7 +82,7 @@ struct lab_state_process lab_record_supervisor(const char *lab)
 	if (lab_state_process_alive(process))
 		return process;
 	pid = lab_process_in_role(0, "supervisor", lab, 0);
-	return (struct lab_state_process){ pid, lab_state_start_ticks(pid) };
+	return (struct lab_state_process){pid, lab_state_start_ticks(pid)};
 }
 
 static bool kill_one(const char *lab, struct lab_state_process supervisor, GError **error)
@@ -136,7 +136,7 @@ int lab_record_lock(const char *lab, double timeout_s, GError **error)
 
 		if (make_dirs(lab, &cause)) {
 			fd = open(run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		/* ENOENT: another lab's `down` has removed a parent */
+			/* ENOENT: another lab's `down` has removed a parent */
 		} else if (errno != ENOENT) {
 			g_propagate_error(error, g_steal_pointer(&cause));
 			return -1;

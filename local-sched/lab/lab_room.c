@@ -28,9 +28,8 @@ static uint64_t memory_left_mib(void)
 		at += strlen("MemAvailable:") + strspn(at + strlen("MemAvailable:"), " ");
 	if (!read_number_front_unsigned(at, &kib))
 		return 0;
-	return (uint64_t)fmax(1,
-			      fmin((double)kib / 1024,
-				   own_cgroup_memory() / (1 << 20))); /* 0: not known */
+	return (uint64_t)fmax(1, fmin((double)kib / 1024,
+				      own_cgroup_memory() / (1 << 20))); /* 0: not known */
 }
 
 /* Free space for this user where `path` is, or will be. */
@@ -102,8 +101,7 @@ char *lab_room_trouble(const struct lab_room *needed, const struct lab_room *lef
 			(double)needed->memory_mib / 1024, (double)left->memory_mib / 1024);
 	if (needed->disk_mib > left->disk_mib)
 		return g_strdup_printf(
-			"this lab needs %.1f GiB of disk, and %.1f GiB are free in "
-			LAB_PATHS_DATA_ROOT
+			"this lab needs %.1f GiB of disk, and %.1f GiB are free in " LAB_PATHS_DATA_ROOT
 			" or here: make room, or mount a larger file system there",
 			(double)needed->disk_mib / 1024, (double)left->disk_mib / 1024);
 	return NULL;

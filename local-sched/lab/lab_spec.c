@@ -9,29 +9,29 @@
 
 /* spec.json. */
 static const struct record_field blade_fields[] = {
-	{ RECORD_FIELD_TEXT(lab_spec_blade, name) },
-	{ RECORD_AT(lab_spec_blade, cpu_cores), .type = RECORD_REAL },
-	{ RECORD_AT(lab_spec_blade, idle_w), .type = RECORD_REAL },
-	{ RECORD_AT(lab_spec_blade, core_w), .type = RECORD_REAL },
-	{ RECORD_FIELD_TEXT(lab_spec_blade, uuid) },
-	{ RECORD_FIELD_U32(lab_spec_blade, bmc), .max = CONFIG_BMC_REDFISH },
-	{ RECORD_FIELD_U32(lab_spec_blade, bmc_port), .max = UINT16_MAX },
-	{ NULL },
+	{RECORD_FIELD_TEXT(lab_spec_blade, name)},
+	{RECORD_AT(lab_spec_blade, cpu_cores), .type = RECORD_REAL},
+	{RECORD_AT(lab_spec_blade, idle_w), .type = RECORD_REAL},
+	{RECORD_AT(lab_spec_blade, core_w), .type = RECORD_REAL},
+	{RECORD_FIELD_TEXT(lab_spec_blade, uuid)},
+	{RECORD_FIELD_U32(lab_spec_blade, bmc), .max = CONFIG_BMC_REDFISH},
+	{RECORD_FIELD_U32(lab_spec_blade, bmc_port), .max = UINT16_MAX},
+	{NULL},
 };
-static const struct record blade_record = { .size = sizeof(struct lab_spec_blade),
-					    .fields = blade_fields,
-					    .open = true };
+static const struct record blade_record = {.size = sizeof(struct lab_spec_blade),
+					   .fields = blade_fields,
+					   .open = true};
 
 static const struct record_field fields[] = {
-	{ RECORD_FIELD_TEXT(lab_spec, name) },
-	{ RECORD_FIELD_BOOL(lab_spec, steady), .flags = RECORD_OPTIONAL },
-	{ RECORD_AT(lab_spec, patience), .type = RECORD_REAL },
-	{ RECORD_FIELD_ARRAY(lab_spec, blades, blades_count, blade_record) },
-	{ NULL },
+	{RECORD_FIELD_TEXT(lab_spec, name)},
+	{RECORD_FIELD_BOOL(lab_spec, steady), .flags = RECORD_OPTIONAL},
+	{RECORD_AT(lab_spec, patience), .type = RECORD_REAL},
+	{RECORD_FIELD_ARRAY(lab_spec, blades, blades_count, blade_record)},
+	{NULL},
 };
-static const struct record record = { .size = sizeof(struct lab_spec),
-				      .fields = fields,
-				      .open = true };
+static const struct record record = {.size = sizeof(struct lab_spec),
+				     .fields = fields,
+				     .open = true};
 RECORD_DEFINE_FREE(lab_spec, record)
 
 static bool check(const struct config *config, const char *name, GError **error)
@@ -54,8 +54,8 @@ static bool check(const struct config *config, const char *name, GError **error)
 	if (config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME))
 		return lab_error_set(error, LAB_ERROR_INPUT, "%s",
 				     config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME));
-	wrong = config_section_check(&config_lab_section, "lab", config->lab) ?:
-		config_lab_check(config);
+	wrong = config_section_check(&config_lab_section, "lab", config->lab)
+			?: config_lab_check(config);
 	return !wrong || lab_error_set(error, LAB_ERROR_INPUT, "%s", wrong);
 }
 

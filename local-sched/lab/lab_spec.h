@@ -19,20 +19,20 @@ enum {
 
 struct lab_spec_blade {
 	char *name;
-	uint32_t number; /* from 1; the blade's address is 10.77.0.NUMBER */
-	double cpu_cores; /* CPU budget in host cores, > 0 */
-	double idle_w;    /* watts at no load, >= 0 */
-	double core_w;    /* watts per busy core, >= 0 */
-	char *uuid;       /* the host UUID that libvirt reports */
+	uint32_t number;     /* from 1; the blade's address is 10.77.0.NUMBER */
+	double cpu_cores;    /* CPU budget in host cores, > 0 */
+	double idle_w;       /* watts at no load, >= 0 */
+	double core_w;       /* watts per busy core, >= 0 */
+	char *uuid;          /* the host UUID that libvirt reports */
 	enum config_bmc bmc; /* protocol of its BMC */
-	uint32_t bmc_port; /* on 127.0.0.1, UDP for IPMI and TCP for Redfish; 0: not chosen yet */
+	uint32_t bmc_port;   /* on 127.0.0.1, UDP for IPMI and TCP for Redfish; 0: not chosen yet */
 };
 
 struct lab_spec {
 	char *name;
 	struct lab_spec_blade *blades; /* blades_count of them */
 	uint32_t blades_count;
-	bool steady; /* with speed compensation (lab_compensation.h) */
+	bool steady;     /* with speed compensation (lab_compensation.h) */
 	double patience; /* factor on the time that a start may take on this machine, from 1 */
 };
 

@@ -29,10 +29,10 @@ enum { LAB_SPEED_WINDOW = 2 };
 #define LAB_SPEED_MAX CONFIG_LAB_STEADY_MOST
 
 struct lab_speed_reading {
-	int64_t at_ns;       /* monotonic */
-	uint32_t rounds;     /* of the gauge; wraps around after 2^32, in two months or so */
-	uint64_t cpu_ns;     /* CPU time of the gauge */
-	uint64_t vms_ns;     /* CPU time of the lab's VMs */
+	int64_t at_ns;   /* monotonic */
+	uint32_t rounds; /* of the gauge; wraps around after 2^32, in two months or so */
+	uint64_t cpu_ns; /* CPU time of the gauge */
+	uint64_t vms_ns; /* CPU time of the lab's VMs */
 };
 
 struct lab_speed {

@@ -43,11 +43,11 @@ static pid_t bmc_pid(const struct lab_spec *spec, const struct lab_spec_blade *b
 		     pid_t supervisor)
 {
 	g_autofree char *file = lab_paths_blade_data(spec->name, blade->number, "bmc/" BMC_FILE);
-	const char *const arguments[] = { "ipmi_sim", "-c", file, NULL };
+	const char *const arguments[] = {"ipmi_sim", "-c", file, NULL};
 
-	return blade->bmc == CONFIG_BMC_REDFISH ?
-		       lab_process_in_role(supervisor, "redfish", spec->name, blade->number) :
-		       lab_process_find(supervisor, arguments);
+	return blade->bmc == CONFIG_BMC_REDFISH
+		       ? lab_process_in_role(supervisor, "redfish", spec->name, blade->number)
+		       : lab_process_find(supervisor, arguments);
 }
 
 static void add_blade(json_t *object, const struct lab_spec *spec, uint32_t index, pid_t supervisor,
@@ -72,8 +72,7 @@ static void add_blade(json_t *object, const struct lab_spec *spec, uint32_t inde
 
 static void add_answers(json_t *blades, const struct lab_spec *spec)
 {
-	g_autoptr(GAsyncQueue) answers =
-		lab_peers_ask_libvirts(spec->name, spec->blades_count, 0);
+	g_autoptr(GAsyncQueue) answers = lab_peers_ask_libvirts(spec->name, spec->blades_count, 0);
 
 	for (uint32_t i = 0; i < spec->blades_count; i++) {
 		g_autoptr(lab_peers_answer_t) answer =
@@ -115,9 +114,8 @@ json_t *lab_status(const char *name)
 	g_autofree char *pace = lab_paths_run(name, LAB_COMPENSATION_FILE);
 	json_t *document = base(name);
 	json_t *blades = json_object_get(document, "blades");
-	pid_t fabric = supervisor.pid > 0
-			       ? lab_process_in_role(supervisor.pid, "fabric", name, 0)
-			       : 0;
+	pid_t fabric =
+		supervisor.pid > 0 ? lab_process_in_role(supervisor.pid, "fabric", name, 0) : 0;
 
 	json_object_set_new(document, "state", json_string(state_name(name, supervisor)));
 	json_object_set_new(document, "pid", pid_json(supervisor.pid));

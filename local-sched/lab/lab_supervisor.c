@@ -43,7 +43,7 @@ struct meter {
 	char *watts_path;
 	/* renamed to watts_path, so that a reader never reads a partial number */
 	char *watts_new_path;
-	char written[32];     /* what the file holds */
+	char written[32]; /* what the file holds */
 	int64_t written_ns;
 };
 
@@ -51,10 +51,10 @@ struct supervisor {
 	GMainLoop *loop;
 	struct lab_spec *spec;
 	struct lab_cgroup *cgroup;
-	struct meter *meters; /* one per blade */
+	struct meter *meters;            /* one per blade */
 	struct lab_compensation *steady; /* NULL: without speed compensation */
-	double pace;               /* the factor of the VMs' quotas now */
-	int fabric;           /* channel */
+	double pace;                     /* the factor of the VMs' quotas now */
+	int fabric;                      /* channel */
 	uint32_t blades_started;
 	bool kept; /* `up` has sent "keep" */
 	int status;
@@ -113,8 +113,7 @@ static bool write_watts(struct meter *meter, double watts, int64_t now_ns, GErro
 static bool update_watts(struct supervisor *supervisor, uint32_t index, GError **error)
 {
 	struct meter *meter = &supervisor->meters[index];
-	uint64_t busy_ns =
-		lab_cgroup_vms_ns(supervisor->cgroup, supervisor->spec->name, index + 1);
+	uint64_t busy_ns = lab_cgroup_vms_ns(supervisor->cgroup, supervisor->spec->name, index + 1);
 	int64_t now_ns = clock_now_ns();
 	double watts = lab_power_update(&meter->power, now_ns, busy_ns, supervisor->pace);
 
@@ -187,7 +186,7 @@ static GPid start_redfish(const struct supervisor *supervisor, uint32_t index, G
 	const char *lab = supervisor->spec->name;
 	g_autofree char *number = g_strdup_printf("%u", index + 1);
 	g_autofree char *log = lab_paths_data(lab, "lab.log");
-	const char *const arguments[] = { lab, number, NULL };
+	const char *const arguments[] = {lab, number, NULL};
 	int channel;
 	pid_t pid = lab_process_start("redfish", arguments, 0, LAB_PROCESS_PARENTS_LIFE, log,
 				      &channel, error);
@@ -202,9 +201,9 @@ static bool start_bmc(const struct supervisor *supervisor, uint32_t index, const
 		      GError **error)
 {
 	struct lab_spec_blade *blade = &supervisor->spec->blades[index];
-	GPid pid = blade->bmc == CONFIG_BMC_REDFISH ?
-			   start_redfish(supervisor, index, error) :
-			   start_ipmi(supervisor, index, password, error);
+	GPid pid = blade->bmc == CONFIG_BMC_REDFISH
+			   ? start_redfish(supervisor, index, error)
+			   : start_ipmi(supervisor, index, password, error);
 
 	if (pid < 0)
 		return false;
@@ -232,7 +231,7 @@ static bool start_blades_surroundings(struct supervisor *supervisor, GError **er
 
 static bool start_fabric(struct supervisor *supervisor, GError **error)
 {
-	const char *const arguments[] = { supervisor->spec->name, NULL };
+	const char *const arguments[] = {supervisor->spec->name, NULL};
 	g_autofree char *log = lab_paths_data(supervisor->spec->name, "lab.log");
 
 	return lab_process_start("fabric", arguments,
@@ -305,8 +304,8 @@ static bool set_up(struct supervisor *supervisor, const char *lab, GError **erro
 	if (!start_blades_surroundings(supervisor, error))
 		return false;
 	if (supervisor->spec->steady) {
-		supervisor->steady = lab_compensation_start(supervisor->cgroup, supervisor->spec,
-							    error);
+		supervisor->steady =
+			lab_compensation_start(supervisor->cgroup, supervisor->spec, error);
 		if (!supervisor->steady)
 			return false;
 	}
@@ -315,7 +314,7 @@ static bool set_up(struct supervisor *supervisor, const char *lab, GError **erro
 
 int lab_supervisor_main(const char *lab)
 {
-	struct supervisor supervisor = { .pace = 1, .status = EXIT_FAILURE };
+	struct supervisor supervisor = {.pace = 1, .status = EXIT_FAILURE};
 	g_autoptr(GError) error = NULL;
 
 	lab_channel_await_go();

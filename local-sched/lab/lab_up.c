@@ -111,14 +111,14 @@ static bool write_down(struct up *up, GError **error)
 /* The supervisor does nothing before "go", and by then its pid is recorded. */
 static bool start_supervisor(struct up *up, GError **error)
 {
-	const char *const arguments[] = { up->spec->name, NULL };
+	const char *const arguments[] = {up->spec->name, NULL};
 	g_autofree char *log = lab_paths_data(up->spec->name, "lab.log");
 	pid_t pid = lab_process_start("supervisor", arguments, CLONE_NEWPID | CLONE_NEWNS,
 				      LAB_PROCESS_OWN_LIFE, log, &up->channel, error);
 
 	if (pid < 0)
 		return false;
-	up->state.supervisor = (struct lab_state_process){ pid, lab_state_start_ticks(pid) };
+	up->state.supervisor = (struct lab_state_process){pid, lab_state_start_ticks(pid)};
 	if (!lab_record_save(up->spec, &up->state, error))
 		return false;
 	lab_channel_send(up->channel, "go");
@@ -191,8 +191,7 @@ static bool await_libvirts(struct up *up, double timeout_s, GError **error)
 			g_async_queue_timeout_pop(answers, (guint64)(slice_s * 1e6));
 		bool ready;
 
-		if (!not_cancelled(up, error) ||
-		    (up->channel >= 0 && !hear(up, 0, &ready, error)))
+		if (!not_cancelled(up, error) || (up->channel >= 0 && !hear(up, 0, &ready, error)))
 			return false;
 		if (answer && !take_answer(up, answer, error))
 			return false;
@@ -212,8 +211,8 @@ static bool bmc_answers(const struct lab_spec_blade *blade, double timeout_s)
 {
 	const uint16_t port = (uint16_t)blade->bmc_port;
 
-	return blade->bmc == CONFIG_BMC_REDFISH ? lab_peers_reach_redfish(port, timeout_s) :
-						  lab_peers_ping_bmc(port, timeout_s);
+	return blade->bmc == CONFIG_BMC_REDFISH ? lab_peers_reach_redfish(port, timeout_s)
+						: lab_peers_ping_bmc(port, timeout_s);
 }
 
 static bool await_bmcs(const struct up *up, double timeout_s, GError **error)
@@ -307,10 +306,9 @@ static int clean_and_lock(const char *name, int lock, GError **error)
 }
 
 bool lab_up(struct lab_spec *spec, const struct machine_probe *probe,
-	    const struct lab_observer *observer,
-	    GError **error)
+	    const struct lab_observer *observer, GError **error)
 {
-	struct up up = { .spec = spec, .probe = probe, .observer = observer, .channel = -1 };
+	struct up up = {.spec = spec, .probe = probe, .observer = observer, .channel = -1};
 	int lock = lab_record_lock(spec->name, LOCK_TIMEOUT_S, error);
 	bool done;
 

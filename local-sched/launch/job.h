@@ -30,8 +30,8 @@ struct job_settings {
 	struct pool *pool;            /* the nodes of the cluster */
 	struct usage_source *sources; /* sources_count of them, by host */
 	uint32_t sources_count;
-	uint32_t cores;               /* per node */
-	struct patience *patience;    /* learns from tasks that complete; NULL: not used */
+	uint32_t cores;            /* per node */
+	struct patience *patience; /* learns from tasks that complete; NULL: not used */
 	/* The job has ended, before the event `ended`: its owner frees it. */
 	void (*release)(struct job *job, void *owner);
 	void *owner;

@@ -49,8 +49,7 @@ static bool is_excused(gpointer data, const GError *error)
 	const struct question *question = data;
 	const struct job_node *place = question->rank->place;
 
-	return place->job->events &&
-	       vm_is_excused(place->vm, question->asked_ns, error);
+	return place->job->events && vm_is_excused(place->vm, question->asked_ns, error);
 }
 
 struct rank *job_rank_answered(gpointer data)
@@ -89,9 +88,9 @@ static void keep_status(struct rank *rank, struct agent_status *status)
 		rank->status = status->status;
 	job_output_take(&rank->output, status);
 	if (!rank->exited && rank->grace_source == 0)
-		rank->grace_source = g_timeout_add(
-			(guint)(EXIT_GRACE_PATIENCE * vm_patience_s(rank->place->vm) * 1000),
-			grace_over, rank);
+		rank->grace_source = g_timeout_add((guint)(EXIT_GRACE_PATIENCE *
+							   vm_patience_s(rank->place->vm) * 1000),
+						   grace_over, rank);
 }
 
 static void poll_answered(gpointer result, const GError *error, gpointer data)
@@ -124,10 +123,9 @@ static void poll_answered(gpointer result, const GError *error, gpointer data)
 	log_warning_of(LOG_LOCAL(job->task->id), "rank %u: %s", rank->index,
 		       error ? error->message : wrong->message);
 	if (++rank->place->poll_failures >= POLL_FAILURES && !rank->place->lost)
-		vm_fail(rank->place->vm,
-			  g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED) ?
-				  "the guest agent was restarted" :
-				  "the guest agent hangs or answers rubbish");
+		vm_fail(rank->place->vm, g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED)
+						 ? "the guest agent was restarted"
+						 : "the guest agent hangs or answers rubbish");
 }
 
 /* Polls a rank per node at a time. */
@@ -197,8 +195,8 @@ static void collect_later(struct rank *rank)
 		rank->lost_output = true;
 		return;
 	}
-	rank->collect_ms = rank->collect_ms ? MIN(rank->collect_ms * 2, COLLECT_MAX_MS) :
-					      COLLECT_FIRST_MS;
+	rank->collect_ms =
+		rank->collect_ms ? MIN(rank->collect_ms * 2, COLLECT_MAX_MS) : COLLECT_FIRST_MS;
 	rank->collect_source = g_timeout_add(rank->collect_ms, collect_again, rank);
 }
 

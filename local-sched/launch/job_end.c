@@ -65,7 +65,8 @@ void job_settle(struct job *job)
 /* The standard error of a script's virtbed-ranks is the stream of its results. */
 static void take_results(struct job *job)
 {
-	g_autoptr(GPtrArray) streams = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
+	g_autoptr(GPtrArray) streams =
+		g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
 
 	if (!job->task->script_summary)
 		return;

@@ -77,8 +77,14 @@ static char *script_request(const struct job *job, const struct rank *rank)
 	g_autofree char *addresses = hosts_of(job);
 	g_autofree char *hosts = g_strconcat("VIRTBED_HOSTS=", addresses, NULL);
 	const char *const environment[] = {"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
-					   "UCX_NET_DEVICES=lo", index, count, cores, node, nodes,
-					   hosts, NULL};
+					   "UCX_NET_DEVICES=lo",
+					   index,
+					   count,
+					   cores,
+					   node,
+					   nodes,
+					   hosts,
+					   NULL};
 	g_autoptr(GBytes) input = task_script_bundle(task->script);
 	g_auto(GStrv) arguments = NULL;
 
@@ -165,8 +171,8 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 
 static void start_rank(struct job *job, struct rank *rank)
 {
-	g_autofree char *request = job->task->script ? script_request(job, rank)
-						     : benchmark_request(job, rank);
+	g_autofree char *request =
+		job->task->script ? script_request(job, rank) : benchmark_request(job, rank);
 
 	job_ask_rank(rank, request, exec_answered);
 }

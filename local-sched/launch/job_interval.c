@@ -35,8 +35,7 @@ static GArray *usage_parts(const struct job *job)
 	g_autofree struct vm **vms = job_vms(job);
 	GArray *parts;
 
-	parts = usage_parts_new(job->settings.sources, job->settings.sources_count, vms,
-				count);
+	parts = usage_parts_new(job->settings.sources, job->settings.sources_count, vms, count);
 	for (uint32_t i = 0; job_is_moving(job) && i < count; i++)
 		usage_parts_expect(parts, job->settings.sources, job->settings.sources_count,
 				   vms[i], last->vms[i].to_host);

@@ -45,8 +45,7 @@ static void blame(struct job *job, enum task_outcome outcome, enum task_cause ca
 	log_info_of(LOG_LOCAL(task->id), "%s: %s", task_outcome_name(task->outcome), task->reason);
 }
 
-void job_kill(struct job *job, enum task_outcome outcome, enum task_cause cause,
-	      const char *reason)
+void job_kill(struct job *job, enum task_outcome outcome, enum task_cause cause, const char *reason)
 {
 	if (job->phase > PHASE_KILLING)
 		return;

@@ -17,8 +17,7 @@ bool job_is_moving(const struct job *job)
 
 bool job_is_at_rest(const struct job *job)
 {
-	enum migration_step step =
-		job->migration ? migration_step(job->migration) : MIGRATION_IDLE;
+	enum migration_step step = job->migration ? migration_step(job->migration) : MIGRATION_IDLE;
 
 	if (job->suspension && suspension_step(job->suspension) != SUSPENSION_RUNNING)
 		return false;
@@ -98,8 +97,7 @@ static void on_ended(const char *reason, void *data)
 static void on_lost(const char *reason, void *data)
 {
 	struct job *job = data;
-	g_autofree char *text =
-		g_strdup_printf("could not be moved to another host: %s", reason);
+	g_autofree char *text = g_strdup_printf("could not be moved to another host: %s", reason);
 
 	g_clear_handle_id(&job->look_source, g_source_remove);
 	job_kill(job, TASK_OUTCOME_LOST, TASK_CAUSE_VM, text);
@@ -120,8 +118,8 @@ bool job_match_targets(const struct job *job, uint32_t *nodes, GError **error)
 {
 	g_autofree struct vm **vms = job_vms(job);
 
-	return pool_match(job->settings.pool, vms, task_placed(job->task),
-			  job->task->nodes_count, nodes, error);
+	return pool_match(job->settings.pool, vms, task_placed(job->task), job->task->nodes_count,
+			  nodes, error);
 }
 
 void job_migrate(struct job *job)
@@ -131,7 +129,7 @@ void job_migrate(struct job *job)
 	/* The suspension has recorded where the VMs were. */
 	g_clear_pointer(&job->suspension, suspension_free);
 	if (!job->migration)
-		job->migration = migration_new(job->task, job->settings.pool, vms,
-					       &migration_events, job);
+		job->migration =
+			migration_new(job->task, job->settings.pool, vms, &migration_events, job);
 	migration_start(job->migration, task_last_migration(job->task));
 }

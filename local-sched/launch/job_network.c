@@ -48,8 +48,8 @@ static void send_question(struct job *job, uint32_t i);
 static void blame_network(struct job *job, const char *names)
 {
 	struct task *task = job->task;
-	g_autofree char *reason = g_strdup_printf("%s, and the network of VM %s is cut",
-						  task->reason, names);
+	g_autofree char *reason =
+		g_strdup_printf("%s, and the network of VM %s is cut", task->reason, names);
 
 	task->outcome = TASK_OUTCOME_LOST;
 	task->cause = TASK_CAUSE_VM;
@@ -77,7 +77,7 @@ static void finish(struct job *job)
 	for (uint32_t i = 0; i < network->count; i++)
 		if (cut[i] && !network->pings[i].place->lost)
 			vm_fail(network->pings[i].place->vm,
-				     "its network is cut: the other VMs of its task and it do not reach one another");
+				"its network is cut: the other VMs of its task and it do not reach one another");
 	job_settle(job);
 }
 
@@ -127,7 +127,9 @@ static void answered(gpointer result, const GError *error, gpointer data)
 	} else if (!agent_parse_status(reply, &status, NULL)) {
 		end_ping(job, ping, NETWORK_UNKNOWN);
 	} else {
-		answer = status.status == 0 ? NETWORK_REACHED : status.status == 1 ? NETWORK_CUT : NETWORK_UNKNOWN;
+		answer = status.status == 0   ? NETWORK_REACHED
+			 : status.status == 1 ? NETWORK_CUT
+					      : NETWORK_UNKNOWN;
 		if (status.exited)
 			end_ping(job, ping, answer);
 		else
@@ -148,7 +150,9 @@ static char *request_of(struct job *job, uint32_t i)
 		return agent_status_request(ping->pid);
 	next = pool_address(job->settings.pool, network->pings[(i + 1) % network->count].place->vm);
 	limit = g_strdup_printf("%.0f", PING_PATIENCE * vm_patience_s(ping->place->vm));
-	return agent_exec_request((const char *const[]){PING, "-q", "-A", "-c", PING_COUNT, "-w", limit, next, NULL}, NULL, NULL);
+	return agent_exec_request((const char *const[]){PING, "-q", "-A", "-c", PING_COUNT, "-w",
+							limit, next, NULL},
+				  NULL, NULL);
 }
 
 static void send_question(struct job *job, uint32_t i)

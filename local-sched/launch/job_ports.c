@@ -40,12 +40,11 @@ static char *exit_reason(const struct job *job, const struct rank *rank)
 /* A rank that aborts the job ends by itself. */
 static enum task_cause cause_of(const GError *error)
 {
-	return g_error_matches(error, PMI_ERROR,
-			       PMI_ERROR_ABORT) ? TASK_CAUSE_EXIT : TASK_CAUSE_OTHER;
+	return g_error_matches(error, PMI_ERROR, PMI_ERROR_ABORT) ? TASK_CAUSE_EXIT
+								  : TASK_CAUSE_OTHER;
 }
 
-static void vm_input(struct vm *vm, uint32_t core, const char *bytes, size_t length,
-		       void *data)
+static void vm_input(struct vm *vm, uint32_t core, const char *bytes, size_t length, void *data)
 {
 	struct job_node *place = data;
 	struct job *job = place->job;
@@ -132,7 +131,6 @@ void job_assign_vms(struct job *job)
 	const struct task *task = job->task;
 
 	for (uint32_t i = 0; i < task->nodes_count; i++)
-		if (!vm_assign(job->places[i].vm, task->id, task->user, &vm_user,
-				    &job->places[i]))
+		if (!vm_assign(job->places[i].vm, task->id, task->user, &vm_user, &job->places[i]))
 			g_assert_not_reached();
 }

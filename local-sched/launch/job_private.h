@@ -45,11 +45,11 @@ struct rank {
 	bool exited;
 	int status;
 	bool collected;
-	bool lost_output; /* the agent does not know the rank any more */
-	bool killing;     /* the agent is asked to kill the rank */
-	int64_t kill_answered_ns;  /* when the agent first answered that request; 0: not yet */
-	guint start_source; /* timer: its VM was paused when it was to be started */
-	guint collect_ms; /* delay before the next try */
+	bool lost_output;         /* the agent does not know the rank any more */
+	bool killing;             /* the agent is asked to kill the rank */
+	int64_t kill_answered_ns; /* when the agent first answered that request; 0: not yet */
+	guint start_source;       /* timer: its VM was paused when it was to be started */
+	guint collect_ms;         /* delay before the next try */
 	guint collect_source;
 	guint grace_source;
 	struct job_output output;
@@ -60,10 +60,10 @@ struct job_node {
 	struct vm *vm;
 	uint32_t first_rank;
 	uint32_t ranks;
-	bool lost;    /* its VM is not the task's any more */
+	bool lost; /* its VM is not the task's any more */
 	bool settled;
 	bool polling;
-	bool sharing; /* its CPU share is being set */
+	bool sharing;       /* its CPU share is being set */
 	uint32_t poll_next; /* core to poll next */
 	/* CPU time of its VM, at the first reading since rank 0 fell silent; 0: not read */
 	uint64_t cpu_ns;
@@ -84,13 +84,13 @@ struct job_live {
 /* How long rank 0 has been silent, in seconds of the CPU share that the task has of its nodes. */
 struct job_silence {
 	guint source;
-	double silent_s;   /* since its last report */
-	double pending_s;  /* seconds that count only if its VMs get CPU time again */
-	double longest_s;  /* before the current silence; 0: rank 0 has not reported yet */
+	double silent_s;    /* since its last report */
+	double pending_s;   /* seconds that count only if its VMs get CPU time again */
+	double longest_s;   /* before the current silence; 0: rank 0 has not reported yet */
 	int64_t counted_ns; /* the silence is counted up to this time */
-	uint32_t asked;    /* hosts whose reading is pending */
-	bool unknown;      /* a host's reading was incomplete */
-	bool starved;      /* a VM got no CPU time */
+	uint32_t asked;     /* hosts whose reading is pending */
+	bool unknown;       /* a host's reading was incomplete */
+	bool starved;       /* a VM got no CPU time */
 };
 
 struct job {
@@ -106,9 +106,9 @@ struct job {
 	struct rank *ranks;      /* processes of them */
 	GBytes *results;         /* stream of the files that came out of a script; NULL: none */
 	uint32_t execs_pending;
-	uint32_t calls; /* calls to hosts under way */
+	uint32_t calls;        /* calls to hosts under way */
 	int64_t kill_start_ns; /* 0: no rank is to be killed */
-	bool dirty; /* ranks were killed, so that nodes have to be swept */
+	bool dirty;            /* ranks were killed, so that nodes have to be swept */
 	guint deadline_source;
 	guint poll_source;
 	guint kill_source;
@@ -127,11 +127,11 @@ struct job {
 	int64_t given_n;
 	uint32_t given_pending;
 	guint given_source;
-	bool vms_removed;        /* its VMs, which stood still, are being removed */
-	int64_t sent_ns;    /* when something was sent to a rank last */
+	bool vms_removed; /* its VMs, which stood still, are being removed */
+	int64_t sent_ns;  /* when something was sent to a rank last */
 	/* when the current interval began: the task's request, or its last resumption */
 	int64_t interval_start_ns;
-	double left_s;      /* seconds left of its deadline when the interval began */
+	double left_s;           /* seconds left of its deadline when the interval began */
 	struct job_usage *usage; /* of the current interval; NULL: the task stands still */
 	bool usage_closing;      /* the counters are being read for the interval's end */
 	struct usage used;       /* in earlier intervals */

@@ -106,7 +106,8 @@ static char *describe(const struct job *job)
 	g_string_printf(text, "no progress for %.0f s: ", job->silence.silent_s);
 	if (progress->total)
 		g_string_append_printf(text,
-				       "rank 0 is at step %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT,
+				       "rank 0 is at step %" G_GINT64_FORMAT
+				       " of %" G_GINT64_FORMAT,
 				       progress->done, progress->total);
 	else
 		g_string_append(text, "rank 0 has not begun");

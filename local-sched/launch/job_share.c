@@ -31,7 +31,7 @@ static struct question *begin_call(struct job *job, uint32_t source)
 {
 	struct question *question = g_new0(struct question, 1);
 
-	*question = (struct question){ .job = job, .n = job->task->share.n, .source = source };
+	*question = (struct question){.job = job, .n = job->task->share.n, .source = source};
 	job_call_begins(job);
 	return question;
 }
@@ -94,8 +94,8 @@ static double asked_cores(const struct job *job)
 		const struct vm_place *place = vm_where(vm);
 		const struct cpu_cap cap = vm_cap_at(vm, place);
 
-		cores += cap.quota_us > 0 ? (double)cap.quota_us / (double)cap.period_us :
-					    cap.cores;
+		cores +=
+			cap.quota_us > 0 ? (double)cap.quota_us / (double)cap.period_us : cap.cores;
 	}
 	return cores;
 }
@@ -140,10 +140,10 @@ static void given_read(gpointer result, const GError *error, gpointer data)
 			cpu_ns += (double)cpu->cpu_ns;
 	}
 	/* Only over a whole interval with this share. */
-	given->cores = times && given->t_ns && question->n == job->given_n &&
-		       cpu_ns >= given->cpu_ns ?
-			       (cpu_ns - given->cpu_ns) / (double)(now_ns - given->t_ns) :
-			       (double)NAN;
+	given->cores =
+		times && given->t_ns && question->n == job->given_n && cpu_ns >= given->cpu_ns
+			? (cpu_ns - given->cpu_ns) / (double)(now_ns - given->t_ns)
+			: (double)NAN;
 	given->t_ns = times ? now_ns : 0;
 	given->cpu_ns = cpu_ns;
 	if (--job->given_pending == 0) {

@@ -85,8 +85,8 @@ static void create_suspension(struct job *job)
 {
 	g_autofree struct vm **vms = job_vms(job);
 
-	job->suspension = suspension_new(job->task, job->settings.pool, vms, &suspension_events,
-					 job);
+	job->suspension =
+		suspension_new(job->task, job->settings.pool, vms, &suspension_events, job);
 }
 
 void job_suspend(struct job *job)

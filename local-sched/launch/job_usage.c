@@ -41,8 +41,8 @@ void usage_add(struct usage *total, const struct usage *interval)
 	total->host_gap_ns += interval->host_gap_ns;
 }
 
-GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count,
-			struct vm *const *vms, uint32_t count)
+GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count, struct vm *const *vms,
+			uint32_t count)
 {
 	GArray *parts = g_array_new(FALSE, TRUE, sizeof(struct usage_part));
 
@@ -51,8 +51,7 @@ GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count,
 
 		for (uint32_t i = 0; i < count; i++)
 			if (vm_current_host(vms[i]) == sources[s].host)
-				g_ptr_array_add(part.domains,
-						(gpointer)vm_domain(vms[i]));
+				g_ptr_array_add(part.domains, (gpointer)vm_domain(vms[i]));
 		if (part.domains->len > 0)
 			g_array_append_val(parts, part);
 		else
@@ -179,8 +178,8 @@ static void read_account(struct usage_part *part, const GPtrArray *times, struct
 	reading->host_cpu_ns = (double)cpu_account_total_ns(account);
 	reading->cpu_ns = 0;
 	for (guint i = 0; i < part->domains->len; i++)
-		reading->cpu_ns += (double)cpu_account_domain_ns(
-			account, g_ptr_array_index(part->domains, i));
+		reading->cpu_ns +=
+			(double)cpu_account_domain_ns(account, g_ptr_array_index(part->domains, i));
 }
 
 /* Logs why the CPU time of a task's interval stays unknown. */

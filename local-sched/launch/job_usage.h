@@ -48,8 +48,8 @@ void usage_add(struct usage *total, const struct usage *interval);
  * The hosts of `vms` (count of them), of `sources_count` sources: struct usage_part. The caller
  * frees it.
  */
-GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count,
-			struct vm *const *vms, uint32_t count);
+GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count, struct vm *const *vms,
+			uint32_t count);
 
 /*
  * Adds the host that a VM is migrated to. If the VM does not arrive, it does not matter whether

@@ -198,12 +198,12 @@ struct migration *migration_new(const struct task *task, struct pool *pool, stru
 	migration->count = task->nodes_count;
 	migration->events = events;
 	migration->data = data;
-	migration->steps = vm_steps_new(&kind, task->id, task->nodes_count, vm_patience_s(vms[0]),
-					migration);
+	migration->steps =
+		vm_steps_new(&kind, task->id, task->nodes_count, vm_patience_s(vms[0]), migration);
 	migration->vms = g_new0(struct moving_vm, task->nodes_count);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
-		migration->vms[i] = (struct moving_vm){
-			.migration = migration, .index = i, .vm = vms[i]};
+		migration->vms[i] =
+			(struct moving_vm){.migration = migration, .index = i, .vm = vms[i]};
 	return migration;
 }
 

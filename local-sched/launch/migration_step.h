@@ -28,7 +28,7 @@ enum migration_step {
 	 */
 	MIGRATION_CLOCKING,
 	MIGRATION_LEAVING, /* waits until those nodes are ready */
-	MIGRATION_LOST,     /* the VMs have to be removed */
+	MIGRATION_LOST,    /* the VMs have to be removed */
 	MIGRATION_STEPS,
 };
 

@@ -29,8 +29,7 @@ void migration_vm_leave_node(struct moving_vm *moving)
 
 	if (left && !moving->gone)
 		pool_leave(moving->migration->pool, left,
-			   left == moving->from ? moving->to : moving->from,
-			   moving->vm);
+			   left == moving->from ? moving->to : moving->from, moving->vm);
 }
 
 static void vm_arrived(struct moving_vm *moving)
@@ -102,8 +101,7 @@ static void located(gpointer result, const GError *error, gpointer data)
 	if (!error && GPOINTER_TO_INT(result) == TRANSFER_TO) {
 		/* A frozen copy may be left there. */
 		domain_destroy(vm_current_host(moving->vm), vm_domain(moving->vm),
-			       vm_keeper(moving->vm), NULL,
-			       NULL);
+			       vm_keeper(moving->vm), NULL, NULL);
 		vm_arrived(moving);
 	} else if (!error) {
 		migration_vm_stayed(moving);
@@ -169,7 +167,7 @@ bool migration_vm_repeats(void *owner, uint32_t vm, const GError *error)
 	const struct migration *migration = owner;
 
 	if (migration_step(migration) == MIGRATION_CLOCKING)
-		return error ? !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED) :
-			       vm_steps_is_clock_late(migration->steps, vm);
+		return error ? !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED)
+			     : vm_steps_is_clock_late(migration->steps, vm);
 	return g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION);
 }

@@ -18,8 +18,8 @@ bool network_test_judge(const enum network_answer *answers, uint32_t count, bool
 
 	for (uint32_t i = 0; i < count; i++) {
 		any |= is_cut(answers, count, i);
-		ret_cut[i] = is_cut(answers, count, i) && is_cut(answers, count,
-								 (i + count - 1) % count);
+		ret_cut[i] = is_cut(answers, count, i) &&
+			     is_cut(answers, count, (i + count - 1) % count);
 		found |= ret_cut[i];
 	}
 	for (uint32_t i = 0; !found && i < count; i++)

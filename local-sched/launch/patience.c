@@ -38,8 +38,7 @@ double patience_s(const struct patience *patience, const char *benchmark, char c
 	return CLAMP(PATIENCE_TIMES * seen_s, PATIENCE_MIN_S, PATIENCE_MAX_S);
 }
 
-void patience_learn(struct patience *patience, const char *benchmark, char class_,
-		    double longest_s)
+void patience_learn(struct patience *patience, const char *benchmark, char class_, double longest_s)
 {
 	g_autofree char *key = key_of(benchmark, class_);
 	double *known = g_hash_table_lookup(patience->longest, key);

@@ -10,7 +10,7 @@
 #define MAPPING_KEY "PMI_process_mapping"
 
 struct rank {
-	GString *input;  /* an incomplete line */
+	GString *input; /* an incomplete line */
 	GString *output;
 	bool in_barrier;
 	bool finalized;
@@ -21,8 +21,8 @@ struct rank {
 struct pmi_server {
 	uint32_t ranks_count;
 	struct rank *ranks;
-	GHashTable *keys; /* key -> value, both owned */
-	bool met;         /* all ranks have met in a barrier */
+	GHashTable *keys;    /* key -> value, both owned */
+	bool met;            /* all ranks have met in a barrier */
 	int64_t done, total; /* steps; total 0: none were reported */
 	bool failed;
 };
@@ -114,14 +114,14 @@ static bool serve_get_appnum(struct pmi_server *server, uint32_t rank, char **wo
 }
 
 static bool serve_get_my_kvsname(struct pmi_server *server, uint32_t rank, char **words,
-			      GError **error)
+				 GError **error)
 {
 	answer(server, rank, "cmd=my_kvsname kvsname=" KVS_NAME);
 	return true;
 }
 
 static bool serve_get_universe_size(struct pmi_server *server, uint32_t rank, char **words,
-				 GError **error)
+				    GError **error)
 {
 	answer(server, rank, "cmd=universe_size size=%u", server->ranks_count);
 	return true;

@@ -98,8 +98,8 @@ static void forget_images(struct suspension *suspension)
 
 		if (suspended->image)
 			managed_save_remove(vm_current_host(suspended->vm),
-					    vm_domain(suspended->vm), vm_keeper(suspended->vm), NULL,
-				     NULL);
+					    vm_domain(suspended->vm), vm_keeper(suspended->vm),
+					    NULL, NULL);
 		suspended->image = false;
 	}
 }
@@ -145,9 +145,9 @@ static void enter_counting(struct suspension *suspension)
 {
 	suspension->record->frozen_ns = clock_now_ns();
 	suspension->counted = false;
-	log_info_of(
-		LOG_LOCAL(suspension->task), "frozen after %.3f s",
-		clock_elapsed_s(suspension->record->requested_ns, suspension->record->frozen_ns));
+	log_info_of(LOG_LOCAL(suspension->task), "frozen after %.3f s",
+		    clock_elapsed_s(suspension->record->requested_ns,
+				    suspension->record->frozen_ns));
 	suspension->events->held(suspension->record->frozen_ns, suspension->data);
 }
 
@@ -265,9 +265,8 @@ static const struct vm_steps_kind kind = {
 
 /* Life. */
 
-struct suspension *suspension_new(const struct task *task, struct pool *pool,
-				  struct vm *const *vms, const struct vm_steps_events *events,
-				  void *data)
+struct suspension *suspension_new(const struct task *task, struct pool *pool, struct vm *const *vms,
+				  const struct vm_steps_events *events, void *data)
 {
 	struct suspension *suspension = g_new0(struct suspension, 1);
 
@@ -276,8 +275,8 @@ struct suspension *suspension_new(const struct task *task, struct pool *pool,
 	suspension->task = g_strdup(task->id);
 	suspension->events = events;
 	suspension->data = data;
-	suspension->steps = vm_steps_new(&kind, task->id, task->nodes_count,
-					 vm_patience_s(vms[0]), suspension);
+	suspension->steps =
+		vm_steps_new(&kind, task->id, task->nodes_count, vm_patience_s(vms[0]), suspension);
 	suspension->vms = g_new0(struct suspended_vm, task->nodes_count);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		suspension->vms[i] = (struct suspended_vm){

@@ -23,9 +23,8 @@ struct suspension;
  * copied. `pool`, the VMs, `events` and `data` are borrowed until the suspension is freed, `task`
  * is only read.
  */
-struct suspension *suspension_new(const struct task *task, struct pool *pool,
-				  struct vm *const *vms, const struct vm_steps_events *events,
-				  void *data);
+struct suspension *suspension_new(const struct task *task, struct pool *pool, struct vm *const *vms,
+				  const struct vm_steps_events *events, void *data);
 
 /* Frees it, also while calls are under way, without an event. NULL is allowed. */
 void suspension_free(struct suspension *suspension);

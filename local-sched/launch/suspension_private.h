@@ -12,10 +12,10 @@ struct suspended_vm {
 	struct suspension *suspension;
 	uint32_t index;
 	struct vm *vm;
-	struct node *node; /* its node, or its last one */
+	struct node *node;              /* its node, or its last one */
 	const struct vm_place *settled; /* the place for which its cap and cores are set */
-	bool saved;  /* it is on disk, and not in memory */
-	bool image;  /* a volume of it may exist */
+	bool saved;                     /* it is on disk, and not in memory */
+	bool image;                     /* a volume of it may exist */
 	bool moving; /* it is on its way to the host of `node`, or perhaps has arrived */
 };
 

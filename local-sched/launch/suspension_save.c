@@ -8,7 +8,8 @@
 /* Whether a VM is the first one on its host. */
 static bool is_first_there(const struct suspended_vm *suspended)
 {
-	for (const struct suspended_vm *other = suspended->suspension->vms; other < suspended; other++)
+	for (const struct suspended_vm *other = suspended->suspension->vms; other < suspended;
+	     other++)
 		if (vm_current_host(other->vm) == vm_current_host(suspended->vm))
 			return false;
 	return true;

@@ -21,15 +21,15 @@ enum suspension_step {
 	SUSPENSION_RUNNING = 0,
 	/* waits until no request to a guest is under way, whose answer would be lost */
 	SUSPENSION_QUIETING,
-	SUSPENSION_FREEZING,   /* all VMs are being frozen, side by side */
+	SUSPENSION_FREEZING, /* all VMs are being frozen, side by side */
 	/* the task's usage is being read; then it is decided where the VMs are kept */
 	SUSPENSION_COUNTING,
 	SUSPENSION_SAVING,
-	SUSPENSION_LEAVING,    /* the nodes get other VMs */
+	SUSPENSION_LEAVING, /* the nodes get other VMs */
 	SUSPENSION_SUSPENDED,
-	SUSPENSION_MOVING,     /* VMs that resume on another host are brought there */
-	SUSPENSION_RESTORING,  /* saved VMs are restored, frozen */
-	SUSPENSION_PLACING,    /* cap and binding of the new nodes */
+	SUSPENSION_MOVING,    /* VMs that resume on another host are brought there */
+	SUSPENSION_RESTORING, /* saved VMs are restored, frozen */
+	SUSPENSION_PLACING,   /* cap and binding of the new nodes */
 	/* closed ports are opened; a guest reads an end of file at a closed port */
 	SUSPENSION_WIRING,
 	SUSPENSION_CONTINUING, /* all VMs are being started again, side by side */
@@ -47,11 +47,11 @@ enum suspension_step {
 enum suspension_event {
 	SUSPENSION_EVENT_SUSPEND = 0, /* a request */
 	SUSPENSION_EVENT_RESUME,
-	SUSPENSION_EVENT_DONE,        /* the step succeeded for all VMs */
-	SUSPENSION_EVENT_SAVE,        /* the VMs are to be kept on disk */
-	SUSPENSION_EVENT_FAIL,        /* the step failed for a VM */
-	SUSPENSION_EVENT_ABORT,       /* the task ends by itself before it is frozen */
-	SUSPENSION_EVENT_LIMIT,       /* the step exceeds its limit */
+	SUSPENSION_EVENT_DONE,  /* the step succeeded for all VMs */
+	SUSPENSION_EVENT_SAVE,  /* the VMs are to be kept on disk */
+	SUSPENSION_EVENT_FAIL,  /* the step failed for a VM */
+	SUSPENSION_EVENT_ABORT, /* the task ends by itself before it is frozen */
+	SUSPENSION_EVENT_LIMIT, /* the step exceeds its limit */
 };
 
 /*

@@ -43,8 +43,7 @@ static bool save_vm(struct suspended_vm *suspended)
 	vm_allow_absence(suspended->vm, true);
 	suspended->image = true;
 	managed_save_file(vm_current_host(suspended->vm), vm_domain(suspended->vm),
-			  vm_keeper(suspended->vm), vm_steps_answer,
-		   call_new(suspended));
+			  vm_keeper(suspended->vm), vm_steps_answer, call_new(suspended));
 	return true;
 }
 
@@ -59,8 +58,7 @@ static bool restore_vm(struct suspended_vm *suspended)
 	if (!suspended->saved)
 		return false;
 	managed_save_restore(vm_current_host(suspended->vm), vm_domain(suspended->vm),
-			     vm_keeper(suspended->vm), vm_steps_answer,
-		      call_new(suspended));
+			     vm_keeper(suspended->vm), vm_steps_answer, call_new(suspended));
 	return true;
 }
 
@@ -222,8 +220,8 @@ bool suspension_vm_repeats(void *owner, uint32_t vm, const GError *error)
 	if (suspension->cancelling && step == SUSPENSION_LOCATING)
 		return false;
 	if (step == SUSPENSION_CLOCKING)
-		return error ? !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED) :
-			       vm_steps_is_clock_late(suspension->steps, vm);
+		return error ? !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED)
+			     : vm_steps_is_clock_late(suspension->steps, vm);
 	return error && suspension_steps.steps[step].is_rollback &&
 	       g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION);
 }

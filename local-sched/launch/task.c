@@ -20,8 +20,8 @@ G_DEFINE_QUARK(virtbed_task, task_error)
 
 /* The cause of an end for which only the outcome is known. */
 static const enum task_cause implied_causes[] = {
-	[TASK_OUTCOME_NONE] = TASK_CAUSE_NONE,       [TASK_OUTCOME_COMPLETED] = TASK_CAUSE_NONE,
-	[TASK_OUTCOME_FAILED] = TASK_CAUSE_OTHER,    [TASK_OUTCOME_KILLED] = TASK_CAUSE_KILLED,
+	[TASK_OUTCOME_NONE] = TASK_CAUSE_NONE,         [TASK_OUTCOME_COMPLETED] = TASK_CAUSE_NONE,
+	[TASK_OUTCOME_FAILED] = TASK_CAUSE_OTHER,      [TASK_OUTCOME_KILLED] = TASK_CAUSE_KILLED,
 	[TASK_OUTCOME_DEADLINE] = TASK_CAUSE_DEADLINE, [TASK_OUTCOME_LOST] = TASK_CAUSE_OTHER,
 };
 
@@ -243,15 +243,16 @@ struct task *task_parse_request(const char *id, const json_t *body, uint32_t nod
 	    !parse_request(task, body, nodes, error) || !parse_script(task, body, error))
 		return NULL;
 	if ((task->ranks + cores - 1) / cores != task->nodes_count)
-		return error_null(error, TASK_ERROR, TASK_ERROR_REQUEST, WHAT
+		return error_null(error, TASK_ERROR, TASK_ERROR_REQUEST,
+				  WHAT
 				  ": nodes: %u ranks at %u cores per node need %u nodes, not %u",
 				  task->ranks, cores, (task->ranks + cores - 1) / cores,
 				  task->nodes_count);
 	return g_steal_pointer(&task);
 }
 
-bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n,
-			      double *ret_share, GError **error)
+bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n, double *ret_share,
+			      GError **error)
 {
 	guint64 number = 0;
 	double share = 0;
@@ -426,8 +427,8 @@ static json_t *write_steps(const struct record_field *field, const void *data, c
 	return steps->len > 0 ? record_list_to_json(field->of, steps) : NULL;
 }
 
-static bool read_suspensions(const struct record_reading *reading,
-			     const struct record_field *field, const json_t *array, void *data)
+static bool read_suspensions(const struct record_reading *reading, const struct record_field *field,
+			     const json_t *array, void *data)
 {
 	struct task *task = data;
 
@@ -471,30 +472,30 @@ static json_t *write_share(const struct record_field *field, const void *data, c
 enum { QUEUED = 1 << 0, NOT_QUEUED = 1 << 1 };
 
 static const struct record_field task_fields[] = {
-	{ RECORD_FIELD_TEXT(task, id), .read = read_nothing },
-	{ RECORD_FIELD_WORD(task, state, task_state_names) },
-	{ RECORD_FIELD_TEXT(task, type), .read = read_nothing },
-	{ RECORD_FIELD_NUMBERS(task, nodes, nodes_count), .write = write_nodes,
-	  .read = read_nothing },
-	{ RECORD_FIELD_TIME(task, queued_ns), .variants = QUEUED },
-	{ RECORD_AT(task, start_within_s), .type = RECORD_REAL, .null = RECORD_NULL_ZERO,
-	  .variants = QUEUED },
+	{RECORD_FIELD_TEXT(task, id), .read = read_nothing},
+	{RECORD_FIELD_WORD(task, state, task_state_names)},
+	{RECORD_FIELD_TEXT(task, type), .read = read_nothing},
+	{RECORD_FIELD_NUMBERS(task, nodes, nodes_count), .write = write_nodes,
+	 .read = read_nothing},
+	{RECORD_FIELD_TIME(task, queued_ns), .variants = QUEUED},
+	{RECORD_AT(task, start_within_s), .type = RECORD_REAL, .null = RECORD_NULL_ZERO,
+	 .variants = QUEUED},
 	WIRE_TASK_TIMES(task),
-	{ RECORD_FIELD_WORD(task, outcome, task_outcome_names), .null = RECORD_NULL_ZERO },
-	{ .name = "cause", .write = write_cause, .read = read_cause },
-	{ RECORD_FIELD_TEXT(task, reason), .null = RECORD_NULL_POINTER },
-	{ .name = "progress", .write = write_progress, .read = read_progress },
+	{RECORD_FIELD_WORD(task, outcome, task_outcome_names), .null = RECORD_NULL_ZERO},
+	{.name = "cause", .write = write_cause, .read = read_cause},
+	{RECORD_FIELD_TEXT(task, reason), .null = RECORD_NULL_POINTER},
+	{.name = "progress", .write = write_progress, .read = read_progress},
 	WIRE_TASK_USE(task),
-	{ RECORD_FIELD_REAL(task, host_energy_uj), .write = write_whole },
-	{ RECORD_FIELD_REAL(task, host_gap_ns), .write = write_whole },
-	{ RECORD_FIELD_LIST(task, suspensions, task_suspension_record), .write = write_steps,
-	  .read = read_suspensions },
-	{ RECORD_FIELD_LIST(task, migrations, task_migration_record), .write = write_steps,
-	  .read = read_migrations },
-	{ RECORD_FIELD_STRUCT(task, share, task_share_record), .write = write_share },
-	{ NULL },
+	{RECORD_FIELD_REAL(task, host_energy_uj), .write = write_whole},
+	{RECORD_FIELD_REAL(task, host_gap_ns), .write = write_whole},
+	{RECORD_FIELD_LIST(task, suspensions, task_suspension_record), .write = write_steps,
+	 .read = read_suspensions},
+	{RECORD_FIELD_LIST(task, migrations, task_migration_record), .write = write_steps,
+	 .read = read_migrations},
+	{RECORD_FIELD_STRUCT(task, share, task_share_record), .write = write_share},
+	{NULL},
 };
-static const struct record task_record = { .name = "task", .fields = task_fields, .open = true };
+static const struct record task_record = {.name = "task", .fields = task_fields, .open = true};
 
 json_t *task_to_json(const struct task *task)
 {

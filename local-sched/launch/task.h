@@ -42,7 +42,7 @@ struct task {
 	double start_within_s;
 	/* uid of its processes, whose VMs no other user uses; -1: the guest's own user */
 	int64_t user;
-	char *script_summary; /* of a script (task_script_summary()); NULL: a benchmark */
+	char *script_summary;       /* of a script (task_script_summary()); NULL: a benchmark */
 	struct task_script *script; /* NULL: no script, the task has ended, or it was restored */
 	/* number and size of the group of tasks that came together; 0, 1: not known */
 	uint32_t index, count;
@@ -50,7 +50,7 @@ struct task {
 	enum task_state state;
 	enum task_outcome outcome;
 	enum task_cause cause; /* NONE: not known; see task_end_cause() */
-	char *reason; /* NULL: none */
+	char *reason;          /* NULL: none */
 	struct task_progress progress;
 	int64_t queued_ns;    /* when it was requested, if it waits for its turn */
 	int64_t requested_ns; /* when it was requested, or its turn came */
@@ -64,7 +64,7 @@ struct task {
 	GPtrArray *suspensions;  /* of struct task_suspension, owned; oldest first */
 	uint32_t refused_n; /* number of the last suspension that failed, not stored; 0: none */
 	int64_t refused_attempt;
-	GPtrArray *migrations;   /* of struct task_migration, owned; oldest first */
+	GPtrArray *migrations; /* of struct task_migration, owned; oldest first */
 	/* the last migration that failed for all VMs, not stored; NULL: none */
 	struct task_migration *unmoved;
 	struct task_share share;
@@ -101,8 +101,8 @@ bool task_parse_nodes(const json_t *body, const char *what, uint32_t most, uint3
  * Reads the number in the path and the body of a PUT that gives a task a CPU share. False with
  * `error` (TASK_ERROR, JSON_ERROR), and nothing is written: an invalid request.
  */
-bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n,
-			      double *ret_share, GError **error);
+bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n, double *ret_share,
+			      GError **error);
 
 /* NULL is allowed. */
 void task_free(struct task *task);

@@ -13,8 +13,10 @@ struct task_migration *task_migration_new(uint32_t n, const uint32_t *from, cons
 	migration->placed = g_memdup2(from, count * sizeof(*from));
 	migration->requested_ns = now_ns;
 	for (uint32_t i = 0; i < count; i++)
-		migration->vms[i] = (struct task_migration_vm){
-			.from = from[i], .to = to[i], .total_ns = -1, .downtime_ns = -1};
+		migration->vms[i] = (struct task_migration_vm){.from = from[i],
+							       .to = to[i],
+							       .total_ns = -1,
+							       .downtime_ns = -1};
 	return migration;
 }
 

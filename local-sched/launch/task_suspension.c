@@ -43,8 +43,8 @@ static bool bad_request(GError **error, const char *key, const char *what)
 }
 
 /* The common part of both requests. */
-static bool parse_numbers(const char *n, const json_t *body, uint32_t *ret_n,
-			  int64_t *ret_attempt, GError **error)
+static bool parse_numbers(const char *n, const json_t *body, uint32_t *ret_n, int64_t *ret_attempt,
+			  GError **error)
 {
 	guint64 number = 0;
 	int64_t attempt = 1;
@@ -64,7 +64,7 @@ static bool parse_numbers(const char *n, const json_t *body, uint32_t *ret_n,
 bool task_suspend_request_parse(const char *n, const json_t *body,
 				struct task_suspend_request *ret_request, GError **error)
 {
-	struct task_suspend_request request = { 0 };
+	struct task_suspend_request request = {0};
 	const char *keep = "auto";
 	int word;
 

@@ -26,6 +26,6 @@ unsigned vm_step_limit_s(const struct vm_step_table *table, guint step, double p
 {
 	const struct vm_step *current = &table->steps[step];
 
-	return current->patiences > 0 ? (unsigned)ceil(current->patiences * patience_s) :
-					current->limit_s;
+	return current->patiences > 0 ? (unsigned)ceil(current->patiences * patience_s)
+				      : current->limit_s;
 }

@@ -109,8 +109,7 @@ static const char *name_of(const struct vm_steps *steps, guint step)
 
 char *vm_steps_take_reason(struct vm_steps *steps)
 {
-	return steps->reason ? g_steal_pointer(&steps->reason) :
-			       g_strdup("for no known reason");
+	return steps->reason ? g_steal_pointer(&steps->reason) : g_strdup("for no known reason");
 }
 
 /* Sequence of steps. */
@@ -290,9 +289,8 @@ void *vm_steps_answered(gpointer data, uint32_t *ret_vm)
 			really_free(steps);
 		return NULL;
 	}
-	return call->generation == steps->generation && vm_steps_has(steps, call->vm) ?
-		       steps->owner :
-		       NULL;
+	return call->generation == steps->generation && vm_steps_has(steps, call->vm) ? steps->owner
+										      : NULL;
 }
 
 void vm_steps_answer(gpointer result, const GError *error, gpointer data)
@@ -318,9 +316,8 @@ void vm_steps_place(struct vm_steps *steps, uint32_t index, struct vm *vm)
 	const struct vm_place *place = vm_where(vm);
 	const struct cpu_cap cap = vm_cap_at(vm, place);
 
-	domain_apply_cap(vm_current_host(vm), vm_domain(vm), &cap,
-			 vm_cores_at(vm, place), vm_steps_answer,
-			 vm_steps_call(steps, index));
+	domain_apply_cap(vm_current_host(vm), vm_domain(vm), &cap, vm_cores_at(vm, place),
+			 vm_steps_answer, vm_steps_call(steps, index));
 }
 
 void vm_steps_set_clock(struct vm_steps *steps, uint32_t index, struct vm *vm)

@@ -30,9 +30,9 @@ struct energy_counter {
 enum energy_counter_step {
 	/* not later than the last sample, or negative: nothing changed */
 	ENERGY_COUNTER_IGNORED = 0,
-	ENERGY_COUNTER_FIRST,       /* the first sample: nothing to integrate yet */
-	ENERGY_COUNTER_COVERED,     /* a trapezoid was added */
-	ENERGY_COUNTER_GAP,         /* a gap was added */
+	ENERGY_COUNTER_FIRST,   /* the first sample: nothing to integrate yet */
+	ENERGY_COUNTER_COVERED, /* a trapezoid was added */
+	ENERGY_COUNTER_GAP,     /* a gap was added */
 };
 
 /* An interval of more than this many sampling intervals is a gap. */

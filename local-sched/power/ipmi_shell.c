@@ -28,8 +28,8 @@ enum shell_state {
 	SHELL_LOGIN,       /* waiting for the first prompt */
 	/* waiting for the prompt after "set verbose 0", to send the command then */
 	SHELL_QUIETING,
-	SHELL_IDLE,        /* at the prompt */
-	SHELL_BUSY,        /* waiting for the prompt after the command */
+	SHELL_IDLE, /* at the prompt */
+	SHELL_BUSY, /* waiting for the prompt after the command */
 };
 
 struct ipmi_shell {
@@ -158,8 +158,8 @@ static void handle_end(struct ipmi_shell *shell)
 {
 	const double after_s = clock_elapsed_s(shell->started_ns, clock_now_ns());
 	const bool registry = g_str_has_prefix(shell->output->str, REGISTRY_LINE);
-	g_autofree char *gist = meter_ipmi_parse_gist(
-		shell->output->str + (registry ? strlen(REGISTRY_LINE) : 0));
+	g_autofree char *gist =
+		meter_ipmi_parse_gist(shell->output->str + (registry ? strlen(REGISTRY_LINE) : 0));
 	g_autofree char *message = NULL;
 	enum power_meter_error code = POWER_METER_ERROR_NO_ANSWER;
 
@@ -198,8 +198,7 @@ static bool at_prompt(const GString *output)
 {
 	const gsize length = strlen(PROMPT);
 
-	return output->len >= length &&
-	       strcmp(output->str + output->len - length, PROMPT) == 0 &&
+	return output->len >= length && strcmp(output->str + output->len - length, PROMPT) == 0 &&
 	       (output->len == length || output->str[output->len - length - 1] == '\n');
 }
 
@@ -268,15 +267,15 @@ static bool start_child(struct ipmi_shell *shell, GError **error)
 	 * fails a command in 1 s and a login in 2.
 	 */
 	const char *const argv[] = {
-		"ipmitool", "-v", "-I", "lanplus", "-H", config->address, "-p", port,
-		"-U", config->user, "-E", "-C", suite, "-L", config->privilege,
-		"-N", "1", "-R", "1", "shell", NULL };
+		"ipmitool",   "-v",    "-I", "lanplus", "-H", config->address,   "-p", port, "-U",
+		config->user, "-E",    "-C", suite,     "-L", config->privilege, "-N", "1",  "-R",
+		"1",          "shell", NULL};
 	/* The rest keeps its line editor from printing more than the prompt. */
-	const char *const environment[] = { variable, "LC_ALL=C", "TERM=dumb", "INPUTRC=/dev/null",
-					    NULL };
+	const char *const environment[] = {variable, "LC_ALL=C", "TERM=dumb", "INPUTRC=/dev/null",
+					   NULL};
 
-	shell->pid = subprocess_spawn_pipes(argv, environment, true, &shell->to, &shell->from,
-					    &reason);
+	shell->pid =
+		subprocess_spawn_pipes(argv, environment, true, &shell->to, &shell->from, &reason);
 	if (shell->pid < 0) {
 		g_set_error_literal(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
 				    reason->message);

@@ -37,7 +37,7 @@ static void host_clear(gpointer data)
 static void add_host(struct live *live, const struct config_cluster *cluster,
 		     const struct config_host *host)
 {
-	struct live_host added = { .cluster = cluster, .host = host };
+	struct live_host added = {.cluster = cluster, .host = host};
 	g_autoptr(GError) error = NULL;
 
 	if (cluster->simulated) {
@@ -141,16 +141,16 @@ static const struct record_field reading_fields[] = {
 	TEXT(host),
 	TEXT(kind),
 	TEXT(source),
-	{ RECORD_FIELD_BOOL(reading, modelled) },
-	{ RECORD_FIELD_REAL(reading, watts) },
-	{ RECORD_FIELD_REAL(reading, energy_j) },
-	{ RECORD_FIELD_REAL(reading, gap_s) },
-	{ RECORD_FIELD_REAL(reading, age_s) },
+	{RECORD_FIELD_BOOL(reading, modelled)},
+	{RECORD_FIELD_REAL(reading, watts)},
+	{RECORD_FIELD_REAL(reading, energy_j)},
+	{RECORD_FIELD_REAL(reading, gap_s)},
+	{RECORD_FIELD_REAL(reading, age_s)},
 	TEXT(error),
-	{ NULL },
+	{NULL},
 };
-static const struct record reading_record = { .size = sizeof(struct reading),
-					      .fields = reading_fields };
+static const struct record reading_record = {.size = sizeof(struct reading),
+					     .fields = reading_fields};
 
 static void append(json_t *hosts, const struct reading *reading)
 {
@@ -240,8 +240,7 @@ static void add_remote(json_t *hosts, const struct config *config,
 		append(hosts, &reading);
 		return;
 	}
-	json_array_foreach(json_object_get(energy, "hosts"), index, host)
-	{
+	json_array_foreach (json_object_get(energy, "hosts"), index, host) {
 		add_remote_host(hosts, cluster->name, host, capabilities,
 				json_number_value(json_object_get(energy, "now_ns")));
 	}
@@ -265,8 +264,7 @@ bool live_all_answered(const json_t *json)
 	const json_t *host;
 	size_t index;
 
-	json_array_foreach(hosts, index, host)
-	{
+	json_array_foreach (hosts, index, host) {
 		if (!json_is_number(json_object_get(host, "watts")))
 			return false;
 	}
@@ -314,8 +312,7 @@ char *live_table(const json_t *json)
 
 	g_string_append_printf(table, "%-12s %-12s %-8s %-8s %9s %11s %7s %7s\n", "CLUSTER", "HOST",
 			       "KIND", "SOURCE", "WATTS", "ENERGY-J", "GAP-S", "AGE-S");
-	json_array_foreach(hosts, index, host)
-	{
+	json_array_foreach (hosts, index, host) {
 		add_row(table, host);
 		if (strcmp(text_of(host, "source"), "simulated") == 0)
 			simulated = true;

@@ -106,8 +106,8 @@ static void acpi_read(struct power_meter *base)
 static char *find_file(const char *device)
 {
 	/* The second is where kernels before 3.19 had a driver's own files. */
-	static const char *const files[] = { "power1_average", "device/power1_average",
-					     "power1_input", "device/power1_input" };
+	static const char *const files[] = {"power1_average", "device/power1_average",
+					    "power1_input", "device/power1_input"};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
 		g_autofree char *path = g_build_filename(device, files[i], NULL);
@@ -140,12 +140,11 @@ static bool acpi_open(struct power_meter *base, GError **error)
 	struct meter_acpi *meter = (struct meter_acpi *)base;
 
 	meter->path = find_meter(base->config->sys_root);
-	return meter->path ||
-	       power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
-				     "no ACPI power meter: no device \"" HWMON_NAME
-				     "\" with power1_average or power1_input in "
-				     "\"%s/class/hwmon\"; use another kind of meter",
-				     base->config->sys_root);
+	return meter->path || power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
+						    "no ACPI power meter: no device \"" HWMON_NAME
+						    "\" with power1_average or power1_input in "
+						    "\"%s/class/hwmon\"; use another kind of meter",
+						    base->config->sys_root);
 }
 
 static void acpi_close(struct power_meter *base)

@@ -77,16 +77,16 @@ enum power_meter_error meter_amm_parse(const char *text, int64_t *ret_mw)
 		const char *words;
 		enum power_meter_error verdict;
 	} complaints[] = {
-		{ "Timeout", POWER_METER_ERROR_NO_ANSWER },
-		{ "Unknown host", POWER_METER_ERROR_NO_ANSWER },
-		{ "Unknown user name", POWER_METER_ERROR_LOGIN },
-		{ "Authentication failure", POWER_METER_ERROR_LOGIN },
-		{ "authorizationError", POWER_METER_ERROR_LOGIN },
-		{ "Unsupported security level", POWER_METER_ERROR_LOGIN },
-		{ "Decryption error", POWER_METER_ERROR_LOGIN },
-		{ "passphrase", POWER_METER_ERROR_LOGIN },
-		{ "No Such ", POWER_METER_ERROR_REJECTED },
-		{ "noSuchName", POWER_METER_ERROR_REJECTED },
+		{"Timeout", POWER_METER_ERROR_NO_ANSWER},
+		{"Unknown host", POWER_METER_ERROR_NO_ANSWER},
+		{"Unknown user name", POWER_METER_ERROR_LOGIN},
+		{"Authentication failure", POWER_METER_ERROR_LOGIN},
+		{"authorizationError", POWER_METER_ERROR_LOGIN},
+		{"Unsupported security level", POWER_METER_ERROR_LOGIN},
+		{"Decryption error", POWER_METER_ERROR_LOGIN},
+		{"passphrase", POWER_METER_ERROR_LOGIN},
+		{"No Such ", POWER_METER_ERROR_REJECTED},
+		{"noSuchName", POWER_METER_ERROR_REJECTED},
 	};
 	g_autofree char *trimmed = g_strstrip(g_strdup(text));
 	char *value = find_value(trimmed);
@@ -165,8 +165,7 @@ static char *configuration(const struct meter_amm *meter, GError **error)
 				  "backslashes");
 	if (config->snmp != CONFIG_METER_SNMP_V3)
 		return g_strdup_printf("defVersion %s\ndefCommunity \"%s\"\n",
-				       config->snmp == CONFIG_METER_SNMP_V1 ? "1" : "2c",
-				       password);
+				       config->snmp == CONFIG_METER_SNMP_V1 ? "1" : "2c", password);
 	return g_strdup_printf("defVersion 3\n"
 			       "defSecurityName \"%s\"\n"
 			       "defSecurityLevel authPriv\n"
@@ -201,9 +200,9 @@ static bool start(struct meter_amm *meter, GError **error)
 {
 	const struct config_meter *config = meter->base.config;
 	const bool six = strchr(config->address, ':') != NULL;
-	g_autofree char *peer = g_strdup_printf("%s:%s%s%s:%u", six ? "udp6" : "udp",
-						six ? "[" : "", config->address, six ? "]" : "",
-						config->port);
+	g_autofree char *peer =
+		g_strdup_printf("%s:%s%s%s:%u", six ? "udp6" : "udp", six ? "[" : "",
+				config->address, six ? "]" : "", config->port);
 	g_autofree char *object = meter_amm_object(config->bay);
 	g_autofree char *place = NULL;
 	g_autofree char *state = NULL;
@@ -216,12 +215,12 @@ static bool start(struct meter_amm *meter, GError **error)
 	/*
 	 * -t 1 -r 2: a silent module fails a reading in 3 s. No MIB files: the object is in digits.
 	 */
-	const char *const argv[] = { "snmpget", "-m", "", "-t", "1", "-r", "2",
-				     "-Ov", peer, object, NULL };
-	const char *const environment[] = { place, state, "LC_ALL=C", NULL };
+	const char *const argv[] = {"snmpget", "-m",  "",   "-t",   "1", "-r",
+				    "2",       "-Ov", peer, object, NULL};
+	const char *const environment[] = {place, state, "LC_ALL=C", NULL};
 
-	meter->get = snmp_get_start(argv, environment, meter->base.deadline_ns, on_answer, meter,
-				    error);
+	meter->get =
+		snmp_get_start(argv, environment, meter->base.deadline_ns, on_answer, meter, error);
 	return meter->get != NULL;
 }
 

@@ -32,7 +32,7 @@ struct meter_ipmi {
 	bool use_sensor;   /* the BMC has no DCMI */
 	int sensor_number; /* -1: not known yet */
 	int failures;      /* in a row, of a running shell */
-	enum step step; /* of the read under way */
+	enum step step;    /* of the read under way */
 };
 
 static void send_step(struct meter_ipmi *meter, enum step step);
@@ -156,7 +156,7 @@ static void handle_sensor(struct meter_ipmi *meter, const char *output)
 
 static void on_answer(const char *output, const GError *error, void *data)
 {
-	static void (*const handlers[])(struct meter_ipmi *meter, const char *output) = {
+	static void (*const handlers[])(struct meter_ipmi * meter, const char *output) = {
 		[STEP_DCMI] = handle_dcmi,
 		[STEP_SENSOR_NUMBER] = handle_sensor_number,
 		[STEP_SENSOR_RAW] = handle_sensor_raw,

@@ -156,7 +156,7 @@ static bool parse_sensor_id(const char *text, const char *name, uint8_t *ret_num
 }
 
 enum power_meter_error meter_ipmi_parse_sensor_number(const char *text, const char *name,
-						       uint8_t *ret_number)
+						      uint8_t *ret_number)
 {
 	g_auto(GStrv) lines = trimmed_lines(text);
 	const char *id = field(lines, "Sensor ID");
@@ -229,8 +229,7 @@ static const char *sensor_value(char **lines, const char *name)
 	return NULL;
 }
 
-enum power_meter_error meter_ipmi_parse_sensor(const char *text, const char *name,
-						int64_t *ret_mw)
+enum power_meter_error meter_ipmi_parse_sensor(const char *text, const char *name, int64_t *ret_mw)
 {
 	g_auto(GStrv) lines = trimmed_lines(text);
 	const char *value = sensor_value(lines, name);

@@ -26,7 +26,7 @@ enum power_meter_error meter_ipmi_parse_dcmi(const char *text, int64_t *ret_mw);
  * POWER_METER_ERROR_GARBAGE also if its unit is not watts.
  */
 enum power_meter_error meter_ipmi_parse_sensor_number(const char *text, const char *name,
-						       uint8_t *ret_number);
+						      uint8_t *ret_number);
 
 /*
  * `raw 0x04 0x2d NUMBER`, Get Sensor Reading (IPMI 2.0, section 35.14): whether the sensor has a
@@ -35,8 +35,7 @@ enum power_meter_error meter_ipmi_parse_sensor_number(const char *text, const ch
 enum power_meter_error meter_ipmi_parse_sensor_raw(const char *text);
 
 /* `sensor reading "NAME"`. `ret_mw` (milliwatts) is set only for POWER_METER_OK. */
-enum power_meter_error meter_ipmi_parse_sensor(const char *text, const char *name,
-						int64_t *ret_mw);
+enum power_meter_error meter_ipmi_parse_sensor(const char *text, const char *name, int64_t *ret_mw);
 
 /* The output of ipmitool on one line, at most 120 characters, for messages; the caller frees it. */
 char *meter_ipmi_parse_gist(const char *text);

@@ -29,7 +29,7 @@ struct meter_model {
 /* The busy ticks of all CPUs since boot. */
 static bool parse_busy(const char *text, uint64_t *ret_ticks)
 {
-	static const int busy[] = { USER, NICE, SYSTEM, IRQ, SOFTIRQ };
+	static const int busy[] = {USER, NICE, SYSTEM, IRQ, SOFTIRQ};
 	g_auto(GStrv) lines = g_strsplit(text, "\n", 2);
 	g_auto(GStrv) words = NULL;
 	uint64_t sum = 0;
@@ -84,8 +84,8 @@ static bool model_sample(struct power_meter *base, int64_t *ret_mw, GError **err
 	busy_s = ticks > before_ticks ? (double)(ticks - before_ticks) / meter->ticks_per_s : 0;
 	*ret_mw = can_compare ? llround((base->config->idle_w +
 					 base->config->core_w * busy_s / elapsed_s) *
-					1e3) :
-				-1;
+					1e3)
+			      : -1;
 	return true;
 }
 

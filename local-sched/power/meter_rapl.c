@@ -10,14 +10,14 @@
 
 /* A CPU package's counter. */
 struct package {
-	char *path; /* of energy_uj */
+	char *path;        /* of energy_uj */
 	uint64_t range_uj; /* the counter goes from 0 to this; 0: not known */
 	uint64_t before_uj;
 };
 
 struct meter_rapl {
 	struct power_meter base;
-	GArray *packages; /* struct package */
+	GArray *packages;  /* struct package */
 	int64_t before_ns; /* of the last sample; 0: none to compare with */
 };
 
@@ -30,9 +30,9 @@ static void package_clear(gpointer data)
 static bool fail_read(const struct meter_rapl *meter, const GError *reason, GError **error)
 {
 	if (g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_ACCES))
-		return power_meter_set_error(
-			&meter->base, error, POWER_METER_ERROR_SETUP,
-			"RAPL: readable by root only (CVE-2020-8694): %s", reason->message);
+		return power_meter_set_error(&meter->base, error, POWER_METER_ERROR_SETUP,
+					     "RAPL: readable by root only (CVE-2020-8694): %s",
+					     reason->message);
 	return power_meter_set_error(&meter->base, error,
 				     g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_INVAL)
 					     ? POWER_METER_ERROR_GARBAGE
@@ -50,7 +50,7 @@ static void add_zone(struct meter_rapl *meter, const char *directory, const char
 	g_autofree char *range_path =
 		g_build_filename(directory, name, "max_energy_range_uj", NULL);
 	g_autofree char *label = sysfs_read(label_path, NULL);
-	struct package package = { 0 };
+	struct package package = {0};
 
 	if (!label || !g_str_has_prefix(label, "package"))
 		return;
@@ -77,8 +77,7 @@ static bool find_packages(struct meter_rapl *meter, const char *sys_root, GError
 static bool read_all(const struct meter_rapl *meter, uint64_t *ret_uj, GError **error)
 {
 	for (guint i = 0; i < meter->packages->len; i++) {
-		const struct package *package =
-			&g_array_index(meter->packages, struct package, i);
+		const struct package *package = &g_array_index(meter->packages, struct package, i);
 		g_autoptr(GError) reason = NULL;
 
 		if (!sysfs_read_number(package->path, &ret_uj[i], &reason))
@@ -128,17 +127,18 @@ static bool rise(const struct meter_rapl *meter, const struct package *package, 
 		[METER_RAPL_FELL] = "fell, and its range is not known",
 		[METER_RAPL_JUMP] = "rose by more than a package draws",
 	};
-	const enum meter_rapl_verdict verdict = meter_rapl_rise(
-		package->before_uj, now_uj, package->range_uj, elapsed_s, ret_uj);
+	const enum meter_rapl_verdict verdict =
+		meter_rapl_rise(package->before_uj, now_uj, package->range_uj, elapsed_s, ret_uj);
 
 	if (verdict == METER_RAPL_OK)
 		return true;
-	return power_meter_set_error(
-		&meter->base, error,
-		verdict == METER_RAPL_STILL ? POWER_METER_ERROR_NOT_ACTIVE
-					    : POWER_METER_ERROR_GARBAGE,
-		"RAPL: \"%s\" %s: from %" PRIu64 " to %" PRIu64 " uJ in %.3f s", package->path,
-		meanings[verdict], package->before_uj, now_uj, elapsed_s);
+	return power_meter_set_error(&meter->base, error,
+				     verdict == METER_RAPL_STILL ? POWER_METER_ERROR_NOT_ACTIVE
+								 : POWER_METER_ERROR_GARBAGE,
+				     "RAPL: \"%s\" %s: from %" PRIu64 " to %" PRIu64
+				     " uJ in %.3f s",
+				     package->path, meanings[verdict], package->before_uj, now_uj,
+				     elapsed_s);
 }
 
 static bool compare(const struct meter_rapl *meter, const uint64_t *now_uj, double elapsed_s,

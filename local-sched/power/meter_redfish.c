@@ -97,8 +97,8 @@ static bool redfish_open(struct power_meter *base, GError **error)
 
 	meter->address = address_of(base->config);
 	meter->client = http_client_new(meter->address, &reason);
-	return meter->client || power_meter_set_error(base, error, POWER_METER_ERROR_SETUP, "%s",
-						      reason->message);
+	return meter->client ||
+	       power_meter_set_error(base, error, POWER_METER_ERROR_SETUP, "%s", reason->message);
 }
 
 static void fail(struct meter_redfish *meter, enum power_meter_error code, const char *what)
@@ -198,8 +198,8 @@ static void handle_list(struct meter_redfish *meter, const json_t *body)
 
 static void handle_chassis(struct meter_redfish *meter, const json_t *body)
 {
-	static const enum meter_redfish_place places[] = { METER_REDFISH_POWER,
-							   METER_REDFISH_ENVIRONMENT };
+	static const enum meter_redfish_place places[] = {METER_REDFISH_POWER,
+							  METER_REDFISH_ENVIRONMENT};
 
 	g_free(g_queue_pop_head(&meter->chassis));
 	for (gsize i = 0; i < G_N_ELEMENTS(places); i++) {
@@ -300,27 +300,27 @@ static void refused_login(struct meter_redfish *meter, const char *what)
 
 static void handle_failure(struct meter_redfish *meter, int status, const GError *error)
 {
-	if (status == STATUS_UNAUTHORIZED || (status > 0 && meter->step == STEP_LOGIN &&
-					      status < 500)) {
+	if (status == STATUS_UNAUTHORIZED ||
+	    (status > 0 && meter->step == STEP_LOGIN && status < 500)) {
 		refused_login(meter, error->message);
 	} else if (status == STATUS_NOT_FOUND || status == STATUS_FORBIDDEN ||
 		   status == STATUS_BAD_REQUEST) {
 		pass_over(meter, error->message);
 	} else if (error->code == HTTP_ERROR_TRUST) {
-		g_autofree char *text = g_strdup_printf(
-			"its certificate is not trusted; give a `ca_file`: %s", error->message);
+		g_autofree char *text =
+			g_strdup_printf("its certificate is not trusted; give a `ca_file`: %s",
+					error->message);
 
 		fail(meter, POWER_METER_ERROR_SETUP, text);
 	} else {
-		fail(meter,
-		     status > 0 ? POWER_METER_ERROR_REJECTED : POWER_METER_ERROR_NO_ANSWER,
+		fail(meter, status > 0 ? POWER_METER_ERROR_REJECTED : POWER_METER_ERROR_NO_ANSWER,
 		     error->message);
 	}
 }
 
 static void on_answer(int status, json_t *body, const GError *error, void *data)
 {
-	static void (*const handlers[])(struct meter_redfish *meter, const json_t *body) = {
+	static void (*const handlers[])(struct meter_redfish * meter, const json_t *body) = {
 		[STEP_LOGIN] = handle_login,
 		[STEP_LIST] = handle_list,
 		[STEP_CHASSIS] = handle_chassis,

@@ -35,8 +35,7 @@ GPtrArray *meter_redfish_parse_members(const json_t *collection)
 
 	if (!json_is_array(members))
 		return NULL;
-	json_array_foreach(members, index, member)
-	{
+	json_array_foreach (members, index, member) {
 		if (link_of(member))
 			g_ptr_array_add(links, g_strdup(link_of(member)));
 	}
@@ -45,8 +44,9 @@ GPtrArray *meter_redfish_parse_members(const json_t *collection)
 
 const char *meter_redfish_parse_link(const json_t *chassis, enum meter_redfish_place place)
 {
-	return link_of(json_object_get(
-		chassis, place == METER_REDFISH_POWER ? "Power" : "EnvironmentMetrics"));
+	return link_of(json_object_get(chassis, place == METER_REDFISH_POWER
+							? "Power"
+							: "EnvironmentMetrics"));
 }
 
 static enum power_meter_error parse_number(const json_t *value, int64_t *ret_mw)
@@ -65,8 +65,7 @@ static enum power_meter_error parse_number(const json_t *value, int64_t *ret_mw)
 }
 
 enum power_meter_error meter_redfish_parse_watts(const json_t *resource,
-						 enum meter_redfish_place place,
-						 int64_t *ret_mw)
+						 enum meter_redfish_place place, int64_t *ret_mw)
 {
 	const json_t *holder;
 

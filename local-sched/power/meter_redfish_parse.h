@@ -30,8 +30,7 @@ const char *meter_redfish_parse_link(const json_t *chassis, enum meter_redfish_p
  * property is null or missing, no reading now; GARBAGE: not a number of watts.
  */
 enum power_meter_error meter_redfish_parse_watts(const json_t *resource,
-						 enum meter_redfish_place place,
-						 int64_t *ret_mw);
+						 enum meter_redfish_place place, int64_t *ret_mw);
 
 /*
  * The path of a resource in a Location header, which is a URL or a path; the caller frees it. NULL:

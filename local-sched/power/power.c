@@ -44,11 +44,11 @@ static void on_sampled(const struct power_reading *reading, enum energy_counter_
 {
 	struct metered *metered = data;
 	struct power *power = metered->power;
-	struct sample_ring_entry entry = { .host = metered->index,
-						 .t_ns = reading->t_ns,
-						 .mw = reading->mw,
-						 .energy_uj = counter->energy_uj,
-						 .gap = step == ENERGY_COUNTER_GAP };
+	struct sample_ring_entry entry = {.host = metered->index,
+					  .t_ns = reading->t_ns,
+					  .mw = reading->mw,
+					  .energy_uj = counter->energy_uj,
+					  .gap = step == ENERGY_COUNTER_GAP};
 
 	power->counters[metered->index] = *counter;
 	metered->last_seq = sample_ring_push(power->ring, &entry);
@@ -121,7 +121,7 @@ struct power *power_new(const struct power_host *hosts, uint32_t count, const ch
 	for (uint32_t i = 0; i < count; i++) {
 		power->names[i] = hosts[i].name;
 		power->ids[i] = g_uuid_string_random();
-		power->metered[i] = (struct metered){ .power = power, .index = i };
+		power->metered[i] = (struct metered){.power = power, .index = i};
 	}
 	if (journal_path) {
 		power->journal = power_journal_open(journal_path, power->names, count, power->ring,
@@ -170,8 +170,8 @@ const char *power_counter_id(const struct power *power, uint32_t index)
 
 const char *power_source(const struct power *power)
 {
-	static const char *const order[] = { "none", "simulated", "model",   "rapl", "amm",
-					     "acpi", "sensor",    "redfish", "dcmi", NULL };
+	static const char *const order[] = {"none", "simulated", "model",   "rapl", "amm",
+					    "acpi", "sensor",    "redfish", "dcmi", NULL};
 	int least = -1;
 
 	for (uint32_t i = 0; i < power->count; i++) {
@@ -217,15 +217,15 @@ json_t *power_samples_json(const struct power *power, uint64_t after)
 	uint64_t last = sample_ring_last_seq(power->ring);
 
 	for (int i = 0; i < ANSWER_MAX && (entry = sample_ring_after(power->ring, after)); i++) {
-		const struct wire_sample sample = { .seq = (int64_t)entry->seq,
-						    .t_ns = entry->t_ns,
-						    .mw = entry->mw,
-						    .energy_uj = (int64_t)entry->energy_uj,
-						    .host = entry->host,
-						    .gap = entry->gap };
+		const struct wire_sample sample = {.seq = (int64_t)entry->seq,
+						   .t_ns = entry->t_ns,
+						   .mw = entry->mw,
+						   .energy_uj = (int64_t)entry->energy_uj,
+						   .host = entry->host,
+						   .gap = entry->gap};
 
-		json_array_append_new(samples, record_write(&wire_sample_record, &sample, 0,
-							    power->names));
+		json_array_append_new(samples,
+				      record_write(&wire_sample_record, &sample, 0, power->names));
 		after = entry->seq;
 	}
 	/*

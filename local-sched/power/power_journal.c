@@ -79,7 +79,7 @@ static const char *read_flag(const char *at, bool *ret_flag)
 /* Reads "COUNTER HOST" into the host's counter. Returns the host's index, or -1. */
 static int read_counter(struct power_journal *journal, const char *text)
 {
-	struct energy_counter read = { 0 };
+	struct energy_counter read = {0};
 	uint64_t remainder;
 	int host;
 
@@ -119,8 +119,7 @@ static void read_id(struct power_journal *journal, const char *text)
 
 static void write_sample(GString *text, const struct sample_ring_entry *entry, const char *host)
 {
-	g_string_append_printf(text,
-			       "S %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %d %s\n",
+	g_string_append_printf(text, "S %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %d %s\n",
 			       entry->seq, entry->t_ns, entry->mw, entry->energy_uj, entry->gap,
 			       host);
 }
@@ -135,7 +134,7 @@ static void push_sample(struct power_journal *journal, const struct sample_ring_
 
 static void read_sample(struct power_journal *journal, const char *line)
 {
-	struct sample_ring_entry entry = { 0 };
+	struct sample_ring_entry entry = {0};
 	int host;
 
 	line = read_unsigned(line + strlen("S "), UINT64_MAX, &entry.seq);
@@ -152,7 +151,7 @@ static void read_sample(struct power_journal *journal, const char *line)
 
 static void read_appended(struct power_journal *journal, const char *line)
 {
-	struct sample_ring_entry entry = { 0 };
+	struct sample_ring_entry entry = {0};
 	int host;
 
 	line = read_unsigned(line + strlen("A "), UINT64_MAX, &entry.seq);

@@ -14,12 +14,8 @@ G_DEFINE_QUARK(virtbed_power_meter, power_meter_error)
  * schema.
  */
 static const struct power_meter_ops *const drivers[] = {
-	&meter_ipmi_ops,
-	&meter_redfish_ops,
-	&meter_amm_ops,
-	&meter_rapl_ops,
-	&meter_acpi_ops,
-	&meter_model_ops,
+	&meter_ipmi_ops, &meter_redfish_ops, &meter_amm_ops,
+	&meter_rapl_ops, &meter_acpi_ops,    &meter_model_ops,
 };
 
 struct power_meter *power_meter_open(const struct config_meter *config, const char *host,
@@ -31,7 +27,7 @@ struct power_meter *power_meter_open(const struct config_meter *config, const ch
 		if (drivers[i]->kind != config->kind)
 			continue;
 		meter = g_malloc0(drivers[i]->size);
-		*meter = (struct power_meter){ .ops = drivers[i], .config = config, .host = host };
+		*meter = (struct power_meter){.ops = drivers[i], .config = config, .host = host};
 		if (!meter->ops->open || meter->ops->open(meter, error))
 			return meter;
 		power_meter_close(meter);
@@ -85,7 +81,7 @@ static void clear_read(struct power_meter *meter)
 
 void power_meter_end(struct power_meter *meter, int64_t mw)
 {
-	const struct power_reading reading = { .mw = mw, .t_ns = clock_now_ns() };
+	const struct power_reading reading = {.mw = mw, .t_ns = clock_now_ns()};
 
 	clear_read(meter);
 	meter->done(&reading, NULL, meter->data);

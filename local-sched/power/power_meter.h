@@ -23,14 +23,14 @@ GQuark power_meter_error_quark(void);
 
 /* Why there is no reading. A missing reading is never 0 W. */
 enum power_meter_error {
-	POWER_METER_OK = 0, /* there is one */
+	POWER_METER_OK = 0,              /* there is one */
 	POWER_METER_ERROR_NO_ANSWER = 1, /* silent, unreachable or too late; may work later */
-	POWER_METER_ERROR_LOGIN,      /* login refused; frequent retries may lock the account */
-	POWER_METER_ERROR_REJECTED,   /* the request was answered with an error */
-	POWER_METER_ERROR_NOT_ACTIVE, /* the meter answers that it does not measure now */
-	POWER_METER_ERROR_SATURATED,  /* at the top of its range: the watts are at least that */
-	POWER_METER_ERROR_GARBAGE,    /* an invalid answer */
-	POWER_METER_ERROR_SETUP,      /* the meter cannot be opened or asked: wrong configuration */
+	POWER_METER_ERROR_LOGIN,         /* login refused; frequent retries may lock the account */
+	POWER_METER_ERROR_REJECTED,      /* the request was answered with an error */
+	POWER_METER_ERROR_NOT_ACTIVE,    /* the meter answers that it does not measure now */
+	POWER_METER_ERROR_SATURATED,     /* at the top of its range: the watts are at least that */
+	POWER_METER_ERROR_GARBAGE,       /* an invalid answer */
+	POWER_METER_ERROR_SETUP, /* the meter cannot be opened or asked: wrong configuration */
 };
 
 /* A reading takes at most this long, a login included. */
@@ -82,7 +82,7 @@ struct power_meter {
 	const char *host;
 	/* The read under way. */
 	int64_t deadline_ns;
-	guint timer_id; /* of the driver; removed with the end of the read and of the meter */
+	guint timer_id;  /* of the driver; removed with the end of the read and of the meter */
 	GError *failure; /* reported next from the main loop */
 	power_meter_done_f done;
 	void *data;

@@ -6,7 +6,7 @@
 struct sample_ring {
 	uint64_t next_seq;
 	uint32_t capacity;
-	uint32_t count; /* entries next_seq - count to next_seq - 1 exist */
+	uint32_t count;                     /* entries next_seq - count to next_seq - 1 exist */
 	struct sample_ring_entry entries[]; /* entry seq is at seq % capacity */
 };
 

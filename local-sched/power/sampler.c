@@ -20,10 +20,10 @@ struct sampler {
 	bool reading;  /* a read is under way; ticks have no effect */
 	bool answered; /* since the start */
 	bool lost;
-	int64_t since_ns;    /* the last reading, or the start */
+	int64_t since_ns;      /* the last reading, or the start */
 	int64_t not_before_ns; /* no read before this time, after a refused login */
-	double retry_s;      /* the wait after the next refused login */
-	char *reason;        /* of the last failure, or NULL */
+	double retry_s;        /* the wait after the next refused login */
+	char *reason;          /* of the last failure, or NULL */
 };
 
 static void notice_loss(struct sampler *sampler)

@@ -54,7 +54,7 @@ struct retention {
 	uint64_t tried;    /* events up to this number that still exist cannot be removed now */
 	/* ids of tasks whose files cannot be removed, and that were named in a warning */
 	GHashTable *named;
-	bool complained;   /* a warning that the store cannot be written was logged */
+	bool complained; /* a warning that the store cannot be written was logged */
 };
 
 /*
@@ -234,12 +234,14 @@ static void item_clear(void *data)
 static GArray *find_items(const struct retention *retention)
 {
 	GArray *items = g_array_new(FALSE, FALSE, sizeof(struct item));
-	sqlite3_stmt *rows = database_query(
-		retention->store->database,
-		"SELECT seq, CASE kind WHEN 'task-ended' THEN task END FROM events "
-		"WHERE seq > ? AND seq <= ? AND seq < (SELECT max(seq) FROM events) "
-		"ORDER BY seq LIMIT ?",
-		DATABASE_ARGS((int64_t)retention->tried, (int64_t)retention->due, STEP_EVENTS), NULL);
+	sqlite3_stmt *rows =
+		database_query(retention->store->database,
+			       "SELECT seq, CASE kind WHEN 'task-ended' THEN task END FROM events "
+			       "WHERE seq > ? AND seq <= ? AND seq < (SELECT max(seq) FROM events) "
+			       "ORDER BY seq LIMIT ?",
+			       DATABASE_ARGS((int64_t)retention->tried, (int64_t)retention->due,
+					     STEP_EVENTS),
+			       NULL);
 
 	g_array_set_clear_func(items, item_clear);
 	while (rows && sqlite3_step(rows) == SQLITE_ROW) {
@@ -259,10 +261,11 @@ static void name_file(struct retention *retention, const char *id, const char *p
 	if (g_hash_table_size(retention->named) >= NAMED_MAX ||
 	    !g_hash_table_add(retention->named, g_strdup(id)))
 		return;
-	log_warning("'%s' of task '%s', which is over, cannot be removed: %s; the task is kept, and it is "
-		    "tried again now and then%s",
-		    path, id, g_strerror(cause),
-		    g_hash_table_size(retention->named) == NAMED_MAX ? "; no more such are named" : "");
+	log_warning(
+		"'%s' of task '%s', which is over, cannot be removed: %s; the task is kept, and it is "
+		"tried again now and then%s",
+		path, id, g_strerror(cause),
+		g_hash_table_size(retention->named) == NAMED_MAX ? "; no more such are named" : "");
 }
 
 static bool remove_file(struct retention *retention, const char *id, const char *ending)
@@ -319,7 +322,8 @@ static guint remove_some(struct retention *retention, GArray *items)
 	}
 	if (!retention->complained)
 		log_warning("what is over could not be removed from state '%s': %s; tried again",
-			    retention->store->directory, database_last_error(retention->store->database));
+			    retention->store->directory,
+			    database_last_error(retention->store->database));
 	retention->complained = true;
 	database_rollback(retention->store->database);
 	return 0;

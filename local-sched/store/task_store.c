@@ -71,8 +71,8 @@ static bool lock(struct task_store *store, GError **error)
 	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (store->lock_fd >= 0 && flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0)
 		return true;
-	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
-		    "state directory '%s': %s", store->directory,
+	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, "state directory '%s': %s",
+		    store->directory,
 		    errno == EWOULDBLOCK ? "another local scheduler uses it" : g_strerror(errno));
 	return false;
 }
@@ -93,9 +93,9 @@ static bool read_meta(struct task_store *store, GError **error)
 {
 	int64_t last = 0;
 
-	store->incarnation =
-		database_find_text(store->database, "SELECT value FROM meta WHERE key = 'incarnation'",
-				   DATABASE_NO_ARGS, "read its identity", NULL);
+	store->incarnation = database_find_text(store->database,
+						"SELECT value FROM meta WHERE key = 'incarnation'",
+						DATABASE_NO_ARGS, "read its identity", NULL);
 	if (!store->incarnation) {
 		store->incarnation = g_uuid_string_random();
 		if (!database_do(store->database, "INSERT INTO meta VALUES ('incarnation', ?)",
@@ -121,7 +121,8 @@ struct task_store *task_store_open(const char *directory, GError **error)
 		return NULL;
 	store->database = database_open(&kind, path, DATABASE_CREATE, BUSY_MS, error);
 	if (!store->database || !database_identify(store->database, true, error) ||
-	    !database_exec(store->database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
+	    !database_exec(store->database,
+			   "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
 			   "set up the journal", error) ||
 	    !database_migrate(store->database, error) ||
 	    !database_check(store->database, NULL, error) || !read_meta(store, error))
@@ -166,14 +167,16 @@ bool task_store_keep_host(struct task_store *store, uint32_t number, const char 
 	return check_kept(store, number,
 			  database_do(store->database, "INSERT OR REPLACE INTO vms VALUES (?, ?)",
 				      DATABASE_ARGS(number, host), "store a VM's host", NULL) &&
-				  database_do(store->database, "DELETE FROM vms_to WHERE number = ?",
+				  database_do(store->database,
+					      "DELETE FROM vms_to WHERE number = ?",
 					      DATABASE_ARGS(number), "store a VM's host", NULL));
 }
 
 bool task_store_expect_host(struct task_store *store, uint32_t number, const char *host)
 {
 	return check_kept(store, number,
-			  database_do(store->database, "INSERT OR REPLACE INTO vms_to VALUES (?, ?)",
+			  database_do(store->database,
+				      "INSERT OR REPLACE INTO vms_to VALUES (?, ?)",
 				      DATABASE_ARGS(number, host), "store a VM's host", NULL));
 }
 
@@ -220,7 +223,7 @@ static GBytes *read_file(const struct task_store *store, const char *id, const c
 	gsize length;
 
 	return g_file_get_contents(path, &text, &length, NULL) ? g_bytes_new_take(text, length)
-								: NULL;
+							       : NULL;
 }
 
 GBytes *task_store_output_bytes(const struct task_store *store, const char *id)
@@ -235,8 +238,8 @@ bool task_store_save_results(struct task_store *store, const char *id, GBytes *s
 	gsize length;
 	const char *bytes = g_bytes_get_data(stream, &length);
 
-	return g_file_set_contents_full(path, bytes, (gssize)length,
-					G_FILE_SET_CONTENTS_CONSISTENT, 0600, error);
+	return g_file_set_contents_full(path, bytes, (gssize)length, G_FILE_SET_CONTENTS_CONSISTENT,
+					0600, error);
 }
 
 GBytes *task_store_results(const struct task_store *store, const char *id)

@@ -8,7 +8,7 @@
 
 /* Replaces a request that cannot be read. */
 #define NO_REQUEST                                                                                 \
-	"{\"type\": \"unknown\", \"benchmark\": \"is\", \"class\": \"S\", \"ranks\": 1, "              \
+	"{\"type\": \"unknown\", \"benchmark\": \"is\", \"class\": \"S\", \"ranks\": 1, "          \
 	"\"repetitions\": 1, \"nodes\": [0], \"deadline_s\": 1}"
 
 static void free_task(gpointer task)
@@ -31,8 +31,11 @@ static const struct record_field row_fields[] = {
 	{RECORD_FIELD_I64(row, number)},
 	{NULL},
 };
-static const struct record row_record = {.name = "task", .size = sizeof(struct row),
-					 .fields = row_fields, .free = row_free, .table = "tasks"};
+static const struct record row_record = {.name = "task",
+					 .size = sizeof(struct row),
+					 .fields = row_fields,
+					 .free = row_free,
+					 .table = "tasks"};
 
 static void row_free(void *row)
 {
@@ -59,7 +62,8 @@ static void put_aside(struct task_store *store, const struct row *row, bool whol
 
 	if (database_begin(store->database, &error) &&
 	    database_do(store->database, "INSERT INTO damaged VALUES (?, ?, ?)",
-			DATABASE_ARGS(id, row->request, row->record), "put a record aside", &error) &&
+			DATABASE_ARGS(id, row->request, row->record), "put a record aside",
+			&error) &&
 	    (!whole || database_do(store->database, "DELETE FROM tasks WHERE number = ?",
 				   DATABASE_ARGS(row->number), "put a record aside", &error)) &&
 	    database_commit(store->database, &error))
@@ -105,16 +109,14 @@ static struct task *load_task(struct task_store *store, const struct row *row)
 	else if (row->id && row->request && row->record)
 		task = task_restore(row->id, row->request, row->record, &why);
 	else
-		g_set_error(&why, DATABASE_ERROR, DATABASE_ERROR_OPEN,
-			    "parts of it are missing");
+		g_set_error(&why, DATABASE_ERROR, DATABASE_ERROR_OPEN, "parts of it are missing");
 	return task ?: quarantine(store, row, why);
 }
 
 GPtrArray *task_store_load(struct task_store *store, GError **error)
 {
-	g_autoptr(GPtrArray) rows =
-		database_list(store->database, &row_record, "ORDER BY number", DATABASE_NO_ARGS,
-			      "read the tasks", error);
+	g_autoptr(GPtrArray) rows = database_list(store->database, &row_record, "ORDER BY number",
+						  DATABASE_NO_ARGS, "read the tasks", error);
 	GPtrArray *tasks;
 
 	if (!rows)

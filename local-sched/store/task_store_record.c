@@ -68,8 +68,8 @@ static bool write_one(struct task_store *store, const struct task_store_write *w
 	     database_do(store->database, "UPDATE tasks SET state = ?, record = ? WHERE id = ?",
 			 DATABASE_ARGS(write->task_state, write->task_record, write->task_id),
 			 "store a task", &error)) &&
-	    (!write->event.seq ||
-	     database_put(store->database, &event_record, &write->event, "store an event", &error)) &&
+	    (!write->event.seq || database_put(store->database, &event_record, &write->event,
+					       "store an event", &error)) &&
 	    database_commit(store->database, &error))
 		return true;
 	if (!store->complained)

@@ -31,8 +31,9 @@ void api_bed_open(struct api_bed *bed, const char *config_text)
 	bed->plan.experiment = (char *)"fuzz";
 	session->dir = bed->directory;
 	session->plan = &bed->plan;
-	session->config = config_controller_load(
-		fuzz_file((const uint8_t *)config_text, strlen(config_text)), &error);
+	session->config =
+		config_controller_load(fuzz_file((const uint8_t *)config_text, strlen(config_text)),
+				       &error);
 	g_assert_no_error(error);
 	session->progress = run_progress_new();
 	session->store = store_open(bed->directory, true, NULL);

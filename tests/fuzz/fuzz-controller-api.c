@@ -45,9 +45,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void run(struct api_requests *requests)
 {
-	const struct engine_setup setup = experiment_trial_setup(
-		bed.experiment, &trial, &bed.experiment->policies[0],
-		bed.experiment->config->experiment->budget_j);
+	const struct engine_setup setup =
+		experiment_trial_setup(bed.experiment, &trial, &bed.experiment->policies[0],
+				       bed.experiment->config->experiment->budget_j);
 	double calls_s[API_BED_REQUESTS_MAX];
 	const struct script script = {
 		.system = setup.system,

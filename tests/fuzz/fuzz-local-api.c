@@ -65,7 +65,8 @@ static void check_steps(const char *n, const json_t *body)
 	bool good = task_suspend_request_parse(n, body, &suspend, &suspend_error);
 
 	fuzz_check_error(good, suspend_error);
-	fuzz_check(!good || (suspend.n > 0 && suspend.attempt > 0 && task_keep_names[suspend.keep]));
+	fuzz_check(!good ||
+		   (suspend.n > 0 && suspend.attempt > 0 && task_keep_names[suspend.keep]));
 	good = task_resume_request_parse(n, body, NODES, &resume, &resume_error);
 	fuzz_check_error(good, resume_error);
 	for (uint32_t i = 0; i < resume.count; i++)

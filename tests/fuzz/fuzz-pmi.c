@@ -44,8 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const uint32_t rank = data[at] % ranks;
 		const size_t length = MIN(data[at + 1], size - at - 2);
 		g_autoptr(GError) error = NULL;
-		const bool good = pmi_server_input(server, rank, (const char *)data + at + 2,
-						   length, &error);
+		const bool good =
+			pmi_server_input(server, rank, (const char *)data + at + 2, length, &error);
 
 		fuzz_check_error(good, error);
 		fuzz_check(good || !failed); /* a job fails once */

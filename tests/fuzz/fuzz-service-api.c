@@ -70,16 +70,18 @@ static struct run_service make_service(void)
 		.config = config,
 		.experiment = bed.experiment,
 		.workload = workload_open_new(config.tasks_max),
-		.submissions = g_ptr_array_new_with_free_func((GDestroyNotify)store_submission_free),
+		.submissions =
+			g_ptr_array_new_with_free_func((GDestroyNotify)store_submission_free),
 		.keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.accounts = g_hash_table_new(g_str_hash, g_str_equal),
 		.row = {.run = row, .policy = (char *)"easy"},
 		.sync = synced,
-		.recorder = recorder_store_new(bed.session.store, row, bed.experiment->system, true),
+		.recorder =
+			recorder_store_new(bed.session.store, row, bed.experiment->system, true),
 	};
 
-	service.setup = experiment_setup(bed.experiment, service.workload,
-					 &bed.experiment->policies[0], 0);
+	service.setup =
+		experiment_setup(bed.experiment, service.workload, &bed.experiment->policies[0], 0);
 	service.setup.open = service.workload;
 	service.setup.moments = POLICY_AT_BOTH;
 	service.setup.record_changes = true;
@@ -97,10 +99,11 @@ static void clear_service(struct run_service *service)
 	g_ptr_array_unref(service->submissions);
 	g_hash_table_unref(service->keys);
 	g_hash_table_unref(service->accounts);
-	fuzz_check(database_exec(bed.session.store->database,
-			      "DELETE FROM submission; DELETE FROM drain; DELETE FROM task; DELETE FROM event;"
-			      "DELETE FROM decision; DELETE FROM suspension; DELETE FROM suspension_vm;",
-			      "begin again", NULL));
+	fuzz_check(database_exec(
+		bed.session.store->database,
+		"DELETE FROM submission; DELETE FROM drain; DELETE FROM task; DELETE FROM event;"
+		"DELETE FROM decision; DELETE FROM suspension; DELETE FROM suspension_vm;",
+		"begin again", NULL));
 }
 
 /* What its local scheduler would be sent can be read, if it is a script. */

@@ -12,7 +12,8 @@
 static void check_trace(const struct swf_trace *trace, const struct swf_filter *filter)
 {
 	fuzz_check(trace->procs > 0);
-	fuzz_check(trace->jobs_count + trace->skipped + trace->refused + trace->parts == trace->lines);
+	fuzz_check(trace->jobs_count + trace->skipped + trace->refused + trace->parts ==
+		   trace->lines);
 	fuzz_check(filter->first == 0 || trace->jobs_count <= filter->first);
 	for (uint32_t i = 0; i < trace->jobs_count; i++) {
 		const struct swf_job *job = &trace->jobs[i];

@@ -32,8 +32,8 @@ void fuzz_silence(void);
 #define fuzz_check(condition) g_assert_true(condition)
 
 /* A parser that refused has set an error; a parser that did not has not. */
-#define fuzz_check_error(good, error) \
-	do { \
-		const bool fuzz_good = (good); /* first: it may be what sets the error */ \
-		fuzz_check(fuzz_good != ((error) != NULL)); \
+#define fuzz_check_error(good, error)                                                              \
+	do {                                                                                       \
+		const bool fuzz_good = (good); /* first: it may be what sets the error */          \
+		fuzz_check(fuzz_good != ((error) != NULL));                                        \
 	} while (0)

@@ -16,7 +16,7 @@ struct oracle {
 	struct oracle_cluster *starts;
 	GPtrArray *tasks; /* still to be mapped */
 	GArray *actions;
-	uint32_t *nodes;  /* of the last start found */
+	uint32_t *nodes;   /* of the last start found */
 	uint32_t mappable; /* tasks that were not dropped, with the sums of their averages: */
 	double mappable_j;
 	double mappable_resources;
@@ -88,8 +88,7 @@ static double share(const struct oracle *oracle)
 		mean_j = snapshot->completed_j / snapshot->completed_count;
 		mean_resources = snapshot->completed_resources / snapshot->completed_count;
 	}
-	return policy->leniency *
-	       (left_j / fmin(resources / mean_resources, left_j / mean_j));
+	return policy->leniency * (left_j / fmin(resources / mean_resources, left_j / mean_j));
 }
 
 /* Whether energy allows an option, as things stand. */
@@ -107,7 +106,7 @@ static bool allowed(struct oracle *oracle, const struct sched_option *option)
 	if (policy->filter == POLICY_FILTER_NONE)
 		return true;
 	limit = policy->filter_once && !isnan(oracle->fixed_share) ? oracle->fixed_share
-								    : share(oracle);
+								   : share(oracle);
 	return printed_compare(policy->filter == POLICY_FILTER_RESOURCE
 				       ? option->eec_j / option->resources
 				       : option->eec_j,
@@ -181,7 +180,8 @@ static void drop(struct oracle *oracle)
 			sched_system_options(snapshot->system, task->row, &count);
 
 		for (uint32_t j = 0; j < count; j++)
-			best = fmax(best, sched_task_utility(task, snapshot->now_s + options[j].etc_s));
+			best = fmax(best,
+				    sched_task_utility(task, snapshot->now_s + options[j].etc_s));
 		if (oracle->policy->drop_given
 			    ? printed_compare(best, oracle->policy->drop_threshold) >= 0
 			    : best > 0) {
@@ -232,8 +232,7 @@ static bool greedy_step(struct oracle *oracle, char measure)
 			const double v = value(measure, utility, &options[j]);
 
 			if (!(start_s < snapshot->end_s) || utility <= 0 ||
-			    printed_compare(v, best) <= 0 ||
-			    !allowed(oracle, &options[j]))
+			    printed_compare(v, best) <= 0 || !allowed(oracle, &options[j]))
 				continue;
 			best = v;
 			best_task = task;
@@ -327,9 +326,9 @@ static double size_of(const struct sched_system *system, uint32_t row)
 
 static void queues(struct oracle *oracle)
 {
-	static const guint turns[] = { 8, 4, 1 };
+	static const guint turns[] = {8, 4, 1};
 	const struct sched_system *system = oracle->snapshot->system;
-	GQueue lists[3] = { G_QUEUE_INIT, G_QUEUE_INIT, G_QUEUE_INIT };
+	GQueue lists[3] = {G_QUEUE_INIT, G_QUEUE_INIT, G_QUEUE_INIT};
 	uint32_t many = UINT32_MAX;
 	double largest = 0;
 
@@ -457,17 +456,17 @@ static const struct known {
 	const char *name;
 	void (*decide)(struct oracle *oracle);
 } known[] = {
-	{ "fcfs", fcfs },
-	{ "easy", easy },
-	{ "conservative", conservative },
-	{ "fcfs-multi-queue", queues },
-	{ "random", dice },
-	{ "max-util", max_util },
-	{ "max-upt", max_upt },
-	{ "max-upr", max_upr },
-	{ "max-upe", max_upe },
-	{ "event-based", event_based },
-	{ "task-based", task_based },
+	{"fcfs", fcfs},
+	{"easy", easy},
+	{"conservative", conservative},
+	{"fcfs-multi-queue", queues},
+	{"random", dice},
+	{"max-util", max_util},
+	{"max-upt", max_upt},
+	{"max-upr", max_upr},
+	{"max-upe", max_upe},
+	{"event-based", event_based},
+	{"task-based", task_based},
 };
 
 static const struct known *find_known(const struct policy_ops *ops)

@@ -6,7 +6,7 @@
 bool oracle_take(struct oracle_cluster *cluster, const uint32_t *nodes, uint32_t count,
 		 double start_s, double end_s)
 {
-	const struct oracle_interval taken = { start_s, end_s };
+	const struct oracle_interval taken = {start_s, end_s};
 	bool free = true;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -160,4 +160,3 @@ double oracle_earliest(const struct oracle_cluster *cluster, double now_s, uint3
 	}
 	return (double)INFINITY;
 }
-

@@ -17,16 +17,16 @@ enum state { MAPPABLE, ON_NODES, OUT_OF_THE_SET };
 struct job {
 	const struct sched_task *task;
 	enum state state;
-	bool started;           /* bound to a cluster since before the event */
-	uint32_t cluster;       /* started jobs and jobs on nodes only */
+	bool started;     /* bound to a cluster since before the event */
+	uint32_t cluster; /* started jobs and jobs on nodes only */
 	uint32_t pstate;
 	uint32_t width;
 	double executed_s;
 	const uint32_t *first_nodes; /* jobs that ran at the beginning only */
-	uint32_t *nodes;        /* jobs on nodes only */
-	double ret_s;           /* jobs on nodes only; the job's value: */
+	uint32_t *nodes;             /* jobs on nodes only */
+	double ret_s;                /* jobs on nodes only; the job's value: */
 	double value;
-	bool executing;         /* on nodes since before the event */
+	bool executing; /* on nodes since before the event */
 };
 
 /* An assignment that a task could get. */
@@ -34,10 +34,10 @@ struct assignment {
 	uint32_t job;
 	const struct sched_option *option;
 	double ret_s;
-	double value;       /* of the task */
+	double value; /* of the task */
 	double objective;
-	bool gain;          /* Diff: the objective is the value less what is beaten */
-	double beaten;      /* the victims' values */
+	bool gain;     /* Diff: the objective is the value less what is beaten */
+	double beaten; /* the victims' values */
 	uint32_t victims_count;
 	uint32_t victims[64];
 	uint32_t nodes_count;
@@ -64,7 +64,7 @@ struct event {
 	bool **blocked;      /* down or promised */
 	GArray *lines;
 	GArray *drops;
-	double remaining_j;  /* for the gate; INFINITY without one */
+	double remaining_j; /* for the gate; INFINITY without one */
 };
 
 static double utility_of(const struct sched_task *task, double end_s)
@@ -164,8 +164,7 @@ static GArray *victims_of(const struct event *event, uint32_t cluster)
 			continue;
 		usable(event, &event->jobs[i], &node);
 		for (; at < list->len; at++) {
-			const struct job *other =
-				&event->jobs[g_array_index(list, uint32_t, at)];
+			const struct job *other = &event->jobs[g_array_index(list, uint32_t, at)];
 			uint32_t other_node;
 
 			usable(event, other, &other_node);
@@ -182,9 +181,8 @@ static GArray *victims_of(const struct event *event, uint32_t cluster)
 
 static void add_idle(const struct event *event, struct assignment *a)
 {
-	for (uint32_t n = 0; n < nodes_of(event, a->option->cluster) &&
-			     a->nodes_count < a->option->nodes;
-	     n++)
+	for (uint32_t n = 0;
+	     n < nodes_of(event, a->option->cluster) && a->nodes_count < a->option->nodes; n++)
 		if (is_idle(event, a->option->cluster, n))
 			a->nodes[a->nodes_count++] = n;
 }
@@ -206,7 +204,8 @@ static bool energy_allows(const struct event *event, const struct job *job,
 	const double budget_j = event->snapshot->budget_j;
 
 	return isinf(event->remaining_j) ||
-	       printed_compare(budget_j - event->remaining_j + energy_of(job, option), budget_j) <= 0;
+	       printed_compare(budget_j - event->remaining_j + energy_of(job, option), budget_j) <=
+		       0;
 }
 
 /* An assignment on nothing yet; false where the job would earn nothing. */
@@ -215,10 +214,10 @@ static bool start_assignment(const struct event *event, uint32_t index,
 {
 	const struct job *job = &event->jobs[index];
 
-	*ret_a = (struct assignment){ .job = index, .option = option };
+	*ret_a = (struct assignment){.job = index, .option = option};
 	ret_a->ret_s = ret_of(job, option);
-	ret_a->value = value_of(event, job->task, event->snapshot->now_s + ret_a->ret_s,
-				ret_a->ret_s);
+	ret_a->value =
+		value_of(event, job->task, event->snapshot->now_s + ret_a->ret_s, ret_a->ret_s);
 	return ret_a->value > 0 && energy_allows(event, job, option);
 }
 
@@ -320,16 +319,15 @@ static bool find_best(const struct event *event, uint32_t index, bool preempts, 
 
 	for (guint i = 0; i < options->len; i++) {
 		const struct sched_option *option = g_ptr_array_index(options, i);
-		const uint32_t tries =
-			event->oracle->cores ? nodes_of(event, option->cluster) : 1;
+		const uint32_t tries = event->oracle->cores ? nodes_of(event, option->cluster) : 1;
 
 		for (uint32_t node = 0; node < tries; node++) {
 			struct assignment a;
 			bool valid = start_assignment(event, index, option, &a);
 
-			valid = valid && (event->oracle->cores
-						  ? assign_core(event, node, preempts, &a)
-						  : assign_nodes(event, preempts, &a));
+			valid = valid &&
+				(event->oracle->cores ? assign_core(event, node, preempts, &a)
+						      : assign_nodes(event, preempts, &a));
 			a.gain = diff;
 			a.objective = diff ? a.value - a.beaten : a.value;
 			if (valid)
@@ -435,7 +433,7 @@ static bool find_best_pair(const struct event *event, uint32_t index, struct ass
 
 static void note(struct event *event, uint32_t job, bool suspend, struct sched_action action)
 {
-	const struct line line = { job, suspend, action };
+	const struct line line = {job, suspend, action};
 
 	g_array_append_val(event->lines, line);
 }
@@ -531,10 +529,10 @@ static bool step(struct event *event)
 		event->jobs[best.job].state = OUT_OF_THE_SET;
 	else if (have)
 		assign(event, &best,
-		       best.victims_count == 0 ? event->oracle->upt ? SCHED_REASON_BEST_UPT
-								     : SCHED_REASON_BEST_UTIL
-		       : how == ORACLE_PAIR    ? SCHED_REASON_GOES_FIRST
-					       : SCHED_REASON_PREEMPTS);
+		       best.victims_count == 0
+			       ? event->oracle->upt ? SCHED_REASON_BEST_UPT : SCHED_REASON_BEST_UTIL
+		       : how == ORACLE_PAIR ? SCHED_REASON_GOES_FIRST
+					    : SCHED_REASON_PREEMPTS);
 	return have;
 }
 
@@ -591,7 +589,8 @@ static void take_task(struct event *event, uint32_t index, struct random_stream 
 
 	for (guint c = 0; c < choices->len; c++)
 		total += count_idle(
-			event, ((const struct sched_option *)g_ptr_array_index(choices, c))->cluster);
+			event,
+			((const struct sched_option *)g_ptr_array_index(choices, c))->cluster);
 	if (choices->len == 0)
 		return;
 	drawn = random ? (uint32_t)random_stream_below(random, total) : 0;
@@ -644,8 +643,7 @@ static void take_in_order(struct event *event, bool shuffled)
 		for (uint32_t c = 0; c < event->snapshot->system->clusters_count; c++)
 			idle += count_idle(event, c);
 		if (shuffled) {
-			const guint j =
-				i + (guint)random_stream_below(&random, queue->len - i);
+			const guint j = i + (guint)random_stream_below(&random, queue->len - i);
 			const uint32_t job = g_array_index(queue, uint32_t, j);
 
 			g_array_index(queue, uint32_t, j) = g_array_index(queue, uint32_t, i);
@@ -673,11 +671,12 @@ static void drop(struct event *event)
 			continue;
 		options = options_of(event, job);
 		for (guint o = 0; o < options->len; o++)
-			action.objective = fmax(
-				action.objective,
-				utility_of(job->task,
-					   event->snapshot->now_s +
-						   ret_of(job, g_ptr_array_index(options, o))));
+			action.objective =
+				fmax(action.objective,
+				     utility_of(job->task,
+						event->snapshot->now_s +
+							ret_of(job,
+							       g_ptr_array_index(options, o))));
 		if (action.objective > 0)
 			continue;
 		job->state = OUT_OF_THE_SET;
@@ -689,7 +688,7 @@ static struct job *add_job(struct event *event, const struct sched_task *task)
 {
 	struct job *job = &event->jobs[event->jobs_count++];
 
-	*job = (struct job){ .task = task };
+	*job = (struct job){.task = task};
 	return job;
 }
 
@@ -761,8 +760,9 @@ static void begin(struct event *event, const struct preempt_oracle *oracle)
 		double committed_j = 0;
 
 		for (uint32_t i = 0; i < snapshot->running_count; i++)
-			committed_j += sched_running_committed_j(
-				snapshot->system, &snapshot->running[i], snapshot->now_s);
+			committed_j +=
+				sched_running_committed_j(snapshot->system, &snapshot->running[i],
+							  snapshot->now_s);
 		for (uint32_t i = 0; i < snapshot->reservations_count; i++)
 			committed_j += sched_planned_energy_j(snapshot->system,
 							      &snapshot->reservations[i]);
@@ -790,15 +790,15 @@ static bool undone(const struct event *event, guint at)
 		const struct line *other = &g_array_index(event->lines, struct line, i);
 
 		if (other->job == line->job && !other->suspend &&
-		    memcmp(other->action.nodes, job->first_nodes,
-			   job->width * sizeof(uint32_t)) == 0)
+		    memcmp(other->action.nodes, job->first_nodes, job->width * sizeof(uint32_t)) ==
+			    0)
 			last = i + 1;
 	}
 	if (line->suspend && at < last)
 		return true;
 	/* Of its suspensions since then the first one stays, of its places the last one. */
-	for (guint i = line->suspend ? last : at + 1;
-	     i < (line->suspend ? at : event->lines->len); i++)
+	for (guint i = line->suspend ? last : at + 1; i < (line->suspend ? at : event->lines->len);
+	     i++)
 		if (g_array_index(event->lines, struct line, i).job == line->job)
 			return true;
 	return false;

@@ -9,14 +9,14 @@
 #define NODES_MAX 4096
 #define NODES_OF_CLUSTER 10
 
-static const char *const names[] = { "a", "b", "c", "d", "e" };
+static const char *const names[] = {"a", "b", "c", "d", "e"};
 
 /* A snapshot in the making. */
 struct maker {
 	struct random_stream random;
 	struct preempt_snapshot *made;
 	bool serial;
-	bool ties;       /* numbers from small sets */
+	bool ties; /* numbers from small sets */
 	uint32_t flags;
 	uint32_t full;   /* in percent: how much of the nodes is in use */
 	uint32_t curves; /* which functions tasks have */
@@ -66,8 +66,9 @@ static void make_system(struct maker *maker)
 
 			if (c != sure && chance(maker, 15))
 				continue;
-			system->nodes[row * count + c] =
-				maker->serial ? 1 : chance(maker, 50) ? 1 : width;
+			system->nodes[row * count + c] = maker->serial       ? 1
+							 : chance(maker, 50) ? 1
+									     : width;
 			for (uint32_t p = 0; p < clusters[c].pstates; p++) {
 				const uint32_t cell = row * system->columns_count +
 						      system->clusters[c].column + p;
@@ -82,7 +83,7 @@ static void make_system(struct maker *maker)
 
 static struct utility make_utility(struct maker *maker)
 {
-	static const double maxima[] = { 1, 1, 1, 2, 8 };
+	static const double maxima[] = {1, 1, 1, 2, 8};
 	const double max = maxima[below(maker, 5)];
 	const uint32_t kind = maker->curves == 3 ? below(maker, 3) : maker->curves;
 	const double width_s = 10 + seconds(maker, 60);
@@ -94,10 +95,11 @@ static struct utility make_utility(struct maker *maker)
 	return (struct utility){
 		.max = max,
 		.segments_count = 2,
-		.segments = {
-			{ UTILITY_CONSTANT, width_s / 2, 1, 1, 0 },
-			{ UTILITY_EXPONENTIAL, 20 + seconds(maker, 90), 0.9, 0.05, 0.02 },
-		},
+		.segments =
+			{
+				{UTILITY_CONSTANT, width_s / 2, 1, 1, 0},
+				{UTILITY_EXPONENTIAL, 20 + seconds(maker, 90), 0.9, 0.05, 0.02},
+			},
 	};
 }
 
@@ -239,10 +241,9 @@ static void make_blocked(struct maker *maker)
 
 	for (uint32_t i = below(maker, 4); i > 0; i--) {
 		const uint32_t cluster = below(maker, maker->made->system->clusters_count);
-		const uint32_t node =
-			below(maker, maker->made->system->clusters[cluster].nodes);
+		const uint32_t node = below(maker, maker->made->system->clusters[cluster].nodes);
 
-		maker->made->down[snapshot->down_count++] = (struct sched_node){ cluster, node };
+		maker->made->down[snapshot->down_count++] = (struct sched_node){cluster, node};
 		maker->busy[cluster][node] = true;
 	}
 	if (chance(maker, 20)) {
@@ -268,11 +269,11 @@ struct preempt_snapshot *preempt_snapshot_new(uint64_t seed, bool serial, uint32
 {
 	struct preempt_snapshot *made = g_new0(struct preempt_snapshot, 1);
 	struct sched_snapshot *snapshot = &made->snapshot;
-	struct maker maker = { .made = made, .serial = serial, .flags = flags };
+	struct maker maker = {.made = made, .serial = serial, .flags = flags};
 
 	random_stream_init(&maker.random, seed, flags);
 	maker.ties = chance(&maker, 50);
-	maker.full = (uint32_t[]){ 0, 40, 100, 100 }[below(&maker, 4)];
+	maker.full = (uint32_t[]){0, 40, 100, 100}[below(&maker, 4)];
 	maker.curves = below(&maker, 4);
 	made->tasks = g_new0(struct sched_task, TASKS_MAX);
 	made->waiting = g_new0(const struct sched_task *, TASKS_MAX);

@@ -18,13 +18,14 @@ struct sched_system *pruning_system_of(const struct sched_queueing *settings,
 
 struct sched_system *pruning_system_new(const struct sched_queueing *settings)
 {
-	static const char *const names[PRUNING_MACHINES] = { "m1", "m2", "m3", "m4",
-							     "m5", "m6", "m7", "m8" };
+	static const char *const names[PRUNING_MACHINES] = {"m1", "m2", "m3", "m4",
+							    "m5", "m6", "m7", "m8"};
 	struct sched_cluster machines[PRUNING_MACHINES];
 
 	for (uint32_t m = 0; m < PRUNING_MACHINES; m++)
-		machines[m] = (struct sched_cluster){
-			.name = names[m], .nodes = 1, .cores = 1, .pstates = 1
-		};
+		machines[m] = (struct sched_cluster){.name = names[m],
+						     .nodes = 1,
+						     .cores = 1,
+						     .pstates = 1};
 	return pruning_system_of(settings, machines, pruning_types);
 }

@@ -20,7 +20,7 @@ struct line {
 	uint32_t count;
 	const struct sched_task *tasks[QUEUEING_TASKS_MAX];
 	bool executes;
-	bool known;         /* `done` is that of all tasks of the line */
+	bool known; /* `done` is that of all tasks of the line */
 	struct spread done;
 };
 
@@ -107,7 +107,7 @@ static struct spread behind(const struct scene *scene, const struct spread *befo
 			    const struct sched_task *task, uint32_t machine)
 {
 	const int deadline = deadline_of(scene, task);
-	struct spread after = { { 0 } };
+	struct spread after = {{0}};
 
 	for (int s = 0; s < HORIZON; s++) {
 		if (s >= deadline) {
@@ -127,10 +127,10 @@ static struct spread behind(const struct scene *scene, const struct spread *befo
 static struct spread executing(const struct scene *scene, uint32_t machine, double *ret_chance)
 {
 	const struct sched_task *task = scene->lines[machine].tasks[0];
-	const int start = (int)lround(scene->snapshot->queues[machine].start_s /
-				      scene->settings->bin_s);
+	const int start =
+		(int)lround(scene->snapshot->queues[machine].start_s / scene->settings->bin_s);
 	const int deadline = deadline_of(scene, task);
-	struct spread spread = { { 0 } };
+	struct spread spread = {{0}};
 	double rest = 0;
 
 	*ret_chance = 0;
@@ -153,7 +153,7 @@ static struct spread done(const struct scene *scene, uint32_t machine, uint32_t 
 			  double *ret_chance)
 {
 	const struct line *line = &scene->lines[machine];
-	struct spread spread = { { 0 } };
+	struct spread spread = {{0}};
 
 	spread.p[scene->now] = 1;
 	for (uint32_t i = 0; i < count; i++) {
@@ -246,8 +246,7 @@ static void drop_late(struct scene *scene)
 		for (uint32_t i = 0; i < line->count;) {
 			const bool runs = i == 0 && line->executes;
 
-			if (!is_past(scene, line->tasks[i]) ||
-			    (runs && !scene->evicts)) {
+			if (!is_past(scene, line->tasks[i]) || (runs && !scene->evicts)) {
 				i++;
 				continue;
 			}
@@ -305,8 +304,9 @@ static void prune(struct scene *scene)
 			const struct spread spread = done(scene, m, kappa + 1, &chance);
 			const double phi =
 				-skewness_of(&spread) * pruning->adjustment / (kappa + 1);
-			const double threshold = rounded_chance(fmin(
-				1, fmax(0, pruning->drop_threshold - relief(scene, task) + phi)));
+			const double threshold =
+				rounded_chance(fmin(1, fmax(0, pruning->drop_threshold -
+								       relief(scene, task) + phi)));
 
 			chance = rounded_chance(chance);
 			if (chance > threshold) {
@@ -335,7 +335,7 @@ struct match {
 
 static struct match match(struct scene *scene, uint32_t waiting, bool by_chance)
 {
-	struct match best = { .valid = false };
+	struct match best = {.valid = false};
 
 	for (uint32_t m = 0; m < scene->machines; m++) {
 		const struct sched_task *task = scene->waiting[waiting];
@@ -344,8 +344,12 @@ static struct match match(struct scene *scene, uint32_t waiting, bool by_chance)
 		if (!has_place(scene, m))
 			continue;
 		with = (struct match){
-			.valid = true, .waiting = waiting, .task = task, .machine = m,
-			.chance = chance_on(scene, task, m), .end = end_on(scene, task, m),
+			.valid = true,
+			.waiting = waiting,
+			.task = task,
+			.machine = m,
+			.chance = chance_on(scene, task, m),
+			.end = end_on(scene, task, m),
 			.mean = exec_mean(scene, task, m),
 		};
 		if (!best.valid || (by_chance && with.chance > best.chance) ||
@@ -368,7 +372,7 @@ static bool sooner(const struct match *a, const struct match *b)
 static void map_pam(struct scene *scene)
 {
 	for (;;) {
-		struct match best = { .valid = false };
+		struct match best = {.valid = false};
 		double threshold = 0;
 
 		for (uint32_t i = 0; i < scene->waiting_count; i++) {
@@ -376,8 +380,8 @@ static void map_pam(struct scene *scene)
 			const double least = fmax(0, scene->settings->pruning.defer_threshold -
 							     relief(scene, scene->waiting[i]));
 
-			if (!with.valid || with.chance < rounded_chance(least) || with.chance <= 0 ||
-			    (best.valid && !sooner(&with, &best)))
+			if (!with.valid || with.chance < rounded_chance(least) ||
+			    with.chance <= 0 || (best.valid && !sooner(&with, &best)))
 				continue;
 			best = with;
 			threshold = least;
@@ -417,7 +421,7 @@ static bool comes_first(const struct scene *scene, const char *policy, const str
 static void map_min_completion(struct scene *scene, const char *policy, enum sched_reason reason)
 {
 	for (;;) {
-		struct match best[QUEUEING_MACHINES_MAX] = { { .valid = false } };
+		struct match best[QUEUEING_MACHINES_MAX] = {{.valid = false}};
 		bool any = false;
 
 		for (uint32_t i = 0; i < scene->waiting_count; i++) {
@@ -474,7 +478,7 @@ static uint32_t three(struct scene *scene, struct match *matches)
 	uint32_t count = 0;
 
 	for (uint32_t rank = 0; rank < 3; rank++) {
-		struct match best = { .valid = false };
+		struct match best = {.valid = false};
 
 		for (uint32_t i = 0; i < scene->waiting_count; i++) {
 			const struct match with = match(scene, i, true);
@@ -483,8 +487,7 @@ static uint32_t three(struct scene *scene, struct match *matches)
 			for (uint32_t j = 0; j < count; j++)
 				taken |= matches[j].waiting == i;
 			if (taken || !with.valid ||
-			    with.chance <
-				    rounded_chance(scene->settings->pruning.cull_threshold))
+			    with.chance < rounded_chance(scene->settings->pruning.cull_threshold))
 				continue;
 			if (!best.valid || likelier(&with, &best))
 				best = with;
@@ -497,8 +500,8 @@ static uint32_t three(struct scene *scene, struct match *matches)
 
 static void map_moc(struct scene *scene)
 {
-	static const uint32_t orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
-					       { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+	static const uint32_t orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+					      {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
 	struct match matches[3];
 	uint32_t count;
 

@@ -18,11 +18,11 @@ static double pick(struct random_stream *random, const double *values, uint32_t 
 static struct pet *draw_pet(struct random_stream *random, uint32_t types, uint32_t machines)
 {
 	struct pet *pet = pet_new(types, machines);
-	struct pmf pmf = { 0 };
+	struct pmf pmf = {0};
 
 	for (uint32_t type = 0; type < types; type++)
 		for (uint32_t machine = 0; machine < machines; machine++) {
-			double masses[12] = { 0 };
+			double masses[12] = {0};
 			uint32_t left = 8;
 
 			while (left > 0) {
@@ -42,8 +42,8 @@ static struct pet *draw_pet(struct random_stream *random, uint32_t types, uint32
 
 static void draw_settings(struct random_stream *random, struct sched_queueing *settings)
 {
-	static const double chances[] = { 0, 0.25, 0.5, 0.75, 0.9, 1 };
-	static const double bins[] = { 1, 0.5, 10 };
+	static const double chances[] = {0, 0.25, 0.5, 0.75, 0.9, 1};
+	static const double bins[] = {1, 0.5, 10};
 
 	settings->bin_s = pick(random, bins, 3);
 	settings->length = 1 + below(random, QUEUEING_LENGTH_MAX);
@@ -101,7 +101,7 @@ static void draw_tasks(struct random_stream *random, struct queueing_random *dra
 
 struct queueing_random *queueing_random_new(uint64_t seed)
 {
-	static const char *const names[] = { "a", "b", "c", "d" };
+	static const char *const names[] = {"a", "b", "c", "d"};
 	struct queueing_random *drawn = g_new0(struct queueing_random, 1);
 	struct sched_cluster clusters[QUEUEING_MACHINES_MAX];
 	struct random_stream random;
@@ -111,9 +111,10 @@ struct queueing_random *queueing_random_new(uint64_t seed)
 	machines = 1 + below(&random, QUEUEING_MACHINES_MAX);
 	types = 1 + below(&random, QUEUEING_TYPES_MAX);
 	for (uint32_t m = 0; m < machines; m++)
-		clusters[m] = (struct sched_cluster){
-			.name = names[m], .nodes = 1, .cores = 1, .pstates = 1
-		};
+		clusters[m] = (struct sched_cluster){.name = names[m],
+						     .nodes = 1,
+						     .cores = 1,
+						     .pstates = 1};
 	drawn->system = sched_system_new(clusters, machines, types);
 	drawn->pet = draw_pet(&random, types, machines);
 	draw_settings(&random, &drawn->settings);
@@ -124,8 +125,8 @@ struct queueing_random *queueing_random_new(uint64_t seed)
 		for (uint32_t m = 0; m < machines; m++) {
 			const uint32_t cell = type * machines + m;
 
-			drawn->system->etc_s[cell] = pet_at(drawn->pet, type, m)->mean *
-						     drawn->settings.bin_s;
+			drawn->system->etc_s[cell] =
+				pet_at(drawn->pet, type, m)->mean * drawn->settings.bin_s;
 			drawn->system->nodes[cell] = 1;
 		}
 	}
@@ -139,7 +140,7 @@ struct queueing_random *queueing_random_new(uint64_t seed)
 		.end_s = 1e6,
 		.budget_j = INFINITY,
 		.queues = drawn->queues,
-		.pruner = { .level = below(&random, 5) * 0.4, .dropping = below(&random, 2) > 0 },
+		.pruner = {.level = below(&random, 5) * 0.4, .dropping = below(&random, 2) > 0},
 		.missed = below(&random, 3),
 		.sufferage = below(&random, 4) > 0 ? drawn->sufferage : NULL,
 	};

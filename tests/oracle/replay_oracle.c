@@ -232,8 +232,7 @@ static bool push_back(struct world *world)
 		const guint index = take_soonest(world, left);
 		struct job *job = job_at(world, index);
 
-		job->promise_s =
-			earliest_s(world, job, done, fmax(job->promise_s, world->now_s));
+		job->promise_s = earliest_s(world, job, done, fmax(job->promise_s, world->now_s));
 		note_promise(job);
 		g_array_append_val(done, index);
 	}
@@ -380,7 +379,7 @@ static void announce(struct world *world, guint *announced)
 struct replay_oracle_fate *replay_oracle_run(const struct replay_oracle *setup)
 {
 	g_autoptr(GArray) jobs = g_array_new(FALSE, FALSE, sizeof(struct job));
-	struct world world = { .setup = setup, .now_s = -(double)INFINITY, .jobs = jobs };
+	struct world world = {.setup = setup, .now_s = -(double)INFINITY, .jobs = jobs};
 	struct replay_oracle_fate *fates =
 		g_new(struct replay_oracle_fate, setup->trace->jobs_count);
 	guint announced = 0;

@@ -231,8 +231,8 @@ static struct oracle_job **ranked(struct oracle_state *state)
 	for (uint32_t i = 0; i < state->jobs_count; i++) {
 		uint32_t at = i;
 
-		for (; at > 0 && printed_compare(priority(list[at - 1]),
-						 priority(&state->jobs[i])) < 0;
+		for (; at > 0 &&
+		       printed_compare(priority(list[at - 1]), priority(&state->jobs[i])) < 0;
 		     at--)
 			list[at] = list[at - 1];
 		list[at] = &state->jobs[i];
@@ -359,11 +359,11 @@ static bool pack(const struct oracle_state *state, GPtrArray *list)
 		const struct sched_demand *demand = &job->task->demand;
 
 		for (uint32_t v = 0; v < demand->vms; v++, left++) {
-			const struct plain_task task = { job, v, job->yield * demand->cpu,
-							 demand->memory, false };
+			const struct plain_task task = {job, v, job->yield * demand->cpu,
+							demand->memory, false};
 
 			g_array_append_val(printed_compare(task.memory, task.cpu) > 0 ? memory_list
-										       : cpu_list,
+										      : cpu_list,
 					   task);
 		}
 	}
@@ -389,7 +389,8 @@ static bool try_target(struct oracle_state *state, GPtrArray *list, double targe
 		yields[i] = job->yield;
 		job->yield = target;
 		if (period_s > 0) {
-			job->yield = ((job->flow_s + period_s) / target - job->virtual_s) / period_s;
+			job->yield =
+				((job->flow_s + period_s) / target - job->virtual_s) / period_s;
 			if (job->yield <= 0)
 				job->yield = 0.01;
 			job->yield = fmin(1, job->yield);
@@ -463,8 +464,9 @@ static void share_asap(struct oracle_state *state, const struct sched_snapshot *
 
 bool oracle_shares(const char *policy)
 {
-	static const char *const known[] = { "greedy",      "greedy-pmtn",      "greedy-pmtn-migr",    "dynmcb8",
-					     "dynmcb8-per", "dynmcb8-asap-per", "dynmcb8-stretch-per", NULL };
+	static const char *const known[] = {
+		"greedy",      "greedy-pmtn",      "greedy-pmtn-migr",    "dynmcb8",
+		"dynmcb8-per", "dynmcb8-asap-per", "dynmcb8-stretch-per", NULL};
 
 	return g_strv_contains(known, policy);
 }

@@ -16,12 +16,12 @@ struct oracle_job {
 	const struct sched_task *task;
 	double flow_s;
 	double virtual_s;
-	bool waited;      /* it was waiting before */
-	bool ran;         /* it was placed before */
-	uint32_t tries;   /* deferrals so far */
-	double until_s;   /* deferred until then; 0: not */
+	bool waited;    /* it was waiting before */
+	bool ran;       /* it was placed before */
+	uint32_t tries; /* deferrals so far */
+	double until_s; /* deferred until then; 0: not */
 	bool placed;
-	uint32_t *hosts;  /* one per VM */
+	uint32_t *hosts; /* one per VM */
 	double yield;
 	double put_off_s; /* by this event; 0: not */
 };

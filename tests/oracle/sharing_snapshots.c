@@ -28,8 +28,8 @@ static double draw(struct maker *maker, const double *values, uint32_t count)
 static struct sched_demand draw_demand(struct maker *maker, const struct sharing_size *most,
 				       uint32_t hosts)
 {
-	static const double needs[] = { 0.25, 0.5, 1 };
-	static const double memories[] = { 0.1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9, 1 };
+	static const double needs[] = {0.25, 0.5, 1};
+	static const double memories[] = {0.1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9, 1};
 	const bool plain = below(maker, 2);
 	struct sched_demand demand = {
 		.cpu = plain ? draw(maker, needs, G_N_ELEMENTS(needs))
@@ -128,8 +128,8 @@ struct sharing_snapshot *sharing_snapshot_new(uint64_t seed, const struct sharin
 {
 	struct sharing_snapshot *random = g_new0(struct sharing_snapshot, 1);
 	struct sched_snapshot *snapshot = &random->snapshot;
-	struct maker maker = { .random = random };
-	struct sched_cluster cluster = { .name = "c", .cores = 4, .pstates = 1 };
+	struct maker maker = {.random = random};
+	struct sched_cluster cluster = {.name = "c", .cores = 4, .pstates = 1};
 	uint32_t jobs;
 
 	random_stream_init(&maker.stream, seed, 3);
@@ -163,7 +163,7 @@ struct sharing_snapshot *sharing_snapshot_new(uint64_t seed, const struct sharin
 	for (uint32_t h = 0; below(&maker, 2) && h < cluster.nodes; h++) {
 		if (below(&maker, 8) > 0)
 			continue;
-		random->down[snapshot->down_count++] = (struct sched_node){ 0, h };
+		random->down[snapshot->down_count++] = (struct sched_node){0, h};
 		maker.memory[h] = 2;
 	}
 	for (uint32_t i = 0; i < jobs; i++) {

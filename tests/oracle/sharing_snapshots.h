@@ -23,7 +23,7 @@ struct sharing_snapshot {
 struct sharing_size {
 	uint32_t hosts; /* > 0 */
 	uint32_t jobs;
-	uint32_t vms;   /* of a job, > 0 */
+	uint32_t vms; /* of a job, > 0 */
 };
 
 /* The same seed and size give the same snapshot. The caller frees it. */

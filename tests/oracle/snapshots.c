@@ -20,12 +20,12 @@ static uint32_t below(struct maker *maker, uint32_t n)
 	return (uint32_t)random_stream_below(&maker->random, n);
 }
 
-static const char *const names[] = { "a", "b", "c", "d", "e" };
+static const char *const names[] = {"a", "b", "c", "d", "e"};
 
 static void make_estimates(struct maker *maker)
 {
-	static const double times_s[] = { 5, 10, 10, 20, 30, 45 };
-	static const double energies_j[] = { 10, 20, 20, 50, 80 };
+	static const double times_s[] = {5, 10, 10, 20, 30, 45};
+	static const double energies_j[] = {10, 20, 20, 50, 80};
 	struct sched_system *system = maker->made->system;
 
 	for (uint32_t row = 0; row < system->rows_count; row++) {
@@ -79,10 +79,11 @@ static struct utility make_utility(struct maker *maker)
 		return (struct utility){
 			.max = max,
 			.segments_count = 2,
-			.segments = {
-				{ UTILITY_CONSTANT, 30, 1, 1, 0 },
-				{ UTILITY_EXPONENTIAL, 60, 0.9, 0.1, 0.05 },
-			},
+			.segments =
+				{
+					{UTILITY_CONSTANT, 30, 1, 1, 0},
+					{UTILITY_EXPONENTIAL, 60, 0.9, 0.1, 0.05},
+				},
 		};
 	case 1:
 		return utility_testbed(max, 15, 40);
@@ -194,7 +195,7 @@ static void make_down(struct maker *maker)
 		if (maker->busy_until[cluster][node] > 0)
 			continue;
 		maker->busy_until[cluster][node] = (double)INFINITY;
-		maker->made->down[snapshot->down_count++] = (struct sched_node){ cluster, node };
+		maker->made->down[snapshot->down_count++] = (struct sched_node){cluster, node};
 	}
 }
 
@@ -263,7 +264,7 @@ static void make_numbers(struct maker *maker)
 struct random_snapshot *random_snapshot_new(uint64_t seed)
 {
 	struct random_snapshot *made = g_new0(struct random_snapshot, 1);
-	struct maker maker = { .made = made };
+	struct maker maker = {.made = made};
 
 	random_stream_init(&maker.random, seed, 0);
 	made->tasks = g_new0(struct sched_task, TASKS_MAX);

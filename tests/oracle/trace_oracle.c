@@ -31,8 +31,8 @@ GArray *trace_oracle_read(const char *path, uint32_t procs, uint32_t first)
 			continue;
 		width = asked > 0 ? asked : used;
 		if (run > 0 && width > 0 && width <= procs) {
-			const struct swf_job job = { id, submit, run, estimate > 0 ? estimate : run,
-						     (uint32_t)width };
+			const struct swf_job job = {id, submit, run, estimate > 0 ? estimate : run,
+						    (uint32_t)width};
 
 			insert(jobs, &job);
 		}

@@ -233,9 +233,8 @@ static void pack_directory(struct packing *packing, int fd, const char *path, in
 	while ((entry = readdir(directory))) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		if (!is_plain(entry->d_name) ||
-		    snprintf(inner, sizeof(inner), "%s/%s", path, entry->d_name) >=
-			    (int)sizeof(inner))
+		if (!is_plain(entry->d_name) || snprintf(inner, sizeof(inner), "%s/%s", path,
+							 entry->d_name) >= (int)sizeof(inner))
 			skip(packing, path, "a name in it is too long or odd");
 		else
 			pack_at(packing, fd, entry->d_name, inner, depth + 1);

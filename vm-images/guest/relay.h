@@ -18,7 +18,7 @@
 #define RELAY_MAX (1 << 20)
 
 struct relay {
-	int from;      /* end of a pipe; -1: the program's end was closed, or nothing is relayed */
+	int from; /* end of a pipe; -1: the program's end was closed, or nothing is relayed */
 	int to;
 	int copy;      /* -1: none */
 	size_t passed; /* bytes */

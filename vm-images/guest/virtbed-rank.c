@@ -81,7 +81,7 @@ static void pid_path(long port, char *ret_path, size_t size)
 /* What "run" was asked for. */
 struct order {
 	long port;
-	bool owned;    /* it is a user's */
+	bool owned; /* it is a user's */
 	uid_t user;
 	char work[32]; /* its directory */
 	bool unpack;
@@ -216,8 +216,7 @@ static bool enter_work(const struct order *order)
 {
 	if (!order->owned)
 		return true;
-	if (!become(order->user) || chdir(order->work) < 0 ||
-	    setenv("HOME", order->work, 1) < 0)
+	if (!become(order->user) || chdir(order->work) < 0 || setenv("HOME", order->work, 1) < 0)
 		return fail("cannot run in", order->work) == 0;
 	return !order->unpack || bundle_unpack(STDIN_FILENO, order->work);
 }
@@ -470,7 +469,8 @@ static int usage(void)
 	fputs("usage: virtbed-rank run N [OPTION...] PROGRAM [ARGUMENT...]\n"
 	      "       virtbed-rank kill N\n"
 	      "N is the number of the port virtbed.pmi.N; options: --user UID --unpack "
-	      "--result NAME\n", stderr);
+	      "--result NAME\n",
+	      stderr);
 	return 2;
 }
 

@@ -62,10 +62,10 @@ static int decide_stretch(struct sharing *sharing)
 	return 0;
 }
 
-#define POLICY(title, when, function, does)                                                      \
-	{                                                                                        \
-		.name = title, .section = "Stillwell 2010, III.B", .summary = does,              \
-		.future = POLICY_FUTURE_NONE, .moments = when, .decide_sharing = function,       \
+#define POLICY(title, when, function, does)                                                        \
+	{                                                                                          \
+		.name = title, .section = "Stillwell 2010, III.B", .summary = does,                \
+		.future = POLICY_FUTURE_NONE, .moments = when, .decide_sharing = function,         \
 	}
 
 const struct policy_ops policies_dfrs_dynmcb8[] = {

@@ -133,8 +133,7 @@ static void resume(struct sharing *sharing, const uint32_t *order)
 static int decide(struct sharing *sharing)
 {
 	const uint32_t *order = sharing_by_priority(sharing);
-	uint32_t *marked =
-		arena_array(sharing->arena, sharing->jobs_count, sizeof(*marked));
+	uint32_t *marked = arena_array(sharing->arena, sharing->jobs_count, sizeof(*marked));
 
 	if (!order || !marked)
 		return -ENOMEM;
@@ -143,11 +142,11 @@ static int decide(struct sharing *sharing)
 	return sharing_yield_evenly(sharing);
 }
 
-#define POLICY(title, kind, does)                                                                \
-	{                                                                                        \
-		.name = title, .section = "Stillwell 2010, III.A", .summary = does,              \
-		.future = POLICY_FUTURE_NONE, .moments = POLICY_AT_CHANGES, .variant = kind,     \
-		.decide_sharing = decide,                                                        \
+#define POLICY(title, kind, does)                                                                  \
+	{                                                                                          \
+		.name = title, .section = "Stillwell 2010, III.A", .summary = does,                \
+		.future = POLICY_FUTURE_NONE, .moments = POLICY_AT_CHANGES, .variant = kind,       \
+		.decide_sharing = decide,                                                          \
 	}
 
 const struct policy_ops policies_dfrs_greedy[] = {

@@ -12,7 +12,7 @@
 
 enum queue { QUEUE_LARGE, QUEUE_MEDIUM, QUEUE_SMALL, QUEUES };
 
-static const uint32_t turns[QUEUES] = { [QUEUE_LARGE] = 1, [QUEUE_MEDIUM] = 4, [QUEUE_SMALL] = 8 };
+static const uint32_t turns[QUEUES] = {[QUEUE_LARGE] = 1, [QUEUE_MEDIUM] = 4, [QUEUE_SMALL] = 8};
 
 #define SMALL_BELOW 0.3
 #define LARGE_ABOVE 0.6
@@ -43,7 +43,7 @@ static int assign_task(struct mapping *mapping, const struct sched_task *task, b
 
 static int decide(struct mapping *mapping)
 {
-	uint32_t next[QUEUES] = { 0 }; /* next index of each queue in the list of all tasks */
+	uint32_t next[QUEUES] = {0}; /* next index of each queue in the list of all tasks */
 	uint32_t left = mapping->tasks_count;
 	int result = 0;
 

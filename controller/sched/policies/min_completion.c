@@ -64,8 +64,7 @@ static bool pair(struct queueing *queueing, struct queueing_task **best)
 		if (task->out || !queue_order_soonest(queueing, task))
 			continue;
 		any = true;
-		if (!best[task->machine] ||
-		    goes_before(queueing, task, best[task->machine]))
+		if (!best[task->machine] || goes_before(queueing, task, best[task->machine]))
 			best[task->machine] = task;
 	}
 	return any;
@@ -79,7 +78,7 @@ static int decide(struct queueing *queueing)
 		[VARIANT_MMU] = SCHED_REASON_MOST_URGENT,
 	};
 	struct queueing_task **best = arena_array(queueing->arena, queueing->machines_count,
-						    sizeof(struct queueing_task *));
+						  sizeof(struct queueing_task *));
 	int result = best ? queueing_load(queueing, 0) : -ENOMEM;
 
 	while (result == 0 && pair(queueing, best))
@@ -90,10 +89,10 @@ static int decide(struct queueing *queueing)
 	return result;
 }
 
-#define POLICY(title, paper, kind, does)                                                         \
-	{                                                                                        \
-		.name = title, .section = paper, .summary = does, .future = POLICY_FUTURE_NONE,  \
-		.moments = POLICY_AT_CHANGES, .variant = kind, .decide_queueing = decide,        \
+#define POLICY(title, paper, kind, does)                                                           \
+	{                                                                                          \
+		.name = title, .section = paper, .summary = does, .future = POLICY_FUTURE_NONE,    \
+		.moments = POLICY_AT_CHANGES, .variant = kind, .decide_queueing = decide,          \
 	}
 
 const struct policy_ops policies_min_completion[] = {

@@ -18,9 +18,9 @@
 
 /* The orders of three pairs. Fewer pairs use the beginnings of some orders. */
 static const unsigned char orders[][PAIRS_MAX] = {
-	{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
+	{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0},
 };
-static const unsigned int orders_of_two[] = { 0, 2 };
+static const unsigned int orders_of_two[] = {0, 2};
 
 static bool likelier(const struct queueing *queueing, const struct queueing_task *task,
 		     const struct queueing_task *other)
@@ -68,8 +68,8 @@ static uint32_t find_pairs(struct queueing *queueing, struct queueing_task **bes
 static int try_order(struct queueing *queueing, struct queueing_task *const *pairs, uint32_t count,
 		     const unsigned char *order, double *ret_sum)
 {
-	double chances[PAIRS_MAX] = { 0 };
-	bool pushed[PAIRS_MAX] = { false };
+	double chances[PAIRS_MAX] = {0};
+	bool pushed[PAIRS_MAX] = {false};
 	int result = 0;
 
 	for (uint32_t i = 0; result == 0 && i < count; i++) {
@@ -102,8 +102,7 @@ static bool share_machine(struct queueing_task *const *pairs, uint32_t count)
 
 /* Chooses the pair to queue. */
 static int choose_pair(struct queueing *queueing, struct queueing_task *const *pairs,
-		       uint32_t count,
-		  struct queueing_task **ret_task)
+		       uint32_t count, struct queueing_task **ret_task)
 {
 	const uint32_t tries = count == PAIRS_MAX ? 6 : count == 2 ? 2 : 1;
 	double best = -1;

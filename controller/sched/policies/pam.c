@@ -63,11 +63,11 @@ static int decide(struct queueing *queueing)
 	return result;
 }
 
-#define POLICY(title, paper, relieves, does)                                                     \
-	{                                                                                        \
-		.name = title, .section = paper, .summary = does, .future = POLICY_FUTURE_NONE,  \
-		.moments = POLICY_AT_CHANGES, .evicts = true, .fair = relieves,                  \
-		.decide_queueing = decide,                                                       \
+#define POLICY(title, paper, relieves, does)                                                       \
+	{                                                                                          \
+		.name = title, .section = paper, .summary = does, .future = POLICY_FUTURE_NONE,    \
+		.moments = POLICY_AT_CHANGES, .evicts = true, .fair = relieves,                    \
+		.decide_queueing = decide,                                                         \
 	}
 
 const struct policy_ops policies_pam[] = {

@@ -9,7 +9,7 @@
 #include "controller/sched/preempt.h"
 
 /* policy_ops.variant. */
-#define VARIANT(objective, preempt) ((uint32_t)(objective) * 16 + (uint32_t)(preempt))
+#define VARIANT(objective, preempt) ((uint32_t)(objective)*16 + (uint32_t)(preempt))
 
 static int decide(struct immediate *immediate)
 {
@@ -18,12 +18,11 @@ static int decide(struct immediate *immediate)
 	return preempt_map(immediate, (enum objective)(variant / 16), (enum preempt)(variant % 16));
 }
 
-#define POLICY(title, objective, measure, technique, preempt, paper, does)                       \
-	{                                                                                        \
-		.name = title "-preempt-" technique, .section = paper,                           \
-		.summary = measure does, .future = POLICY_FUTURE_NONE,                           \
-		.variant = VARIANT(objective, preempt), .decide_immediate = decide,              \
-		.pairs = (preempt) == PREEMPT_PAIR,                                              \
+#define POLICY(title, objective, measure, technique, preempt, paper, does)                         \
+	{                                                                                          \
+		.name = title "-preempt-" technique, .section = paper, .summary = measure does,    \
+		.future = POLICY_FUTURE_NONE, .variant = VARIANT(objective, preempt),              \
+		.decide_immediate = decide, .pairs = (preempt) == PREEMPT_PAIR,                    \
 	}
 
 #define GREEDY " Preempt Greedy: takes the nodes of tasks that are worth less"

@@ -26,8 +26,7 @@ bool queue_order_soonest(const struct queueing *queueing, struct queueing_task *
 	const struct queueing_pair *best = NULL;
 
 	for (uint32_t m = 0; m < queueing->machines_count; m++) {
-		if (!queueing_has_place(queueing, m) ||
-		    (best && task->pairs[m].end >= best->end))
+		if (!queueing_has_place(queueing, m) || (best && task->pairs[m].end >= best->end))
 			continue;
 		best = &task->pairs[m];
 		task->machine = m;

@@ -36,8 +36,8 @@ static int explain(struct mapping *mapping, const struct sched_task *task,
 /* Draws one of the options that energy allows; NULL: it allows none. */
 static const struct sched_option *draw_option(struct mapping *mapping,
 					      const struct sched_task *task,
-				       const struct sched_option **allowed,
-				       struct random_stream *stream)
+					      const struct sched_option **allowed,
+					      struct random_stream *stream)
 {
 	uint32_t count;
 	const struct sched_option *options =
@@ -67,8 +67,9 @@ static enum sched_refusal placement_refusal(struct mapping *mapping, const struc
 static int decide(struct mapping *mapping)
 {
 	const struct sched_snapshot *snapshot = mapping->snapshot;
-	const struct sched_option **allowed = arena_array(
-		mapping->arena, mapping->system->columns_count, sizeof(struct sched_option *));
+	const struct sched_option **allowed =
+		arena_array(mapping->arena, mapping->system->columns_count,
+			    sizeof(struct sched_option *));
 	struct random_stream stream;
 	int result = allowed ? 0 : -ENOMEM;
 

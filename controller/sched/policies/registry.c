@@ -2,10 +2,10 @@
 #include "controller/sched/policies/registry.h"
 
 #define TABLES_2(tables) &(tables)[0], &(tables)[1],
-#define TABLES_3(tables) TABLES_2(tables) &(tables)[2],
-#define TABLES_4(tables) TABLES_3(tables) &(tables)[3],
-#define TABLES_5(tables) TABLES_4(tables) &(tables)[4],
-#define TABLES_6(tables) TABLES_5(tables) &(tables)[5],
+#define TABLES_3(tables) TABLES_2(tables) & (tables)[2],
+#define TABLES_4(tables) TABLES_3(tables) & (tables)[3],
+#define TABLES_5(tables) TABLES_4(tables) & (tables)[4],
+#define TABLES_6(tables) TABLES_5(tables) & (tables)[5],
 
 #define POLICY(name) &policy_##name,
 #define POLICIES(name, count) TABLES_##count(policies_##name)

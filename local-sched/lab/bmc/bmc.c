@@ -62,15 +62,16 @@ static bool check_spec(const struct bmc_spec *spec, GError **error)
 /* The path of the module: from the environment, in the build tree, or installed. */
 static const char *module_path(GError **error)
 {
-	const char *const places[] = { g_getenv("VIRTBED_DCMI_MODULE"), DCMI_MODULE_BUILT,
-				       DCMI_MODULE_INSTALLED };
+	const char *const places[] = {g_getenv("VIRTBED_DCMI_MODULE"), DCMI_MODULE_BUILT,
+				      DCMI_MODULE_INSTALLED};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(places); i++)
 		if (places[i] && g_access(places[i], R_OK) == 0)
 			return places[i];
 	return error_null(error, BMC_ERROR, BMC_ERROR_START,
 			  "cannot emulate a BMC: no module \"%s\"; build it, or name it in "
-			  "VIRTBED_DCMI_MODULE", DCMI_MODULE_INSTALLED);
+			  "VIRTBED_DCMI_MODULE",
+			  DCMI_MODULE_INSTALLED);
 }
 
 /* ipmi_lan(5). Sessions for a shell, its successor, and people beside them. */
@@ -184,7 +185,7 @@ static char *prepare_state(const struct bmc_spec *spec, GError **error)
 	if (!source)
 		return NULL;
 
-	const char *const compile[] = { "sdrcomp", "-o", compiled, source, NULL };
+	const char *const compile[] = {"sdrcomp", "-o", compiled, source, NULL};
 
 	if (!subprocess_run(compile, NULL, SDRCOMP_TIMEOUT_S, NULL, error))
 		return NULL;
@@ -214,8 +215,7 @@ GPid bmc_start(const struct bmc_spec *spec, GError **error)
 	log = g_build_filename(spec->dir, "bmc.log", NULL);
 
 	/* All files by name: the program's own defaults are in /usr/etc. -n: leave stdin alone. */
-	const char *const argv[] = { "ipmi_sim", "-c", lan, "-f", commands, "-s", state, "-n",
-				     NULL };
+	const char *const argv[] = {"ipmi_sim", "-c", lan, "-f", commands, "-s", state, "-n", NULL};
 
 	return subprocess_spawn(argv, NULL, log, error);
 }

@@ -21,7 +21,7 @@ enum { BMC_CIPHER_SUITE = 3 };
 #define BMC_FILE "lan.conf"
 
 struct bmc_spec {
-	const char *name;       /* [A-Za-z0-9._-], at most 64 characters */
+	const char *name; /* [A-Za-z0-9._-], at most 64 characters */
 	/* directory of its files: configuration, sensor records, log; created if missing */
 	const char *dir;
 	uint16_t port;          /* UDP port on 127.0.0.1 */

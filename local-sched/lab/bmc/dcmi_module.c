@@ -95,8 +95,8 @@ static void put_power_reading(const struct dcmi *dcmi, uint32_t watts, unsigned 
 	put_number(answer, length, STATE_ACTIVE, 1);
 }
 
-static void handle_dcmi(lmc_data_t *mc, msg_t *message, unsigned char *answer,
-			unsigned int *length, void *data)
+static void handle_dcmi(lmc_data_t *mc, msg_t *message, unsigned char *answer, unsigned int *length,
+			void *data)
 {
 	const struct dcmi *dcmi = data;
 	uint32_t mw;
@@ -139,7 +139,7 @@ static void set_sensor(struct dcmi *dcmi, lmc_data_t *mc, int enabled, uint32_t 
 static void on_tick(void *data)
 {
 	struct dcmi *dcmi = data;
-	struct timeval again = { .tv_usec = TICK_MS * 1000 };
+	struct timeval again = {.tv_usec = TICK_MS * 1000};
 	lmc_data_t *mc = dcmi->sys->ipmb_addrs[DCMI_MODULE_MC_ADDRESS];
 	uint32_t mw = 0;
 	const int enabled = watts_read(dcmi->watts_file, dcmi->max_age_s, &mw);
@@ -165,7 +165,7 @@ int ipmi_sim_module_print_version(sys_data_t *sys, char *options)
 int ipmi_sim_module_init(sys_data_t *sys, const char *options)
 {
 	static struct dcmi dcmi; /* ipmi_sim never unloads a module */
-	struct timeval first = { .tv_usec = TICK_MS * 1000 };
+	struct timeval first = {.tv_usec = TICK_MS * 1000};
 	const char *file;
 	int with_dcmi;
 

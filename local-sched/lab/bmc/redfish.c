@@ -26,7 +26,7 @@ struct session {
 struct redfish {
 	struct redfish_spec spec; /* its texts are copies */
 	char *uuid;
-	char *basic; /* the valid Authorization header */
+	char *basic;          /* the valid Authorization header */
 	GHashTable *sessions; /* token -> struct session */
 	guint last_id;
 	struct http_server *server;
@@ -56,7 +56,7 @@ static void drop_idle(struct redfish *redfish)
 
 /* The error object of DSP0266, section 8.6. */
 static void reply_error(struct http_request *request, int status, const char *code,
-				    const char *text)
+			const char *text)
 {
 	http_request_reply(request, status,
 			   json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", text));
@@ -142,7 +142,7 @@ static void post_session(struct http_request *request, const char *const *argume
 	if (g_strcmp0(user, redfish->spec.user) != 0 ||
 	    g_strcmp0(password, redfish->spec.password) != 0) {
 		reply_error(request, 401, "Base.1.8.ResourceAtUriUnauthorized",
-					"wrong credentials");
+			    "wrong credentials");
 		return;
 	}
 	if (g_hash_table_size(redfish->sessions) >= SESSIONS_MAX) {
@@ -186,8 +186,8 @@ static void get_session(struct http_request *request, const char *const *argumen
 		reply_missing(request, "no such session");
 }
 
-static void delete_session(struct http_request *request, const char *const *arguments,
-			   json_t *body, void *data)
+static void delete_session(struct http_request *request, const char *const *arguments, json_t *body,
+			   void *data)
 {
 	struct redfish *redfish = data;
 	const char *token;
@@ -302,23 +302,23 @@ static const struct {
 	const char *name;
 	void (*fill)(const struct redfish *redfish, json_t *object); /* NULL: no members */
 } resources[] = {
-	[SERVICE_ROOT] = { ROOT "/", "#ServiceRoot.v1_5_0.ServiceRoot", "RootService",
-			   "Root Service", fill_root },
-	[SESSION_SERVICE] = { ROOT "/SessionService", "#SessionService.v1_1_6.SessionService",
-			      "SessionService", "Session Service", fill_session_service },
-	[SESSION_LIST] = { SESSIONS, "#SessionCollection.SessionCollection", NULL, "Sessions",
-			   add_sessions },
-	[CHASSIS_LIST] = { ROOT "/Chassis", "#ChassisCollection.ChassisCollection", NULL,
-			   "Chassis", add_chassis },
-	[ONE_CHASSIS] = { CHASSIS, "#Chassis.v1_15_0.Chassis", "1", NULL, fill_chassis },
-	[POWER] = { CHASSIS "/Power", "#Power.v1_7_0.Power", "Power", "Power", fill_power },
-	[ENVIRONMENT] = { CHASSIS "/EnvironmentMetrics",
-			  "#EnvironmentMetrics.v1_0_0.EnvironmentMetrics", "EnvironmentMetrics",
-			  "Environment Metrics", fill_environment },
-	[SYSTEMS] = { ROOT "/Systems", "#ComputerSystemCollection.ComputerSystemCollection", NULL,
-		      "Systems", NULL },
-	[MANAGERS] = { ROOT "/Managers", "#ManagerCollection.ManagerCollection", NULL, "Managers",
-		       NULL },
+	[SERVICE_ROOT] = {ROOT "/", "#ServiceRoot.v1_5_0.ServiceRoot", "RootService",
+			  "Root Service", fill_root},
+	[SESSION_SERVICE] = {ROOT "/SessionService", "#SessionService.v1_1_6.SessionService",
+			     "SessionService", "Session Service", fill_session_service},
+	[SESSION_LIST] = {SESSIONS, "#SessionCollection.SessionCollection", NULL, "Sessions",
+			  add_sessions},
+	[CHASSIS_LIST] = {ROOT "/Chassis", "#ChassisCollection.ChassisCollection", NULL, "Chassis",
+			  add_chassis},
+	[ONE_CHASSIS] = {CHASSIS, "#Chassis.v1_15_0.Chassis", "1", NULL, fill_chassis},
+	[POWER] = {CHASSIS "/Power", "#Power.v1_7_0.Power", "Power", "Power", fill_power},
+	[ENVIRONMENT] = {CHASSIS "/EnvironmentMetrics",
+			 "#EnvironmentMetrics.v1_0_0.EnvironmentMetrics", "EnvironmentMetrics",
+			 "Environment Metrics", fill_environment},
+	[SYSTEMS] = {ROOT "/Systems", "#ComputerSystemCollection.ComputerSystemCollection", NULL,
+		     "Systems", NULL},
+	[MANAGERS] = {ROOT "/Managers", "#ManagerCollection.ManagerCollection", NULL, "Managers",
+		      NULL},
 };
 
 static void get_resource(struct http_request *request, const char *const *arguments, json_t *body,
@@ -356,22 +356,22 @@ static void get_versions(struct http_request *request, const char *const *argume
 }
 
 static const struct http_route routes[] = {
-	{ "GET", "/redfish", get_versions },
-	{ "GET", "/redfish/", get_versions },
-	{ "GET", ROOT, get_resource, .what = SERVICE_ROOT },
-	{ "GET", ROOT "/", get_resource, .what = SERVICE_ROOT },
-	{ "GET", ROOT "/SessionService", get_resource, .what = SESSION_SERVICE },
-	{ "GET", SESSIONS, get_resource, .what = SESSION_LIST },
-	{ "POST", SESSIONS, post_session, .takes_body = true },
-	{ "GET", SESSIONS "/*", get_session },
-	{ "DELETE", SESSIONS "/*", delete_session },
-	{ "GET", ROOT "/Chassis", get_resource, .what = CHASSIS_LIST },
-	{ "GET", CHASSIS, get_resource, .what = ONE_CHASSIS },
-	{ "GET", CHASSIS "/Power", get_resource, .what = POWER },
-	{ "GET", CHASSIS "/EnvironmentMetrics", get_resource, .what = ENVIRONMENT },
-	{ "GET", ROOT "/Systems", get_resource, .what = SYSTEMS },
-	{ "GET", ROOT "/Managers", get_resource, .what = MANAGERS },
-	{ NULL },
+	{"GET", "/redfish", get_versions},
+	{"GET", "/redfish/", get_versions},
+	{"GET", ROOT, get_resource, .what = SERVICE_ROOT},
+	{"GET", ROOT "/", get_resource, .what = SERVICE_ROOT},
+	{"GET", ROOT "/SessionService", get_resource, .what = SESSION_SERVICE},
+	{"GET", SESSIONS, get_resource, .what = SESSION_LIST},
+	{"POST", SESSIONS, post_session, .takes_body = true},
+	{"GET", SESSIONS "/*", get_session},
+	{"DELETE", SESSIONS "/*", delete_session},
+	{"GET", ROOT "/Chassis", get_resource, .what = CHASSIS_LIST},
+	{"GET", CHASSIS, get_resource, .what = ONE_CHASSIS},
+	{"GET", CHASSIS "/Power", get_resource, .what = POWER},
+	{"GET", CHASSIS "/EnvironmentMetrics", get_resource, .what = ENVIRONMENT},
+	{"GET", ROOT "/Systems", get_resource, .what = SYSTEMS},
+	{"GET", ROOT "/Managers", get_resource, .what = MANAGERS},
+	{NULL},
 };
 
 /* The header "Authorization:" for a name and a password (RFC 7617). */
@@ -398,8 +398,7 @@ struct redfish *redfish_new(const struct redfish_spec *spec, GError **error)
 	};
 	redfish->uuid = g_uuid_string_random();
 	redfish->basic = basic_header(spec->user, spec->password);
-	redfish->sessions =
-		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, session_free);
+	redfish->sessions = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, session_free);
 	redfish->server = http_server_new_tls(spec->address, &tls, routes, redfish, error);
 	return redfish->server ? g_steal_pointer(&redfish) : NULL;
 }
@@ -432,10 +431,26 @@ guint redfish_sessions(const struct redfish *redfish)
 bool redfish_make_certificate(const char *certificate, const char *key, GError **error)
 {
 	const char *const argv[] = {
-		"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-		"ec_paramgen_curve:prime256v1", "-nodes", "-batch", "-days", "3650", "-subj",
-		"/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out",
-		certificate, NULL,
+		"openssl",
+		"req",
+		"-x509",
+		"-newkey",
+		"ec",
+		"-pkeyopt",
+		"ec_paramgen_curve:prime256v1",
+		"-nodes",
+		"-batch",
+		"-days",
+		"3650",
+		"-subj",
+		"/CN=127.0.0.1",
+		"-addext",
+		"subjectAltName=IP:127.0.0.1",
+		"-keyout",
+		key,
+		"-out",
+		certificate,
+		NULL,
 	};
 
 	/* openssl makes the key's file with mode 0600 by itself. */

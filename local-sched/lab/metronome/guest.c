@@ -13,7 +13,9 @@
 enum { MAGIC = 0x1badb002, WORDS = 65536, FUNCTIONS = 03777 + 1, STEPS = 300 };
 
 __attribute__((section(".multiboot"), used)) static const unsigned header[] = {
-	MAGIC, 0, -(unsigned)MAGIC,
+	MAGIC,
+	0,
+	-(unsigned)MAGIC,
 };
 
 static unsigned next[WORDS];

@@ -45,7 +45,7 @@ void meter_fixture_wait_end(guint waker_id)
 
 void meter_fixture_init(struct meter_fixture *fixture, const char *host)
 {
-	*fixture = (struct meter_fixture){ .host = host };
+	*fixture = (struct meter_fixture){.host = host};
 	fixture->dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
 	g_assert_nonnull(fixture->dir);
 	fixture->password_file = meter_fixture_path(fixture, "password");
@@ -62,7 +62,7 @@ static bool no_children(void)
 
 void meter_fixture_finish(struct meter_fixture *fixture)
 {
-	const char *const argv[] = { "rm", "-rf", fixture->dir, NULL };
+	const char *const argv[] = {"rm", "-rf", fixture->dir, NULL};
 	g_autoptr(GError) error = NULL;
 
 	meter_fixture_close(fixture);
@@ -131,7 +131,8 @@ void meter_fixture_close(struct meter_fixture *fixture)
 
 static int compare_doubles(const void *a, const void *b)
 {
-	return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+	return (*(const double *)a > *(const double *)b) -
+	       (*(const double *)a < *(const double *)b);
 }
 
 void meter_fixture_time(struct meter_fixture *fixture, int count)

@@ -11,12 +11,12 @@
  * directory for the files of both. The first member of a test's own fixture, or one like any other.
  */
 struct meter_fixture {
-	const char *host;            /* the meter's host, for messages */
-	char *dir;                   /* of its own; removed at the end */
-	char *password_file;         /* in `dir`; the test writes it */
-	struct config_meter config;  /* the test fills it; `password_file` is set */
-	power_meter_t *meter;        /* opened by the first read; NULL: opened by the next */
-	int reads;                   /* outcomes so far */
+	const char *host;           /* the meter's host, for messages */
+	char *dir;                  /* of its own; removed at the end */
+	char *password_file;        /* in `dir`; the test writes it */
+	struct config_meter config; /* the test fills it; `password_file` is set */
+	power_meter_t *meter;       /* opened by the first read; NULL: opened by the next */
+	int reads;                  /* outcomes so far */
 	/* The last outcome. */
 	int64_t mw;    /* -1 after an error */
 	int code;      /* of the error; 0: a reading */
@@ -27,12 +27,12 @@ struct meter_fixture {
 #define METER_FIXTURE_WAIT_S 60
 
 /* Runs the main loop until `condition` holds, which may change by time too; a hang is fatal. */
-#define METER_FIXTURE_WAIT_FOR(condition)                                                     \
-	do {                                                                                  \
-		const guint waker_id_ = meter_fixture_wait_begin(#condition);                 \
-		while (!(condition))                                                          \
-			g_main_context_iteration(NULL, TRUE);                                 \
-		meter_fixture_wait_end(waker_id_);                                            \
+#define METER_FIXTURE_WAIT_FOR(condition)                                                          \
+	do {                                                                                       \
+		const guint waker_id_ = meter_fixture_wait_begin(#condition);                      \
+		while (!(condition))                                                               \
+			g_main_context_iteration(NULL, TRUE);                                      \
+		meter_fixture_wait_end(waker_id_);                                                 \
 	} while (0)
 
 /* For METER_FIXTURE_WAIT_FOR(): keeps the loop turning, and aborts the test when time is over. */

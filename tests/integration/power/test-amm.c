@@ -30,8 +30,8 @@ static char *ask(const struct fixture *fixture, const char *program, const char 
 		 const char *value)
 {
 	g_autofree char *peer = g_strdup_printf("udp:127.0.0.1:%u", fixture->port);
-	const char *const argv[] = { program, "-v2c", "-c", PASSWORD, "-t", "1", "-r", "30", "-m",
-				     "", "-Oqv", peer, OBJECT, type, value, NULL };
+	const char *const argv[] = {program, "-v2c", "-c",   PASSWORD, "-t",   "1",  "-r",  "30",
+				    "-m",    "",     "-Oqv", peer,     OBJECT, type, value, NULL};
 	char *output = NULL;
 	g_autoptr(GError) error = NULL;
 
@@ -56,8 +56,8 @@ static void start_agent(struct fixture *fixture)
 	g_autofree char *log = meter_fixture_path(&fixture->meter, "snmpd.log");
 	g_autofree char *state = g_strconcat("SNMP_PERSISTENT_DIR=", fixture->meter.dir, NULL);
 	g_autofree char *place = g_strconcat("SNMPCONFPATH=", fixture->meter.dir, NULL);
-	const char *const environment[] = { state, place, NULL };
-	const char *const argv[] = { "snmpd", "-f", "-Lo", "-C", "-c", config, address, NULL };
+	const char *const environment[] = {state, place, NULL};
+	const char *const argv[] = {"snmpd", "-f", "-Lo", "-C", "-c", config, address, NULL};
 	g_autoptr(GError) error = NULL;
 
 	meter_fixture_write(config, text);
@@ -94,7 +94,7 @@ static void teardown(struct fixture *fixture, gconstpointer snmp)
 
 static void test_readings_are_those_of_snmpget(struct fixture *fixture, gconstpointer snmp)
 {
-	static const char *const watts[] = { "123", "7", "4321" };
+	static const char *const watts[] = {"123", "7", "4321"};
 
 	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0);
 	g_assert_cmpstr(power_meter_source(fixture->meter.meter), ==, "amm");
@@ -117,12 +117,12 @@ static void test_what_is_no_reading(struct fixture *fixture, gconstpointer snmp)
 		const char *value;
 		int code;
 	} cases[] = {
-		{ "Not Readable", POWER_METER_ERROR_NOT_ACTIVE },
-		{ "0W", POWER_METER_ERROR_NOT_ACTIVE },
-		{ "", POWER_METER_ERROR_NOT_ACTIVE },
-		{ "lots", POWER_METER_ERROR_GARBAGE },
-		{ "-3W", POWER_METER_ERROR_GARBAGE },
-		{ "123W", 0 },
+		{"Not Readable", POWER_METER_ERROR_NOT_ACTIVE},
+		{"0W", POWER_METER_ERROR_NOT_ACTIVE},
+		{"", POWER_METER_ERROR_NOT_ACTIVE},
+		{"lots", POWER_METER_ERROR_GARBAGE},
+		{"-3W", POWER_METER_ERROR_GARBAGE},
+		{"123W", 0},
 	};
 
 	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0);
@@ -138,9 +138,9 @@ static void test_what_is_no_reading(struct fixture *fixture, gconstpointer snmp)
 
 static void test_wrong_secrets_are_refused(struct fixture *fixture, gconstpointer snmp)
 {
-	const int refusal = fixture->meter.config.snmp == CONFIG_METER_SNMP_V3 ?
-				    POWER_METER_ERROR_LOGIN :
-				    POWER_METER_ERROR_NO_ANSWER;
+	const int refusal = fixture->meter.config.snmp == CONFIG_METER_SNMP_V3
+				    ? POWER_METER_ERROR_LOGIN
+				    : POWER_METER_ERROR_NO_ANSWER;
 
 	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0);
 	meter_fixture_write(fixture->meter.password_file, "n0t-the-w0rd\n");
@@ -192,8 +192,8 @@ int main(int argc, char **argv)
 		puts("1..0 # SKIP snmpd and snmpget are not installed");
 		return g_getenv("CI") || g_getenv("VIRTBED_STRICT") ? 1 : 0;
 	}
-#define ADD(version, name, function)                                                    \
-	g_test_add("/amm/" #version " " name, struct fixture,                           \
+#define ADD(version, name, function)                                                               \
+	g_test_add("/amm/" #version " " name, struct fixture,                                      \
 		   GINT_TO_POINTER(CONFIG_METER_SNMP_##version), setup, function, teardown)
 	ADD(V3, "readings are those of snmpget", test_readings_are_those_of_snmpget);
 	ADD(V1, "readings are those of snmpget", test_readings_are_those_of_snmpget);

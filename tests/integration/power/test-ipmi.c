@@ -51,14 +51,14 @@ static void setup(struct fixture *fixture, gconstpointer data)
 	meter_fixture_init(&fixture->meter, "b1");
 	fixture->watts_file = meter_fixture_path(&fixture->meter, "watts");
 	fixture->journal = meter_fixture_path(&fixture->meter, "journal");
-	fixture->spec = (struct bmc_spec){ .name = "b1",
-					   .dir = fixture->meter.dir,
-					   .port = meter_fixture_free_port(),
-					   .user = "ADMIN",
-					   .password = PASSWORD,
-					   .watts_file = fixture->watts_file,
-					   .max_age_s = 3600,
-					   .no_dcmi = data != NULL };
+	fixture->spec = (struct bmc_spec){.name = "b1",
+					  .dir = fixture->meter.dir,
+					  .port = meter_fixture_free_port(),
+					  .user = "ADMIN",
+					  .password = PASSWORD,
+					  .watts_file = fixture->watts_file,
+					  .max_age_s = 3600,
+					  .no_dcmi = data != NULL};
 	fixture->meter.config = (struct config_meter){
 		.kind = CONFIG_METER_IPMI,
 		.address = (char *)"127.0.0.1",
@@ -106,8 +106,11 @@ static void test_readings_follow_the_watts(struct fixture *fixture, gconstpointe
 	static const struct {
 		const char *watts;
 		int64_t mw;
-	} cases[] = { { "61.4", 61000 }, { "61.5", 62000 }, { "0", 0 }, { "1000", 1000000 },
-		      { "65534.4", 65534000 } };
+	} cases[] = {{"61.4", 61000},
+		     {"61.5", 62000},
+		     {"0", 0},
+		     {"1000", 1000000},
+		     {"65534.4", 65534000}};
 
 	g_assert_cmpint(read_meter(fixture), ==, 0);
 	g_assert_cmpstr(power_meter_source(fixture->meter.meter), ==, "dcmi");
@@ -218,13 +221,13 @@ static void test_sensor_stands_in_for_dcmi(struct fixture *fixture, gconstpointe
 		int code;
 		int64_t mw;
 	} cases[] = {
-		{ "100", 0, 100000 },
-		{ "101.2", 0, 102000 }, /* 2 W steps */
-		{ "508", 0, 508000 },
-		{ "510", POWER_METER_ERROR_SATURATED, -1 },
-		{ "2000", POWER_METER_ERROR_SATURATED, -1 },
-		{ "rubbish", POWER_METER_ERROR_NOT_ACTIVE, -1 },
-		{ "100", 0, 100000 },
+		{"100", 0, 100000},
+		{"101.2", 0, 102000}, /* 2 W steps */
+		{"508", 0, 508000},
+		{"510", POWER_METER_ERROR_SATURATED, -1},
+		{"2000", POWER_METER_ERROR_SATURATED, -1},
+		{"rubbish", POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{"100", 0, 100000},
 	};
 
 	g_assert_cmpint(read_meter(fixture), ==, 0);
@@ -272,7 +275,7 @@ static void on_event(const char *host, bool lost, const char *reason, int64_t t_
 
 static void start_power(struct fixture *fixture)
 {
-	const struct power_host host = { "b1", &fixture->meter.config };
+	const struct power_host host = {"b1", &fixture->meter.config};
 	g_autoptr(GError) error = NULL;
 
 	fixture->power = power_new(&host, 1, fixture->journal, on_event, fixture, &error);
@@ -318,13 +321,13 @@ static size_t assert_exact(const struct fixture *fixture)
 	const json_t *host = json_array_get(json_object_get(energy, "hosts"), 0);
 	const struct sample {
 		int64_t seq, t_ns, mw, energy_uj;
-	} none = { 0 };
+	} none = {0};
 	struct sample last = none;
 	__int128 exact = 0; /* in 0.5e-6 uJ */
 	json_t *value;
 	size_t i;
 
-	json_array_foreach(array, i, value) {
+	json_array_foreach (array, i, value) {
 		const struct sample now = {
 			json_integer_value(json_object_get(value, "seq")),
 			json_integer_value(json_object_get(value, "t_ns")),
@@ -335,7 +338,8 @@ static size_t assert_exact(const struct fixture *fixture)
 		if (i > 0) {
 			g_assert_cmpint(now.seq, ==, last.seq + 1);
 			if (json_is_true(json_object_get(value, "gap")))
-				exact += (__int128)(2 * MAX(now.mw, last.mw)) * (now.t_ns - last.t_ns);
+				exact += (__int128)(2 * MAX(now.mw, last.mw)) *
+					 (now.t_ns - last.t_ns);
 			else
 				exact += (__int128)(now.mw + last.mw) * (now.t_ns - last.t_ns);
 		}
@@ -425,7 +429,7 @@ static void test_lost_sensor_is_lost_and_back(struct fixture *fixture, gconstpoi
 }
 
 static void test_bmc_that_never_answers_is_lost_from_the_start(struct fixture *fixture,
-								gconstpointer data)
+							       gconstpointer data)
 {
 	subprocess_stop(fixture->bmc, STOP_GRACE_S);
 	start_power(fixture);
@@ -497,8 +501,7 @@ static gboolean on_packet(GSocket *socket, GIOCondition condition, gpointer data
 static void test_rubbish_from_the_network_is_survived(struct fixture *fixture, gconstpointer data)
 {
 	g_autoptr(GInetAddress) host = g_inet_address_new_loopback(G_SOCKET_FAMILY_IPV4);
-	g_autoptr(GSocketAddress) where =
-		g_inet_socket_address_new(host, fixture->spec.port);
+	g_autoptr(GSocketAddress) where = g_inet_socket_address_new(host, fixture->spec.port);
 	g_autoptr(GSocket) socket = g_socket_new(G_SOCKET_FAMILY_IPV4, G_SOCKET_TYPE_DATAGRAM,
 						 G_SOCKET_PROTOCOL_UDP, NULL);
 	GSource *source;
@@ -519,8 +522,7 @@ static void test_rubbish_from_the_network_is_survived(struct fixture *fixture, g
 	assert_exact(fixture);
 }
 
-static void add(const char *name, const char *kind,
-		void (*test)(struct fixture *, gconstpointer))
+static void add(const char *name, const char *kind, void (*test)(struct fixture *, gconstpointer))
 {
 	g_autofree char *path = g_strconcat("/power-ipmi/", name, NULL);
 

@@ -58,14 +58,14 @@ static void setup(struct fixture *fixture, gconstpointer data)
 	fixture->key = meter_fixture_path(&fixture->meter, "key.pem");
 	redfish_make_certificate(fixture->certificate, fixture->key, &error);
 	g_assert_no_error(error);
-	fixture->spec = (struct redfish_spec){ .name = "b1",
-					       .certificate = fixture->certificate,
-					       .key = fixture->key,
-					       .user = "ADMIN",
-					       .password = PASSWORD,
-					       .watts_file = fixture->watts_file,
-					       .max_age_s = 3600,
-					       .places = GPOINTER_TO_INT(data) };
+	fixture->spec = (struct redfish_spec){.name = "b1",
+					      .certificate = fixture->certificate,
+					      .key = fixture->key,
+					      .user = "ADMIN",
+					      .password = PASSWORD,
+					      .watts_file = fixture->watts_file,
+					      .max_age_s = 3600,
+					      .places = GPOINTER_TO_INT(data)};
 	fixture->meter.config = (struct config_meter){
 		.kind = CONFIG_METER_REDFISH,
 		.address = (char *)"127.0.0.1",
@@ -96,7 +96,7 @@ static void test_readings_follow_the_watts(struct fixture *fixture, gconstpointe
 	static const struct {
 		const char *watts;
 		int64_t mw;
-	} cases[] = { { "61.4", 61400 }, { "0", 0 }, { "65534.25", 65534250 } };
+	} cases[] = {{"61.4", 61400}, {"0", 0}, {"65534.25", 65534250}};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		set_watts(fixture, cases[i].watts);
@@ -113,8 +113,7 @@ static void test_readings_are_quick(struct fixture *fixture, gconstpointer data)
 	meter_fixture_time(&fixture->meter, 200);
 }
 
-static void test_a_session_is_opened_once_and_renewed(struct fixture *fixture,
-							 gconstpointer data)
+static void test_a_session_is_opened_once_and_renewed(struct fixture *fixture, gconstpointer data)
 {
 	fixture->meter.config.auth = CONFIG_METER_SESSION;
 	for (int i = 0; i < 3; i++)
@@ -249,11 +248,11 @@ static void give_error(struct http_request *request, const char *const *argument
 }
 
 static const struct http_route odd_routes[] = {
-	{ "GET", "/redfish/v1/Chassis", give_list },
-	{ "GET", "/redfish/v1/Chassis/gone", give_error },
-	{ "GET", "/redfish/v1/Chassis/a", give_chassis },
-	{ "GET", "/redfish/v1/Chassis/a/E", give_watts },
-	{ NULL },
+	{"GET", "/redfish/v1/Chassis", give_list},
+	{"GET", "/redfish/v1/Chassis/gone", give_error},
+	{"GET", "/redfish/v1/Chassis/a", give_chassis},
+	{"GET", "/redfish/v1/Chassis/a/E", give_watts},
+	{NULL},
 };
 
 static void set_json(struct fixture *fixture, json_t *value)
@@ -298,8 +297,8 @@ int main(int argc, char **argv)
 	/* What would send Python's and curl's requests elsewhere must not send ours. */
 	g_setenv("https_proxy", "http://127.0.0.1:9", TRUE);
 	g_test_init(&argc, &argv, NULL);
-#define ADD(places, name, function)                                                       \
-	g_test_add("/redfish/" name, struct fixture, GINT_TO_POINTER(places), setup, function, \
+#define ADD(places, name, function)                                                                \
+	g_test_add("/redfish/" name, struct fixture, GINT_TO_POINTER(places), setup, function,     \
 		   teardown)
 	ADD(REDFISH_BOTH, "readings follow the watts", test_readings_follow_the_watts);
 	ADD(REDFISH_POWER, "readings follow the watts of Power", test_readings_follow_the_watts);

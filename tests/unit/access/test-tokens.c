@@ -107,10 +107,18 @@ static void only_the_whole_header_will_do(struct fixture *fixture, gconstpointer
 		const char *scheme, *rest;
 		bool good;
 	} cases[] = {
-		{"Bearer ", secret, true},    {"bearer ", secret, true},   {"Bearer", secret, false},
-		{"Basic ", secret, false},    {"", secret, false},	   {"Bearer ", cut, false},
-		{"Bearer ", hash, false},     {"Bearer ", "", false},	   {"Bearer  ", secret, false},
-		{"Bearer ", huge, false},     {"", "", false},		   {"Bearer ", "\xff\xfe", false},
+		{"Bearer ", secret, true},
+		{"bearer ", secret, true},
+		{"Bearer", secret, false},
+		{"Basic ", secret, false},
+		{"", secret, false},
+		{"Bearer ", cut, false},
+		{"Bearer ", hash, false},
+		{"Bearer ", "", false},
+		{"Bearer  ", secret, false},
+		{"Bearer ", huge, false},
+		{"", "", false},
+		{"Bearer ", "\xff\xfe", false},
 	};
 
 	g_assert_null(token_book_look_up(book, NULL));
@@ -139,9 +147,10 @@ static void what_makes_no_sense_is_refused(struct fixture *fixture, gconstpointe
 }
 
 #define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define TOKEN(id, sha, role, uid, expires)                                                     \
-	"{\"version\": 1, \"tokens\": [{\"id\": \"" id "\", \"sha256\": \"" sha "\", \"role\": \"" role \
-	"\", \"user\": \"u\", \"uid\": " uid ", \"created_utc\": \"2026-01-31T00:00:00Z\", "      \
+#define TOKEN(id, sha, role, uid, expires)                                                         \
+	"{\"version\": 1, \"tokens\": [{\"id\": \"" id "\", \"sha256\": \"" sha                    \
+	"\", \"role\": \"" role "\", \"user\": \"u\", \"uid\": " uid                               \
+	", \"created_utc\": \"2026-01-31T00:00:00Z\", "                                            \
 	"\"expires_utc\": " expires "}]}"
 
 static const struct {
@@ -202,8 +211,9 @@ static void a_token_that_has_expired_is_not_good(struct fixture *fixture, gconst
 {
 	g_autoptr(token_book_t) book = token_book_new(fixture->dir);
 	g_autofree char *hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, "old", -1);
-	g_autofree char *text = g_strdup_printf(
-		TOKEN("01234567", "%s", "operator", "0", "\"2026-01-31T00:00:00Z\""), hash);
+	g_autofree char *text = g_strdup_printf(TOKEN("01234567", "%s", "operator", "0",
+						      "\"2026-01-31T00:00:00Z\""),
+						hash);
 
 	g_assert_true(g_file_set_contents_full(fixture->path, text, -1, G_FILE_SET_CONTENTS_NONE,
 					       0600, NULL));
@@ -326,7 +336,8 @@ static void writers_do_not_lose_one_anothers_tokens(struct fixture *fixture, gco
 	g_assert_cmpint(all->len, ==, WRITERS * EACH);
 }
 
-#define ADD(name, function) g_test_add("/access/tokens/" name, struct fixture, NULL, setup, function, teardown)
+#define ADD(name, function)                                                                        \
+	g_test_add("/access/tokens/" name, struct fixture, NULL, setup, function, teardown)
 
 int main(int argc, char **argv)
 {

@@ -43,7 +43,7 @@ static json_t *documented(json_t *paths, const struct http_route *route)
 	const char *path;
 	json_t *item;
 
-	json_object_foreach(paths, path, item)
+	json_object_foreach (paths, path, item)
 		if (is_same_path(path, route->path) && json_object_get(item, method))
 			return json_object_get(item, method);
 	return NULL;
@@ -125,10 +125,13 @@ static void every_route_knows_its_parameters(void)
 		json_t *parameter;
 		size_t i;
 
-		json_array_foreach(json_object_get(documented(paths, route), "parameters"), i, parameter)
-			if (g_str_equal(json_string_value(json_object_get(parameter, "in")), "query"))
+		json_array_foreach (json_object_get(documented(paths, route), "parameters"), i,
+				    parameter)
+			if (g_str_equal(json_string_value(json_object_get(parameter, "in")),
+					"query"))
 				g_string_append_printf(told, "%s%s", told->len ? " " : "",
-						       json_string_value(json_object_get(parameter, "name")));
+						       json_string_value(
+							       json_object_get(parameter, "name")));
 		described = sorted_words(told->str);
 		g_test_message("%s %s", route->method, route->path);
 		g_assert_cmpstr(known, ==, described);
@@ -145,8 +148,9 @@ static void every_route_may_be_refused(void)
 	for (const struct http_route *route = status_api_routes(); route->method; route++)
 		for (gsize i = 0; i < G_N_ELEMENTS(statuses); i++) {
 			g_test_message("%s %s: %s", route->method, route->path, statuses[i]);
-			g_assert_nonnull(json_object_get(
-				json_object_get(documented(paths, route), "responses"), statuses[i]));
+			g_assert_nonnull(json_object_get(json_object_get(documented(paths, route),
+									 "responses"),
+							 statuses[i]));
 		}
 }
 
@@ -155,7 +159,8 @@ static void every_route_of_a_task_keeps_others_out(void)
 {
 	for (const struct http_route *route = status_api_routes(); route->method; route++) {
 		g_test_message("%s %s", route->method, route->path);
-		g_assert_cmpint(route->keep_out != NULL, ==, g_str_has_prefix(route->path, "/v1/tasks/"));
+		g_assert_cmpint(route->keep_out != NULL, ==,
+				g_str_has_prefix(route->path, "/v1/tasks/"));
 	}
 }
 
@@ -175,13 +180,11 @@ static void every_documented_request_has_a_route(void)
 	const char *path;
 	json_t *item;
 
-	json_object_foreach(json_object_get(document, "paths"), path, item)
-	{
+	json_object_foreach (json_object_get(document, "paths"), path, item) {
 		const char *method;
 		json_t *operation;
 
-		json_object_foreach(item, method, operation)
-		{
+		json_object_foreach (item, method, operation) {
 			g_test_message("%s %s", method, path);
 			g_assert_true(is_routed(method, path));
 		}
@@ -204,9 +207,9 @@ static void check_references(json_t *value, json_t *components)
 		words = g_strsplit(name + strlen(prefix), "/", 2);
 		g_assert_nonnull(json_object_get(json_object_get(components, words[0]), words[1]));
 	}
-	json_object_foreach(value, key, child)
+	json_object_foreach (value, key, child)
 		check_references(child, components);
-	json_array_foreach(value, i, child)
+	json_array_foreach (value, i, child)
 		check_references(child, components);
 }
 
@@ -219,19 +222,19 @@ static void the_document_is_whole(void)
 
 	g_assert_cmpstr(json_string_value(json_object_get(document, "openapi")), ==, "3.0.3");
 	check_references(document, json_object_get(document, "components"));
-	json_object_foreach(json_object_get(document, "paths"), path, item)
-	{
+	json_object_foreach (json_object_get(document, "paths"), path, item) {
 		const char *method;
 		json_t *operation;
 
-		json_object_foreach(item, method, operation)
-		{
-			const char *id = json_string_value(json_object_get(operation, "operationId"));
+		json_object_foreach (item, method, operation) {
+			const char *id =
+				json_string_value(json_object_get(operation, "operationId"));
 
 			g_test_message("%s %s", method, path);
 			g_assert_nonnull(id);
 			g_assert_true(g_hash_table_add(ids, (char *)id));
-			g_assert_cmpint(json_object_size(json_object_get(operation, "responses")), >, 0);
+			g_assert_cmpint(json_object_size(json_object_get(operation, "responses")),
+					>, 0);
 			/* A parameter for each name in braces. */
 			for (const char *at = path; (at = strchr(at, '{')); at++)
 				g_assert_nonnull(json_object_get(operation, "parameters"));
@@ -242,9 +245,11 @@ static void the_document_is_whole(void)
 /* Works offline, and shows text as text, whatever is in it. */
 static void the_page_loads_nothing_from_elsewhere(void)
 {
-	static const char *const files[] = {"index.html", "page.css", "page.js", "charts.js", "icon.svg"};
-	static const char *const banned[] = {"https://", "innerHTML", "outerHTML", "insertAdjacentHTML",
-					     "document.write", "eval(", "new Function", "@import", "url("};
+	static const char *const files[] = {"index.html", "page.css", "page.js", "charts.js",
+					    "icon.svg"};
+	static const char *const banned[] = {"https://",           "innerHTML",      "outerHTML",
+					     "insertAdjacentHTML", "document.write", "eval(",
+					     "new Function",       "@import",        "url("};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
 		g_autoptr(GBytes) bytes = page_api_file(files[i]);
@@ -268,7 +273,8 @@ static void metrics_are_written_as_prometheus_reads_them(void)
 
 	metrics_text_family(text, "x_joules_total", "counter", "What it is.");
 	metrics_text_sample(text, "x_joules_total", 1.5, NULL);
-	metrics_text_sample(text, "x_joules_total", 1e21, "host", "b\"1\\2\n3", "cluster", "ä", NULL);
+	metrics_text_sample(text, "x_joules_total", 1e21, "host", "b\"1\\2\n3", "cluster", "ä",
+			    NULL);
 	metrics_text_sample(text, "x_joules_total", (double)NAN, "host", "unknown", NULL);
 	metrics_text_sample(text, "x_joules_total", (double)-INFINITY, "host", "\xff", NULL);
 	g_assert_cmpstr(text->str, ==,

@@ -59,16 +59,17 @@ static struct config *load(void)
 
 static void bed_init(struct bed *bed, struct script *script)
 {
-	static const char *const schedulers[] = { "unix:/nonexistent", NULL };
+	static const char *const schedulers[] = {"unix:/nonexistent", NULL};
 	struct engine_setup setup;
 	struct engine_result result;
 
-	*bed = (struct bed){ .session = { .config = load(), .run = 1 } };
+	*bed = (struct bed){.session = {.config = load(), .run = 1}};
 	bed->experiment = experiment_new(bed->session.config, NULL, NULL);
 	g_assert_nonnull(bed->experiment);
 	g_assert_true(experiment_trial_init(bed->experiment, 0, 1, &bed->trial, NULL));
-	setup = experiment_trial_setup(bed->experiment, &bed->trial, &bed->experiment->policies[0], 1000000);
-	*script = (struct script){ .system = setup.system };
+	setup = experiment_trial_setup(bed->experiment, &bed->trial, &bed->experiment->policies[0],
+				       1000000);
+	*script = (struct script){.system = setup.system};
 	bed->backend = scripted_backend_new(script);
 	bed->session.fleet = remote_fleet_new(bed->session.config, schedulers, NULL);
 	bed->session.engine = engine_new(&setup, bed->backend);
@@ -124,7 +125,8 @@ static void kept_texts_are_bounded_by_bytes(void)
 	after = allocated();
 	bed_finish(&bed);
 	if (before == 0)
-		g_test_skip("the texts are right; what they take the allocator (AddressSanitizer's?) does not tell");
+		g_test_skip(
+			"the texts are right; what they take the allocator (AddressSanitizer's?) does not tell");
 	else
 		g_assert_cmpuint(after, <, before + (40U << 20));
 }

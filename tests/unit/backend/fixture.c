@@ -100,8 +100,7 @@ void fixture_set_up_with(struct fixture *fixture, const struct config *config)
 	fixture->dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
 	fixture->address = g_strdup_printf("unix:%s/ls.sock", fixture->dir);
 	fixture->notes = g_string_new(NULL);
-	fixture->scheduler =
-		scripted_scheduler_new(fixture->address, of->name, of->nodes);
+	fixture->scheduler = scripted_scheduler_new(fixture->address, of->name, of->nodes);
 	connect_to(fixture, config);
 }
 
@@ -133,8 +132,7 @@ void fixture_bury(struct fixture *fixture, struct backend *killed)
 	backend_destroy(killed);
 }
 
-void fixture_start(struct fixture *fixture, uint32_t task, uint32_t attempt,
-			  uint32_t node)
+void fixture_start(struct fixture *fixture, uint32_t task, uint32_t attempt, uint32_t node)
 {
 	const struct backend_start one = {
 		.task = task,
@@ -156,8 +154,7 @@ struct backend_event fixture_next(struct fixture *fixture)
 	return event;
 }
 
-struct backend_event fixture_next_of(struct fixture *fixture,
-					    enum backend_event_kind kind)
+struct backend_event fixture_next_of(struct fixture *fixture, enum backend_event_kind kind)
 {
 	struct backend_event event = fixture_next(fixture);
 

@@ -51,13 +51,11 @@ void fixture_reconnect(struct fixture *fixture);
 void fixture_bury(struct fixture *fixture, struct backend *killed);
 
 /* Asks for a start of a task of one node. */
-void fixture_start(struct fixture *fixture, uint32_t task, uint32_t attempt,
-			  uint32_t node);
+void fixture_start(struct fixture *fixture, uint32_t task, uint32_t attempt, uint32_t node);
 
 /* The next event, and the next of a kind, where others are passed over. */
 struct backend_event fixture_next(struct fixture *fixture);
-struct backend_event fixture_next_of(struct fixture *fixture,
-					    enum backend_event_kind kind);
+struct backend_event fixture_next_of(struct fixture *fixture, enum backend_event_kind kind);
 
 /* There is no event for `for_s`. */
 void fixture_quiet(struct fixture *fixture, double for_s);

@@ -113,8 +113,7 @@ int main(int argc, char **argv)
 	caps = host_caps_new(cluster, state, &cap, &error);
 	if (!caps)
 		g_error("%s", error->message);
-	scheduler = scripted_scheduler_new_tls(address, config->tls, cluster_name,
-					       cluster->nodes);
+	scheduler = scripted_scheduler_new_tls(address, config->tls, cluster_name, cluster->nodes);
 	scripted_scheduler_set_host(scheduler, cluster->hosts[0].name);
 	scripted_scheduler_set_auto(scheduler, duration_s, NULL);
 	scripted_scheduler_set_watts(scheduler, 60);
@@ -128,7 +127,8 @@ int main(int argc, char **argv)
 	}
 	if (g_getenv("VIRTBED_BOOT_S"))
 		scripted_scheduler_set_boot_timeout(scheduler,
-						    g_ascii_strtod(g_getenv("VIRTBED_BOOT_S"), NULL));
+						    g_ascii_strtod(g_getenv("VIRTBED_BOOT_S"),
+								   NULL));
 	g_unix_signal_add(SIGTERM, quit, loop);
 	g_main_loop_run(loop);
 	scripted_scheduler_free(scheduler);

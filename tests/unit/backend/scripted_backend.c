@@ -131,21 +131,27 @@ void scripted_backend_adopt(struct backend *backend, const struct backend_start 
 
 	take_nodes(scripted, start->cluster, start->nodes, start->nodes_count);
 	note_progress(scripted, start, start_s);
-	add_to(attempt && attempt->late ? &scripted->late : &scripted->coming, &(struct coming){
-		.event = {
-			.kind = BACKEND_EVENT_ENDED,
-			.time_s = start_s + exec_s,
-			.task = start->task,
-			.attempt = start->attempt,
-			.outcome = attempt ? attempt->outcome : BACKEND_OUTCOME_COMPLETED,
-			.exec_s = exec_s,
-			.energy_j = option->eec_j,
-			.reason = attempt && attempt->outcome == BACKEND_OUTCOME_FAILED ? "bad luck" : NULL,
-		},
-		.cluster = start->cluster,
-		.nodes = g_memdup2(start->nodes, start->nodes_count * sizeof(uint32_t)),
-		.nodes_count = start->nodes_count,
-	});
+	add_to(attempt && attempt->late ? &scripted->late : &scripted->coming,
+	       &(struct coming){
+		       .event =
+			       {
+				       .kind = BACKEND_EVENT_ENDED,
+				       .time_s = start_s + exec_s,
+				       .task = start->task,
+				       .attempt = start->attempt,
+				       .outcome = attempt ? attempt->outcome
+							  : BACKEND_OUTCOME_COMPLETED,
+				       .exec_s = exec_s,
+				       .energy_j = option->eec_j,
+				       .reason =
+					       attempt && attempt->outcome == BACKEND_OUTCOME_FAILED
+						       ? "bad luck"
+						       : NULL,
+			       },
+		       .cluster = start->cluster,
+		       .nodes = g_memdup2(start->nodes, start->nodes_count * sizeof(uint32_t)),
+		       .nodes_count = start->nodes_count,
+	       });
 }
 
 static void log_nodes(struct scripted *scripted, const uint32_t *nodes, uint32_t nodes_count)
@@ -163,13 +169,14 @@ static void scripted_start(struct backend *backend, const struct backend_start *
 			       start->attempt, start->cluster);
 	log_nodes(scripted, start->nodes, start->nodes_count);
 	add(scripted, &(struct coming){
-		.event = {
-			.kind = BACKEND_EVENT_STARTED,
-			.time_s = scripted->now_s,
-			.task = start->task,
-			.attempt = start->attempt,
-		},
-	});
+			      .event =
+				      {
+					      .kind = BACKEND_EVENT_STARTED,
+					      .time_s = scripted->now_s,
+					      .task = start->task,
+					      .attempt = start->attempt,
+				      },
+		      });
 	scripted_backend_adopt(backend, start, scripted->now_s);
 }
 
@@ -216,7 +223,7 @@ static void scripted_kill(struct backend *backend, uint32_t task, uint32_t attem
 	struct scripted *scripted = (struct scripted *)backend;
 	struct progress *progress =
 		g_hash_table_lookup(scripted->progress, attempt_key(task, attempt));
-	struct coming end = { 0 };
+	struct coming end = {0};
 
 	g_string_append_printf(scripted->log, "%g kill %u.%u\n", scripted->now_s, task, attempt);
 	if (!scripted->script->kills || !progress)
@@ -240,14 +247,16 @@ static struct coming step_coming(struct scripted *scripted, const struct progres
 				 const struct script_step *step, enum backend_event_kind kind)
 {
 	return (struct coming){
-		.event = {
-			.kind = kind,
-			.time_s = scripted->now_s + step->after_s,
-			.task = progress->task,
-			.attempt = progress->attempt,
-			.n = step->n,
-			.reason = kind == BACKEND_EVENT_SUSPENSION_FAILED ? "no luck" : NULL,
-		},
+		.event =
+			{
+				.kind = kind,
+				.time_s = scripted->now_s + step->after_s,
+				.task = progress->task,
+				.attempt = progress->attempt,
+				.n = step->n,
+				.reason =
+					kind == BACKEND_EVENT_SUSPENSION_FAILED ? "no luck" : NULL,
+			},
 		.cluster = progress->cluster,
 	};
 }
@@ -266,7 +275,7 @@ static void lose(struct scripted *scripted, const struct progress *progress,
 static void suspend_at(struct scripted *scripted, struct progress *progress, double time_s,
 		       double after_s, struct coming *end)
 {
-	const struct script_step step = { .n = progress->n };
+	const struct script_step step = {.n = progress->n};
 	struct coming left = step_coming(scripted, progress, &step, BACKEND_EVENT_SUSPENDED);
 
 	left.event.time_s = time_s + after_s;
@@ -292,8 +301,9 @@ static void scripted_suspend(struct backend *backend, uint32_t task, uint32_t at
 	if (!progress || n <= progress->n || step.way == SCRIPT_SILENT)
 		return;
 	if (step.way == SCRIPT_STAYED) {
-		add(scripted, &(struct coming){
-			step_coming(scripted, progress, &step, BACKEND_EVENT_SUSPENSION_FAILED).event });
+		add(scripted, &(struct coming){step_coming(scripted, progress, &step,
+							   BACKEND_EVENT_SUSPENSION_FAILED)
+						       .event});
 		return;
 	}
 	end = take_end(scripted, progress);
@@ -311,7 +321,7 @@ static void scripted_suspend(struct backend *backend, uint32_t task, uint32_t at
 static void resume_at(struct scripted *scripted, struct progress *progress, double time_s,
 		      double after_s, struct coming *end)
 {
-	const struct script_step step = { .n = progress->n };
+	const struct script_step step = {.n = progress->n};
 	struct coming on = step_coming(scripted, progress, &step, BACKEND_EVENT_RESUMED);
 
 	on.event.time_s = time_s + after_s;
@@ -343,7 +353,8 @@ static void scripted_resume(struct backend *backend, uint32_t task, uint32_t att
 	g_assert_cmpuint(n, ==, progress->n);
 	take_nodes(scripted, progress->cluster, nodes, nodes_count);
 	end = step_coming(scripted, progress, &step,
-			  step.way == SCRIPT_STAYED ? BACKEND_EVENT_SUSPENSION_FAILED : BACKEND_EVENT_ENDED);
+			  step.way == SCRIPT_STAYED ? BACKEND_EVENT_SUSPENSION_FAILED
+						    : BACKEND_EVENT_ENDED);
 	end.nodes = g_memdup2(nodes, nodes_count * sizeof(*nodes));
 	end.nodes_count = nodes_count;
 	if (step.way == SCRIPT_STAYED)
@@ -364,7 +375,7 @@ static void scripted_migrate(struct backend *backend, uint32_t task, uint32_t at
 	struct scripted *scripted = (struct scripted *)backend;
 	struct progress *progress =
 		g_hash_table_lookup(scripted->progress, attempt_key(task, attempt));
-	const struct script_step step = { .n = n, .after_s = scripted->script->resume_s };
+	const struct script_step step = {.n = n, .after_s = scripted->script->resume_s};
 	const bool unmoved = scripted->script->unmoved;
 	uint32_t *there = g_memdup2(nodes, nodes_count * sizeof(*nodes));
 	struct coming moved, *end;
@@ -391,9 +402,10 @@ void scripted_backend_adopt_suspended(struct backend *backend, const struct back
 				      const struct script_suspended *known)
 {
 	struct scripted *scripted = (struct scripted *)backend;
-	const struct sched_option *option = sched_system_option(
-		scripted->script->system, start->type, start->cluster, start->pstate);
-	const struct script_step step = { .n = known->n };
+	const struct sched_option *option =
+		sched_system_option(scripted->script->system, start->type, start->cluster,
+				    start->pstate);
+	const struct script_step step = {.n = known->n};
 	struct progress *progress = note_progress(scripted, start, known->since_s);
 	struct coming end = step_coming(scripted, progress, &step, BACKEND_EVENT_ENDED);
 
@@ -434,7 +446,7 @@ static void happen(struct scripted *scripted, const struct coming *coming)
 		g_hash_table_remove(scripted->taken, node_key(event->cluster, event->node));
 	if (scripted->script->twice && coming->nodes &&
 	    (event->kind == BACKEND_EVENT_ENDED || event->kind == BACKEND_EVENT_SUSPENDED))
-		add(scripted, &(struct coming){ .event = *event });
+		add(scripted, &(struct coming){.event = *event});
 	if (event->kind == BACKEND_EVENT_NONE)
 		scripted->script->call(event->time_s, scripted->script->data);
 }
@@ -457,7 +469,7 @@ static void scripted_wait(struct backend *backend, double until_s, struct backen
 	}
 	if (scripted->woken) {
 		scripted->woken = false;
-		*ret_event = (struct backend_event){ .time_s = MIN(scripted->now_s, until_s) };
+		*ret_event = (struct backend_event){.time_s = MIN(scripted->now_s, until_s)};
 	} else if (next && next->event.time_s <= until_s && next->event.time_s <= limit_s) {
 		g_queue_pop_head(&scripted->coming);
 		happen(scripted, next);
@@ -466,10 +478,10 @@ static void scripted_wait(struct backend *backend, double until_s, struct backen
 	} else if (limit_s <= until_s) {
 		scripted->now_s = limit_s;
 		scripted->limit_j = 0;
-		*ret_event = (struct backend_event){ BACKEND_EVENT_ENERGY_LIMIT, limit_s };
+		*ret_event = (struct backend_event){BACKEND_EVENT_ENERGY_LIMIT, limit_s};
 	} else {
 		scripted->now_s = MAX(scripted->now_s, until_s);
-		*ret_event = (struct backend_event){ .time_s = until_s };
+		*ret_event = (struct backend_event){.time_s = until_s};
 	}
 }
 
@@ -532,16 +544,17 @@ struct backend *scripted_backend_new(const struct script *script)
 	for (uint32_t i = 0; i < script->events_count; i++)
 		if (script->events[i].time_s >= script->now_s)
 			add(scripted, &(struct coming){
-				.event = {
-					.kind = script->events[i].kind,
-					.time_s = script->events[i].time_s,
-					.cluster = script->events[i].cluster,
-					.node = script->events[i].node,
-					.reason = script->events[i].reason,
-				},
-			});
+					      .event =
+						      {
+							      .kind = script->events[i].kind,
+							      .time_s = script->events[i].time_s,
+							      .cluster = script->events[i].cluster,
+							      .node = script->events[i].node,
+							      .reason = script->events[i].reason,
+						      },
+				      });
 	for (uint32_t i = 0; i < script->calls_count; i++)
-		add(scripted, &(struct coming){ .event = { .time_s = script->calls_s[i] } });
+		add(scripted, &(struct coming){.event = {.time_s = script->calls_s[i]}});
 	return &scripted->backend;
 }
 

@@ -50,13 +50,13 @@ struct script_event {
 
 struct script {
 	const struct sched_system *system;
-	double now_s;          /* when the backend begins */
-	double watts;          /* dynamic power, always */
+	double now_s; /* when the backend begins */
+	double watts; /* dynamic power, always */
 	const struct script_attempt *attempts;
 	uint32_t attempts_count;
 	const struct script_event *events; /* in order of time */
 	uint32_t events_count;
-	bool twice;            /* says everything that ends, or is suspended or resumed, twice */
+	bool twice; /* says everything that ends, or is suspended or resumed, twice */
 	const struct script_step *steps;
 	uint32_t steps_count;
 	/* an attempt that is killed ends at once; otherwise nothing comes of it */
@@ -79,13 +79,13 @@ void scripted_backend_adopt(struct backend *backend, const struct backend_start 
 
 /* What is known of a task that a former backend suspended. */
 struct script_suspended {
-	uint32_t n;          /* the last time */
-	double executed_s;   /* in the stretches before since_s */
-	double since_s;      /* of its last stretch */
-	double leaves_s;     /* asked to suspend it; NAN: it is suspended, or ran on */
+	uint32_t n;        /* the last time */
+	double executed_s; /* in the stretches before since_s */
+	double since_s;    /* of its last stretch */
+	double leaves_s;   /* asked to suspend it; NAN: it is suspended, or ran on */
 	/* when its resumption was requested; NAN: it was not, or the task continues */
 	double goes_on_s;
-	bool runs;           /* since since_s */
+	bool runs; /* since since_s */
 };
 
 /* Takes on such a task; its steps take suspend_s and resume_s. */

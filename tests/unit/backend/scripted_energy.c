@@ -43,7 +43,8 @@ static void add_interval(struct scripted_scheduler *scheduler, int64_t now_ns)
 			  "from_ns", json_object_get(from, "t_ns"), "from_uj",
 			  json_object_get(from, "energy_uj"), "to_seq", (int)count + 1, "to_ns",
 			  (json_int_t)now_ns, "to_uj", (json_int_t)scheduler->energy.energy_uj,
-			  "gap", 0, "read", 1, "tasks", tasks, "vms_ns", VMS_CPU_NS, "others_ns", 0));
+			  "gap", 0, "read", 1, "tasks", tasks, "vms_ns", VMS_CPU_NS, "others_ns",
+			  0));
 }
 
 gboolean scripted_take_sample(gpointer data)
@@ -86,11 +87,13 @@ void scripted_get_energy(struct http_request *request, const char *const *argume
 	if (scripted_moody(scheduler, request, false))
 		return;
 	scripted_reply(request, 200,
-	      json_pack("{s:[{s:s, s:I, s:i, s:i, s:o, s:b}]}", "hosts", "host", scheduler->host,
-			"energy_uj", (json_int_t)scheduler->energy.energy_uj, "gap_ns", 0,
-			"sample_seq", (int)count, "watts",
-			last ? json_real(1e-3 * (double)json_integer_value(mw)) : json_null(),
-			"lost", 0));
+		       json_pack("{s:[{s:s, s:I, s:i, s:i, s:o, s:b}]}", "hosts", "host",
+				 scheduler->host, "energy_uj",
+				 (json_int_t)scheduler->energy.energy_uj, "gap_ns", 0, "sample_seq",
+				 (int)count, "watts",
+				 last ? json_real(1e-3 * (double)json_integer_value(mw))
+				      : json_null(),
+				 "lost", 0));
 }
 
 void scripted_get_samples(struct http_request *request, const char *const *arguments, json_t *body,

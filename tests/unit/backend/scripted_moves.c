@@ -27,8 +27,9 @@ static json_t *open_of(json_t *task)
 static json_t *find_task(struct scripted_scheduler *scheduler, struct http_request *request,
 			 const char *id)
 {
-	return scripted_moody(scheduler, request, true) ? NULL
-							: scripted_find_task(scheduler, request, id);
+	return scripted_moody(scheduler, request, true)
+		       ? NULL
+		       : scripted_find_task(scheduler, request, id);
 }
 
 static json_t *new_migration(const json_t *task, json_int_t n, const json_t *body)
@@ -38,10 +39,10 @@ static json_t *new_migration(const json_t *task, json_int_t n, const json_t *bod
 	size_t i;
 
 	json_array_foreach (json_object_get(task, "nodes"), i, node) {
-		json_array_append_new(
-			vms, json_pack("{s:O, s:O, s:b, s:n, s:n}", "from", node, "to",
-				       json_array_get(json_object_get(body, "nodes"), i), "moved",
-				       0, "total_ns", "downtime_ns"));
+		json_array_append_new(vms,
+				      json_pack("{s:O, s:O, s:b, s:n, s:n}", "from", node, "to",
+						json_array_get(json_object_get(body, "nodes"), i),
+						"moved", 0, "total_ns", "downtime_ns"));
 	}
 	return json_pack("{s:I, s:O, s:I, s:n, s:n, s:o}", "n", n, "try",
 			 json_object_get(body, "try"), "requested_ns", (json_int_t)clock_now_ns(),
@@ -57,15 +58,16 @@ void scripted_put_migration(struct http_request *request, const char *const *arg
 
 	if (!task)
 		return;
-	if (open_of(task) && json_equal(json_object_get(open_of(task), "try"),
-					json_object_get(body, "try"))) {
+	if (open_of(task) &&
+	    json_equal(json_object_get(open_of(task), "try"), json_object_get(body, "try"))) {
 		scripted_reply(request, 200, json_copy(task));
 		return;
 	}
 	if (g_strcmp0(json_string_value(json_object_get(task, "state")), "running") != 0 ||
 	    open_of(task) || n != (json_int_t)json_array_size(list_of(task)) + 1) {
-		http_request_fail(request, 409, "its VMs are being moved already, or that is not "
-						"the next one");
+		http_request_fail(request, 409,
+				  "its VMs are being moved already, or that is not "
+				  "the next one");
 		return;
 	}
 	scheduler->moves++;

@@ -21,11 +21,11 @@ struct scripted_scheduler {
 	uint32_t nodes, refusals, starts, deletes, task_requests, incarnation;
 	const char *cpu_cap, *caps_effective;
 	bool *up;
-	json_t *tasks;      /* id -> task object */
-	json_t *past;       /* ids of tasks that are kept no more */
-	json_t *held;       /* id -> when its ranks ended, not told yet */
-	json_t *events;     /* array */
-	json_t *spoilt;     /* members that the next event has instead of its own; NULL: none */
+	json_t *tasks;       /* id -> task object */
+	json_t *past;        /* ids of tasks that are kept no more */
+	json_t *held;        /* id -> when its ranks ended, not told yet */
+	json_t *events;      /* array */
+	json_t *spoilt;      /* members that the next event has instead of its own; NULL: none */
 	json_t *spoilt_ends; /* id -> replacement, for tasks that end; NULL: none */
 	int64_t taken;      /* up to there they are on record, as was said last; -1: was not said */
 	json_t *samples;    /* array */
@@ -57,9 +57,9 @@ struct scripted_scheduler {
 struct ending {
 	struct scripted_scheduler *scheduler;
 	char *id;
-	guint source;     /* 0: it is suspended */
-	int64_t due_ns;   /* when it ends, */
-	double left_s;    /* or how long it has still to execute */
+	guint source;   /* 0: it is suspended */
+	int64_t due_ns; /* when it ends, */
+	double left_s;  /* or how long it has still to execute */
 };
 
 /* Answers with `body` and the time. */

@@ -42,8 +42,7 @@ static bool answer_by(enum scripted_mood mood, struct http_request *request, boo
 	}
 }
 
-bool scripted_moody(struct scripted_scheduler *scheduler, struct http_request *request,
-		    bool change)
+bool scripted_moody(struct scripted_scheduler *scheduler, struct http_request *request, bool change)
 {
 	return answer_by(scheduler->mood, request, change);
 }
@@ -110,8 +109,8 @@ static void waiter_gone(struct http_request *request, void *data)
 }
 
 /* In one write, so that two schedulers may have one file. */
-static void log_event(const struct scripted_scheduler *scheduler, const char *kind, const char *task,
-		      const json_t *detail)
+static void log_event(const struct scripted_scheduler *scheduler, const char *kind,
+		      const char *task, const json_t *detail)
 {
 	const char *outcome = json_string_value(json_object_get(detail, "outcome"));
 
@@ -142,7 +141,8 @@ void scripted_event(struct scripted_scheduler *scheduler, const char *kind, cons
 		answer_waiter(g_ptr_array_index(scheduler->waiters, 0));
 }
 
-void scripted_scheduler_spoil_event(struct scripted_scheduler *scheduler, const char *key, json_t *value)
+void scripted_scheduler_spoil_event(struct scripted_scheduler *scheduler, const char *key,
+				    json_t *value)
 {
 	if (!scheduler->spoilt)
 		scheduler->spoilt = json_object();
@@ -202,10 +202,11 @@ static void get_capabilities(struct http_request *request, const char *const *ar
 	if (scripted_moody(scheduler, request, false))
 		return;
 	scripted_reply(request, 200,
-	      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:b}", "cluster", scheduler->cluster,
-			"boot_id", boot_id, "incarnation", incarnation, "virt_type", "none",
-			"cpu_cap", scheduler->cpu_cap, "caps_effective", scheduler->caps_effective,
-			"boot_timeout_s", scheduler->boot_timeout_s, "ready", scheduler->unsaid == 0));
+		       json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:b}", "cluster",
+				 scheduler->cluster, "boot_id", boot_id, "incarnation", incarnation,
+				 "virt_type", "none", "cpu_cap", scheduler->cpu_cap,
+				 "caps_effective", scheduler->caps_effective, "boot_timeout_s",
+				 scheduler->boot_timeout_s, "ready", scheduler->unsaid == 0));
 	if (scheduler->unsaid > 0)
 		scheduler->unsaid--;
 }
@@ -263,8 +264,9 @@ static void get_nodes(struct http_request *request, const char *const *arguments
 						      !scheduler->up[i]          ? "down"
 						      : node_taken(scheduler, i) ? "busy"
 										 : "ready"));
-	reply_nodes(scheduler, request, json_pack("{s:o, s:i}", "nodes", list, "spares_booting",
-						  (int)scheduler->spares_booting));
+	reply_nodes(scheduler, request,
+		    json_pack("{s:o, s:i}", "nodes", list, "spares_booting",
+			      (int)scheduler->spares_booting));
 	if (scheduler->spares_booting > 0)
 		scheduler->spares_booting--;
 }
@@ -295,9 +297,10 @@ static void serve(struct scripted_scheduler *scheduler)
 	g_autoptr(GError) error = NULL;
 	struct http_tls tls;
 
-	scheduler->server = http_server_new_tls(
-		scheduler->address, peer_tls_server(scheduler->tls, scheduler->address, &tls), routes,
-		scheduler, &error);
+	scheduler->server =
+		http_server_new_tls(scheduler->address,
+				    peer_tls_server(scheduler->tls, scheduler->address, &tls),
+				    routes, scheduler, &error);
 	g_assert_no_error(error);
 }
 
@@ -463,6 +466,5 @@ void scripted_scheduler_set_node(struct scripted_scheduler *scheduler, uint32_t 
 {
 	scheduler->up[node] = up;
 	scripted_event(scheduler, up ? "node-ready" : "node-down", NULL, json_integer(node),
-		  json_null());
+		       json_null());
 }
-

@@ -16,11 +16,11 @@ struct scripted_scheduler;
 /* How it answers. */
 enum scripted_mood {
 	SCRIPTED_FINE = 0,
-	SCRIPTED_RUBBISH, /* JSON, but not what was asked for */
+	SCRIPTED_RUBBISH,   /* JSON, but not what was asked for */
 	SCRIPTED_ELSEWHERE, /* as a proxy: 302 and no word about where */
-	SCRIPTED_SILENT,  /* takes requests and never answers */
-	SCRIPTED_BUSY,    /* 503 to every PUT and DELETE */
-	SCRIPTED_BROKEN,  /* 500 */
+	SCRIPTED_SILENT,    /* takes requests and never answers */
+	SCRIPTED_BUSY,      /* 503 to every PUT and DELETE */
+	SCRIPTED_BROKEN,    /* 500 */
 };
 
 /* Serves cluster `cluster` with `nodes` nodes and one host "b1" at `address`; all nodes are ready.
@@ -38,7 +38,8 @@ void scripted_scheduler_free(struct scripted_scheduler *scheduler);
 void scripted_scheduler_set_mood(struct scripted_scheduler *scheduler, enum scripted_mood mood);
 
 /* How it answers what is asked of tasks, but for their steps, where its own mood is a fine one. */
-void scripted_scheduler_set_task_mood(struct scripted_scheduler *scheduler, enum scripted_mood mood);
+void scripted_scheduler_set_task_mood(struct scripted_scheduler *scheduler,
+				      enum scripted_mood mood);
 
 /* How much was ever asked of tasks, but for their steps, answered or not. */
 uint32_t scripted_scheduler_task_requests(const struct scripted_scheduler *scheduler);
@@ -92,9 +93,10 @@ void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const cha
  * What a task, once it has ended, or the next event says under `key` is `value` (taken over),
  * whatever that is.
  */
-void scripted_scheduler_spoil_task(struct scripted_scheduler *scheduler, const char *id, const char *key,
-				   json_t *value);
-void scripted_scheduler_spoil_event(struct scripted_scheduler *scheduler, const char *key, json_t *value);
+void scripted_scheduler_spoil_task(struct scripted_scheduler *scheduler, const char *id,
+				   const char *key, json_t *value);
+void scripted_scheduler_spoil_event(struct scripted_scheduler *scheduler, const char *key,
+				    json_t *value);
 
 /* Ends a task as failed because of `cause` ("stalled", ...) after `done` of `total` steps. */
 void scripted_scheduler_fail_task(struct scripted_scheduler *scheduler, const char *id,

@@ -256,8 +256,9 @@ static json_t *new_suspension(const json_t *task, json_int_t n, json_t *body)
 static json_t *find_task(struct scripted_scheduler *scheduler, struct http_request *request,
 			 const char *id)
 {
-	return scripted_moody(scheduler, request, true) ? NULL
-							: scripted_find_task(scheduler, request, id);
+	return scripted_moody(scheduler, request, true)
+		       ? NULL
+		       : scripted_find_task(scheduler, request, id);
 }
 
 void scripted_put_suspension(struct http_request *request, const char *const *arguments,

@@ -207,7 +207,8 @@ void scripted_get_task(struct http_request *request, const char *const *argument
 
 static void reply_output(struct http_request *request, const char *text, gsize length, bool ended)
 {
-	const gsize from = MIN(g_ascii_strtoull(http_request_query(request, "from") ?: "0", NULL, 10), length);
+	const gsize from =
+		MIN(g_ascii_strtoull(http_request_query(request, "from") ?: "0", NULL, 10), length);
 	const gsize count = MIN(length - from, (gsize)PIECE_MAX);
 
 	scripted_reply(request, 200,
@@ -288,8 +289,8 @@ void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const cha
 	end_task(scheduler, id, outcome, clock_now_ns(), repeat ? 2 : 1);
 }
 
-void scripted_scheduler_spoil_task(struct scripted_scheduler *scheduler, const char *id, const char *key,
-				   json_t *value)
+void scripted_scheduler_spoil_task(struct scripted_scheduler *scheduler, const char *id,
+				   const char *key, json_t *value)
 {
 	json_t *members = json_object_get(scheduler->spoilt_ends, id);
 

@@ -119,8 +119,8 @@ static bool open_scripted(struct subject *subject)
 	subject->dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
 	address = g_strdup_printf("unix:%s/ls.sock", subject->dir);
 	addresses[0] = address;
-	subject->scheduler = scripted_scheduler_new(address, "c1",
-						     fixture_config.clusters[0].nodes);
+	subject->scheduler =
+		scripted_scheduler_new(address, "c1", fixture_config.clusters[0].nodes);
 	scripted_scheduler_set_auto(subject->scheduler, task_time, subject);
 	scripted_scheduler_set_watts(subject->scheduler, 60);
 	scripted_scheduler_set_busy(subject->scheduler, 40);

@@ -213,7 +213,8 @@ static void an_end_with_impossible_numbers_is_one(struct fixture *fixture, gcons
 	fixture_start(fixture, 0, 1, 0);
 	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
 	scripted_scheduler_spoil_task(fixture->scheduler, "test-1-0-1", "cpu_s", json_real(-0.25));
-	scripted_scheduler_spoil_task(fixture->scheduler, "test-1-0-1", "host_cpu_s", json_string("much"));
+	scripted_scheduler_spoil_task(fixture->scheduler, "test-1-0-1", "host_cpu_s",
+				      json_string("much"));
 	scripted_scheduler_spoil_event(fixture->scheduler, "t_ns", json_integer(-1));
 	scripted_scheduler_end_task(fixture->scheduler, "test-1-0-1", "completed", false);
 	event = fixture_next_of(fixture, BACKEND_EVENT_ENDED);
@@ -223,7 +224,8 @@ static void an_end_with_impossible_numbers_is_one(struct fixture *fixture, gcons
 	fixture_start(fixture, 0, 2, 0);
 	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
 	scripted_scheduler_end_task(fixture->scheduler, "test-1-0-2", "completed", false);
-	g_assert_cmpint(fixture_next_of(fixture, BACKEND_EVENT_ENDED).outcome, ==, BACKEND_OUTCOME_COMPLETED);
+	g_assert_cmpint(fixture_next_of(fixture, BACKEND_EVENT_ENDED).outcome, ==,
+			BACKEND_OUTCOME_COMPLETED);
 }
 
 /* An event that cannot be read at all may have been of any task: they are asked about. */
@@ -233,7 +235,8 @@ static void an_unreadable_end_is_asked_for(struct fixture *fixture, gconstpointe
 	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
 	scripted_scheduler_spoil_event(fixture->scheduler, "kind", json_integer(7));
 	scripted_scheduler_end_task(fixture->scheduler, "test-1-0-1", "completed", false);
-	g_assert_cmpint(fixture_next_of(fixture, BACKEND_EVENT_ENDED).outcome, ==, BACKEND_OUTCOME_COMPLETED);
+	g_assert_cmpint(fixture_next_of(fixture, BACKEND_EVENT_ENDED).outcome, ==,
+			BACKEND_OUTCOME_COMPLETED);
 }
 
 static void nodes_go_and_come(struct fixture *fixture, gconstpointer data)
@@ -404,7 +407,8 @@ static void a_baseline_waits_for_a_slow_meter(struct fixture *fixture, gconstpoi
 	scripted_scheduler_set_metering(fixture->scheduler, false);
 	fixture_quiet(fixture, 5 * SCRIPTED_INTERVAL_S);
 	g_timeout_add((guint)(15 * SCRIPTED_INTERVAL_S * 1000), meter_on, fixture->scheduler);
-	g_assert_true(remote_fleet_baseline(fixture->fleet, 5 * SCRIPTED_INTERVAL_S, &baseline, &error));
+	g_assert_true(
+		remote_fleet_baseline(fixture->fleet, 5 * SCRIPTED_INTERVAL_S, &baseline, &error));
 	g_assert_no_error(error);
 	g_assert_cmpfloat_with_epsilon(baseline.sum_w, 61, 0.01);
 	remote_baseline_clear(&baseline);
@@ -507,7 +511,8 @@ static void it_gives_up_when_nothing_more_gets_ready(struct fixture *fixture, gc
 	scripted_scheduler_set_node(fixture->scheduler, 1, false);
 	g_assert_false(remote_fleet_wait_ready(fixture->fleet, 2, &error));
 	g_assert_error(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY);
-	g_assert_nonnull(strstr(error->message, "no further node got ready for 2 s: node 1 of cluster"));
+	g_assert_nonnull(
+		strstr(error->message, "no further node got ready for 2 s: node 1 of cluster"));
 }
 
 /* A cluster's nodes may all be ready before its scheduler is asked about itself again. */
@@ -521,8 +526,8 @@ static void it_is_not_ready_before_all_was_said(struct fixture *fixture, gconstp
 	fleet = remote_fleet_new(&fixture_config, addresses, &error);
 	g_assert_no_error(error);
 	g_assert_true(remote_fleet_wait_ready(fleet, FIXTURE_SOON_S, &error));
-	g_assert_true(json_is_true(json_object_get(
-		remote_link_capabilities(remote_fleet_link(fleet, 0)), "ready")));
+	g_assert_true(json_is_true(
+		json_object_get(remote_link_capabilities(remote_fleet_link(fleet, 0)), "ready")));
 	g_assert_cmpfloat(remote_fleet_boot_timeout_s(fleet), ==, 150);
 	remote_fleet_free(fleet);
 }
@@ -677,7 +682,8 @@ static void one_that_waits_for_its_turn_is_forgotten(struct fixture *fixture, gc
 		remote_link_forget(remote_fleet_link(fixture->fleet, 0), &heard[i]);
 	put(fixture, "last", hear, &last);
 	/* Those that were on their way arrive, and are ended. */
-	while (!last || scripted_scheduler_deletes(scheduler) + 1 < scripted_scheduler_starts(scheduler))
+	while (!last ||
+	       scripted_scheduler_deletes(scheduler) + 1 < scripted_scheduler_starts(scheduler))
 		g_main_context_iteration(NULL, TRUE);
 	g_assert_cmpint(scripted_scheduler_starts(scheduler), <, MANY / 2);
 	g_assert_true(scripted_scheduler_runs(scheduler, "last"));
@@ -792,11 +798,13 @@ static void what_was_given_up_is_ended_once(struct fixture *fixture, gconstpoint
  */
 static void strangers_are_killed(struct fixture *fixture, gconstpointer data)
 {
-	static const char *const others[] = {"test-1-7-1", "test-2-0-1", "test-1-2-0-1", "best-1-0-1",
-					     "test-1-0-1-", NULL};
+	static const char *const others[] = {"test-1-7-1", "test-2-0-1",  "test-1-2-0-1",
+					     "best-1-0-1", "test-1-0-1-", NULL};
 	const uint32_t node = 0;
-	const struct backend_start known = {
-		.task = 7, .attempt = 1, .nodes = &node, .nodes_count = 1};
+	const struct backend_start known = {.task = 7,
+					    .attempt = 1,
+					    .nodes = &node,
+					    .nodes_count = 1};
 	static bool heard;
 
 	put(fixture, "test-1-0-1", hear, &heard);
@@ -888,7 +896,8 @@ static void a_refresh_takes_no_older_answer(struct fixture *fixture, gconstpoint
  * Events from before it was there are those of tasks that it asks about: it has them when that is
  * answered.
  */
-static void what_was_only_asked_about_is_not_said_before(struct fixture *fixture, gconstpointer data)
+static void what_was_only_asked_about_is_not_said_before(struct fixture *fixture,
+							 gconstpointer data)
 {
 	const uint32_t node = 0;
 	const struct backend_start one = {.attempt = 1, .nodes = &node, .nodes_count = 1};
@@ -958,7 +967,8 @@ static void lose_unclear(struct fixture *fixture, enum scripted_mood mood)
 	until_killed(fixture, "test-1-0-1");
 }
 
-static void a_task_that_is_told_of_with_errors_alone_is_lost(struct fixture *fixture, gconstpointer data)
+static void a_task_that_is_told_of_with_errors_alone_is_lost(struct fixture *fixture,
+							     gconstpointer data)
 {
 	lose_unclear(fixture, SCRIPTED_BROKEN);
 }
@@ -983,7 +993,8 @@ static void errors_for_a_moment_lose_nothing(struct fixture *fixture, gconstpoin
  * Its other questions are answered, so it is not away; it is told to forget what is on record all
  * the same.
  */
-static void a_question_that_is_never_answered_holds_nothing_up(struct fixture *fixture, gconstpointer data)
+static void a_question_that_is_never_answered_holds_nothing_up(struct fixture *fixture,
+							       gconstpointer data)
 {
 	struct remote_link *link = adopt_unclear(fixture, SCRIPTED_SILENT);
 
@@ -1043,7 +1054,8 @@ static void a_start_that_is_not_now_can_be_cancelled(struct fixture *fixture, gc
 }
 
 /* So does a cancellation while the start is under way. */
-static void a_start_on_its_way_that_is_not_now_can_be_cancelled(struct fixture *fixture, gconstpointer data)
+static void a_start_on_its_way_that_is_not_now_can_be_cancelled(struct fixture *fixture,
+								gconstpointer data)
 {
 	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_BUSY);
 	fixture_start(fixture, 0, 1, 0);
@@ -1126,7 +1138,8 @@ static const struct {
 	{"/remote/taken-unanswered", a_question_that_is_never_answered_holds_nothing_up},
 	{"/remote/taken-not-now", a_start_that_is_not_now_holds_nothing_up},
 	{"/remote/not-now-cancelled", a_start_that_is_not_now_can_be_cancelled},
-	{"/remote/not-now-cancelled-on-its-way", a_start_on_its_way_that_is_not_now_can_be_cancelled},
+	{"/remote/not-now-cancelled-on-its-way",
+	 a_start_on_its_way_that_is_not_now_can_be_cancelled},
 	{"/remote/strangers-again", strangers_are_looked_for_again},
 };
 
@@ -1184,11 +1197,12 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(tests); i++)
-		g_test_add(tests[i].path, struct fixture, NULL, fixture_set_up,
-			   tests[i].test, fixture_tear_down);
+		g_test_add(tests[i].path, struct fixture, NULL, fixture_set_up, tests[i].test,
+			   fixture_tear_down);
 	for (gsize i = 0; i < G_N_ELEMENTS(wrong_starts); i++) {
-		g_autofree char *path = g_strdup_printf(
-			"/remote/what-is-wrong-from-the-start-is-told/%s", wrong_starts[i].name);
+		g_autofree char *path =
+			g_strdup_printf("/remote/what-is-wrong-from-the-start-is-told/%s",
+					wrong_starts[i].name);
 
 		g_test_add_data_func(path, &wrong_starts[i], what_is_wrong_from_the_start_is_told);
 	}

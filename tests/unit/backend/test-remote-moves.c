@@ -13,17 +13,31 @@
 /* Two hosts of two places each, and tasks of two VMs that need half of a host each. */
 static struct config_host hosts[] = {{.name = (char *)"b1"}, {.name = (char *)"b2"}};
 static struct config_cluster cluster = {
-	.name = (char *)"c1", .nodes = 4,  .cores = 1, .memory_mib = 128,
-	.hosts = hosts,	      .hosts_count = 2, .shared = true,
+	.name = (char *)"c1",
+	.nodes = 4,
+	.cores = 1,
+	.memory_mib = 128,
+	.hosts = hosts,
+	.hosts_count = 2,
+	.shared = true,
 };
 static struct config_type type = {
-	.name = (char *)"IS", .benchmark = (char *)"is", .class_ = (char *)"S", .cores = 2,
-	.repetitions = 1,     .share = 1,		 .cpu_need = 0.5,
+	.name = (char *)"IS",
+	.benchmark = (char *)"is",
+	.class_ = (char *)"S",
+	.cores = 2,
+	.repetitions = 1,
+	.share = 1,
+	.cpu_need = 0.5,
 };
 static struct config_experiment experiment = {.task_deadline_s = 60};
 static const struct config shared_config = {
-	.name = (char *)"test",	 .clusters = &cluster, .clusters_count = 1, .types = &type,
-	.types_count = 1, .experiment = &experiment,
+	.name = (char *)"test",
+	.clusters = &cluster,
+	.clusters_count = 1,
+	.types = &type,
+	.types_count = 1,
+	.experiment = &experiment,
 };
 
 static void shared_set_up(struct fixture *fixture, gconstpointer data)
@@ -195,8 +209,10 @@ static void a_second_call_keeps_the_number(struct fixture *fixture, gconstpointe
 static void start_on(struct fixture *fixture, uint32_t task, uint32_t first, uint32_t second)
 {
 	const uint32_t of_vms[] = {first, second};
-	const struct backend_start one = {
-		.task = task, .attempt = 1, .nodes = of_vms, .nodes_count = 2};
+	const struct backend_start one = {.task = task,
+					  .attempt = 1,
+					  .nodes = of_vms,
+					  .nodes_count = 2};
 
 	backend_start(fixture->backend, &one);
 	fixture_next_of(fixture, BACKEND_EVENT_STARTED);

@@ -349,8 +349,8 @@ static const struct {
 static void a_deadline_and_a_stall_are_told_apart(void)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(end_cases); i++) {
-		g_autoptr(json_t) json = json_parse(end_cases[i].json, strlen(end_cases[i].json),
-						    "case", NULL);
+		g_autoptr(json_t) json =
+			json_parse(end_cases[i].json, strlen(end_cases[i].json), "case", NULL);
 		g_autoptr(remote_task_t) task = remote_task_parse(json, NULL);
 
 		g_test_message("%s", end_cases[i].json);
@@ -385,17 +385,18 @@ static void a_task_answers_for_its_share_above_idle(void)
 	g_assert_true(isnan(remote_task_energy_j(&task, 60)));
 }
 
-#define SUSPENDED \
-	"\"id\":\"a\",\"state\":\"running\",\"suspensions\":[" \
+#define SUSPENDED                                                                                         \
+	"\"id\":\"a\",\"state\":\"running\",\"suspensions\":["                                            \
 	"{\"n\":1,\"nodes\":[0,1],\"resumed_nodes\":[2,3],\"keep\":\"disk\",\"requested_ns\":1000000000," \
-	"\"frozen_ns\":2000000000,\"suspended_ns\":3000000000,\"resume_requested_ns\":6000000000," \
-	"\"running_ns\":7000000000,\"resumed_ns\":7500000000,\"skew_ns\":2000000," \
-	"\"vms\":[{\"node\":0,\"freeze_ns\":5000000},{\"node\":1,\"freeze_ns\":null,\"save_ns\":7}]}," \
+	"\"frozen_ns\":2000000000,\"suspended_ns\":3000000000,\"resume_requested_ns\":6000000000,"        \
+	"\"running_ns\":7000000000,\"resumed_ns\":7500000000,\"skew_ns\":2000000,"                        \
+	"\"vms\":[{\"node\":0,\"freeze_ns\":5000000},{\"node\":1,\"freeze_ns\":null,\"save_ns\":7}]},"    \
 	"{\"n\":2,\"nodes\":[2,3],\"frozen_ns\":9000000000,\"suspended_ns\":9500000000,\"running_ns\":null}]"
 
 static void suspensions_are_read(void)
 {
-	g_autoptr(json_t) json = json_parse("{" SUSPENDED "}", strlen("{" SUSPENDED "}"), "case", NULL);
+	g_autoptr(json_t) json =
+		json_parse("{" SUSPENDED "}", strlen("{" SUSPENDED "}"), "case", NULL);
 	g_autoptr(remote_task_t) task = remote_task_parse(json, NULL);
 	const struct task_suspension *one;
 	g_autoptr(GArray) stretches = NULL;
@@ -434,8 +435,8 @@ static void a_task_that_was_never_suspended_has_one_stretch(void)
 
 #define TEXT_32 "0123456789abcdef0123456789abcdef"
 
-#define INTERVAL                                                                                  \
-	"{\"seq\": 5, \"host\": \"b1\", \"from_ns\": 7, \"to_ns\": 9, \"from_uj\": 10, \"to_uj\": 30,"      \
+#define INTERVAL                                                                                       \
+	"{\"seq\": 5, \"host\": \"b1\", \"from_ns\": 7, \"to_ns\": 9, \"from_uj\": 10, \"to_uj\": 30," \
 	" \"gap\": false, \"read\": true, \"tasks\": {\"x-1-2-3\": 40}, \"vms_ns\": 50, "
 
 static json_t *text_json(const char *text)
@@ -492,17 +493,31 @@ static void usage_that_makes_no_sense_is_left_out(void)
 	static const struct {
 		const char *key, *value;
 	} cases[] = {
-		{"to_uj", "9"}, {"to_ns", "6"}, {"from_uj", "-1"}, {"host", "1"}, {"to_uj", "4400"},
-		{"to_uj", "9223372036854775807"}, {"to_ns", "9223372036854775807"},
-		{"to_ns", "66000000000"}, {"seq", "0"}, {"seq", "9223372036854775807"},
-		{"vms_ns", "-1"}, {"others_ns", "\"x\""}, {"tasks", "{\"x\": -1}"},
-		{"counter", "5"}, {"counter", "\"\""},
-		{"counter", "\"" TEXT_32 TEXT_32 "x\""}, {"tasks", "[]"}, {"tasks", "{\"x\": 1.5}"}, {"tasks", "{\"x\": 9223372036854775807}"},
+		{"to_uj", "9"},
+		{"to_ns", "6"},
+		{"from_uj", "-1"},
+		{"host", "1"},
+		{"to_uj", "4400"},
+		{"to_uj", "9223372036854775807"},
+		{"to_ns", "9223372036854775807"},
+		{"to_ns", "66000000000"},
+		{"seq", "0"},
+		{"seq", "9223372036854775807"},
+		{"vms_ns", "-1"},
+		{"others_ns", "\"x\""},
+		{"tasks", "{\"x\": -1}"},
+		{"counter", "5"},
+		{"counter", "\"\""},
+		{"counter", "\"" TEXT_32 TEXT_32 "x\""},
+		{"tasks", "[]"},
+		{"tasks", "{\"x\": 1.5}"},
+		{"tasks", "{\"x\": 9223372036854775807}"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autoptr(json_t) body = text_json("{\"stream\": \"s\", \"intervals\": [" INTERVAL
-						   "\"others_ns\": 0}, " INTERVAL "\"others_ns\": 0}]}");
+		g_autoptr(json_t) body =
+			text_json("{\"stream\": \"s\", \"intervals\": [" INTERVAL
+				  "\"others_ns\": 0}, " INTERVAL "\"others_ns\": 0}]}");
 		json_t *intervals = json_object_get(body, "intervals");
 		g_autoptr(GPtrArray) list = NULL;
 		g_autoptr(GError) wrong = NULL;
@@ -534,10 +549,18 @@ static void ids_of_tasks_are_taken_apart(void)
 		const char *id;
 		bool good;
 	} cases[] = {
-		{"lab-7-1-2-3", true}, {"lab-7-1-2-", false}, {"lab-7-1-2", false}, {"lab-7-2-2-3", false},
-		{"lab-7-1--3", false}, {"lab-7-1-2-3x", false}, {"lab-7-1-+2-3", false},
-		{"lab-7-1-2- 3", false}, {"lab-7-1-99999999999-3", false}, {"", false},
-		{"lab-7-1-02-3", false}, {"lab-7-1-2-03", false},
+		{"lab-7-1-2-3", true},
+		{"lab-7-1-2-", false},
+		{"lab-7-1-2", false},
+		{"lab-7-2-2-3", false},
+		{"lab-7-1--3", false},
+		{"lab-7-1-2-3x", false},
+		{"lab-7-1-+2-3", false},
+		{"lab-7-1-2- 3", false},
+		{"lab-7-1-99999999999-3", false},
+		{"", false},
+		{"lab-7-1-02-3", false},
+		{"lab-7-1-2-03", false},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -582,11 +605,13 @@ static void check_curve(struct remote_curve *curve, GPtrArray *meters, int64_t n
 	g_assert_cmpuint(points->len, <=, REMOTE_CURVE_POINTS);
 	g_assert_cmpuint(points->len, >=, now_ns - from_ns > S ? REMOTE_CURVE_POINTS / 2 - 1 : 1);
 	for (guint i = 0; i < points->len; i++) {
-		const struct remote_curve_point *point = &g_array_index(points, struct remote_curve_point, i);
+		const struct remote_curve_point *point =
+			&g_array_index(points, struct remote_curve_point, i);
 		double sum_uj = 0;
 
 		for (guint k = 0; k < meters->len; k++)
-			sum_uj += remote_meter_counter_uj(g_ptr_array_index(meters, k), point->t_ns);
+			sum_uj +=
+				remote_meter_counter_uj(g_ptr_array_index(meters, k), point->t_ns);
 		g_assert_cmpint(point->t_ns, >, before_ns);
 		g_assert_cmpfloat(point->sum_uj, ==, sum_uj);
 		before_ns = point->t_ns;
@@ -628,7 +653,8 @@ static void a_kept_curve_is_what_the_meters_say(void)
 static void a_curve_of_no_time_has_no_points(void)
 {
 	struct remote_curve *curve = remote_curve_new();
-	g_autoptr(GPtrArray) meters = g_ptr_array_new_with_free_func((GDestroyNotify)remote_meter_free);
+	g_autoptr(GPtrArray) meters =
+		g_ptr_array_new_with_free_func((GDestroyNotify)remote_meter_free);
 
 	g_ptr_array_add(meters, remote_meter_new("b", 1));
 	add_second(g_ptr_array_index(meters, 0), 0, 10);

@@ -255,7 +255,7 @@ static void a_task_that_ends_before_it_is_frozen_ends(struct fixture *fixture, g
 enum moment {
 	BEFORE_SUSPEND = 0, /* recorded, not asked */
 	WHILE_SUSPENDING,
-	SUSPENDED_UNTOLD,   /* it was, before anybody was told */
+	SUSPENDED_UNTOLD, /* it was, before anybody was told */
 	SUSPENDED,
 	BEFORE_RESUME,
 	WHILE_RESUMING,
@@ -362,8 +362,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(tests); i++)
-		g_test_add(tests[i].path, struct fixture, NULL, fixture_set_up,
-			   tests[i].test, fixture_tear_down);
+		g_test_add(tests[i].path, struct fixture, NULL, fixture_set_up, tests[i].test,
+			   fixture_tear_down);
 	for (int i = 0; i < MOMENTS; i++) {
 		g_autofree char *path = g_strdup_printf("/steps/adopted/%s", moment_names[i]);
 

@@ -9,7 +9,7 @@
 /* One cluster of four nodes; row 0: 10 s and 100 J, row 1: 20 s and 100 J. */
 static struct sched_system *make_system(void)
 {
-	const struct sched_cluster cluster = { .name = "c", .nodes = 4, .cores = 1, .pstates = 1 };
+	const struct sched_cluster cluster = {.name = "c", .nodes = 4, .cores = 1, .pstates = 1};
 	struct sched_system *system = sched_system_new(&cluster, 1, 2);
 
 	for (uint32_t row = 0; row < 2; row++) {
@@ -26,7 +26,7 @@ static void start(struct backend *backend, uint32_t task, uint32_t attempt, uint
 {
 	const uint32_t node = task;
 
-	backend_start(backend, &(struct backend_start){ task, attempt, type, 0, 0, &node, 1 });
+	backend_start(backend, &(struct backend_start){task, attempt, type, 0, 0, &node, 1});
 }
 
 static void expect(struct backend *backend, double until_s, enum backend_event_kind kind,
@@ -198,10 +198,10 @@ static void test_kill_suspended(void)
 
 static void test_overheads(void)
 {
-	static const struct backend_overhead sample = { 1, 2, 0.5, 0.25, 0.125 };
-	static const struct backend_overhead *const samples[] = { &sample };
-	static const uint32_t counts[] = { 1 };
-	const struct backend_sim_overheads overheads = { samples, counts, 1, 1 };
+	static const struct backend_overhead sample = {1, 2, 0.5, 0.25, 0.125};
+	static const struct backend_overhead *const samples[] = {&sample};
+	static const uint32_t counts[] = {1};
+	const struct backend_sim_overheads overheads = {samples, counts, 1, 1};
 	struct sched_system *system = make_system();
 	struct backend *backend = backend_sim_new(system, 4);
 	const uint32_t node = 2;
@@ -238,16 +238,16 @@ static void test_overheads(void)
 /* What a task meets is its own: other suspensions before it change nothing. */
 static void test_draws(void)
 {
-	static const struct backend_overhead list[] = { { 0.1 }, { 0.2 }, { 0.3 }, { 0.4 },
-							{ 0.5 }, { 0.6 }, { 0.7 }, { 0.8 } };
-	static const struct backend_overhead *const samples[] = { list };
-	static const uint32_t counts[] = { G_N_ELEMENTS(list) };
+	static const struct backend_overhead list[] = {{0.1}, {0.2}, {0.3}, {0.4},
+						       {0.5}, {0.6}, {0.7}, {0.8}};
+	static const struct backend_overhead *const samples[] = {list};
+	static const uint32_t counts[] = {G_N_ELEMENTS(list)};
 	struct sched_system *system = make_system();
 	double drawn_s[3][8];
 	bool differs = false;
 
 	for (uint32_t run = 0; run < 3; run++) {
-		const struct backend_sim_overheads overheads = { samples, counts, 7, 1 + run / 2 };
+		const struct backend_sim_overheads overheads = {samples, counts, 7, 1 + run / 2};
 		struct backend *backend = backend_sim_new(system, 8);
 
 		backend_sim_set_overheads(backend, &overheads);
@@ -257,7 +257,8 @@ static void test_draws(void)
 
 			start(backend, task, 1, 0);
 			backend_suspend(backend, task, 1, 1);
-			expect_step(backend, BACKEND_EVENT_STARTED, backend_now_s(backend), task, 0);
+			expect_step(backend, BACKEND_EVENT_STARTED, backend_now_s(backend), task,
+				    0);
 			backend_wait(backend, 1000, &event);
 			g_assert_cmpint(event.kind, ==, BACKEND_EVENT_SUSPENDED);
 			drawn_s[run][task] = event.overhead.freeze_s;
@@ -275,15 +276,15 @@ static void test_draws(void)
 /* A configuration has overheads of some clusters, in any order, or none. */
 static void test_configured(void)
 {
-	struct config_cluster clusters[] = { { .name = (char *)"a" }, { .name = (char *)"b" } };
-	struct config_overhead list[] = { { (char *)"b", 1, 2, 3, 4 }, { (char *)"b", 5, 6, 7, 8 } };
+	struct config_cluster clusters[] = {{.name = (char *)"a"}, {.name = (char *)"b"}};
+	struct config_overhead list[] = {{(char *)"b", 1, 2, 3, 4}, {(char *)"b", 5, 6, 7, 8}};
 	const struct config config = {
 		.clusters = clusters,
 		.clusters_count = 2,
 		.overheads = list,
 		.overheads_count = 2,
 	};
-	const struct config none = { .clusters = clusters, .clusters_count = 2 };
+	const struct config none = {.clusters = clusters, .clusters_count = 2};
 	g_autoptr(overheads_t) overheads = overheads_new(&config);
 	const struct backend_sim_overheads view = overheads_view(overheads, 3, 4);
 

@@ -26,7 +26,7 @@ static const struct policy_ops silent = {
 
 const struct policy_ops *const *policy_list(uint32_t *ret_count)
 {
-	static const struct policy_ops *const list[] = { &silent };
+	static const struct policy_ops *const list[] = {&silent};
 
 	*ret_count = G_N_ELEMENTS(list);
 	return list;
@@ -37,7 +37,8 @@ static void decide_in_subprocess(const char *argument)
 {
 	if (g_test_subprocess()) {
 		g_autofree char *path = g_test_build_filename(G_TEST_DIST, "snapshot.json", NULL);
-		char *argv[] = { (char *)"virtbed decide", path, (char *)"--explain", (char *)argument, NULL };
+		char *argv[] = {(char *)"virtbed decide", path, (char *)"--explain",
+				(char *)argument, NULL};
 
 		g_assert_cmpint(cmd_decide(argument ? 4 : 3, argv), ==, 0);
 		return;

@@ -4,9 +4,9 @@
 #include "controller/cli/energy_account.h"
 #include "tests/unit/cli/document.h"
 
-#define HOSTS                                                                                     \
-	"\"hosts\": [{\"host\": \"b1\", \"idle_w\": 50.04, \"management_of_vms_alone\": true,"    \
-	" \"tasks_uj\": 9000000000000001, \"idle_uj\": 2, \"management_uj\": 3,"                  \
+#define HOSTS                                                                                      \
+	"\"hosts\": [{\"host\": \"b1\", \"idle_w\": 50.04, \"management_of_vms_alone\": true,"     \
+	" \"tasks_uj\": 9000000000000001, \"idle_uj\": 2, \"management_uj\": 3,"                   \
 	" \"unattributed_uj\": 4, \"unserved_uj\": 1, \"counted_uj\": 9000000000000010}]"
 
 static const char by_user[] =
@@ -59,17 +59,20 @@ static void test_by_day(void)
 static void test_differences(void)
 {
 	static const struct {
-		const char *host;  /* "b1" or NULL: the sums */
+		const char *host; /* "b1" or NULL: the sums */
 		const char *key;
 		json_int_t uj;
 		const char *words;
 	} cases[] = {
-		{"b1", "idle_uj", 3, "host b1: the parts are 9000000000.000011 J, the whole is "
-				     "9000000000.000010 J: -0.000001 J differ"},
-		{"b1", "counted_uj", 9000000000000011, "host b1: the parts are 9000000000.000010 J, "
-						       "the whole is 9000000000.000011 J: 0.000001 J differ"},
-		{NULL, "tasks_uj", 9000000000000001, "the sums over tasks: the parts are "
-						     "9000000000.000002 J"},
+		{"b1", "idle_uj", 3,
+		 "host b1: the parts are 9000000000.000011 J, the whole is "
+		 "9000000000.000010 J: -0.000001 J differ"},
+		{"b1", "counted_uj", 9000000000000011,
+		 "host b1: the parts are 9000000000.000010 J, "
+		 "the whole is 9000000000.000011 J: 0.000001 J differ"},
+		{NULL, "tasks_uj", 9000000000000001,
+		 "the sums over tasks: the parts are "
+		 "9000000000.000002 J"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -87,20 +90,24 @@ static void test_differences(void)
 /* Watts that no meter told are no meter's, and those of a simulated cluster no model's. */
 static void test_watts(void)
 {
-	g_autoptr(json_t) simulated = document("{\"hosts\": [{\"host\": \"s1\", \"idle_w\": 60, \"watts_from\": \"simulation\"}]}");
-	g_autoptr(json_t) several = document("{\"hosts\": [{\"host\": \"b1\", \"idle_w\": 50, \"watts_from\": \"model\"},"
-					     " {\"host\": \"s1\", \"idle_w\": 60, \"watts_from\": \"simulation\"},"
-					     " {\"host\": \"b2\", \"idle_w\": 50, \"watts_from\": \"meter\"}]}");
+	g_autoptr(json_t) simulated = document(
+		"{\"hosts\": [{\"host\": \"s1\", \"idle_w\": 60, \"watts_from\": \"simulation\"}]}");
+	g_autoptr(json_t) several = document(
+		"{\"hosts\": [{\"host\": \"b1\", \"idle_w\": 50, \"watts_from\": \"model\"},"
+		" {\"host\": \"s1\", \"idle_w\": 60, \"watts_from\": \"simulation\"},"
+		" {\"host\": \"b2\", \"idle_w\": 50, \"watts_from\": \"meter\"}]}");
 	g_autofree char *one = energy_account_notes(simulated);
 	g_autofree char *all = energy_account_notes(several);
 
-	g_assert_cmpstr(one, ==,
-			"watts: simulated, by the estimates of what runs above a constant idle; nothing was metered\n"
-			"idle: s1 60.0 W\n");
-	g_assert_cmpstr(all, ==,
-			"watts of b1: by a model fed by CPU time, not by a meter\n"
-			"watts of s1: simulated, by the estimates of what runs above a constant idle; nothing was metered\n"
-			"idle: b1 50.0 W, s1 60.0 W, b2 50.0 W\n");
+	g_assert_cmpstr(
+		one, ==,
+		"watts: simulated, by the estimates of what runs above a constant idle; nothing was metered\n"
+		"idle: s1 60.0 W\n");
+	g_assert_cmpstr(
+		all, ==,
+		"watts of b1: by a model fed by CPU time, not by a meter\n"
+		"watts of s1: simulated, by the estimates of what runs above a constant idle; nothing was metered\n"
+		"idle: b1 50.0 W, s1 60.0 W, b2 50.0 W\n");
 }
 
 /* Before the first interval: nothing equals nothing. */
@@ -121,7 +128,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/energy-account/by user, to the microjoule", test_by_user);
 	g_test_add_func("/energy-account/by day, with all parts", test_by_day);
-	g_test_add_func("/energy-account/what does not add up is told with its place", test_differences);
+	g_test_add_func("/energy-account/what does not add up is told with its place",
+			test_differences);
 	g_test_add_func("/energy-account/watts that no meter told are said to be so", test_watts);
 	g_test_add_func("/energy-account/nothing is well", test_nothing);
 	return g_test_run();

@@ -21,12 +21,15 @@ static void test_bodies(void)
 {
 	struct submission plain = {0};
 	struct submission dear = {.utility = (char *)"1e6"};
-	struct submission decaying = {.count = (char *)"3", .utility = (char *)"2.5", .name = (char *)"night",
-				      .key = (char *)"k1", .held = TRUE,
-				      .constant = (char *)"10m", .zero_at = (char *)"1h"};
+	struct submission decaying = {.count = (char *)"3",
+				      .utility = (char *)"2.5",
+				      .name = (char *)"night",
+				      .key = (char *)"k1",
+				      .held = TRUE,
+				      .constant = (char *)"10m",
+				      .zero_at = (char *)"1h"};
 	struct submission falling = {.zero_at = (char *)"90s"};
-	struct submission due = {.deadline = (char *)"1h30m",
-				 .priority = (char *)"-5"};
+	struct submission due = {.deadline = (char *)"1h30m", .priority = (char *)"-5"};
 
 	assert_body(&plain, "{\"type\": \"IS.2\", \"count\": 1}");
 	assert_body(&dear, "{\"type\": \"IS.2\", \"count\": 1, \"utility_max\": 1000000.0}");
@@ -34,7 +37,8 @@ static void test_bodies(void)
 			       "\"key\": \"k1\", \"held\": true, \"utility_max\": 2.5, "
 			       "\"constant_s\": 600.0, \"zero_s\": 3600.0}");
 	assert_body(&falling, "{\"type\": \"IS.2\", \"count\": 1, \"zero_s\": 90.0}");
-	assert_body(&due, "{\"type\": \"IS.2\", \"count\": 1, \"deadline_s\": 5400.0, \"priority\": -5}");
+	assert_body(&due,
+		    "{\"type\": \"IS.2\", \"count\": 1, \"deadline_s\": 5400.0, \"priority\": -5}");
 }
 
 static void test_refused(void)
@@ -55,7 +59,8 @@ static void test_refused(void)
 		{{.priority = (char *)"99999999999"}, "--priority"},
 		{{.utility = (char *)"0"}, "--utility"},
 		{{.utility = (char *)"-1"}, "--utility"},
-		{{.utility = (char *)"nan"}, "--utility: \"nan\" is no number above 0 and at most 1000000"},
+		{{.utility = (char *)"nan"},
+		 "--utility: \"nan\" is no number above 0 and at most 1000000"},
 		{{.utility = (char *)"inf"}, "--utility"},
 		{{.utility = (char *)"1e999"}, "--utility"},
 		{{.utility = (char *)"1000001"}, "--utility"},
@@ -64,23 +69,22 @@ static void test_refused(void)
 		{{.constant = (char *)"1m"}, "--zero-at"},
 		{{.constant = (char *)"2m", .zero_at = (char *)"1m"},
 		 "--constant must not be longer"},
-		{{.zero_at = (char *)"1m", .deadline = (char *)"1m"},
-		 "--deadline says all"},
+		{{.zero_at = (char *)"1m", .deadline = (char *)"1m"}, "--deadline says all"},
 		{{.time = (char *)"1m"}, "for a --script"},
 		{{.script = (char *)"x"}, "--time"},
-		{{.script = (char *)"x", .time = (char *)"1m",
-		  .type = (char *)"T"}, "--type says"},
+		{{.script = (char *)"x", .time = (char *)"1m", .type = (char *)"T"}, "--type says"},
 		{{.nodes = (char *)"2"}, "for a --script"},
-		{{.script = (char *)"x", .nodes = (char *)"2",
-		  .type = (char *)"T"}, "--type says"},
-		{{.script = (char *)"x", .time = (char *)"1m",
-		  .cores = (char *)"2", .nodes = (char *)"2"}, "leave out --cores"},
-		{{.script = (char *)"x", .time = (char *)"1m",
-		  .nodes = (char *)"0"}, "--nodes: \"0\""},
-		{{.script = (char *)"x", .time = (char *)"1m",
-		  .cores = (char *)"-1"}, "--cores: \"-1\""},
-		{{.script = (char *)"x", .time = (char *)"never"},
-		 "--time: \"never\""},
+		{{.script = (char *)"x", .nodes = (char *)"2", .type = (char *)"T"}, "--type says"},
+		{{.script = (char *)"x",
+		  .time = (char *)"1m",
+		  .cores = (char *)"2",
+		  .nodes = (char *)"2"},
+		 "leave out --cores"},
+		{{.script = (char *)"x", .time = (char *)"1m", .nodes = (char *)"0"},
+		 "--nodes: \"0\""},
+		{{.script = (char *)"x", .time = (char *)"1m", .cores = (char *)"-1"},
+		 "--cores: \"-1\""},
+		{{.script = (char *)"x", .time = (char *)"never"}, "--time: \"never\""},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -77,41 +77,42 @@ static void test_interrupted_tasks(void)
 /* Where one has a priority there is a column for it. */
 static void test_priorities(void)
 {
-	assert_table(
-		table_of_tasks,
-		"{\"run\": 1, \"now_s\": 100.0, \"tasks\": ["
-		"{\"task\": 7, \"type\": \"IS.2\", \"user\": \"ann\", \"priority\": 0,"
-		" \"state\": \"waiting\", \"waited_s\": 0.0, \"waits_since_s\": 40.0},"
-		"{\"task\": 8, \"type\": \"IS.2\", \"user\": \"ann\", \"priority\": -20,"
-		" \"state\": \"waiting\", \"waited_s\": 0.0, \"waits_since_s\": 40.0}]}",
-		"TASK  NAME  TYPE  USER  PRIO  STATE    WAITED  TIME  LEFT  NODES (WHY)\n"
-		"----  ----  ----  ----  ----  -------  ------  ----  ----  -----------\n"
-		"   7  -     IS.2  ann      0  waiting    1:00     -     -  -\n"
-		"   8  -     IS.2  ann    -20  waiting    1:00     -     -  -\n");
+	assert_table(table_of_tasks,
+		     "{\"run\": 1, \"now_s\": 100.0, \"tasks\": ["
+		     "{\"task\": 7, \"type\": \"IS.2\", \"user\": \"ann\", \"priority\": 0,"
+		     " \"state\": \"waiting\", \"waited_s\": 0.0, \"waits_since_s\": 40.0},"
+		     "{\"task\": 8, \"type\": \"IS.2\", \"user\": \"ann\", \"priority\": -20,"
+		     " \"state\": \"waiting\", \"waited_s\": 0.0, \"waits_since_s\": 40.0}]}",
+		     "TASK  NAME  TYPE  USER  PRIO  STATE    WAITED  TIME  LEFT  NODES (WHY)\n"
+		     "----  ----  ----  ----  ----  -------  ------  ----  ----  -----------\n"
+		     "   7  -     IS.2  ann      0  waiting    1:00     -     -  -\n"
+		     "   8  -     IS.2  ann    -20  waiting    1:00     -     -  -\n");
 }
 
 static void test_clusters(void)
 {
-	assert_table(table_of_clusters,
-		     "{\"clusters\": [{\"cluster\": \"c1\", \"nodes\": 4, \"idle\": 1, \"busy\": 2,"
-		     " \"down\": 0, \"drained\": 1, \"cores\": 1, \"memory_mib\": 112,"
-		     " \"types\": [\"IS.2\", \"CG.2\"], \"virt_type\": \"qemu\","
-		     " \"meter\": \"dcmi\", \"modelled_watts\": true, \"watts_from\": \"model\"}]}",
-		     "CLUSTER  NODES  IDLE  BUSY  DOWN  DRAINED  CORES  MIB  VMS   METER         TYPES\n"
-		     "-------  -----  ----  ----  ----  -------  -----  ---  ----  ------------  ---------\n"
-		     "c1           4     1     2     0        1      1  112  qemu  dcmi (model)  IS.2 CG.2\n");
+	assert_table(
+		table_of_clusters,
+		"{\"clusters\": [{\"cluster\": \"c1\", \"nodes\": 4, \"idle\": 1, \"busy\": 2,"
+		" \"down\": 0, \"drained\": 1, \"cores\": 1, \"memory_mib\": 112,"
+		" \"types\": [\"IS.2\", \"CG.2\"], \"virt_type\": \"qemu\","
+		" \"meter\": \"dcmi\", \"modelled_watts\": true, \"watts_from\": \"model\"}]}",
+		"CLUSTER  NODES  IDLE  BUSY  DOWN  DRAINED  CORES  MIB  VMS   METER         TYPES\n"
+		"-------  -----  ----  ----  ----  -------  -----  ---  ----  ------------  ---------\n"
+		"c1           4     1     2     0        1      1  112  qemu  dcmi (model)  IS.2 CG.2\n");
 }
 
 /* Where nodes drain there is a column for them: each node has one. */
 static void test_draining(void)
 {
-	assert_table(table_of_clusters,
-		     "{\"clusters\": [{\"cluster\": \"c1\", \"nodes\": 4, \"idle\": 0, \"busy\": 1,"
-		     " \"down\": 0, \"drained\": 1, \"draining\": 2, \"cores\": 1, \"memory_mib\": 112,"
-		     " \"types\": [\"IS.2\"], \"virt_type\": \"kvm\", \"meter\": \"dcmi\"}]}",
-		     "CLUSTER  NODES  IDLE  BUSY  DOWN  DRAINED  DRAINING  CORES  MIB  VMS  METER  TYPES\n"
-		     "-------  -----  ----  ----  ----  -------  --------  -----  ---  ---  -----  -----\n"
-		     "c1           4     0     1     0        1         2      1  112  kvm  dcmi   IS.2\n");
+	assert_table(
+		table_of_clusters,
+		"{\"clusters\": [{\"cluster\": \"c1\", \"nodes\": 4, \"idle\": 0, \"busy\": 1,"
+		" \"down\": 0, \"drained\": 1, \"draining\": 2, \"cores\": 1, \"memory_mib\": 112,"
+		" \"types\": [\"IS.2\"], \"virt_type\": \"kvm\", \"meter\": \"dcmi\"}]}",
+		"CLUSTER  NODES  IDLE  BUSY  DOWN  DRAINED  DRAINING  CORES  MIB  VMS  METER  TYPES\n"
+		"-------  -----  ----  ----  ----  -------  --------  -----  ---  ---  -----  -----\n"
+		"c1           4     0     1     0        1         2      1  112  kvm  dcmi   IS.2\n");
 }
 
 static void test_nodes(void)
@@ -134,38 +135,40 @@ static void test_nodes(void)
  */
 static void test_decisions(void)
 {
-	assert_table(table_of_decisions,
-		     "{\"decisions\": [{\"time_s\": 1.04, \"utc\": \"2026-01-31T23:59:59.540Z\", \"action\": {\"kind\": \"placeholder\","
-		     " \"cluster\": \"c1\", \"nodes\": [0, 1], \"start_s\": 9.0, \"end_s\": 12.5,"
-		     " \"objective\": 0.25, \"reason\": \"best-upr\"}},"
-		     " {\"time_s\": 0.5, \"action\": {\"kind\": \"placeholder\","
-		     " \"cluster\": \"c1\", \"nodes\": [0, 1], \"start_s\": 8.5, \"end_s\": 12.0,"
-		     " \"objective\": 0.25, \"reason\": \"best-upr\"}},"
-		     " {\"time_s\": 9.0, \"action\": {\"kind\": \"drop\", \"objective\": 0,"
-		     " \"reason\": \"worthless\"}}]}",
-		     "TIME S  UTC                   TIMES  DECISION     NODES   START S  START UTC             END S  "
-		     "END UTC               OBJECTIVE  REASON\n"
-		     "------  --------------------  -----  -----------  ------  -------  --------------------  -----  "
-		     "--------------------  ---------  ---------\n"
-		     "   1.0  2026-01-31T23:59:59Z      2  placeholder  c1/0,1      9.0  2026-02-01T00:00:07Z   12.5  "
-		     "2026-02-01T00:00:11Z   0.250000  best-upr\n"
-		     "   9.0  -                         1  drop         -             -  -                         -  "
-		     "-                      0.000000  worthless\n");
+	assert_table(
+		table_of_decisions,
+		"{\"decisions\": [{\"time_s\": 1.04, \"utc\": \"2026-01-31T23:59:59.540Z\", \"action\": {\"kind\": \"placeholder\","
+		" \"cluster\": \"c1\", \"nodes\": [0, 1], \"start_s\": 9.0, \"end_s\": 12.5,"
+		" \"objective\": 0.25, \"reason\": \"best-upr\"}},"
+		" {\"time_s\": 0.5, \"action\": {\"kind\": \"placeholder\","
+		" \"cluster\": \"c1\", \"nodes\": [0, 1], \"start_s\": 8.5, \"end_s\": 12.0,"
+		" \"objective\": 0.25, \"reason\": \"best-upr\"}},"
+		" {\"time_s\": 9.0, \"action\": {\"kind\": \"drop\", \"objective\": 0,"
+		" \"reason\": \"worthless\"}}]}",
+		"TIME S  UTC                   TIMES  DECISION     NODES   START S  START UTC             END S  "
+		"END UTC               OBJECTIVE  REASON\n"
+		"------  --------------------  -----  -----------  ------  -------  --------------------  -----  "
+		"--------------------  ---------  ---------\n"
+		"   1.0  2026-01-31T23:59:59Z      2  placeholder  c1/0,1      9.0  2026-02-01T00:00:07Z   12.5  "
+		"2026-02-01T00:00:11Z   0.250000  best-upr\n"
+		"   9.0  -                         1  drop         -             -  -                         -  "
+		"-                      0.000000  worthless\n");
 }
 
 /* The list of `virtbed resume`: a user keeps task 9 suspended, a policy suspends task 12. */
 static void test_suspensions(void)
 {
-	assert_table(table_of_suspensions,
-		     "{\"tasks\": ["
-		     "{\"task\": 9, \"type\": \"IS.2\", \"state\": \"suspended\", \"held\": true,"
-		     " \"cluster\": \"c1\", \"suspensions\": 2},"
-		     "{\"task\": 12, \"type\": \"CG.4\", \"state\": \"suspending\", \"held\": false,"
-		     " \"cluster\": \"c2\", \"suspensions\": 1}]}",
-		     "TASK  TYPE  STATE       CLUSTER  SUSPENSIONS  HELD\n"
-		     "----  ----  ----------  -------  -----------  ----\n"
-		     "   9  IS.2  suspended   c1                 2  yes\n"
-		     "  12  CG.4  suspending  c2                 1  no\n");
+	assert_table(
+		table_of_suspensions,
+		"{\"tasks\": ["
+		"{\"task\": 9, \"type\": \"IS.2\", \"state\": \"suspended\", \"held\": true,"
+		" \"cluster\": \"c1\", \"suspensions\": 2},"
+		"{\"task\": 12, \"type\": \"CG.4\", \"state\": \"suspending\", \"held\": false,"
+		" \"cluster\": \"c2\", \"suspensions\": 1}]}",
+		"TASK  TYPE  STATE       CLUSTER  SUSPENSIONS  HELD\n"
+		"----  ----  ----------  -------  -----------  ----\n"
+		"   9  IS.2  suspended   c1                 2  yes\n"
+		"  12  CG.4  suspending  c2                 1  no\n");
 }
 
 /* Whatever a controller sends, there is a table. */

@@ -92,11 +92,12 @@ static void test_draining(void)
 	const struct top_screen screen = {.clusters = clusters, .nodes = nodes};
 	g_autofree char *text = top_screen_text(&screen, 0, 0);
 
-	g_assert_cmpstr(text, ==,
-			"\n"
-			"CLUSTER  NODES  IDLE  BUSY  DOWN  DRAINED  DRAINING  # busy  . idle  d drained  D draining  x down\n"
-			"-------  -----  ----  ----  ----  -------  --------  ---------------------------------------------\n"
-			"c1           4     0     1     0        1         2  #DDd\n");
+	g_assert_cmpstr(
+		text, ==,
+		"\n"
+		"CLUSTER  NODES  IDLE  BUSY  DOWN  DRAINED  DRAINING  # busy  . idle  d drained  D draining  x down\n"
+		"-------  -----  ----  ----  ----  -------  --------  ---------------------------------------------\n"
+		"c1           4     0     1     0        1         2  #DDd\n");
 }
 
 static void test_nothing_known(void)

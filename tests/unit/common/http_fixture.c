@@ -61,30 +61,33 @@ static void handle_text(struct http_request *request, const char *const *argumen
 static void handle_peer(struct http_request *request, const char *const *arguments, json_t *body,
 			void *data)
 {
-	http_request_reply(request, 200, json_pack("{s:I}", "uid",
-						   (json_int_t)http_request_peer_uid(request)));
+	http_request_reply(request, 200,
+			   json_pack("{s:I}", "uid", (json_int_t)http_request_peer_uid(request)));
 }
 
-static void handle_number(struct http_request *request, const char *const *arguments, json_t *body, void *data)
+static void handle_number(struct http_request *request, const char *const *arguments, json_t *body,
+			  void *data)
 {
 	uint64_t whole;
 	double real;
 
 	if (http_request_query_integer(request, "whole", 2, 1000, 7, &whole) &&
 	    http_request_query_real(request, "real", -10, 1e15, 0.5, &real))
-		http_request_reply(request, 200, json_pack("{s:I, s:f}", "whole", (json_int_t)whole, "real", real));
+		http_request_reply(request, 200,
+				   json_pack("{s:I, s:f}", "whole", (json_int_t)whole, "real",
+					     real));
 }
 
 const struct http_route http_fixture_routes[] = {
-	{ "GET", "/v1/peer", handle_peer },
-	{ "GET", "/v1/ok", handle_ok },
-	{ "GET", "/text", handle_text },
-	{ "PUT", "/v1/echo/*/x/*", handle_echo, .query = "after then", .takes_body = true },
-	{ "GET", "/v1/empty", handle_empty },
-	{ "DELETE", "/v1/conflict", handle_conflict },
-	{ "GET", "/v1/number", handle_number, .query = "whole real" },
-	{ "GET", "/v1/wait", handle_wait },
-	{ NULL },
+	{"GET", "/v1/peer", handle_peer},
+	{"GET", "/v1/ok", handle_ok},
+	{"GET", "/text", handle_text},
+	{"PUT", "/v1/echo/*/x/*", handle_echo, .query = "after then", .takes_body = true},
+	{"GET", "/v1/empty", handle_empty},
+	{"DELETE", "/v1/conflict", handle_conflict},
+	{"GET", "/v1/number", handle_number, .query = "whole real"},
+	{"GET", "/v1/wait", handle_wait},
+	{NULL},
 };
 
 void http_fixture_init(struct http_fixture *fixture, gconstpointer address)
@@ -94,7 +97,8 @@ void http_fixture_init(struct http_fixture *fixture, gconstpointer address)
 
 	fixture->directory = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
 	path = g_strconcat("unix:", fixture->directory, "/socket", NULL);
-	fixture->server = http_server_new(address ? address : path, http_fixture_routes, fixture, &error);
+	fixture->server =
+		http_server_new(address ? address : path, http_fixture_routes, fixture, &error);
 	g_assert_no_error(error);
 	fixture->client = http_client_new(http_server_address(fixture->server), &error);
 	g_assert_no_error(error);
@@ -123,6 +127,8 @@ void http_fixture_add(const char *name, void (*test)(struct http_fixture *, gcon
 	g_autofree char *over_unix = g_strdup_printf("/http/unix/%s", name);
 	g_autofree char *over_tcp = g_strdup_printf("/http/tcp/%s", name);
 
-	g_test_add(over_unix, struct http_fixture, NULL, http_fixture_init, test, http_fixture_finish);
-	g_test_add(over_tcp, struct http_fixture, "http://127.0.0.1:0", http_fixture_init, test, http_fixture_finish);
+	g_test_add(over_unix, struct http_fixture, NULL, http_fixture_init, test,
+		   http_fixture_finish);
+	g_test_add(over_tcp, struct http_fixture, "http://127.0.0.1:0", http_fixture_init, test,
+		   http_fixture_finish);
 }

@@ -17,10 +17,10 @@ struct http_fixture {
 	struct http_client *client;
 	GQueue waiting; /* struct http_request of /v1/wait */
 	int cancelled;
-	int ok;	      /* answers of /v1/ok */
+	int ok;       /* answers of /v1/ok */
 	int answered; /* by http_fixture_answered() */
 	int status;
-	int code; /* of the error, 0 without */
+	int code;                  /* of the error, 0 without */
 	struct http_client *other; /* of the same server */
 };
 

@@ -37,15 +37,22 @@ static const struct record_field run_fields[] = {
 	{RECORD_FIELD_REAL(run, energy_j)},
 	{NULL},
 };
-static const struct record run_record = {.name = "run", .size = sizeof(struct run), .fields = run_fields,
-	.free = run_free, .table = "run", .since = 1, .rowid = true};
+static const struct record run_record = {.name = "run",
+					 .size = sizeof(struct run),
+					 .fields = run_fields,
+					 .free = run_free,
+					 .table = "run",
+					 .since = 1,
+					 .rowid = true};
 
 static const struct record_field where_fields[] = {
 	{RECORD_FIELD_U32(where, node)},
 	{RECORD_FIELD_REAL(where, at_s)},
 	{NULL},
 };
-static const struct record where_record = {.name = "where", .size = sizeof(struct where), .fields = where_fields};
+static const struct record where_record = {.name = "where",
+					   .size = sizeof(struct where),
+					   .fields = where_fields};
 
 static const char *const keeps[] = {"memory", "disk", NULL};
 static const struct record_field task_fields[] = {
@@ -59,8 +66,12 @@ static const struct record_field task_fields[] = {
 	{RECORD_FIELD_TEXT(task, user), .null = RECORD_NULL_POINTER, .since = 3},
 	{NULL},
 };
-static const struct record task_record = {.name = "task", .size = sizeof(struct task), .fields = task_fields,
-	.free = task_free, .table = "task", .since = 2};
+static const struct record task_record = {.name = "task",
+					  .size = sizeof(struct task),
+					  .fields = task_fields,
+					  .free = task_free,
+					  .table = "task",
+					  .since = 2};
 
 static void run_free(void *run)
 {
@@ -80,10 +91,14 @@ static const struct database_step steps[] = {
 };
 static struct database_kind kind(int version)
 {
-	return (struct database_kind){
-		.what = "a file of the test", .reader = "this test", .newer = "; use the newer test",
-		.cure = "; put a copy of it back", .application_id = 77, .version = version, .steps = steps,
-		.records = records};
+	return (struct database_kind){.what = "a file of the test",
+				      .reader = "this test",
+				      .newer = "; use the newer test",
+				      .cure = "; put a copy of it back",
+				      .application_id = 77,
+				      .version = version,
+				      .steps = steps,
+				      .records = records};
 }
 
 static char *directory;
@@ -94,14 +109,16 @@ static char *path_of(const char *name)
 }
 
 /* Opens the file as a program of `version` would. */
-static struct database *open_as(struct database_kind *ret_kind, const char *name, int version, GError **error)
+static struct database *open_as(struct database_kind *ret_kind, const char *name, int version,
+				GError **error)
 {
 	g_autofree char *path = path_of(name);
 	struct database *database;
 
 	*ret_kind = kind(version);
 	database = database_open(ret_kind, path, DATABASE_CREATE, 100, error);
-	if (database && database_identify(database, true, error) && database_migrate(database, error))
+	if (database && database_identify(database, true, error) &&
+	    database_migrate(database, error))
 		return database;
 	database_close(database);
 	return NULL;
@@ -109,7 +126,8 @@ static struct database *open_as(struct database_kind *ret_kind, const char *name
 
 static char *schema_of(struct database *database, const char *table)
 {
-	g_autofree char *sql = g_strdup_printf("SELECT sql FROM sqlite_master WHERE name = '%s'", table);
+	g_autofree char *sql =
+		g_strdup_printf("SELECT sql FROM sqlite_master WHERE name = '%s'", table);
 	sqlite3_stmt *statement = NULL;
 	char *text = NULL;
 
@@ -122,8 +140,14 @@ static char *schema_of(struct database *database, const char *table)
 
 #define BY_TASK "WHERE run = ? ORDER BY task"
 
-static const struct task example = {.run = 1, .task = 4, .held = true, .type = (char *)"EP",
-	.where = {.node = 2, .at_s = 1.5}, .keep = DISK, .priority = -3, .user = (char *)"a"};
+static const struct task example = {.run = 1,
+				    .task = 4,
+				    .held = true,
+				    .type = (char *)"EP",
+				    .where = {.node = 2, .at_s = 1.5},
+				    .keep = DISK,
+				    .priority = -3,
+				    .user = (char *)"a"};
 
 static void test_rows(void)
 {
@@ -139,11 +163,12 @@ static void test_rows(void)
 
 	g_assert_no_error(error);
 	schema = schema_of(database, "task");
-	g_assert_cmpstr(schema, ==,
-			"CREATE TABLE task ( run INTEGER NOT NULL REFERENCES run, task INTEGER NOT NULL,"
-			" held INTEGER NOT NULL, type TEXT, node INTEGER NOT NULL, at_s REAL,"
-			" keep TEXT NOT NULL, priority INTEGER NOT NULL DEFAULT 0, user TEXT,"
-			" PRIMARY KEY (run, task)) WITHOUT ROWID");
+	g_assert_cmpstr(
+		schema, ==,
+		"CREATE TABLE task ( run INTEGER NOT NULL REFERENCES run, task INTEGER NOT NULL,"
+		" held INTEGER NOT NULL, type TEXT, node INTEGER NOT NULL, at_s REAL,"
+		" keep TEXT NOT NULL, priority INTEGER NOT NULL DEFAULT 0, user TEXT,"
+		" PRIMARY KEY (run, task)) WITHOUT ROWID");
 	g_assert_true(database_add(database, &run_record, &run, &run.run, "add a run", &error));
 	g_assert_cmpint(run.run, ==, 1);
 	g_assert_true(database_put(database, &task_record, &example, "store a task", &error));
@@ -151,25 +176,29 @@ static void test_rows(void)
 	g_assert_true(database_put(database, &task_record, &second, "store a task", &error));
 	run.policy = (char *)"easy";
 	g_assert_true(database_update(database, &run_record, &run, "update a run", &error));
-	runs = database_list(database, &run_record, "ORDER BY run", DATABASE_NO_ARGS, "read runs", &error);
+	runs = database_list(database, &run_record, "ORDER BY run", DATABASE_NO_ARGS, "read runs",
+			     &error);
 	g_assert_cmpuint(runs->len, ==, 1);
 	g_assert_true(record_equal(&run_record, runs->pdata[0], &run));
 	run.run = 7;
 	g_assert_true(database_update(database, &run_record, &run, "update a run", &error));
-	rows = database_list(database, &task_record, BY_TASK, DATABASE_ARGS(1), "read tasks", &error);
+	rows = database_list(database, &task_record, BY_TASK, DATABASE_ARGS(1), "read tasks",
+			     &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(rows->len, ==, 2);
 	g_assert_true(record_equal(&task_record, rows->pdata[0], &second));
 	g_assert_true(record_equal(&task_record, rows->pdata[1], &example));
-	found = database_get(database, &task_record, "WHERE task = ?", DATABASE_ARGS(4), "read a task", &error);
+	found = database_get(database, &task_record, "WHERE task = ?", DATABASE_ARGS(4),
+			     "read a task", &error);
 	g_assert_true(record_equal(&task_record, found, &example));
 	task_free(found);
-	g_assert_null(database_get(database, &task_record, "WHERE task = ?", DATABASE_ARGS(5), "read a task",
-				   &error));
+	g_assert_null(database_get(database, &task_record, "WHERE task = ?", DATABASE_ARGS(5),
+				   "read a task", &error));
 	g_assert_no_error(error);
 	g_assert_false(database_add(database, &task_record, &example, NULL, "add a task", &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL);
-	g_assert_nonnull(strstr(error->message, "rows: cannot add a task: UNIQUE constraint failed"));
+	g_assert_nonnull(
+		strstr(error->message, "rows: cannot add a task: UNIQUE constraint failed"));
 }
 
 static void test_migration(void)
@@ -183,27 +212,32 @@ static void test_migration(void)
 	g_autoptr(GPtrArray) rows = NULL;
 
 	g_assert_no_error(error);
-	none = database_list(database, &task_record, BY_TASK, DATABASE_ARGS(1), "read tasks", &error);
+	none = database_list(database, &task_record, BY_TASK, DATABASE_ARGS(1), "read tasks",
+			     &error);
 	g_assert_cmpuint(none->len, ==, 0);
 	g_assert_cmpint(database_version(database), ==, 1);
 	database_close(database);
 	database = open_as(&second, "old", 2, &error);
 	g_assert_no_error(error);
-	g_assert_true(database_exec(database, "INSERT INTO run VALUES (1, 'x', 1);"
-					      "INSERT INTO task VALUES (1, 1, 0, 'EP', 0, NULL, 'disk')",
+	g_assert_true(database_exec(database,
+				    "INSERT INTO run VALUES (1, 'x', 1);"
+				    "INSERT INTO task VALUES (1, 1, 0, 'EP', 0, NULL, 'disk')",
 				    "write", &error));
-	rows = database_list(database, &task_record, BY_TASK, DATABASE_ARGS(1), "read tasks", &error);
+	rows = database_list(database, &task_record, BY_TASK, DATABASE_ARGS(1), "read tasks",
+			     &error);
 	g_assert_null(((struct task *)rows->pdata[0])->user);
 	database_close(database);
 	g_clear_pointer(&rows, g_ptr_array_unref);
 	database = open_as(&third, "old", 3, &error);
 	g_assert_no_error(error);
-	rows = database_list(database, &task_record, BY_TASK, DATABASE_ARGS(1), "read tasks", &error);
+	rows = database_list(database, &task_record, BY_TASK, DATABASE_ARGS(1), "read tasks",
+			     &error);
 	g_assert_cmpstr(((struct task *)rows->pdata[0])->user, ==, "root");
 	database_close(database);
 	g_assert_null(open_as(&second, "old", 2, &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SCHEMA);
-	g_assert_nonnull(strstr(error->message, "written with schema 3, this test knows 2; use the newer test"));
+	g_assert_nonnull(strstr(error->message,
+				"written with schema 3, this test knows 2; use the newer test"));
 }
 
 static void test_transactions(void)
@@ -223,7 +257,8 @@ static void test_transactions(void)
 	g_assert_true(database_begin(database, &error));
 	g_assert_true(database_add(database, &run_record, &run, NULL, "add a run", &error));
 	g_assert_true(database_commit(database, &error));
-	rows = database_list(database, &run_record, "ORDER BY run", DATABASE_NO_ARGS, "read runs", &error);
+	rows = database_list(database, &run_record, "ORDER BY run", DATABASE_NO_ARGS, "read runs",
+			     &error);
 	g_assert_cmpuint(rows->len, ==, 1);
 }
 
@@ -235,10 +270,12 @@ static void test_full(void)
 	g_autofree char *large = g_strnfill(100000, 'x');
 	const struct run run = {.policy = large};
 
-	g_assert_true(database_exec(database, "PRAGMA max_page_count = 10", "limit the file", &error));
+	g_assert_true(
+		database_exec(database, "PRAGMA max_page_count = 10", "limit the file", &error));
 	g_assert_false(database_add(database, &run_record, &run, NULL, "add a run", &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_FULL);
-	g_assert_nonnull(strstr(error->message, "full: cannot add a run: the disk is full; make room"));
+	g_assert_nonnull(
+		strstr(error->message, "full: cannot add a run: the disk is full; make room"));
 }
 
 static void test_damage(void)
@@ -262,8 +299,11 @@ static void test_damage(void)
 	g_assert_true(g_str_has_suffix(error->message, "; put a copy of it back"));
 	database_close(database);
 	g_clear_error(&error);
-	g_assert_true(g_file_set_contents(path, "This is no database, but it is longer than the header that each database begins with, and "
-						"SQLite reads it.", -1, NULL));
+	g_assert_true(g_file_set_contents(
+		path,
+		"This is no database, but it is longer than the header that each database begins with, and "
+		"SQLite reads it.",
+		-1, NULL));
 	g_assert_null(database_open(&present, path, DATABASE_READ, 100, &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN);
 	g_assert_true(g_str_has_suffix(error->message, "not a file of the test"));

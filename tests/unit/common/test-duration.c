@@ -10,9 +10,8 @@ static void test_read(void)
 		const char *text;
 		double seconds;
 	} cases[] = {
-		{"0", 0},        {"90", 90},      {"90s", 90},      {"10m", 600},
-		{"1h", 3600},    {"1.5h", 5400},  {"1h30m", 5400},  {"2d", 172800},
-		{"1d2h3m4s", 93784}, {".5s", 0.5},
+		{"0", 0},       {"90", 90},      {"90s", 90},    {"10m", 600},        {"1h", 3600},
+		{"1.5h", 5400}, {"1h30m", 5400}, {"2d", 172800}, {"1d2h3m4s", 93784}, {".5s", 0.5},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -26,9 +25,9 @@ static void test_read(void)
 static void test_refused(void)
 {
 	static const char *const cases[] = {
-		"",     "s",    "-1",    "+1",     "1 h",  "h1",    "1x",   "1m1h", "1h1h",
-		"1..5", "nan",  "inf",   "0x10",   "1e3",  "1h30m ", " 1h", ".",    "1,5h",
-		"1s5",  "1h5", "99999999999999d",
+		"",       "s",    "-1",   "+1",   "1 h", "h1",   "1x",
+		"1m1h",   "1h1h", "1..5", "nan",  "inf", "0x10", "1e3",
+		"1h30m ", " 1h",  ".",    "1,5h", "1s5", "1h5",  "99999999999999d",
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -45,8 +44,8 @@ static void test_written(void)
 		double seconds;
 		const char *text;
 	} cases[] = {
-		{0, "0:00"},        {-3, "0:00"},        {187.4, "3:07"},   {3599.6, "1:00:00"},
-		{3730, "1:02:10"},  {176530, "2-01:02:10"}, {(double)NAN, "-"}, {INFINITY, "-"},
+		{0, "0:00"},       {-3, "0:00"},           {187.4, "3:07"},    {3599.6, "1:00:00"},
+		{3730, "1:02:10"}, {176530, "2-01:02:10"}, {(double)NAN, "-"}, {INFINITY, "-"},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

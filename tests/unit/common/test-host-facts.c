@@ -16,8 +16,8 @@ static void put(const char *root, const char *path, const char *text)
 
 static void put_governor(const char *root, int cpu, const char *governor)
 {
-	g_autofree char *path = g_strdup_printf(
-		"/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", cpu);
+	g_autofree char *path =
+		g_strdup_printf("/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", cpu);
 
 	put(root, path, governor);
 }

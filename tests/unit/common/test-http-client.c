@@ -77,28 +77,27 @@ static void test_client_survives_a_peer_that_misbehaves(void)
 		int code;
 		const char *contains;
 	} cases[] = {
-		{ "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n[1]", true, 0, "" },
-		{ "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n[1,", true, HTTP_ERROR_BODY,
-		  "not valid JSON" },
-		{ "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[1]", true, HTTP_ERROR_TRANSPORT,
-		  "" },
-		{ "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[1]", false, HTTP_ERROR_TRANSPORT,
-		  "timed out" },
-		{ "HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops", true, HTTP_ERROR_STATUS,
-		  "status 500: oops" },
-		{ "HTTP/1.1 404 No\r\nContent-Length: 25\r\n\r\n<html>\n  <b>\r\n\tno </b>\n\x1b[", true,
-		  HTTP_ERROR_STATUS, "status 404: <html> <b> no </b> \\x1b[" },
-		{ "HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n", true, HTTP_ERROR_STATUS,
-		  "status 400" },
-		{ "SSH-2.0-OpenSSH\r\n", true, HTTP_ERROR_TRANSPORT, "" },
-		{ "", true, HTTP_ERROR_TRANSPORT, "" },
-		{ "", false, HTTP_ERROR_TRANSPORT, "timed out" },
+		{"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n[1]", true, 0, ""},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n[1,", true, HTTP_ERROR_BODY,
+		 "not valid JSON"},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[1]", true, HTTP_ERROR_TRANSPORT, ""},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[1]", false, HTTP_ERROR_TRANSPORT,
+		 "timed out"},
+		{"HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops", true, HTTP_ERROR_STATUS,
+		 "status 500: oops"},
+		{"HTTP/1.1 404 No\r\nContent-Length: 25\r\n\r\n<html>\n  <b>\r\n\tno </b>\n\x1b[",
+		 true, HTTP_ERROR_STATUS, "status 404: <html> <b> no </b> \\x1b["},
+		{"HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n", true, HTTP_ERROR_STATUS,
+		 "status 400"},
+		{"SSH-2.0-OpenSSH\r\n", true, HTTP_ERROR_TRANSPORT, ""},
+		{"", true, HTTP_ERROR_TRANSPORT, ""},
+		{"", false, HTTP_ERROR_TRANSPORT, "timed out"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		struct peer peer = { .answer = cases[i].answer,
-				     .length = strlen(cases[i].answer),
-				     .close = cases[i].close };
+		struct peer peer = {.answer = cases[i].answer,
+				    .length = strlen(cases[i].answer),
+				    .close = cases[i].close};
 		g_autoptr(GError) error = NULL;
 		g_autoptr(json_t) answer = NULL;
 		g_autoptr(http_client_t) client = NULL;
@@ -138,10 +137,10 @@ static void test_client_cuts_what_a_peer_says(void)
 	for (gsize i = 0; i < G_N_ELEMENTS(cases) * 2; i++) {
 		const gsize k = i % G_N_ELEMENTS(cases);
 		g_autofree char *text = g_strconcat(cases[k].before, filler, cases[k].after, NULL);
-		g_autofree char *answer =
-			g_strdup_printf("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
-					cases[k].head, cases[k].type, strlen(text), text);
-		struct peer peer = { .answer = answer, .length = strlen(answer), .close = true };
+		g_autofree char *answer = g_strdup_printf(
+			"HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
+			cases[k].head, cases[k].type, strlen(text), text);
+		struct peer peer = {.answer = answer, .length = strlen(answer), .close = true};
 		g_autoptr(GError) error = NULL;
 		g_autoptr(http_client_t) client = NULL;
 
@@ -149,7 +148,8 @@ static void test_client_cuts_what_a_peer_says(void)
 		client = http_client_new(peer.address, NULL);
 		http_client_expect(client, operations);
 		if (i == k)
-			json_decref(http_client_call(client, "GET", "/v1/tasks/5", NULL, 30, &error));
+			json_decref(
+				http_client_call(client, "GET", "/v1/tasks/5", NULL, 30, &error));
 		else
 			json_decref(http_client_call(client, "GET", "/x", NULL, 30, &error));
 		g_test_message("%s: %.80s", cases[k].before, error ? error->message : "no error");
@@ -175,22 +175,23 @@ static void test_client_takes_answers_of_the_api_alone(void)
 {
 	static const char type[] = "Content-Type: application/json\r\n";
 	static const struct {
-		const char *head;   /* status and lines */
+		const char *head; /* status and lines */
 		const char *type;
 		const char *body;
-		int code;           /* 0: an answer */
-		int code_of_any;    /* the same where no API is known */
+		int code;        /* 0: an answer */
+		int code_of_any; /* the same where no API is known */
 		const char *words;
 	} cases[] = {
 		{"200 OK\r\n", type, GOOD, 0, 0, ""},
-		{"201 Created\r\n", "content-type: Application/JSON; charset=utf-8\r\n", GOOD, 0,
-		 0, ""},
+		{"201 Created\r\n", "content-type: Application/JSON; charset=utf-8\r\n", GOOD, 0, 0,
+		 ""},
 		{"202 Accepted\r\n", type, GOOD, HTTP_ERROR_BODY, 0, "status 202 instead of 200"},
 		{"200 OK\r\n", type, "{\"task\": 6, \"state\": \"x\"}", HTTP_ERROR_BODY, 0,
 		 "asked about task 5 it answers about 6"},
 		{"200 OK\r\n", type, "{\"task\": \"x\", \"state\": \"x\"}", HTTP_ERROR_BODY, 0,
 		 "task: expected integer"},
-		{"200 OK\r\n", type, "{\"task\": 5}", HTTP_ERROR_BODY, 0, "state: expected string, got nothing"},
+		{"200 OK\r\n", type, "{\"task\": 5}", HTTP_ERROR_BODY, 0,
+		 "state: expected string, got nothing"},
 		{"200 OK\r\n", type, "null", HTTP_ERROR_BODY, 0, "expected object, got null"},
 		{"200 OK\r\n", type, "[]", HTTP_ERROR_BODY, 0, "expected object, got array"},
 		{"200 OK\r\n", type, "", HTTP_ERROR_BODY, 0, "empty"},
@@ -200,14 +201,15 @@ static void test_client_takes_answers_of_the_api_alone(void)
 		{"200 OK\r\n", "Content-Type: application/jsonx\r\n", GOOD, HTTP_ERROR_BODY, 0,
 		 "content type"},
 		{"204 No Content\r\n", type, "", HTTP_ERROR_BODY, 0, "status 204"},
-		{"301 Moved\r\nLocation: http://192.0.2.1/x\r\n", type, "", HTTP_ERROR_BODY, HTTP_ERROR_BODY,
+		{"301 Moved\r\nLocation: http://192.0.2.1/x\r\n", type, "", HTTP_ERROR_BODY,
+		 HTTP_ERROR_BODY,
 		 "status 301, a redirection to \"http://192.0.2.1/x\", which is not followed"},
 		{"308 Moved\r\nLocation: /x\r\n", type, GOOD, HTTP_ERROR_BODY, HTTP_ERROR_BODY,
 		 "status 308"},
 		{"300 Choose\r\n", type, GOOD, HTTP_ERROR_BODY, HTTP_ERROR_BODY, "status 300"},
 		{"304 Same\r\n", type, "", HTTP_ERROR_BODY, HTTP_ERROR_BODY, "status 304"},
-		{"404 No\r\n", type, "{\"error\": \"there is no task 5\"}", HTTP_ERROR_STATUS, HTTP_ERROR_STATUS,
-		 "status 404: there is no task 5"},
+		{"404 No\r\n", type, "{\"error\": \"there is no task 5\"}", HTTP_ERROR_STATUS,
+		 HTTP_ERROR_STATUS, "status 404: there is no task 5"},
 		{"404 No\r\n", "Content-Type: text/html\r\n", "<html>no</html>", HTTP_ERROR_BODY,
 		 HTTP_ERROR_STATUS, "<html>no"},
 		{"404 No\r\n", type, "", HTTP_ERROR_BODY, HTTP_ERROR_STATUS, "status 404"},
@@ -218,9 +220,10 @@ static void test_client_takes_answers_of_the_api_alone(void)
 		const bool any = i >= G_N_ELEMENTS(cases);
 		const gsize k = i % G_N_ELEMENTS(cases);
 		const int code = any ? cases[k].code_of_any : cases[k].code;
-		g_autofree char *answer = g_strdup_printf("HTTP/1.1 %s%sContent-Length: %zu\r\n\r\n%s", cases[k].head,
-							  cases[k].type, strlen(cases[k].body), cases[k].body);
-		struct peer peer = { .answer = answer, .length = strlen(answer), .close = true };
+		g_autofree char *answer =
+			g_strdup_printf("HTTP/1.1 %s%sContent-Length: %zu\r\n\r\n%s", cases[k].head,
+					cases[k].type, strlen(cases[k].body), cases[k].body);
+		struct peer peer = {.answer = answer, .length = strlen(answer), .close = true};
 		g_autoptr(GError) error = NULL;
 		g_autoptr(json_t) body = NULL;
 		g_autoptr(http_client_t) client = NULL;
@@ -242,32 +245,72 @@ static void test_client_takes_answers_of_the_api_alone(void)
 static void test_client_speaks_in_the_clear_at_loopback_alone(void)
 {
 	static const char *const good[] = {
-		"unix:/x", "http://127.0.0.1", "http://127.0.0.1:8080", "http://127.0.0.1:8080/",
-		"http://127.1.2.3:1", "http://[::1]:1",
-		"http://localhost:1", "http://LOCALHOST:1", "https://192.0.2.1:1", "https://example.org",
+		"unix:/x",
+		"http://127.0.0.1",
+		"http://127.0.0.1:8080",
+		"http://127.0.0.1:8080/",
+		"http://127.1.2.3:1",
+		"http://[::1]:1",
+		"http://localhost:1",
+		"http://LOCALHOST:1",
+		"https://192.0.2.1:1",
+		"https://example.org",
 		"https://[2001:db8::1]:1/",
 	};
 	static const char *const bad[] = {
-		"http://192.0.2.1:1", "http://example.org", "http://0.0.0.0:1", "http://[::]:1",
+		"http://192.0.2.1:1",
+		"http://example.org",
+		"http://0.0.0.0:1",
+		"http://[::]:1",
 		"http://[2001:db8::1]:1",
-		"http://[::ffff:10.0.0.1]:1", "http://[::ffff:192.0.2.1]", "http://127.0.0.1.nip.io:1",
-		"http://localhost.evil.org:1", "http://localhost.:1", "http://xlocalhost",
-		"http://127.0.0.1.:1", "http://128.0.0.1",
-		"http://0xC0000201:1", "http://3221225985:1", "http://192.513:1",
+		"http://[::ffff:10.0.0.1]:1",
+		"http://[::ffff:192.0.2.1]",
+		"http://127.0.0.1.nip.io:1",
+		"http://localhost.evil.org:1",
+		"http://localhost.:1",
+		"http://xlocalhost",
+		"http://127.0.0.1.:1",
+		"http://128.0.0.1",
+		"http://0xC0000201:1",
+		"http://3221225985:1",
+		"http://192.513:1",
 		"http://127.0.0.1@192.0.2.1:1",
-		"http://127.0.0.1:80@192.0.2.1:1", "http://user@127.0.0.1:1", "http://user:word@127.0.0.1:1",
-		"https://user:word@192.0.2.1", "https://user@192.0.2.1", "http://@127.0.0.1:1",
+		"http://127.0.0.1:80@192.0.2.1:1",
+		"http://user@127.0.0.1:1",
+		"http://user:word@127.0.0.1:1",
+		"https://user:word@192.0.2.1",
+		"https://user@192.0.2.1",
+		"http://@127.0.0.1:1",
 		"http://127.0.0.1\\@192.0.2.1/",
-		"http://192.0.2.1\\@127.0.0.1/", "http://192.0.2.1#@127.0.0.1/",
-		"http://192.0.2.1?@127.0.0.1/", "http://127.0.0.1:1?x",
-		"http://127.0.0.1:1/x", "http://127.0.0.1:1//", "http://127.0.0.1:1/.", "http://127.0.0.1/x/..",
-		"https://[2001:db8::1]:1/x", "https://example.org/virtbed/",
-		"http://127.0.0.1:1#x", "http:/127.0.0.1", "http:127.0.0.1", "http:///127.0.0.1",
-		"HTTP://127.0.0.1", "HTTPS://192.0.2.1",
-		"ftp://127.0.0.1", "http://127.0.0.1:x", "http://127.0.0.1:70000", "http://127.0.0.1 :1",
+		"http://192.0.2.1\\@127.0.0.1/",
+		"http://192.0.2.1#@127.0.0.1/",
+		"http://192.0.2.1?@127.0.0.1/",
+		"http://127.0.0.1:1?x",
+		"http://127.0.0.1:1/x",
+		"http://127.0.0.1:1//",
+		"http://127.0.0.1:1/.",
+		"http://127.0.0.1/x/..",
+		"https://[2001:db8::1]:1/x",
+		"https://example.org/virtbed/",
+		"http://127.0.0.1:1#x",
+		"http:/127.0.0.1",
+		"http:127.0.0.1",
+		"http:///127.0.0.1",
+		"HTTP://127.0.0.1",
+		"HTTPS://192.0.2.1",
+		"ftp://127.0.0.1",
+		"http://127.0.0.1:x",
+		"http://127.0.0.1:70000",
+		"http://127.0.0.1 :1",
 		"http://127.0.0.1\t:1",
-		"http://127.0.0.1\n192.0.2.1", "http://", "https://", "http://:80", "unix:x", "127.0.0.1:80",
-		"//127.0.0.1", "",
+		"http://127.0.0.1\n192.0.2.1",
+		"http://",
+		"https://",
+		"http://:80",
+		"unix:x",
+		"127.0.0.1:80",
+		"//127.0.0.1",
+		"",
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(good); i++) {
@@ -295,8 +338,9 @@ static void test_the_time_for_an_answer_can_be_chosen(void)
 		const char *given;
 		double timeout_s; /* 0: refused */
 	} cases[] = {
-		{NULL, 30}, {"", 30}, {"5", 5}, {"0.25", 0.25}, {"2m", 120}, {"86400", 86400},
-		{"0", 0}, {"-1", 0}, {"x", 0}, {"inf", 0}, {"nan", 0}, {"86401", 0}, {"1e-9", 0},
+		{NULL, 30},       {"", 30},     {"5", 5},    {"0.25", 0.25}, {"2m", 120},
+		{"86400", 86400}, {"0", 0},     {"-1", 0},   {"x", 0},       {"inf", 0},
+		{"nan", 0},       {"86401", 0}, {"1e-9", 0},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -307,7 +351,8 @@ static void test_the_time_for_an_answer_can_be_chosen(void)
 			g_setenv("VIRTBED_TIMEOUT", cases[i].given, TRUE);
 		else
 			g_unsetenv("VIRTBED_TIMEOUT");
-		g_assert_true(http_client_timeout(30, &timeout_s, &error) == (cases[i].timeout_s > 0));
+		g_assert_true(http_client_timeout(30, &timeout_s, &error) ==
+			      (cases[i].timeout_s > 0));
 		g_assert_cmpfloat(timeout_s, ==, cases[i].timeout_s);
 	}
 	g_unsetenv("VIRTBED_TIMEOUT");
@@ -317,7 +362,7 @@ static void test_client_refuses_an_endless_answer(void)
 {
 	static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 80000000\r\n\r\n";
 	g_autofree char *answer = g_strnfill(80000000, ' ');
-	struct peer peer = { .answer = answer, .length = 80000000 };
+	struct peer peer = {.answer = answer, .length = 80000000};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(http_client_t) client = NULL;
 
@@ -332,7 +377,7 @@ static void test_client_refuses_an_endless_answer(void)
 
 static void test_client_reports_what_is_not_there(void)
 {
-	struct peer peer = { .answer = "" };
+	struct peer peer = {.answer = ""};
 	g_autofree char *refused = NULL;
 
 	peer_start(&peer);
@@ -342,8 +387,9 @@ static void test_client_reports_what_is_not_there(void)
 	const struct {
 		const char *address, *reason;
 	} cases[] = {
-		{ "unix:/nonexistent/socket", "unix:/nonexistent/socket: cannot connect to the socket: No such file" },
-		{ refused, "Failed to connect" },
+		{"unix:/nonexistent/socket",
+		 "unix:/nonexistent/socket: cannot connect to the socket: No such file"},
+		{refused, "Failed to connect"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -399,7 +445,7 @@ static void test_clients_keep_their_connections(void)
 	GSocketService *servers[10];
 	struct http_client *clients[G_N_ELEMENTS(servers)];
 	const int count = G_N_ELEMENTS(servers);
-	struct traffic traffic = { 0 };
+	struct traffic traffic = {0};
 
 	for (int i = 0; i < count; i++) {
 		g_autofree char *address = NULL;
@@ -453,8 +499,8 @@ static void handle_who(struct http_request *request, const char *const *argument
 }
 
 static const struct http_route who_routes[] = {
-	{ "GET", "/who", handle_who },
-	{ NULL },
+	{"GET", "/who", handle_who},
+	{NULL},
 };
 
 /* What on_who() saw. */
@@ -478,16 +524,24 @@ static void on_who(int status, json_t *body, const GError *error, void *data)
 /* A certificate of 127.0.0.1 that it has signed itself. */
 static void make_certificate(const char *certificate, const char *key)
 {
-	const char *const argv[] = { "openssl",	  "req",
-				     "-x509",	  "-newkey",
-				     "ec",	  "-pkeyopt",
-				     "ec_paramgen_curve:prime256v1",
-				     "-nodes",	  "-batch",
-				     "-subj",	  "/CN=127.0.0.1",
-				     "-addext",	  "subjectAltName=IP:127.0.0.1",
-				     "-keyout",	  key,
-				     "-out",	  certificate,
-				     NULL };
+	const char *const argv[] = {"openssl",
+				    "req",
+				    "-x509",
+				    "-newkey",
+				    "ec",
+				    "-pkeyopt",
+				    "ec_paramgen_curve:prime256v1",
+				    "-nodes",
+				    "-batch",
+				    "-subj",
+				    "/CN=127.0.0.1",
+				    "-addext",
+				    "subjectAltName=IP:127.0.0.1",
+				    "-keyout",
+				    key,
+				    "-out",
+				    certificate,
+				    NULL};
 	g_autoptr(GError) error = NULL;
 
 	subprocess_run(argv, NULL, 60, NULL, &error);
@@ -509,14 +563,14 @@ static void test_tls_and_names(void)
 	g_autofree char *directory = g_dir_make_tmp("virtbed-http-XXXXXX", NULL);
 	g_autofree char *certificate = g_build_filename(directory, "certificate.pem", NULL);
 	g_autofree char *key = g_build_filename(directory, "key.pem", NULL);
-	const struct http_tls tls = { .certificate = certificate, .key = key };
-	struct http_client_identity identity = { 0 };
+	const struct http_tls tls = {.certificate = certificate, .key = key};
+	struct http_client_identity identity = {0};
 	g_autoptr(http_server_t) server = NULL;
 	g_autoptr(http_client_t) client = NULL;
 	g_autoptr(http_client_t) other = NULL;
 	g_autoptr(json_t) body = NULL;
 	g_autoptr(GError) error = NULL;
-	struct who who = { 0 };
+	struct who who = {0};
 
 	g_assert_null(http_server_new_tls("https://127.0.0.1:0", &tls, who_routes, NULL, NULL));
 	make_certificate(certificate, key);
@@ -546,7 +600,7 @@ static void test_tls_and_names(void)
 			"Basic QURNSU46czNjcmV0");
 	g_assert_cmpstr(json_string_value(json_object_get(body, "token")), ==, "t0ken");
 	/* Any certificate will do, and a header is handed to the callback. */
-	identity = (struct http_client_identity){ .insecure = true, .user = "a", .password = "" };
+	identity = (struct http_client_identity){.insecure = true, .user = "a", .password = ""};
 	http_client_identify(client, &identity);
 	who.client = client;
 	http_client_request(client, "GET", "/who", NULL, 20, on_who, &who);
@@ -568,7 +622,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/http-client/api", test_client_takes_answers_of_the_api_alone);
-	g_test_add_func("/http-client/in-the-clear", test_client_speaks_in_the_clear_at_loopback_alone);
+	g_test_add_func("/http-client/in-the-clear",
+			test_client_speaks_in_the_clear_at_loopback_alone);
 	g_test_add_func("/http-client/timeout", test_the_time_for_an_answer_can_be_chosen);
 	g_test_add_func("/http-client/peer", test_client_survives_a_peer_that_misbehaves);
 	g_test_add_func("/http-client/cut", test_client_cuts_what_a_peer_says);

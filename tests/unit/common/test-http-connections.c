@@ -37,12 +37,11 @@ static const char certificate[] =
 	"ICdZBn9syQthTBGIQZtkTGlX8UTskkdVlCjg6mjwSEjoAiEA81G6cnklB1YpqFFZ\n"
 	"MX5gfnmGfA+a5QltMVa9odMorAA=\n"
 	"-----END CERTIFICATE-----\n";
-static const char key[] =
-	"-----BEGIN EC PRIVATE KEY-----\n"
-	"MHcCAQEEIBcDwKpxrCjxRyAa/NE4F+wSukZ/rsDJQRSAWYZjubehoAoGCCqGSM49\n"
-	"AwEHoUQDQgAEV6BEkQDDM7ZhEulqR//1abXoE6+j+xY34aLXNxBd9H9Iyhy3oajd\n"
-	"9PAhHrVtKvBpBmoVyw5uH2eYYBPPg4H/fA==\n"
-	"-----END EC PRIVATE KEY-----\n";
+static const char key[] = "-----BEGIN EC PRIVATE KEY-----\n"
+			  "MHcCAQEEIBcDwKpxrCjxRyAa/NE4F+wSukZ/rsDJQRSAWYZjubehoAoGCCqGSM49\n"
+			  "AwEHoUQDQgAEV6BEkQDDM7ZhEulqR//1abXoE6+j+xY34aLXNxBd9H9Iyhy3oajd\n"
+			  "9PAhHrVtKvBpBmoVyw5uH2eYYBPPg4H/fA==\n"
+			  "-----END EC PRIVATE KEY-----\n";
 
 struct fixture {
 	char *directory, *certificate, *key;
@@ -50,14 +49,15 @@ struct fixture {
 	GPtrArray *crowd; /* GSocket */
 };
 
-static void handle(struct http_request *request, const char *const *arguments, json_t *body, void *data)
+static void handle(struct http_request *request, const char *const *arguments, json_t *body,
+		   void *data)
 {
 	http_request_reply(request, 200, json_true());
 }
 
 static const struct http_route routes[] = {
-	{ "GET", "/", handle, HTTP_ROLE_ANYBODY },
-	{ NULL },
+	{"GET", "/", handle, HTTP_ROLE_ANYBODY},
+	{NULL},
 };
 
 static void setup(struct fixture *fixture, gconstpointer tls)
@@ -68,10 +68,12 @@ static void setup(struct fixture *fixture, gconstpointer tls)
 	fixture->certificate = g_build_filename(fixture->directory, "certificate", NULL);
 	fixture->key = g_build_filename(fixture->directory, "key", NULL);
 	g_assert_true(g_file_set_contents(fixture->certificate, certificate, -1, NULL));
-	g_assert_true(g_file_set_contents_full(fixture->key, key, -1, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
-	files = (struct http_tls){ .certificate = fixture->certificate, .key = fixture->key };
-	fixture->server = tls ? http_server_new_tls("https://127.0.0.1:0", &files, routes, NULL, NULL)
-			      : http_server_new("http://127.0.0.1:0", routes, NULL, NULL);
+	g_assert_true(g_file_set_contents_full(fixture->key, key, -1, G_FILE_SET_CONTENTS_NONE,
+					       0600, NULL));
+	files = (struct http_tls){.certificate = fixture->certificate, .key = fixture->key};
+	fixture->server =
+		tls ? http_server_new_tls("https://127.0.0.1:0", &files, routes, NULL, NULL)
+		    : http_server_new("http://127.0.0.1:0", routes, NULL, NULL);
 	g_assert_nonnull(fixture->server);
 	fixture->crowd = g_ptr_array_new_with_free_func(g_object_unref);
 }
@@ -108,12 +110,15 @@ static void let_all_happen(void)
 /* One more in the crowd, of a hundred at each of its addresses, which says `text`. */
 static void join(struct fixture *fixture, const char *text, gsize length)
 {
-	g_autoptr(GUri) uri = g_uri_parse(http_server_address(fixture->server), G_URI_FLAGS_NONE, NULL);
-	g_autofree char *host = g_strdup_printf("127.0.0.%u", 2 + fixture->crowd->len / HTTP_LISTENER_PEER_MAX);
+	g_autoptr(GUri) uri =
+		g_uri_parse(http_server_address(fixture->server), G_URI_FLAGS_NONE, NULL);
+	g_autofree char *host =
+		g_strdup_printf("127.0.0.%u", 2 + fixture->crowd->len / HTTP_LISTENER_PEER_MAX);
 	g_autoptr(GSocketAddress) from = g_inet_socket_address_new_from_string(host, 0);
 	g_autoptr(GSocketAddress) to =
 		g_inet_socket_address_new_from_string("127.0.0.1", (guint)g_uri_get_port(uri));
-	GSocket *socket = g_socket_new(G_SOCKET_FAMILY_IPV4, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_TCP, NULL);
+	GSocket *socket = g_socket_new(G_SOCKET_FAMILY_IPV4, G_SOCKET_TYPE_STREAM,
+				       G_SOCKET_PROTOCOL_TCP, NULL);
 
 	g_assert_true(g_socket_bind(socket, from, FALSE, NULL));
 	g_assert_true(g_socket_connect(socket, to, NULL, NULL));
@@ -142,8 +147,9 @@ static GBytes *hello(void)
 /* Whether a request from another address is answered. */
 static bool is_answered(const struct fixture *fixture)
 {
-	const struct http_client_identity identity = { .insecure = true };
-	g_autoptr(http_client_t) client = http_client_new(http_server_address(fixture->server), NULL);
+	const struct http_client_identity identity = {.insecure = true};
+	g_autoptr(http_client_t) client =
+		http_client_new(http_server_address(fixture->server), NULL);
 	g_autoptr(json_t) answer = NULL;
 
 	http_client_identify(client, &identity);
@@ -159,14 +165,15 @@ static const struct {
 	const char *text; /* NULL: of what a client says first ... */
 	gsize length;     /* bytes of it, or all */
 } beginnings[] = {
-	{ "nothing", true, HTTP_LISTENER_CONNECTIONS_MAX, "", 0 },
-	{ "one byte", true, 0, NULL, 1 },
-	{ "half a record", true, 0, NULL, 100 },
-	{ "a record", true, HTTP_LISTENER_CONNECTIONS_MAX - 10, NULL, SIZE_MAX },
-	{ "no TLS", true, 0, "GET / HTTP/1.1\r\n\r\n", 18 },
-	{ "a record that has no end", true, 0, "\x16\x03\x01\xff\xff\x01", 6 },
-	{ "nothing", false, 0, "", 0 },
-	{ "half a request", false, HTTP_LISTENER_CONNECTIONS_MAX, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", 33 },
+	{"nothing", true, HTTP_LISTENER_CONNECTIONS_MAX, "", 0},
+	{"one byte", true, 0, NULL, 1},
+	{"half a record", true, 0, NULL, 100},
+	{"a record", true, HTTP_LISTENER_CONNECTIONS_MAX - 10, NULL, SIZE_MAX},
+	{"no TLS", true, 0, "GET / HTTP/1.1\r\n\r\n", 18},
+	{"a record that has no end", true, 0, "\x16\x03\x01\xff\xff\x01", 6},
+	{"nothing", false, 0, "", 0},
+	{"half a request", false, HTTP_LISTENER_CONNECTIONS_MAX,
+	 "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", 33},
 };
 
 static void a_crowd_costs_little(struct fixture *fixture, gconstpointer tls)
@@ -183,7 +190,8 @@ static void a_crowd_costs_little(struct fixture *fixture, gconstpointer tls)
 			continue;
 		for (guint k = 0; k < CROWD; k++)
 			join(fixture, text, length);
-		g_test_message("%s: %" G_GINT64_FORMAT " MiB", beginnings[i].name, resident_mib() - before_mib);
+		g_test_message("%s: %" G_GINT64_FORMAT " MiB", beginnings[i].name,
+			       resident_mib() - before_mib);
 		g_assert_cmpint(resident_mib() - before_mib, <, CROWD_MIB);
 		g_ptr_array_set_size(fixture->crowd, 0);
 		WAIT_FOR(resident_mib() - before_mib < LEFT_MIB);
@@ -218,13 +226,13 @@ static void a_network_counts_as_one_peer(void)
 	static const struct {
 		const char *address, *network;
 	} cases[] = {
-		{ "10.0.0.1", "10.0.0.1" },
-		{ "::ffff:10.0.0.1", "10.0.0.1" },
-		{ "2001:db8:1:2::1", "2001:db8:1:2::" },
-		{ "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::" },
-		{ "2001:db8:1:3::1", "2001:db8:1:3::" },
-		{ "::1", "::" },
-		{ "fe80::ffff:a00:1", "fe80::" },
+		{"10.0.0.1", "10.0.0.1"},
+		{"::ffff:10.0.0.1", "10.0.0.1"},
+		{"2001:db8:1:2::1", "2001:db8:1:2::"},
+		{"2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"},
+		{"2001:db8:1:3::1", "2001:db8:1:3::"},
+		{"::1", "::"},
+		{"fe80::ffff:a00:1", "fe80::"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -235,7 +243,8 @@ static void a_network_counts_as_one_peer(void)
 	}
 }
 
-#define ADD(name, tls, function) g_test_add("/http/connections/" name, struct fixture, tls, setup, function, teardown)
+#define ADD(name, tls, function)                                                                   \
+	g_test_add("/http/connections/" name, struct fixture, tls, setup, function, teardown)
 
 int main(int argc, char **argv)
 {

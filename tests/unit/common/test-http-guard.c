@@ -27,8 +27,8 @@ static struct http_identity believe(const char *authorization, int64_t peer_uid,
 	const bool known = g_strcmp0(authorization, "viewer") == 0;
 
 	fixture->asked++;
-	return (struct http_identity){ .role = known ? fixture->role : HTTP_ROLE_NONE,
-				       .uid = fixture->uid };
+	return (struct http_identity){.role = known ? fixture->role : HTTP_ROLE_NONE,
+				      .uid = fixture->uid};
 }
 
 static void handle_secret(struct http_request *request, const char *const *arguments, json_t *body,
@@ -45,10 +45,10 @@ static void handle_wait(struct http_request *request, const char *const *argumen
 }
 
 static const struct http_route routes[] = {
-	{ "GET", "/secret", handle_secret, HTTP_ROLE_VIEWER },
-	{ "PUT", "/secret", handle_secret, HTTP_ROLE_VIEWER },
-	{ "GET", "/wait", handle_wait, HTTP_ROLE_VIEWER },
-	{ NULL },
+	{"GET", "/secret", handle_secret, HTTP_ROLE_VIEWER},
+	{"PUT", "/secret", handle_secret, HTTP_ROLE_VIEWER},
+	{"GET", "/wait", handle_wait, HTTP_ROLE_VIEWER},
+	{NULL},
 };
 
 static void setup(struct fixture *fixture, gconstpointer data)
@@ -69,8 +69,9 @@ static GSocket *connect_to(const struct fixture *fixture)
 {
 	g_autoptr(GUri) uri =
 		g_uri_parse(http_server_address(fixture->server), G_URI_FLAGS_NONE, NULL);
-	g_autoptr(GSocketAddress) address = g_inet_socket_address_new_from_string(
-		g_uri_get_host(uri), (guint)g_uri_get_port(uri));
+	g_autoptr(GSocketAddress) address =
+		g_inet_socket_address_new_from_string(g_uri_get_host(uri),
+						      (guint)g_uri_get_port(uri));
 	GSocket *socket = g_socket_new(G_SOCKET_FAMILY_IPV4, G_SOCKET_TYPE_STREAM,
 				       G_SOCKET_PROTOCOL_TCP, NULL);
 
@@ -84,7 +85,8 @@ static bool push(GSocket *socket, const char *text, gsize length, gsize *sent)
 {
 	g_autoptr(GError) error = NULL;
 	const gssize wrote =
-		*sent < length ? g_socket_send(socket, text + *sent, length - *sent, NULL, &error) : 0;
+		*sent < length ? g_socket_send(socket, text + *sent, length - *sent, NULL, &error)
+			       : 0;
 
 	*sent += wrote > 0 ? (gsize)wrote : 0;
 	return wrote >= 0 || g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK);
@@ -118,7 +120,8 @@ static char *talk(GSocket *socket, const char *text, gsize length, gsize *ret_se
 	return g_string_free(g_steal_pointer(&answer), FALSE);
 }
 
-static char *converse(const struct fixture *fixture, const char *text, gsize length, gsize *ret_sent)
+static char *converse(const struct fixture *fixture, const char *text, gsize length,
+		      gsize *ret_sent)
 {
 	g_autoptr(GSocket) socket = connect_to(fixture);
 
@@ -138,18 +141,18 @@ static const struct {
 	const char *request;
 	const char *known; /* the answer to a known user */
 } targets[] = {
-	{ "PUT /secret", "HTTP/1.1 200" },
-	{ "PUT /nowhere", "HTTP/1.1 404" },
-	{ "OPTIONS *", "HTTP/1.1 404" },
-	{ "GET *", "HTTP/1.1 404" },
-	{ "PUT /../x", "HTTP/1.1 404" },
-	{ "PUT /%2e%2e/x", "HTTP/1.1 404" },
-	{ "PUT /x%2f..%2fy", "HTTP/1.1 400" },
-	{ "PUT /x%2f..", "HTTP/1.1 400" },
-	{ "PUT /secret%00", "HTTP/1.1 400" },
-	{ "PUT https://127.0.0.1/secret", "HTTP/1.1 400" },
-	{ "PUT http://127.0.0.1/secret", "HTTP/1.1 200" },
-	{ "CONNECT 127.0.0.1:1", "HTTP/1.1 404" },
+	{"PUT /secret", "HTTP/1.1 200"},
+	{"PUT /nowhere", "HTTP/1.1 404"},
+	{"OPTIONS *", "HTTP/1.1 404"},
+	{"GET *", "HTTP/1.1 404"},
+	{"PUT /../x", "HTTP/1.1 404"},
+	{"PUT /%2e%2e/x", "HTTP/1.1 404"},
+	{"PUT /x%2f..%2fy", "HTTP/1.1 400"},
+	{"PUT /x%2f..", "HTTP/1.1 400"},
+	{"PUT /secret%00", "HTTP/1.1 400"},
+	{"PUT https://127.0.0.1/secret", "HTTP/1.1 400"},
+	{"PUT http://127.0.0.1/secret", "HTTP/1.1 200"},
+	{"CONNECT 127.0.0.1:1", "HTTP/1.1 404"},
 };
 
 /* How bodies come; the answer never waits for that of the last. */
@@ -163,14 +166,16 @@ static const char *const bodies[] = {
 static void a_target_does_not_matter_to_strangers(struct fixture *fixture, gconstpointer data)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(targets) * G_N_ELEMENTS(bodies); i++) {
-		g_autofree char *request = g_strdup_printf(
-			"%s HTTP/1.1\r\nHost: 127.0.0.1\r\n%s", targets[i / G_N_ELEMENTS(bodies)].request,
-			bodies[i % G_N_ELEMENTS(bodies)]);
+		g_autofree char *request =
+			g_strdup_printf("%s HTTP/1.1\r\nHost: 127.0.0.1\r\n%s",
+					targets[i / G_N_ELEMENTS(bodies)].request,
+					bodies[i % G_N_ELEMENTS(bodies)]);
 		g_autofree char *answer = ask(fixture, request);
 
 		g_test_message("%s\n%s", request, answer);
 		g_assert_true(g_str_has_prefix(answer, STRANGER));
-		g_assert_nonnull(strstr(answer, "\r\n\r\n{\"error\":\"give a token that is good\"}"));
+		g_assert_nonnull(
+			strstr(answer, "\r\n\r\n{\"error\":\"give a token that is good\"}"));
 		g_assert_nonnull(strstr(answer, "\r\nConnection: close\r\n"));
 	}
 }
@@ -180,19 +185,21 @@ static void who_is_known_is_told_what_is_wrong(struct fixture *fixture, gconstpo
 	for (gsize i = 0; i < G_N_ELEMENTS(targets) * G_N_ELEMENTS(bodies); i++) {
 		const gsize body = i % G_N_ELEMENTS(bodies);
 		const char *known = targets[i / G_N_ELEMENTS(bodies)].known;
-		g_autofree char *request = g_strdup_printf(
-			"%s HTTP/1.1\r\nHost: 127.0.0.1\r\n" VIEWER "%s",
-			targets[i / G_N_ELEMENTS(bodies)].request, bodies[body]);
+		g_autofree char *request =
+			g_strdup_printf("%s HTTP/1.1\r\nHost: 127.0.0.1\r\n" VIEWER "%s",
+					targets[i / G_N_ELEMENTS(bodies)].request, bodies[body]);
 		g_autofree char *answer = ask(fixture, request);
-		const char *last = g_str_has_prefix(answer, "HTTP/1.1 100") ? strstr(answer, "\r\n\r\n") + 4
-									    : answer;
+		const char *last = g_str_has_prefix(answer, "HTTP/1.1 100")
+					   ? strstr(answer, "\r\n\r\n") + 4
+					   : answer;
 
 		g_test_message("%s\n%s", request, answer);
 		if (body == 3 && !g_str_equal(known, "HTTP/1.1 400"))
 			known = "HTTP/1.1 413";
 		g_assert_true(g_str_has_prefix(last, known));
-		g_assert_nonnull(strstr(last, g_str_has_suffix(known, "200") ? "\r\n\r\n\"secret\""
-									     : "\r\n\r\n{\"error\":\""));
+		g_assert_nonnull(strstr(last, g_str_has_suffix(known, "200")
+						      ? "\r\n\r\n\"secret\""
+						      : "\r\n\r\n{\"error\":\""));
 		g_assert_nonnull(strstr(last, "\r\nX-Content-Type-Options: nosniff\r\n"));
 		g_assert_nonnull(strstr(last, "\r\nCache-Control: no-store\r\n"));
 	}
@@ -232,47 +239,51 @@ static const struct {
 	const char *headers;
 	const char *stranger; /* what both are told, before anybody is asked; NULL: 401 */
 } faults[] = {
-	{ "Content-Length: 2\r\nContent-Length: 44\r\n" },
-	{ "Content-Length: 2\r\nContent-Length: 2\r\n" },
-	{ "Content-Length: 2\r\ncontent-length: 44\r\n" },
-	{ "Content-Length: -1\r\n", "HTTP/1.1 400" },
-	{ "Content-Length: +2\r\n", "HTTP/1.1 400" },
-	{ "Content-Length: 0x2\r\n", "HTTP/1.1 400" },
-	{ "Content-Length: 2, 2\r\n", "HTTP/1.1 400" },
-	{ "Content-Length: 2 2\r\n", "HTTP/1.1 400" },
-	{ "Content-Length: two\r\n", "HTTP/1.1 400" },
-	{ "Content-Length: 2.5\r\n", "HTTP/1.1 400" },
-	{ "Content-Length: 1e3\r\n", "HTTP/1.1 400" },
-	{ "Content-Length: \r\n", "HTTP/1.1 400" },
-	{ "Content-Length: 9223372036854775808\r\n" },
-	{ "Content-Length: 18446744073709551617\r\n" },
-	{ "Content-Length: 99999999999999999999999999\r\n" },
-	{ "Content-Length: 7\r\nTransfer-Encoding: chunked\r\n" },
-	{ "Transfer-Encoding: chunked\r\nContent-Length: 7\r\n" },
-	{ "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n" },
-	{ "Transfer-Encoding: gzip, chunked\r\n", "HTTP/1.1 400" },
-	{ "Transfer-Encoding: identity\r\n", "HTTP/1.1 400" },
-	{ "Transfer-Encoding: xchunked\r\n", "HTTP/1.1 400" },
-	{ "Content-Type: text/plain\r\nContent-Type: application/json\r\n" },
-	{ "Host: 127.0.0.1\r\n" },
-	{ "Origin: http://127.0.0.1\r\nOrigin: http://127.0.0.1\r\n" },
-	{ "content-LENGTH:two\r\n", "HTTP/1.1 400" },
-	{ "Content-Length: 2\n 2\r\n", "HTTP/1.1 400" },
-	{ "X: y\r\n\tz\r\n", "HTTP/1.1 400" },
-	{ "Content-Length: 1" PADDING "\r\n", "HTTP/1.1 400" },
+	{"Content-Length: 2\r\nContent-Length: 44\r\n"},
+	{"Content-Length: 2\r\nContent-Length: 2\r\n"},
+	{"Content-Length: 2\r\ncontent-length: 44\r\n"},
+	{"Content-Length: -1\r\n", "HTTP/1.1 400"},
+	{"Content-Length: +2\r\n", "HTTP/1.1 400"},
+	{"Content-Length: 0x2\r\n", "HTTP/1.1 400"},
+	{"Content-Length: 2, 2\r\n", "HTTP/1.1 400"},
+	{"Content-Length: 2 2\r\n", "HTTP/1.1 400"},
+	{"Content-Length: two\r\n", "HTTP/1.1 400"},
+	{"Content-Length: 2.5\r\n", "HTTP/1.1 400"},
+	{"Content-Length: 1e3\r\n", "HTTP/1.1 400"},
+	{"Content-Length: \r\n", "HTTP/1.1 400"},
+	{"Content-Length: 9223372036854775808\r\n"},
+	{"Content-Length: 18446744073709551617\r\n"},
+	{"Content-Length: 99999999999999999999999999\r\n"},
+	{"Content-Length: 7\r\nTransfer-Encoding: chunked\r\n"},
+	{"Transfer-Encoding: chunked\r\nContent-Length: 7\r\n"},
+	{"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"},
+	{"Transfer-Encoding: gzip, chunked\r\n", "HTTP/1.1 400"},
+	{"Transfer-Encoding: identity\r\n", "HTTP/1.1 400"},
+	{"Transfer-Encoding: xchunked\r\n", "HTTP/1.1 400"},
+	{"Content-Type: text/plain\r\nContent-Type: application/json\r\n"},
+	{"Host: 127.0.0.1\r\n"},
+	{"Origin: http://127.0.0.1\r\nOrigin: http://127.0.0.1\r\n"},
+	{"content-LENGTH:two\r\n", "HTTP/1.1 400"},
+	{"Content-Length: 2\n 2\r\n", "HTTP/1.1 400"},
+	{"X: y\r\n\tz\r\n", "HTTP/1.1 400"},
+	{"Content-Length: 1" PADDING "\r\n", "HTTP/1.1 400"},
 };
 
-static void who_does_not_say_where_a_request_ends_is_refused(struct fixture *fixture, gconstpointer data)
+static void who_does_not_say_where_a_request_ends_is_refused(struct fixture *fixture,
+							     gconstpointer data)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(faults) * 2; i++) {
 		const char *stranger = faults[i / 2].stranger;
 		g_autofree char *request =
-			g_strconcat("PUT /secret HTTP/1.1\r\nHost: 127.0.0.1\r\n", faults[i / 2].headers,
-				    i & 1 ? VIEWER : "", "\r\n2\r\n{}\r\n", NULL);
+			g_strconcat("PUT /secret HTTP/1.1\r\nHost: 127.0.0.1\r\n",
+				    faults[i / 2].headers, i & 1 ? VIEWER : "", "\r\n2\r\n{}\r\n",
+				    NULL);
 		g_autofree char *answer = ask(fixture, request);
 
 		g_test_message("%s\n%s", request, answer);
-		g_assert_true(g_str_has_prefix(answer, stranger ?: i & 1 ? "HTTP/1.1 400" : STRANGER));
+		g_assert_true(g_str_has_prefix(answer, stranger
+							       ?: i & 1 ? "HTTP/1.1 400"
+									: STRANGER));
 		g_assert_nonnull(strstr(answer, "\r\n\r\n{\"error\":\""));
 		g_assert_nonnull(strstr(answer, "\r\nContent-Type: application/json\r\n"));
 		g_assert_cmpint(fixture->handled, ==, 0);
@@ -282,7 +293,10 @@ static void who_does_not_say_where_a_request_ends_is_refused(struct fixture *fix
 /* What is asked for is answered whole. */
 static void nothing_is_had_in_part(struct fixture *fixture, gconstpointer data)
 {
-	g_autofree char *answer = ask(fixture, "GET /secret HTTP/1.1\r\nHost: 127.0.0.1\r\nRange: bytes=1-2\r\n" VIEWER "\r\n");
+	g_autofree char *answer =
+		ask(fixture,
+		    "GET /secret HTTP/1.1\r\nHost: 127.0.0.1\r\nRange: bytes=1-2\r\n" VIEWER
+		    "\r\n");
 
 	g_assert_true(g_str_has_prefix(answer, "HTTP/1.1 200"));
 	g_assert_true(g_str_has_suffix(answer, "\r\n\r\n\"secret\""));
@@ -291,8 +305,10 @@ static void nothing_is_had_in_part(struct fixture *fixture, gconstpointer data)
 /* Nor are there two users of a request. */
 static void nobody_is_two(struct fixture *fixture, gconstpointer data)
 {
-	g_autofree char *answer = ask(fixture, "PUT /secret HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: other\r\n" VIEWER
-					       "Content-Length: 0\r\n\r\n");
+	g_autofree char *answer =
+		ask(fixture,
+		    "PUT /secret HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: other\r\n" VIEWER
+		    "Content-Length: 0\r\n\r\n");
 
 	g_assert_true(g_str_has_prefix(answer, "HTTP/1.1 400"));
 	g_assert_cmpint(fixture->handled, ==, 0);
@@ -306,8 +322,7 @@ static void a_stranger_with_a_large_body_is_answered(struct fixture *fixture, gc
 
 	for (gsize i = 0; i < G_N_ELEMENTS(targets) * 2; i++) {
 		g_autofree char *head = head_of(targets[i / 2].request, "", i & 1, length);
-		g_autofree char *text =
-			g_strconcat(head, body, i & 1 ? "\r\n0\r\n\r\n" : "", NULL);
+		g_autofree char *text = g_strconcat(head, body, i & 1 ? "\r\n0\r\n\r\n" : "", NULL);
 		const gsize all = strlen(text);
 		g_autoptr(GSocket) socket = connect_to(fixture);
 		g_autofree char *answer = NULL;
@@ -320,8 +335,9 @@ static void a_stranger_with_a_large_body_is_answered(struct fixture *fixture, gc
 		answer = talk(socket, "", 0, &sent);
 		g_test_message("%s: %s", targets[i / 2].request, answer);
 		g_assert_true(g_str_has_prefix(answer, STRANGER));
-		g_assert_true(g_str_has_suffix(
-			answer, "\r\n\r\n{\"error\":\"give a token that is good\"}"));
+		g_assert_true(
+			g_str_has_suffix(answer,
+					 "\r\n\r\n{\"error\":\"give a token that is good\"}"));
 		g_assert_nonnull(strstr(answer, "\r\nConnection: close\r\n"));
 		g_assert_nonnull(strstr(answer, "\r\nCache-Control: no-store\r\n"));
 		g_assert_nonnull(strstr(answer, "\r\nWWW-Authenticate: Bearer "));
@@ -356,13 +372,13 @@ static void nobodys_body_is_too_large(struct fixture *fixture, gconstpointer dat
 	for (gsize i = 0; i < G_N_ELEMENTS(targets) * 2; i++) {
 		const char *known = targets[i / 2].known;
 		g_autofree char *head = head_of(targets[i / 2].request, VIEWER, i & 1, length);
-		g_autofree char *text =
-			g_strconcat(head, body, i & 1 ? "\r\n0\r\n\r\n" : "", NULL);
+		g_autofree char *text = g_strconcat(head, body, i & 1 ? "\r\n0\r\n\r\n" : "", NULL);
 		g_autofree char *answer = ask(fixture, text);
 
 		g_test_message("%s: %s", targets[i / 2].request, answer);
-		g_assert_true(g_str_has_prefix(
-			answer, g_str_has_suffix(known, "400") ? known : "HTTP/1.1 413"));
+		g_assert_true(g_str_has_prefix(answer, g_str_has_suffix(known, "400")
+							       ? known
+							       : "HTTP/1.1 413"));
 	}
 }
 
@@ -372,11 +388,11 @@ static const struct {
 	int64_t uid;
 	bool good;
 } changes[] = {
-	{ HTTP_ROLE_VIEWER, 7, true },
-	{ HTTP_ROLE_OPERATOR, 7, true },
-	{ HTTP_ROLE_VIEWER, 8, false },
-	{ HTTP_ROLE_NONE, 7, false },
-	{ HTTP_ROLE_NONE, HTTP_PEER_UNKNOWN, false },
+	{HTTP_ROLE_VIEWER, 7, true},
+	{HTTP_ROLE_OPERATOR, 7, true},
+	{HTTP_ROLE_VIEWER, 8, false},
+	{HTTP_ROLE_NONE, 7, false},
+	{HTTP_ROLE_NONE, HTTP_PEER_UNKNOWN, false},
 };
 
 static void assert_answer(const char *answer, bool good)
@@ -419,7 +435,7 @@ static void a_token_that_ends_gets_no_answer_that_comes_later(struct fixture *fi
 }
 
 static void a_token_that_ends_before_the_body_has_come_does_nothing(struct fixture *fixture,
-								     gconstpointer data)
+								    gconstpointer data)
 {
 	static const char head[] = "PUT /secret HTTP/1.1\r\nHost: 127.0.0.1\r\n" VIEWER
 				   "Transfer-Encoding: chunked\r\n\r\n";
@@ -429,7 +445,9 @@ static void a_token_that_ends_before_the_body_has_come_does_nothing(struct fixtu
 		g_autofree char *answer = NULL;
 		gsize sent;
 
-		*fixture = (struct fixture){ .server = fixture->server, .role = HTTP_ROLE_VIEWER, .uid = 7 };
+		*fixture = (struct fixture){.server = fixture->server,
+					    .role = HTTP_ROLE_VIEWER,
+					    .uid = 7};
 		send_now(socket, head);
 		while (fixture->asked == 0)
 			g_main_context_iteration(NULL, TRUE);
@@ -441,7 +459,8 @@ static void a_token_that_ends_before_the_body_has_come_does_nothing(struct fixtu
 	}
 }
 
-#define ADD(name, function) g_test_add("/http/guard/" name, struct fixture, NULL, setup, function, teardown)
+#define ADD(name, function)                                                                        \
+	g_test_add("/http/guard/" name, struct fixture, NULL, setup, function, teardown)
 
 int main(int argc, char **argv)
 {

@@ -15,11 +15,11 @@ static struct http_identity believe(const char *authorization, int64_t peer_uid,
 		const char *word;
 		enum http_role role;
 	} words[] = {
-		{ "viewer", HTTP_ROLE_VIEWER },
-		{ "user", HTTP_ROLE_USER },
-		{ "operator", HTTP_ROLE_OPERATOR },
+		{"viewer", HTTP_ROLE_VIEWER},
+		{"user", HTTP_ROLE_USER},
+		{"operator", HTTP_ROLE_OPERATOR},
 	};
-	struct http_identity identity = { .role = HTTP_ROLE_NONE, .uid = 7 };
+	struct http_identity identity = {.role = HTTP_ROLE_NONE, .uid = 7};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
 		if (g_strcmp0(authorization, words[i].word) == 0)
@@ -42,14 +42,14 @@ static char *keep_out(const char *const *arguments, int64_t uid, void *data)
 }
 
 static const struct http_route guarded_routes[] = {
-	{ "GET", "/open", handle_role, HTTP_ROLE_ANYBODY },
-	{ "GET", "/look", handle_role, HTTP_ROLE_VIEWER },
-	{ "GET", "/look/*", handle_role, HTTP_ROLE_VIEWER, keep_out },
-	{ "PUT", "/mine", handle_role, HTTP_ROLE_USER },
-	{ "PUT", "/mine/*", handle_role, HTTP_ROLE_USER, keep_out },
-	{ "PUT", "/all", handle_role, HTTP_ROLE_OPERATOR },
-	{ "GET", "/forgotten", handle_role },
-	{ NULL },
+	{"GET", "/open", handle_role, HTTP_ROLE_ANYBODY},
+	{"GET", "/look", handle_role, HTTP_ROLE_VIEWER},
+	{"GET", "/look/*", handle_role, HTTP_ROLE_VIEWER, keep_out},
+	{"PUT", "/mine", handle_role, HTTP_ROLE_USER},
+	{"PUT", "/mine/*", handle_role, HTTP_ROLE_USER, keep_out},
+	{"PUT", "/all", handle_role, HTTP_ROLE_OPERATOR},
+	{"GET", "/forgotten", handle_role},
+	{NULL},
 };
 
 /* The status and body of an answer with that user's header (NULL: none), as "401 {...}". */
@@ -58,7 +58,7 @@ static char *guarded_answer(struct http_server *server, const char *who, const c
 {
 	g_autoptr(http_client_t) client = http_client_new(http_server_address(server), NULL);
 	g_autofree char *header = who ? g_strconcat("Authorization: ", who, NULL) : NULL;
-	const struct http_client_identity identity = { .header = header };
+	const struct http_client_identity identity = {.header = header};
 	g_autoptr(json_t) sent = g_str_equal(method, "PUT") ? json_object() : NULL;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(json_t) body = NULL;
@@ -78,37 +78,37 @@ static void test_a_guard_decides(void)
 	static const struct {
 		const char *who, *method, *path, *answer;
 	} cases[] = {
-		{ NULL, "GET", "/open", "200: {\"role\":1,\"uid\":7}" },
-		{ NULL, "GET", "/look", "401: give a token that is good" },
-		{ NULL, "PUT", "/all", "401: give a token that is good" },
-		{ NULL, "DELETE", "/look", "401: give a token that is good" },
-		{ NULL, "GET", "/nowhere", "401: give a token that is good" },
-		{ NULL, "GET", "/forgotten", "401: give a token that is good" },
-		{ "rubbish", "GET", "/look", "401: give a token that is good" },
-		{ "viewer", "GET", "/look", "200: {\"role\":2,\"uid\":7}" },
-		{ "viewer", "PUT", "/mine", "403: that is not for you to do" },
-		{ "viewer", "PUT", "/all", "403: that is not for you to do" },
-		{ "viewer", "GET", "/nowhere", "404: no such path \"/nowhere\"" },
-		{ "user", "PUT", "/mine", "200: {\"role\":3,\"uid\":7}" },
-		{ "user", "GET", "/look/7", "200: {\"role\":3,\"uid\":7}" },
-		{ "user", "GET", "/look/8", "403: you have none" },
-		{ "user", "PUT", "/mine/7", "200: {\"role\":3,\"uid\":7}" },
-		{ "user", "PUT", "/mine/8", "403: you have none" },
-		{ "viewer", "GET", "/look/8", "200: {\"role\":2,\"uid\":7}" },
-		{ "viewer", "PUT", "/mine/7", "403: that is not for you to do" },
-		{ "operator", "PUT", "/mine/8", "200: {\"role\":4,\"uid\":7}" },
-		{ "user", "PUT", "/all", "403: that is not for you to do" },
-		{ "operator", "GET", "/look", "200: {\"role\":4,\"uid\":7}" },
-		{ "operator", "PUT", "/all", "200: {\"role\":4,\"uid\":7}" },
-		{ "operator", "GET", "/forgotten", "403: that is not for you to do" },
+		{NULL, "GET", "/open", "200: {\"role\":1,\"uid\":7}"},
+		{NULL, "GET", "/look", "401: give a token that is good"},
+		{NULL, "PUT", "/all", "401: give a token that is good"},
+		{NULL, "DELETE", "/look", "401: give a token that is good"},
+		{NULL, "GET", "/nowhere", "401: give a token that is good"},
+		{NULL, "GET", "/forgotten", "401: give a token that is good"},
+		{"rubbish", "GET", "/look", "401: give a token that is good"},
+		{"viewer", "GET", "/look", "200: {\"role\":2,\"uid\":7}"},
+		{"viewer", "PUT", "/mine", "403: that is not for you to do"},
+		{"viewer", "PUT", "/all", "403: that is not for you to do"},
+		{"viewer", "GET", "/nowhere", "404: no such path \"/nowhere\""},
+		{"user", "PUT", "/mine", "200: {\"role\":3,\"uid\":7}"},
+		{"user", "GET", "/look/7", "200: {\"role\":3,\"uid\":7}"},
+		{"user", "GET", "/look/8", "403: you have none"},
+		{"user", "PUT", "/mine/7", "200: {\"role\":3,\"uid\":7}"},
+		{"user", "PUT", "/mine/8", "403: you have none"},
+		{"viewer", "GET", "/look/8", "200: {\"role\":2,\"uid\":7}"},
+		{"viewer", "PUT", "/mine/7", "403: that is not for you to do"},
+		{"operator", "PUT", "/mine/8", "200: {\"role\":4,\"uid\":7}"},
+		{"user", "PUT", "/all", "403: that is not for you to do"},
+		{"operator", "GET", "/look", "200: {\"role\":4,\"uid\":7}"},
+		{"operator", "PUT", "/all", "200: {\"role\":4,\"uid\":7}"},
+		{"operator", "GET", "/forgotten", "403: that is not for you to do"},
 	};
 	g_autoptr(http_server_t) server =
 		http_server_new("http://127.0.0.1:0", guarded_routes, NULL, NULL);
 
 	http_server_guard(server, believe, NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *answer = guarded_answer(server, cases[i].who, cases[i].method,
-							 cases[i].path);
+		g_autofree char *answer =
+			guarded_answer(server, cases[i].who, cases[i].method, cases[i].path);
 
 		g_test_message("%s %s by %s", cases[i].method, cases[i].path, cases[i].who ?: "-");
 		g_assert_cmpstr(answer, ==, cases[i].answer);
@@ -143,8 +143,8 @@ static void handle_never(struct http_request *request, const char *const *argume
 }
 
 static const struct http_route waiting_routes[] = {
-	{ "GET", "/wait", handle_never, HTTP_ROLE_VIEWER },
-	{ NULL },
+	{"GET", "/wait", handle_never, HTTP_ROLE_VIEWER},
+	{NULL},
 };
 
 static void on_never(int status, json_t *body, const GError *error, void *data)
@@ -156,7 +156,7 @@ static void on_never(int status, json_t *body, const GError *error, void *data)
 
 static void test_not_too_many_requests_wait(void)
 {
-	const struct http_client_identity identity = { .header = "Authorization: viewer" };
+	const struct http_client_identity identity = {.header = "Authorization: viewer"};
 	g_autoptr(http_client_t) client = NULL;
 	g_autoptr(http_server_t) server = NULL;
 	guint waiting = 0;
@@ -176,8 +176,8 @@ static void test_not_too_many_requests_wait(void)
 /* A guard that takes the header for the user's id. */
 static struct http_identity count_off(const char *authorization, int64_t peer_uid, void *data)
 {
-	return (struct http_identity){ .role = HTTP_ROLE_VIEWER,
-				       .uid = g_ascii_strtoll(authorization ?: "0", NULL, 10) };
+	return (struct http_identity){.role = HTTP_ROLE_VIEWER,
+				      .uid = g_ascii_strtoll(authorization ?: "0", NULL, 10)};
 }
 
 /* As much as one user may leave unread, and more than the kernel keeps of it. */
@@ -192,17 +192,18 @@ static void handle_large(struct http_request *request, const char *const *argume
 }
 
 static const struct http_route large_routes[] = {
-	{ "GET", "/large", handle_large, HTTP_ROLE_VIEWER },
-	{ "GET", "/look", handle_role, HTTP_ROLE_VIEWER },
-	{ NULL },
+	{"GET", "/large", handle_large, HTTP_ROLE_VIEWER},
+	{"GET", "/look", handle_role, HTTP_ROLE_VIEWER},
+	{NULL},
 };
 
 /* A connection to the server on which nothing is said. */
 static GSocket *connect_silently(struct http_server *server)
 {
 	g_autoptr(GUri) uri = g_uri_parse(http_server_address(server), G_URI_FLAGS_NONE, NULL);
-	g_autoptr(GSocketAddress) address = g_inet_socket_address_new_from_string(
-		g_uri_get_host(uri), (guint)g_uri_get_port(uri));
+	g_autoptr(GSocketAddress) address =
+		g_inet_socket_address_new_from_string(g_uri_get_host(uri),
+						      (guint)g_uri_get_port(uri));
 	GSocket *socket = g_socket_new(G_SOCKET_FAMILY_IPV4, G_SOCKET_TYPE_STREAM,
 				       G_SOCKET_PROTOCOL_TCP, NULL);
 
@@ -239,7 +240,8 @@ static void test_one_peer_does_not_get_all_connections(void)
 
 static void test_answers_are_read_before_more_are_given(void)
 {
-	static const char question[] = "GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: 7\r\n\r\n";
+	static const char question[] =
+		"GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: 7\r\n\r\n";
 	guint answers = 0;
 	g_autoptr(http_server_t) server =
 		http_server_new("http://127.0.0.1:0", large_routes, &answers, NULL);

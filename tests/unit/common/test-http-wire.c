@@ -23,9 +23,9 @@ static GSocketAddress *address_of(const char *address)
 static GSocket *say(const char *address, const char *text)
 {
 	g_autoptr(GSocketAddress) where = address_of(address);
-	g_autoptr(GSocket) socket = g_socket_new(g_socket_address_get_family(where),
-						 G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT,
-						 NULL);
+	g_autoptr(GSocket) socket =
+		g_socket_new(g_socket_address_get_family(where), G_SOCKET_TYPE_STREAM,
+			     G_SOCKET_PROTOCOL_DEFAULT, NULL);
 
 	g_assert_true(g_socket_connect(socket, where, NULL, NULL));
 	g_assert_cmpint(g_socket_send(socket, text, strlen(text), NULL, NULL), ==, strlen(text));
@@ -52,26 +52,28 @@ static char *converse(const char *address, const char *text)
 	return g_string_free(g_steal_pointer(&answer), FALSE);
 }
 
-static void test_server_answers_rubbish_with_an_error(struct http_fixture *fixture, gconstpointer data)
+static void test_server_answers_rubbish_with_an_error(struct http_fixture *fixture,
+						      gconstpointer data)
 {
 	static const struct {
 		const char *text;
 		const char *status;
 		const char *contains;
 	} cases[] = {
-		{ "PUT /v1/echo/a/x/b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-		  "Content-Length: 3\r\n\r\n{a}",
-		  "HTTP/1.1 400", "{\"error\":\"request body: line 1" },
-		{ "PUT /v1/echo/a/x/b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-		  "Transfer-Encoding: chunked\r\n\r\n3\r\n[1]\r\n0\r\n\r\n",
-		  "HTTP/1.1 201", "\"body\":[1]" },
-		{ "PATCH /v1/ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "HTTP/1.1 405",
-		  "Allow: GET" },
-		{ "GET /none HTTP/1.0\r\n\r\n", "HTTP/1.0 404", "{\"error\":\"no such path" },
-		{ "GET /v1/ok HTTP/1.0\r\n\r\n", "HTTP/1.0 200", "{\"ok\":true}" },
-		{ "\r\nGET /v1/ok HTTP/1.0\r\n\r\n", "HTTP/1.0 200", "{\"ok\":true}" },
-		{ "hello\r\n\r\n", "HTTP/1.1 501", "{\"error\":\"that is no HTTP method\"}" },
-		{ "GETOUT /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 501", "{\"error\":" },
+		{"PUT /v1/echo/a/x/b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+		 "Content-Length: 3\r\n\r\n{a}",
+		 "HTTP/1.1 400", "{\"error\":\"request body: line 1"},
+		{"PUT /v1/echo/a/x/b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+		 "Transfer-Encoding: chunked\r\n\r\n3\r\n[1]\r\n0\r\n\r\n",
+		 "HTTP/1.1 201", "\"body\":[1]"},
+		{"PATCH /v1/ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+		 "HTTP/1.1 405", "Allow: GET"},
+		{"GET /none HTTP/1.0\r\n\r\n", "HTTP/1.0 404", "{\"error\":\"no such path"},
+		{"GET /v1/ok HTTP/1.0\r\n\r\n", "HTTP/1.0 200", "{\"ok\":true}"},
+		{"\r\nGET /v1/ok HTTP/1.0\r\n\r\n", "HTTP/1.0 200", "{\"ok\":true}"},
+		{"hello\r\n\r\n", "HTTP/1.1 501", "{\"error\":\"that is no HTTP method\"}"},
+		{"GETOUT /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 501",
+		 "{\"error\":"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -88,8 +90,10 @@ static void test_server_answers_rubbish_with_an_error(struct http_fixture *fixtu
 static void test_server_keeps_no_methods(struct http_fixture *fixture, gconstpointer data)
 {
 	const char *address = http_server_address(fixture->server);
-	g_autofree char *known = converse(address, "PATCH /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n");
-	g_autofree char *strange = converse(address, "PATCHES /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	g_autofree char *known =
+		converse(address, "PATCH /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	g_autofree char *strange =
+		converse(address, "PATCHES /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n");
 
 	g_assert_cmpuint(g_quark_try_string("PATCH"), !=, 0);
 	g_assert_cmpuint(g_quark_try_string("PATCHES"), ==, 0);
@@ -113,8 +117,8 @@ static void test_server_reads_a_method_in_parts(struct http_fixture *fixture, gc
 /* A peer that would ask again on the same connection has to know that it ends. */
 static void test_server_says_that_it_closes(struct http_fixture *fixture, gconstpointer data)
 {
-	static const char *const requests[] = { "GET /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n",
-						"GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n" };
+	static const char *const requests[] = {"GET /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n",
+					       "GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n"};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(requests); i++) {
 		g_autofree char *answer =
@@ -132,17 +136,20 @@ static void test_server_answers_its_own_pages_only(struct http_fixture *fixture,
 		const char *status;
 		const char *contains;
 	} cases[] = {
-		{ "Host: localhost:7", "HTTP/1.1 200", "\r\nContent-Type: text/css\r\n" },
-		{ "Host: [::1]", "HTTP/1.1 200", "\r\nETag: \"7\"\r\n" },
-		{ "Host: 127.0.0.1:80\r\nOrigin: http://127.0.0.1:80", "HTTP/1.1 200", "\r\n\r\na { b: c }" },
-		{ "Host: 127.0.0.1", "HTTP/1.1 200", "\r\nX-Content-Type-Options: nosniff\r\n" },
-		{ "Host: 127.0.0.1", "HTTP/1.1 200", "\r\nCache-Control: no-store\r\n" },
-		{ "Host: 127.0.0.1", "HTTP/1.1 200", "\r\nContent-Security-Policy: default-src 'self';" },
-		{ "Host: evil.example", "HTTP/1.1 403", "{\"error\":" },
-		{ "Host: localhost.evil.example", "HTTP/1.1 403", "{\"error\":" },
-		{ "Host: 127.0.0.1\r\nOrigin: http://evil.example", "HTTP/1.1 403", "{\"error\":" },
-		{ "Host: 127.0.0.1:80\r\nOrigin: http://127.0.0.1:81", "HTTP/1.1 403", "{\"error\":" },
-		{ "Host: 127.0.0.1\r\nOrigin: null", "HTTP/1.1 403", "{\"error\":" },
+		{"Host: localhost:7", "HTTP/1.1 200", "\r\nContent-Type: text/css\r\n"},
+		{"Host: [::1]", "HTTP/1.1 200", "\r\nETag: \"7\"\r\n"},
+		{"Host: 127.0.0.1:80\r\nOrigin: http://127.0.0.1:80", "HTTP/1.1 200",
+		 "\r\n\r\na { b: c }"},
+		{"Host: 127.0.0.1", "HTTP/1.1 200", "\r\nX-Content-Type-Options: nosniff\r\n"},
+		{"Host: 127.0.0.1", "HTTP/1.1 200", "\r\nCache-Control: no-store\r\n"},
+		{"Host: 127.0.0.1", "HTTP/1.1 200",
+		 "\r\nContent-Security-Policy: default-src 'self';"},
+		{"Host: evil.example", "HTTP/1.1 403", "{\"error\":"},
+		{"Host: localhost.evil.example", "HTTP/1.1 403", "{\"error\":"},
+		{"Host: 127.0.0.1\r\nOrigin: http://evil.example", "HTTP/1.1 403", "{\"error\":"},
+		{"Host: 127.0.0.1:80\r\nOrigin: http://127.0.0.1:81", "HTTP/1.1 403",
+		 "{\"error\":"},
+		{"Host: 127.0.0.1\r\nOrigin: null", "HTTP/1.1 403", "{\"error\":"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -159,7 +166,8 @@ static void test_server_answers_its_own_pages_only(struct http_fixture *fixture,
 /* A browser that was led to a socket through a tunnel names the site that led it there. */
 static void test_socket_is_no_site(struct http_fixture *fixture, gconstpointer data)
 {
-	static const char *const hosts[] = { "x", "localhost:8080", "127.0.0.1:8080", "evil.example:8080" };
+	static const char *const hosts[] = {"x", "localhost:8080", "127.0.0.1:8080",
+					    "evil.example:8080"};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(hosts); i++) {
 		g_autofree char *text =
@@ -176,19 +184,21 @@ static void test_socket_is_no_site(struct http_fixture *fixture, gconstpointer d
  * then does.
  */
 static void test_pipelined_request_does_not_cancel_a_long_poll(struct http_fixture *fixture,
-								gconstpointer data)
+							       gconstpointer data)
 {
-	static const char text[] = "GET /v1/wait HTTP/1.1\r\nHost: localhost\r\n\r\n"
-				   "GET /v1/ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+	static const char text[] =
+		"GET /v1/wait HTTP/1.1\r\nHost: localhost\r\n\r\n"
+		"GET /v1/ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 	g_autoptr(GUri) uri =
 		g_uri_parse(http_server_address(fixture->server), G_URI_FLAGS_NONE, NULL);
 	g_autoptr(GSocketClient) connector = g_socket_client_new();
-	g_autoptr(GSocketConnection) connection = g_socket_client_connect_to_host(
-		connector, g_uri_get_host(uri), (guint16)g_uri_get_port(uri), NULL, NULL);
+	g_autoptr(GSocketConnection) connection =
+		g_socket_client_connect_to_host(connector, g_uri_get_host(uri),
+						(guint16)g_uri_get_port(uri), NULL, NULL);
 
-	g_assert_true(g_output_stream_write_all(
-		g_io_stream_get_output_stream(G_IO_STREAM(connection)), text, strlen(text), NULL,
-		NULL, NULL));
+	g_assert_true(
+		g_output_stream_write_all(g_io_stream_get_output_stream(G_IO_STREAM(connection)),
+					  text, strlen(text), NULL, NULL, NULL));
 	WAIT_FOR(fixture->waiting.length == 1);
 	while (g_main_context_iteration(NULL, FALSE))
 		continue;
@@ -220,19 +230,21 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add("/http/unix/several-in-a-turn", struct http_fixture, NULL, http_fixture_init,
 		   test_those_who_wait_are_heard_several_in_a_turn, http_fixture_finish);
-	g_test_add("/http/tcp/rubbish", struct http_fixture, "http://127.0.0.1:0", http_fixture_init,
-		   test_server_answers_rubbish_with_an_error, http_fixture_finish);
-	g_test_add("/http/tcp/methods", struct http_fixture, "http://127.0.0.1:0", http_fixture_init,
-		   test_server_keeps_no_methods, http_fixture_finish);
+	g_test_add("/http/tcp/rubbish", struct http_fixture, "http://127.0.0.1:0",
+		   http_fixture_init, test_server_answers_rubbish_with_an_error,
+		   http_fixture_finish);
+	g_test_add("/http/tcp/methods", struct http_fixture, "http://127.0.0.1:0",
+		   http_fixture_init, test_server_keeps_no_methods, http_fixture_finish);
 	g_test_add("/http/tcp/parts", struct http_fixture, "http://127.0.0.1:0", http_fixture_init,
 		   test_server_reads_a_method_in_parts, http_fixture_finish);
 	g_test_add("/http/tcp/closes", struct http_fixture, "http://127.0.0.1:0", http_fixture_init,
 		   test_server_says_that_it_closes, http_fixture_finish);
-	g_test_add("/http/tcp/own-pages", struct http_fixture, "http://127.0.0.1:0", http_fixture_init,
-		   test_server_answers_its_own_pages_only, http_fixture_finish);
-	g_test_add("/http/unix/no-site", struct http_fixture, NULL, http_fixture_init, test_socket_is_no_site,
+	g_test_add("/http/tcp/own-pages", struct http_fixture, "http://127.0.0.1:0",
+		   http_fixture_init, test_server_answers_its_own_pages_only, http_fixture_finish);
+	g_test_add("/http/unix/no-site", struct http_fixture, NULL, http_fixture_init,
+		   test_socket_is_no_site, http_fixture_finish);
+	g_test_add("/http/tcp/pipelined", struct http_fixture, "http://127.0.0.1:0",
+		   http_fixture_init, test_pipelined_request_does_not_cancel_a_long_poll,
 		   http_fixture_finish);
-	g_test_add("/http/tcp/pipelined", struct http_fixture, "http://127.0.0.1:0", http_fixture_init,
-		   test_pipelined_request_does_not_cancel_a_long_poll, http_fixture_finish);
 	return g_test_run();
 }

@@ -35,17 +35,21 @@ static void test_shapes(void)
 		{"{a: ?integer, b: string}", "{\"b\": \"\"}", NULL},
 		{"{a: ?integer, b: string}", "{\"a\": null, \"b\": \"\"}", NULL},
 		{"{a: ?{b: integer}, c: string}", "{\"c\": 1}", "c: expected string, got integer"},
-		{"{a: {b: [{c: ?string, d: integer}]}}", "{\"a\": {\"b\": [{\"d\": 1}, {\"d\": 1, \"c\": 2}]}}",
+		{"{a: {b: [{c: ?string, d: integer}]}}",
+		 "{\"a\": {\"b\": [{\"d\": 1}, {\"d\": 1, \"c\": 2}]}}",
 		 "a.b[1].c: expected string, got integer"},
-		{"{a_1:integer,b:[?string]}", "{\"a_1\": 1, \"b\": [null, 2]}", "b[1]: expected string, got integer"},
+		{"{a_1:integer,b:[?string]}", "{\"a_1\": 1, \"b\": [null, 2]}",
+		 "b[1]: expected string, got integer"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GError) error = NULL;
-		g_autoptr(json_t) document = json_parse(cases[i].document, strlen(cases[i].document), "case", &error);
+		g_autoptr(json_t) document =
+			json_parse(cases[i].document, strlen(cases[i].document), "case", &error);
 
 		g_assert_no_error(error);
-		g_assert_true(json_shape_check(cases[i].shape, document, &error) == !cases[i].wrong);
+		g_assert_true(json_shape_check(cases[i].shape, document, &error) ==
+			      !cases[i].wrong);
 		g_assert_cmpstr(error ? error->message : NULL, ==, cases[i].wrong);
 	}
 }

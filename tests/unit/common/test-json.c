@@ -9,19 +9,19 @@ static void test_parse_accepts_json_and_refuses_the_rest(void)
 		const char *text;
 		bool good;
 	} cases[] = {
-		{ "{}", true },
-		{ "[1, 2.5, \"x\", null, true]", true },
-		{ "17", true },
-		{ "", false },
-		{ "{", false },
-		{ "{\"a\": 1,}", false },
-		{ "{\"a\": 1, \"a\": 2}", false },
-		{ "[1] x", false },
-		{ "{\"a\": NaN}", false },
-		{ "{\"a\": 1e999}", false },
-		{ "{\"a\": 99999999999999999999}", false },
-		{ "\"\xff\"", false },
-		{ "'a'", false },
+		{"{}", true},
+		{"[1, 2.5, \"x\", null, true]", true},
+		{"17", true},
+		{"", false},
+		{"{", false},
+		{"{\"a\": 1,}", false},
+		{"{\"a\": 1, \"a\": 2}", false},
+		{"[1] x", false},
+		{"{\"a\": NaN}", false},
+		{"{\"a\": 1e999}", false},
+		{"{\"a\": 99999999999999999999}", false},
+		{"\"\xff\"", false},
+		{"'a'", false},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -56,8 +56,7 @@ static void test_text_is_compact_sorted_and_reads_back_equal(void)
 	g_autoptr(json_t) again = json_parse(text, strlen(text), "doc", NULL);
 	g_autoptr(json_t) third = json_parse(pretty, strlen(pretty), "doc", NULL);
 
-	g_assert_cmpstr(text, ==,
-			"{\"a\":\"\\n\\\"é\",\"b\":[3,null],\"z\":0.10000000000000001}");
+	g_assert_cmpstr(text, ==, "{\"a\":\"\\n\\\"é\",\"b\":[3,null],\"z\":0.10000000000000001}");
 	g_assert_true(json_equal(value, again));
 	g_assert_true(json_equal(value, third));
 	g_assert_nonnull(strchr(pretty, '\n'));
@@ -104,21 +103,21 @@ static void test_getters_take_their_type_and_name_the_key_otherwise(void)
 		const char *key;
 		const char *message; /* NULL: succeeds */
 	} cases[] = {
-		{ GET_STRING, "s", NULL },
-		{ GET_STRING, "i", "doc: key \"i\": expected a string, got an integer" },
-		{ GET_STRING, "none", "doc: key \"none\" is missing" },
-		{ GET_STRING, "n", "doc: key \"n\": expected a string, got null" },
-		{ GET_NUMBER, "i", NULL },
-		{ GET_NUMBER, "r", NULL },
-		{ GET_NUMBER, "s", "doc: key \"s\": expected a number, got a string" },
-		{ GET_NUMBER, "t", "doc: key \"t\": expected a number, got a boolean" },
-		{ GET_INTEGER, "i", NULL },
-		{ GET_INTEGER, "r", "doc: key \"r\": expected an integer, got a number" },
-		{ GET_INTEGER, "big", "doc: key \"big\": 11 is outside 0..10" },
-		{ GET_INTEGER, "low", "doc: key \"low\": -1 is outside 0..10" },
-		{ GET_INTEGER, "none", "doc: key \"none\" is missing" },
-		{ GET_ARRAY, "a", NULL },
-		{ GET_ARRAY, "s", "doc: key \"s\": expected an array, got a string" },
+		{GET_STRING, "s", NULL},
+		{GET_STRING, "i", "doc: key \"i\": expected a string, got an integer"},
+		{GET_STRING, "none", "doc: key \"none\" is missing"},
+		{GET_STRING, "n", "doc: key \"n\": expected a string, got null"},
+		{GET_NUMBER, "i", NULL},
+		{GET_NUMBER, "r", NULL},
+		{GET_NUMBER, "s", "doc: key \"s\": expected a number, got a string"},
+		{GET_NUMBER, "t", "doc: key \"t\": expected a number, got a boolean"},
+		{GET_INTEGER, "i", NULL},
+		{GET_INTEGER, "r", "doc: key \"r\": expected an integer, got a number"},
+		{GET_INTEGER, "big", "doc: key \"big\": 11 is outside 0..10"},
+		{GET_INTEGER, "low", "doc: key \"low\": -1 is outside 0..10"},
+		{GET_INTEGER, "none", "doc: key \"none\" is missing"},
+		{GET_ARRAY, "a", NULL},
+		{GET_ARRAY, "s", "doc: key \"s\": expected an array, got a string"},
 	};
 	g_autoptr(json_t) object = json_parse(text, strlen(text), "doc", NULL);
 
@@ -137,7 +136,7 @@ static void test_getters_take_their_type_and_name_the_key_otherwise(void)
 
 static void test_getters_refuse_what_is_no_object(void)
 {
-	static const char *const texts[] = { "[]", "1", "null", "\"x\"", NULL };
+	static const char *const texts[] = {"[]", "1", "null", "\"x\"", NULL};
 	const char *value = NULL;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {

@@ -25,16 +25,17 @@ static void test_level_chooses_the_lines(gconstpointer data)
 		const char *level;
 		const char *pattern; /* a glob on all that was written */
 	} cases[] = {
-		{ "error", "* error test failed on \"x\"\n* error test task=x-1.2 lost\n"
-			   "* error test task=two-1 node=c1-n0 paused: 3\n"
-			   "* error test task=7 attempt=2 local=x-20260131T235959Z-1-7-2 lost\n"
-			   "* error test host=\"a \\\"b\\\"\\n\" down\n"
-			   "* error test of no node\n" },
-		{ "warning", "* error test *\n* warning test two\\nlines\n*" },
-		{ "info", "* error *\n* warning *\n* info test \\x1b[31mred \xef\xbf\xbd\\x9b\n*" },
-		{ "debug", "* error *\n* warning *\n* info *\n* debug test d\u00e9tail\n*" },
-		{ "nonsense", "VIRTBED_LOG: 'nonsense' is not one of error, warning, info, debug: info is used\n"
-			      "* error *\n* warning *\n* info *\n" },
+		{"error", "* error test failed on \"x\"\n* error test task=x-1.2 lost\n"
+			  "* error test task=two-1 node=c1-n0 paused: 3\n"
+			  "* error test task=7 attempt=2 local=x-20260131T235959Z-1-7-2 lost\n"
+			  "* error test host=\"a \\\"b\\\"\\n\" down\n"
+			  "* error test of no node\n"},
+		{"warning", "* error test *\n* warning test two\\nlines\n*"},
+		{"info", "* error *\n* warning *\n* info test \\x1b[31mred \xef\xbf\xbd\\x9b\n*"},
+		{"debug", "* error *\n* warning *\n* info *\n* debug test d\u00e9tail\n*"},
+		{"nonsense",
+		 "VIRTBED_LOG: 'nonsense' is not one of error, warning, info, debug: info is used\n"
+		 "* error *\n* warning *\n* info *\n"},
 	};
 
 	if (g_test_subprocess()) {
@@ -53,7 +54,7 @@ static void test_level_chooses_the_lines(gconstpointer data)
 
 int main(int argc, char **argv)
 {
-	static const char *const levels[] = { "error", "warning", "info", "debug", "nonsense" };
+	static const char *const levels[] = {"error", "warning", "info", "debug", "nonsense"};
 
 	g_test_init(&argc, &argv, NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(levels); i++) {

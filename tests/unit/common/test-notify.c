@@ -133,7 +133,8 @@ int main(int argc, char **argv)
 		void (*test)(struct manager *manager, gconstpointer data);
 	} tests[] = {
 		{"/notify/manager-is-told", test_manager_is_told},
-		{"/notify/loop-that-turns-feeds-the-watchdog", test_loop_that_turns_feeds_the_watchdog},
+		{"/notify/loop-that-turns-feeds-the-watchdog",
+		 test_loop_that_turns_feeds_the_watchdog},
 		{"/notify/nobody-else-is-heard", test_nobody_else_is_heard},
 	};
 

@@ -34,20 +34,20 @@ static void test_groups_as_mounts_show_them(void)
 	static const struct {
 		const char *root, *cgroups, *dir;
 	} cases[] = {
-		{ "/", "4:memory:/m\n1:cpu,cpuacct:/a/b\n0::/u\n", "/c/a/b" },
-		{ "/", "1:cpu,cpuacct:/\n0::/u\n", "/c" },
+		{"/", "4:memory:/m\n1:cpu,cpuacct:/a/b\n0::/u\n", "/c/a/b"},
+		{"/", "1:cpu,cpuacct:/\n0::/u\n", "/c"},
 		/* A container sees its own group as the top. */
-		{ "/docker/1", "1:cpu,cpuacct:/docker/1\n", "/c" },
-		{ "/docker/1", "1:cpu,cpuacct:/docker/1/x\n", "/c/x" },
-		{ "/docker/1", "1:cpu,cpuacct:/docker/12\n", "/c" },
+		{"/docker/1", "1:cpu,cpuacct:/docker/1\n", "/c"},
+		{"/docker/1", "1:cpu,cpuacct:/docker/1/x\n", "/c/x"},
+		{"/docker/1", "1:cpu,cpuacct:/docker/12\n", "/c"},
 		/* A group outside of the cgroup namespace. */
-		{ "/", "1:cpu,cpuacct:/../other\n", "/c" },
-		{ "/", "", "/c" },
+		{"/", "1:cpu,cpuacct:/../other\n", "/c"},
+		{"/", "", "/c"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		const struct own_cgroup_mount mount = { (char *)"/c", (char *)cases[i].root,
-							(char *)"rw,cpu,cpuacct" };
+		const struct own_cgroup_mount mount = {(char *)"/c", (char *)cases[i].root,
+						       (char *)"rw,cpu,cpuacct"};
 		g_autofree char *dir = own_cgroup_dir(&mount, "cpu", cases[i].cgroups);
 
 		g_assert_cmpstr(dir, ==, cases[i].dir);
@@ -57,10 +57,12 @@ static void test_groups_as_mounts_show_them(void)
 static void test_the_least_quota_counts(void)
 {
 	g_autofree char *top = g_dir_make_tmp("virtbed-own-XXXXXX", NULL);
-	g_autofree char *v1 = g_strdup_printf("30 29 0:26 / %s rw - cgroup cgroup rw,cpu\n"
-					      "31 29 0:27 / /nowhere rw - cgroup cgroup rw,cpuacct\n",
-					      top);
-	g_autofree char *v2 = g_strdup_printf("29 23 0:25 / %s rw,nosuid shared:4 - cgroup2 cgroup2 rw\n", top);
+	g_autofree char *v1 =
+		g_strdup_printf("30 29 0:26 / %s rw - cgroup cgroup rw,cpu\n"
+				"31 29 0:27 / /nowhere rw - cgroup cgroup rw,cpuacct\n",
+				top);
+	g_autofree char *v2 =
+		g_strdup_printf("29 23 0:25 / %s rw,nosuid shared:4 - cgroup2 cgroup2 rw\n", top);
 
 	put(top, "", "cpu.cfs_quota_us", "-1\n");
 	put(top, "", "cpu.cfs_period_us", "100000\n");
@@ -84,13 +86,16 @@ static void test_the_least_memory_counts(void)
 	g_autofree char *v1 = g_strdup_printf("30 29 0:26 / %s rw - cgroup cgroup rw,memory\n"
 					      "31 29 0:27 / /nowhere rw - cgroup cgroup rw,cpu\n",
 					      top);
-	g_autofree char *v2 = g_strdup_printf("29 23 0:25 / %s/v2 rw,nosuid shared:4 - cgroup2 cgroup2 rw\n", top);
+	g_autofree char *v2 =
+		g_strdup_printf("29 23 0:25 / %s/v2 rw,nosuid shared:4 - cgroup2 cgroup2 rw\n",
+				top);
 
 	put(top, "", "memory.limit_in_bytes", "9223372036854771712\n");
 	put(top, "", "memory.usage_in_bytes", "123456789\n");
 	put(top, "a", "memory.limit_in_bytes", "1000000\n");
 	put(top, "a", "memory.usage_in_bytes", "700000\n");
-	put(top, "a", "memory.stat", "inactive_file 1\ntotal_inactive_file 250000\ntotal_active_file 9\n");
+	put(top, "a", "memory.stat",
+	    "inactive_file 1\ntotal_inactive_file 250000\ntotal_active_file 9\n");
 	put(top, "a/b", "memory.limit_in_bytes", "600000\n");
 	put(top, "a/b", "memory.usage_in_bytes", "100000\n");
 	g_assert_cmpfloat(own_cgroup_memory_of(v1, "1:memory:/\n"), >, 9e18);

@@ -7,17 +7,17 @@
 /* The published vector of xoshiro256** from state 1, 2, 3, 4. */
 static void test_generator_gives_the_published_numbers(void)
 {
-	static const uint64_t expected[] = { 11520u,
-					     0u,
-					     1509978240u,
-					     1215971899390074240u,
-					     1216172134540287360u,
-					     607988272756665600u,
-					     16172922978634559625u,
-					     8476171486693032832u,
-					     10595114339597558777u,
-					     2904607092377533576u };
-	struct random_stream random = { { 1, 2, 3, 4 } };
+	static const uint64_t expected[] = {11520u,
+					    0u,
+					    1509978240u,
+					    1215971899390074240u,
+					    1216172134540287360u,
+					    607988272756665600u,
+					    16172922978634559625u,
+					    8476171486693032832u,
+					    10595114339597558777u,
+					    2904607092377533576u};
+	struct random_stream random = {{1, 2, 3, 4}};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(expected); i++)
 		g_assert_cmpuint(random_stream_next(&random), ==, expected[i]);
@@ -37,7 +37,8 @@ static void test_stream_0_is_the_textbook_seeding(void)
 
 static void test_streams_differ_and_repeat(void)
 {
-	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) seen =
+		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 
 	for (uint64_t seed = 0; seed < 100; seed++) {
 		for (uint64_t number = 0; number < 100; number++) {
@@ -61,16 +62,17 @@ static void assert_uniform(const uint64_t *bins, uint64_t count, uint64_t draws)
 
 	for (uint64_t i = 0; i < count; i++)
 		chi2 += pow((double)bins[i] - expected, 2) / expected;
-	g_assert_cmpfloat(fabs(chi2 - (double)(count - 1)), <=, 6 * sqrt(2.0 * (double)(count - 1)));
+	g_assert_cmpfloat(fabs(chi2 - (double)(count - 1)), <=,
+			  6 * sqrt(2.0 * (double)(count - 1)));
 }
 
 static void test_below_is_uniform(void)
 {
-	static const uint64_t limits[] = { 1, 2, 3, 7, 10, 64, 100 };
+	static const uint64_t limits[] = {1, 2, 3, 7, 10, 64, 100};
 	const uint64_t draws = 200000;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(limits); i++) {
-		uint64_t bins[100] = { 0 };
+		uint64_t bins[100] = {0};
 		struct random_stream random;
 
 		random_stream_init(&random, 42, i);
@@ -89,7 +91,7 @@ static void test_below_has_no_modulo_bias(void)
 {
 	const uint64_t n = UINT64_C(3) << 62;
 	const uint64_t draws = 30000;
-	uint64_t bins[3] = { 0 };
+	uint64_t bins[3] = {0};
 	struct random_stream random;
 
 	random_stream_init(&random, 7, 0);
@@ -101,7 +103,7 @@ static void test_below_has_no_modulo_bias(void)
 static void test_uniform_fills_the_unit_interval(void)
 {
 	const uint64_t draws = 200000;
-	uint64_t bins[100] = { 0 };
+	uint64_t bins[100] = {0};
 	struct random_stream random;
 
 	random_stream_init(&random, 1, 0);

@@ -17,7 +17,8 @@ static void make_socket(const char *path)
 	const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
-	g_assert_cmpint(bind(fd, (const struct sockaddr *)(const void *)&address, sizeof(address)), ==, 0);
+	g_assert_cmpint(bind(fd, (const struct sockaddr *)(const void *)&address, sizeof(address)),
+			==, 0);
 	close(fd);
 }
 
@@ -34,12 +35,13 @@ static void test_what_is_no_file_is_told(void)
 		int code;
 		const char *why;
 	} cases[] = {
-		{ dir, G_FILE_ERROR_ISDIR, "cannot be read: it is a directory, not a regular file" },
-		{ fifo, G_FILE_ERROR_INVAL, "cannot be read: it is a pipe, not a regular file" },
-		{ link, G_FILE_ERROR_INVAL, "cannot be read: it is a pipe, not a regular file" },
-		{ sock, G_FILE_ERROR_INVAL, "cannot be read: it is a socket, not a regular file" },
-		{ "/dev/zero", G_FILE_ERROR_INVAL, "'/dev/zero' cannot be read: it is a device, not a regular file" },
-		{ none, G_FILE_ERROR_NOENT, "cannot be read: No such file or directory" },
+		{dir, G_FILE_ERROR_ISDIR, "cannot be read: it is a directory, not a regular file"},
+		{fifo, G_FILE_ERROR_INVAL, "cannot be read: it is a pipe, not a regular file"},
+		{link, G_FILE_ERROR_INVAL, "cannot be read: it is a pipe, not a regular file"},
+		{sock, G_FILE_ERROR_INVAL, "cannot be read: it is a socket, not a regular file"},
+		{"/dev/zero", G_FILE_ERROR_INVAL,
+		 "'/dev/zero' cannot be read: it is a device, not a regular file"},
+		{none, G_FILE_ERROR_NOENT, "cannot be read: No such file or directory"},
 	};
 
 	g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
@@ -57,7 +59,8 @@ static void test_what_is_no_file_is_told(void)
 		g_assert_cmpstr(opening->message, ==, error->message);
 		g_assert_false(read_file_check(cases[i].path, BYTES_MAX, &checking));
 		g_assert_cmpstr(checking->message, ==, error->message);
-		g_assert_true(read_file_check_if_there(cases[i].path, BYTES_MAX, NULL) == (cases[i].path == none));
+		g_assert_true(read_file_check_if_there(cases[i].path, BYTES_MAX, NULL) ==
+			      (cases[i].path == none));
 	}
 	g_unlink(fifo);
 	g_unlink(link);
@@ -124,7 +127,8 @@ static void test_a_stream_ends_at_its_bound(void)
 	int ends[2];
 
 	g_assert_null(read_file_from(zero, "standard input", (size_t)1 << 20, NULL, &error));
-	g_assert_cmpstr(error->message, ==, "'standard input' cannot be read: it has more than 1 MiB");
+	g_assert_cmpstr(error->message, ==,
+			"'standard input' cannot be read: it has more than 1 MiB");
 	close(zero);
 	g_assert_cmpint(pipe(ends), ==, 0);
 	g_assert_cmpint(write(ends[1], "abc", 3), ==, 3);
@@ -139,9 +143,12 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/read-file/what is no file is told", test_what_is_no_file_is_told);
-	g_test_add_func("/read-file/a file is read up to its bound", test_a_file_is_read_up_to_its_bound);
-	g_test_add_func("/read-file/files of the kernel are read", test_files_of_the_kernel_are_read);
-	g_test_add_func("/read-file/the null device is an empty file", test_the_null_device_is_an_empty_file);
+	g_test_add_func("/read-file/a file is read up to its bound",
+			test_a_file_is_read_up_to_its_bound);
+	g_test_add_func("/read-file/files of the kernel are read",
+			test_files_of_the_kernel_are_read);
+	g_test_add_func("/read-file/the null device is an empty file",
+			test_the_null_device_is_an_empty_file);
 	g_test_add_func("/read-file/a stream ends at its bound", test_a_stream_ends_at_its_bound);
 	return g_test_run();
 }

@@ -36,17 +36,18 @@ static void test_numbers(void)
 	for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
 		double value = -1;
 
-		if (!read_number(good[i].text, -DBL_MAX, DBL_MAX, &value) || value != good[i].value ||
-		    signbit(value) != signbit(good[i].value))
+		if (!read_number(good[i].text, -DBL_MAX, DBL_MAX, &value) ||
+		    value != good[i].value || signbit(value) != signbit(good[i].value))
 			g_error("\"%s\" is read as %g", good[i].text, value);
 	}
 }
 
 static const char *const rubbish[] = {
-	NULL,    "",      " ",      "-",      "+",     "+1",     " 1",    "1 ",   "\t1", "1\n",   ".",     "-.",    "e3",
-	"1e",    "1e+",   "1,024",  "1_000",  "0x10",  "0X10",   "-0x1",  "0x1p3", "nan", "NaN",   "-nan",  "inf",   "-inf",
-	"Infinity",       "1.2.3",  "1..2",   "--1",   "1-",     "1e999", "-1e999", "1e-999", "1e5x", "ten", "1f",   "0b1",
-	"1'000", "\xd9\xa1",
+	NULL,     "",       " ",        "-",     "+",     "+1",  " 1",    "1 ",
+	"\t1",    "1\n",    ".",        "-.",    "e3",    "1e",  "1e+",   "1,024",
+	"1_000",  "0x10",   "0X10",     "-0x1",  "0x1p3", "nan", "NaN",   "-nan",
+	"inf",    "-inf",   "Infinity", "1.2.3", "1..2",  "--1", "1-",    "1e999",
+	"-1e999", "1e-999", "1e5x",     "ten",   "1f",    "0b1", "1'000", "\xd9\xa1",
 };
 
 static void test_rubbish(void)
@@ -78,8 +79,13 @@ static void test_integers(void)
 		{"9223372036854775807", INT64_MAX},
 		{"-9223372036854775808", INT64_MIN},
 	};
-	static const char *const bad[] = {"1.0", "1.", "1e3", "9223372036854775808", "-9223372036854775809",
-					  "18446744073709551616", "99999999999999999999999"};
+	static const char *const bad[] = {"1.0",
+					  "1.",
+					  "1e3",
+					  "9223372036854775808",
+					  "-9223372036854775809",
+					  "18446744073709551616",
+					  "99999999999999999999999"};
 	int64_t value = 42;
 	uint64_t whole = 42;
 
@@ -121,13 +127,8 @@ static void test_front(void)
 		const char *text, *behind;
 		double value;
 	} cases[] = {
-		{"12 W", " W", 12},
-		{"1,024", ",024", 1},
-		{"0x10", "x10", 0},
-		{"1.5h", "h", 1.5},
-		{"1e", "e", 1},
-		{"1e+", "e+", 1},
-		{"-2/", "/", -2},
+		{"12 W", " W", 12}, {"1,024", ",024", 1}, {"0x10", "x10", 0}, {"1.5h", "h", 1.5},
+		{"1e", "e", 1},     {"1e+", "e+", 1},     {"-2/", "/", -2},
 	};
 	int64_t integer = 42;
 	uint64_t whole = 42;

@@ -43,16 +43,19 @@ static const struct record_field vm_fields[] = {
 	{RECORD_FIELD_TEXT(vm, host), .null = RECORD_NULL_POINTER, .flags = RECORD_OPTIONAL},
 	{NULL},
 };
-static const struct record vm_record = {
-	.name = "VM", .size = sizeof(struct vm), .fields = vm_fields, .free = vm_free};
+static const struct record vm_record = {.name = "VM",
+					.size = sizeof(struct vm),
+					.fields = vm_fields,
+					.free = vm_free};
 
 static const struct record_field point_fields[] = {
 	{RECORD_AT(point, x), .type = RECORD_REAL, .min = -1, .max = 1},
 	{RECORD_FIELD_REAL(point, y)},
 	{NULL},
 };
-static const struct record point_record = {
-	.name = "point", .size = sizeof(struct point), .fields = point_fields};
+static const struct record point_record = {.name = "point",
+					   .size = sizeof(struct point),
+					   .fields = point_fields};
 
 static const char *const colours[] = {"red", "green", "blue", NULL};
 static const struct record_field thing_fields[] = {
@@ -73,8 +76,10 @@ static const struct record_field thing_fields[] = {
 	 .flags = RECORD_OPTIONAL},
 	{NULL},
 };
-static const struct record thing_record = {
-	.name = "thing", .size = sizeof(struct thing), .fields = thing_fields, .free = thing_free};
+static const struct record thing_record = {.name = "thing",
+					   .size = sizeof(struct thing),
+					   .fields = thing_fields,
+					   .free = thing_free};
 
 static void vm_free(void *vm)
 {
@@ -86,10 +91,10 @@ static void thing_free(void *thing)
 	record_free(&thing_record, thing);
 }
 
-#define WHOLE                                                                                      \
-	"{\"at_ns\":5,\"colour\":\"blue\",\"done\":true,\"extra\":[1,{}],\"n\":7,\"nodes\":[4,5],"    \
-	"\"past\":[{\"host\":\"b\",\"node\":9,\"save_ns\":null}],\"point\":{\"x\":0.5,\"y\":null},"     \
-	"\"reason\":\"why\",\"share\":0.25,\"skew_ns\":3,"                                               \
+#define WHOLE                                                                                       \
+	"{\"at_ns\":5,\"colour\":\"blue\",\"done\":true,\"extra\":[1,{}],\"n\":7,\"nodes\":[4,5],"  \
+	"\"past\":[{\"host\":\"b\",\"node\":9,\"save_ns\":null}],\"point\":{\"x\":0.5,\"y\":null}," \
+	"\"reason\":\"why\",\"share\":0.25,\"skew_ns\":3,"                                          \
 	"\"vms\":[{\"host\":null,\"node\":1,\"save_ns\":2},{\"host\":\"a\",\"node\":3,\"save_ns\":null}]}"
 
 static struct thing *read_thing(const char *text, GError **error)
@@ -213,7 +218,9 @@ static struct thing *random_thing(GRand *rand)
 	}
 	thing->past = g_rand_boolean(rand) ? record_list_new(&vm_record) : NULL;
 	for (int i = g_rand_int_range(rand, 0, 3); thing->past && i > 0; i--)
-		g_ptr_array_add(thing->past, record_copy(&vm_record, &(struct vm){.node = 3, .host = (char *)"x"}));
+		g_ptr_array_add(thing->past,
+				record_copy(&vm_record,
+					    &(struct vm){.node = 3, .host = (char *)"x"}));
 	return thing;
 }
 
@@ -265,8 +272,9 @@ static const struct record_field poem_fields[] = {
 	{RECORD_AT(poem, lines), .type = RECORD_TEXTS, .null = RECORD_NULL_POINTER},
 	{NULL},
 };
-static const struct record poem_record = {
-	.name = "poem", .size = sizeof(struct poem), .fields = poem_fields};
+static const struct record poem_record = {.name = "poem",
+					  .size = sizeof(struct poem),
+					  .fields = poem_fields};
 
 static void test_texts(void)
 {
@@ -367,43 +375,43 @@ static bool check_tree(const struct record_reading *reading, void *data)
 }
 
 static const struct record_field leaf_fields[] = {
-	{ RECORD_FIELD_U32(leaf, n) },
-	{ RECORD_AT(leaf, name), .type = RECORD_BORROWED },
-	{ NULL },
+	{RECORD_FIELD_U32(leaf, n)},
+	{RECORD_AT(leaf, name), .type = RECORD_BORROWED},
+	{NULL},
 };
-static const struct record leaf_record = { .size = sizeof(struct leaf),
-					   .fields = leaf_fields,
-					   .check = check_leaf };
+static const struct record leaf_record = {.size = sizeof(struct leaf),
+					  .fields = leaf_fields,
+					  .check = check_leaf};
 
 static const struct record_field crop_fields[] = {
-	{ RECORD_FIELD_U32(tree, fruit), .variants = APPLE },
-	{ RECORD_FIELD_U32(tree, nuts), .variants = PINE },
-	{ NULL },
+	{RECORD_FIELD_U32(tree, fruit), .variants = APPLE},
+	{RECORD_FIELD_U32(tree, nuts), .variants = PINE},
+	{NULL},
 };
-static const struct record crop_record = { .fields = crop_fields };
+static const struct record crop_record = {.fields = crop_fields};
 
 static const struct record_field tree_fields[] = {
-	{ RECORD_AT(tree, limit), .type = RECORD_REAL, .null = RECORD_NULL_INFINITY },
-	{ RECORD_AT(tree, height), .type = RECORD_I32, .min = -5, .max = 5,
-	  .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO },
-	{ RECORD_FIELD_BOOL(tree, dead), .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO },
-	{ RECORD_AT(tree, rings), .type = RECORD_REALS,
-	  .count_offset = offsetof(struct tree, rings_count), .min = 0, .max = 1,
-	  .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO },
-	{ RECORD_FIELD_ARRAY(tree, leaves, leaves_count, leaf_record), .flags = RECORD_EMBEDDED,
-	  .longest = 2 },
-	{ .name = "crop", .type = RECORD_STRUCT, .of = &crop_record },
-	{ RECORD_FIELD_U32(tree, unit), .read = read_unit, .write = write_unit, .variants = APPLE },
-	{ NULL },
+	{RECORD_AT(tree, limit), .type = RECORD_REAL, .null = RECORD_NULL_INFINITY},
+	{RECORD_AT(tree, height), .type = RECORD_I32, .min = -5, .max = 5,
+	 .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO},
+	{RECORD_FIELD_BOOL(tree, dead), .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO},
+	{RECORD_AT(tree, rings), .type = RECORD_REALS,
+	 .count_offset = offsetof(struct tree, rings_count), .min = 0, .max = 1,
+	 .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO},
+	{RECORD_FIELD_ARRAY(tree, leaves, leaves_count, leaf_record), .flags = RECORD_EMBEDDED,
+	 .longest = 2},
+	{.name = "crop", .type = RECORD_STRUCT, .of = &crop_record},
+	{RECORD_FIELD_U32(tree, unit), .read = read_unit, .write = write_unit, .variants = APPLE},
+	{NULL},
 };
-static const struct record tree_record = { .size = sizeof(struct tree),
-					   .fields = tree_fields,
-					   .check = check_tree };
+static const struct record tree_record = {.size = sizeof(struct tree),
+					  .fields = tree_fields,
+					  .check = check_tree};
 
-static const char *const units[] = { "basket", "box", NULL };
+static const char *const units[] = {"basket", "box", NULL};
 
 #define TREE                                                                                       \
-	"{\"crop\":{\"fruit\":3},\"leaves\":[{\"n\":4,\"name\":\"a\"},{\"n\":5,\"name\":\"b\"}],"          \
+	"{\"crop\":{\"fruit\":3},\"leaves\":[{\"n\":4,\"name\":\"a\"},{\"n\":5,\"name\":\"b\"}],"  \
 	"\"limit\":null,\"rings\":[0.5,1.0],\"unit\":\"box\"}"
 
 static bool read_tree(const json_t *object, unsigned variant, struct tree *tree, GError **error)
@@ -442,22 +450,23 @@ static void test_document(void)
 static const struct {
 	const char *part, *by, *message;
 } wrong_trees[] = {
-	{ "\"n\":5", "\"n\":-5", "leaves[1]: key \"n\": -5 is outside 0..4294967295" },
-	{ "\"n\":5", "\"n\":13", "leaves[1]: 13 is no number of a leaf" },
-	{ "\"n\":5", "\"n\":5,\"m\":1", "leaves[1]: unknown key \"m\"; known: n name" },
-	{ "\"n\":5", "\"n\":1000", "too many: 1004" },
-	{ "\"name\":\"b\"", "\"name\":7", "leaves[1]: key \"name\": expected a string, got an integer" },
-	{ "\"leaves\":[", "\"leaves\":[{},", "key \"leaves\": more than 2 entries" },
-	{ "\"leaves\":[", "\"leaf\":[",
-	  "unknown key \"leaf\"; known: limit height dead rings leaves crop unit" },
-	{ "\"fruit\":3", "\"nuts\":3", "crop: unknown key \"nuts\"; known: fruit" },
-	{ "{\"fruit\":3}", "7", "crop: expected an object" },
-	{ "\"limit\":null,", "", "key \"limit\" is missing" },
-	{ "\"limit\":null", "\"limit\":1,\"height\":6", "key \"height\": 6 is outside -5..5" },
-	{ "0.5", "1.5", "key \"rings\": 1.5 is given; numbers are from 0 to 1" },
-	{ "0.5", "\"x\"", "key \"rings\": expected numbers, got a string" },
-	{ "[0.5,1.0]", "null", "key \"rings\": expected an array, got null" },
-	{ "box", "bag", "\"unit\" is no unit" },
+	{"\"n\":5", "\"n\":-5", "leaves[1]: key \"n\": -5 is outside 0..4294967295"},
+	{"\"n\":5", "\"n\":13", "leaves[1]: 13 is no number of a leaf"},
+	{"\"n\":5", "\"n\":5,\"m\":1", "leaves[1]: unknown key \"m\"; known: n name"},
+	{"\"n\":5", "\"n\":1000", "too many: 1004"},
+	{"\"name\":\"b\"", "\"name\":7",
+	 "leaves[1]: key \"name\": expected a string, got an integer"},
+	{"\"leaves\":[", "\"leaves\":[{},", "key \"leaves\": more than 2 entries"},
+	{"\"leaves\":[", "\"leaf\":[",
+	 "unknown key \"leaf\"; known: limit height dead rings leaves crop unit"},
+	{"\"fruit\":3", "\"nuts\":3", "crop: unknown key \"nuts\"; known: fruit"},
+	{"{\"fruit\":3}", "7", "crop: expected an object"},
+	{"\"limit\":null,", "", "key \"limit\" is missing"},
+	{"\"limit\":null", "\"limit\":1,\"height\":6", "key \"height\": 6 is outside -5..5"},
+	{"0.5", "1.5", "key \"rings\": 1.5 is given; numbers are from 0 to 1"},
+	{"0.5", "\"x\"", "key \"rings\": expected numbers, got a string"},
+	{"[0.5,1.0]", "null", "key \"rings\": expected an array, got null"},
+	{"box", "bag", "\"unit\" is no unit"},
 };
 
 static void test_wrong_document(void)

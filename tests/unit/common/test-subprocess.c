@@ -14,37 +14,37 @@
 
 #include "common/clock.h"
 
-#define ARGV(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static void test_run_tells_how_the_program_ended(void)
 {
 	const struct {
 		const char *const *argv;
 		double timeout_s;
-		int code;            /* of SUBPROCESS_ERROR; 0: good */
+		int code;             /* of SUBPROCESS_ERROR; 0: good */
 		const char *expected; /* output, or what the message contains */
 	} cases[] = {
-		{ ARGV("true"), 10, 0, "" },
-		{ ARGV("printf", "a%sb", "\n x;$(y)"), 10, 0, "a\n x;$(y)b" },
-		{ ARGV("sh", "-c", "cat; echo end"), 10, 0, "end\n" },
-		{ ARGV("sh", "-c", "echo $PPID >/dev/null; ls /proc/self/fd | wc -l"), 10, 0, "4\n" },
-		{ ARGV("sh", "-c", "kill -PIPE $$"), 10, SUBPROCESS_ERROR_STATUS, "signal 13" },
-		{ ARGV("false"), 10, SUBPROCESS_ERROR_STATUS, "\"false\" exited with status 1" },
-		{ ARGV("sh", "-c", "echo why >&2; exit 3"), 10, SUBPROCESS_ERROR_STATUS,
-		  "\"sh\" exited with status 3: why" },
-		{ ARGV("/nonexistent"), 10, SUBPROCESS_ERROR_START, "/nonexistent" },
-		{ ARGV("no-such-program-xyz"), 10, SUBPROCESS_ERROR_START, "not found in PATH" },
-		{ ARGV("/etc/passwd"), 10, SUBPROCESS_ERROR_START, "/etc/passwd" },
-		{ ARGV("sleep", "60"), 0.2, SUBPROCESS_ERROR_TIMEOUT, "did not end within 0.2 s" },
-		{ ARGV("sh", "-c", "trap '' TERM; sleep 60"), 0.2, SUBPROCESS_ERROR_TIMEOUT, "" },
-		{ ARGV("yes"), 60, SUBPROCESS_ERROR_OUTPUT, "wrote more than 16777216 bytes" },
+		{ARGV("true"), 10, 0, ""},
+		{ARGV("printf", "a%sb", "\n x;$(y)"), 10, 0, "a\n x;$(y)b"},
+		{ARGV("sh", "-c", "cat; echo end"), 10, 0, "end\n"},
+		{ARGV("sh", "-c", "echo $PPID >/dev/null; ls /proc/self/fd | wc -l"), 10, 0, "4\n"},
+		{ARGV("sh", "-c", "kill -PIPE $$"), 10, SUBPROCESS_ERROR_STATUS, "signal 13"},
+		{ARGV("false"), 10, SUBPROCESS_ERROR_STATUS, "\"false\" exited with status 1"},
+		{ARGV("sh", "-c", "echo why >&2; exit 3"), 10, SUBPROCESS_ERROR_STATUS,
+		 "\"sh\" exited with status 3: why"},
+		{ARGV("/nonexistent"), 10, SUBPROCESS_ERROR_START, "/nonexistent"},
+		{ARGV("no-such-program-xyz"), 10, SUBPROCESS_ERROR_START, "not found in PATH"},
+		{ARGV("/etc/passwd"), 10, SUBPROCESS_ERROR_START, "/etc/passwd"},
+		{ARGV("sleep", "60"), 0.2, SUBPROCESS_ERROR_TIMEOUT, "did not end within 0.2 s"},
+		{ARGV("sh", "-c", "trap '' TERM; sleep 60"), 0.2, SUBPROCESS_ERROR_TIMEOUT, ""},
+		{ARGV("yes"), 60, SUBPROCESS_ERROR_OUTPUT, "wrote more than 16777216 bytes"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GError) error = NULL;
 		g_autofree char *output = NULL;
-		const bool good = subprocess_run(cases[i].argv, NULL, cases[i].timeout_s, &output,
-						 &error);
+		const bool good =
+			subprocess_run(cases[i].argv, NULL, cases[i].timeout_s, &output, &error);
 
 		g_assert_true(good == (cases[i].code == 0));
 		if (good) {
@@ -61,7 +61,7 @@ static void test_run_tells_how_the_program_ended(void)
 static void test_run_adds_to_the_environment(void)
 {
 	g_autofree char *output = NULL;
-	const char *const additions[] = { "VIRTBED_A=1=2", "VIRTBED_B=", NULL };
+	const char *const additions[] = {"VIRTBED_A=1=2", "VIRTBED_B=", NULL};
 
 	g_setenv("VIRTBED_B", "old", TRUE);
 	g_assert_true(subprocess_run(ARGV("sh", "-c", "echo $VIRTBED_A,$VIRTBED_B,${HOME:+home}"),
@@ -73,8 +73,9 @@ static void test_run_passes_large_output_and_any_bytes(void)
 {
 	g_autofree char *output = NULL;
 
-	g_assert_true(subprocess_run(ARGV("sh", "-c", "head -c 8000000 /dev/zero | tr '\\0' x; "
-						      "head -c 8000000 /dev/zero >&2"),
+	g_assert_true(subprocess_run(ARGV("sh", "-c",
+					  "head -c 8000000 /dev/zero | tr '\\0' x; "
+					  "head -c 8000000 /dev/zero >&2"),
 				     NULL, 60, &output, NULL));
 	g_assert_cmpuint(strlen(output), ==, 8000000);
 }
@@ -85,8 +86,8 @@ static void test_run_does_not_wait_for_what_a_program_leaves_behind(void)
 	g_autofree char *output = NULL;
 	const int64_t start_ns = clock_now_ns();
 
-	g_assert_true(subprocess_run(ARGV("sh", "-c", "sleep 30 & echo $!"), NULL, 20, &output,
-				     NULL));
+	g_assert_true(
+		subprocess_run(ARGV("sh", "-c", "sleep 30 & echo $!"), NULL, 20, &output, NULL));
 	g_assert_cmpfloat(clock_elapsed_s(start_ns, clock_now_ns()), <, 15);
 	kill((pid_t)atoi(output), SIGKILL);
 }
@@ -95,7 +96,7 @@ static void test_run_does_not_wait_for_what_a_program_leaves_behind(void)
 static bool await_gone(pid_t pid, int timeout_ms)
 {
 	const int pidfd = pidfd_open(pid, 0);
-	struct pollfd polled = { .fd = pidfd, .events = POLLIN };
+	struct pollfd polled = {.fd = pidfd, .events = POLLIN};
 	bool gone = pidfd < 0 && errno == ESRCH;
 
 	if (pidfd >= 0) {
@@ -149,8 +150,8 @@ static void test_spawn_keeps_one_descriptor(void)
 	const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", fd);
 	for (int i = 0; i < 2; i++) {
-		const GPid pid = subprocess_spawn_keeping(ARGV("test", "-e", path), NULL, NULL,
-							  &fd, i == 0 ? 1 : 0, NULL);
+		const GPid pid = subprocess_spawn_keeping(ARGV("test", "-e", path), NULL, NULL, &fd,
+							  i == 0 ? 1 : 0, NULL);
 		int status;
 
 		g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
@@ -182,7 +183,7 @@ static void test_stop_ends_the_willing_and_the_unwilling(void)
 		int to, from;
 		const GPid pid = subprocess_spawn_pipes(ARGV("sh", "-c", scripts[i]), NULL, true,
 							&to, &from, NULL);
-		struct pollfd polled = { .fd = from, .events = POLLIN };
+		struct pollfd polled = {.fd = from, .events = POLLIN};
 
 		g_assert_cmpint(pid, >, 0);
 		if (strstr(scripts[i], "trap")) /* wait until the trap is set */
@@ -202,7 +203,7 @@ static void test_pipes_carry_both_ways(void)
 	int to, from;
 	char buffer[16] = "";
 	const GPid pid = subprocess_spawn_pipes(ARGV("cat"), NULL, false, &to, &from, NULL);
-	struct pollfd polled = { .fd = from, .events = POLLIN };
+	struct pollfd polled = {.fd = from, .events = POLLIN};
 
 	g_assert_cmpint(pid, >, 0);
 	g_assert_cmpint(write(to, "hello", 5), ==, 5);

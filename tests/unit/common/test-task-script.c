@@ -8,9 +8,9 @@
 #include "common/json.h"
 #include "common/task_script.h"
 
-#define GOOD                                                                                     \
-	"{\"program\":\"job.sh\",\"arguments\":[\"a b\"],\"results\":[\"out\"],\"files\":["       \
-	"{\"name\":\"job.sh\",\"mode\":448,\"data\":\"aGkK\"},"                                   \
+#define GOOD                                                                                       \
+	"{\"program\":\"job.sh\",\"arguments\":[\"a b\"],\"results\":[\"out\"],\"files\":["        \
+	"{\"name\":\"job.sh\",\"mode\":448,\"data\":\"aGkK\"},"                                    \
 	"{\"name\":\"d/in\",\"data\":\"\"}]}"
 
 static struct task_script *parse(const char *text, GError **error)
@@ -24,8 +24,8 @@ static struct task_script *parse(const char *text, GError **error)
 static void test_names(void)
 {
 	static const char *const good[] = {"a", "a/b/c", "...", "a b", "-x", "\xc3\xa4"};
-	static const char *const bad[] = {"",     "/a",     "a//b", "../a", "a/..", "a/./b",
-					  "a/",   "a\nb",   ".",    "..",   "\xff", "a\x7f"};
+	static const char *const bad[] = {"",   "/a",   "a//b", "../a", "a/..", "a/./b",
+					  "a/", "a\nb", ".",    "..",   "\xff", "a\x7f"};
 	g_autofree char *part = g_strnfill(256, 'x');
 	g_autofree char *whole = g_strnfill(FILE_NAME_MAX + 1, 'x');
 
@@ -101,9 +101,11 @@ static void test_wrong(void)
 		{"{\"program\":\"x\",\"files\":[{\"name\":\"../x\",\"data\":\"\"}]}", "'../x'"},
 		{"{\"program\":\"x\",\"files\":[{\"name\":\"x\"}]}", "base64"},
 		{"{\"program\":\"x\",\"files\":[{\"name\":\"x\",\"data\":\"a*\"}]}", "base64"},
-		{"{\"program\":\"x\",\"files\":[{\"name\":\"x\",\"data\":\"\",\"mode\":512}]}", "mode"},
+		{"{\"program\":\"x\",\"files\":[{\"name\":\"x\",\"data\":\"\",\"mode\":512}]}",
+		 "mode"},
 		{"{\"program\":\"x\",\"files\":[{\"name\":\"x\",\"data\":\"\"},"
-		 "{\"name\":\"x\",\"data\":\"\"}]}", "twice"},
+		 "{\"name\":\"x\",\"data\":\"\"}]}",
+		 "twice"},
 		{"{\"program\":\"x\",\"files\":[{\"name\":\"x\",\"data\":\"\",\"sha256\":\"00\"}]}",
 		 "sha256"},
 		{"{\"program\":\"x\",\"files\":[{\"name\":\"x\",\"data\":\"\"}],\"results\":[\"/etc\"]}",
@@ -176,13 +178,15 @@ static GBytes *join(const char *first, const char *second, const char *third)
 /* Of several guests: each but the first has a directory; one's nonsense is not another's. */
 static void test_join(void)
 {
-	static const char expected[] = "file 3 640 out\nabcskip x: a symbolic link\n"
-				       "file 1 644 node-1/out\nzskip node-1/what came after was cut off\n"
-				       "skip node-2/a file with an odd name\nskip node-2/x: none\n"
-				       "file 0 600 node-2/d/out\nend\n";
-	g_autoptr(GBytes) joint = join("file 3 640 out\nabcskip x: a symbolic link\nend\nfile 1 1 x\nx",
-				       "file 1 644 out\nzfile 9 644 cut\nend\n",
-				       "file 1 644 ../y\nzskip x: none\nfile 0 600 d/out\nend\n");
+	static const char expected[] =
+		"file 3 640 out\nabcskip x: a symbolic link\n"
+		"file 1 644 node-1/out\nzskip node-1/what came after was cut off\n"
+		"skip node-2/a file with an odd name\nskip node-2/x: none\n"
+		"file 0 600 node-2/d/out\nend\n";
+	g_autoptr(GBytes) joint =
+		join("file 3 640 out\nabcskip x: a symbolic link\nend\nfile 1 1 x\nx",
+		     "file 1 644 out\nzfile 9 644 cut\nend\n",
+		     "file 1 644 ../y\nzskip x: none\nfile 0 600 d/out\nend\n");
 
 	g_autoptr(GBytes) wanted = g_bytes_new_static(expected, strlen(expected));
 
@@ -217,8 +221,8 @@ static void test_join_too_much(void)
 	joint = join(text->str, text->str, "");
 	results = task_script_results(joint);
 	g_assert_cmpuint(json_array_size(json_object_get(results, "files")), ==, 3);
-	g_assert_cmpstr(json_string_value(json_array_get(json_object_get(results, "skipped"), 0)), ==,
-			"node-1/big: too much comes from all nodes");
+	g_assert_cmpstr(json_string_value(json_array_get(json_object_get(results, "skipped"), 0)),
+			==, "node-1/big: too much comes from all nodes");
 }
 
 int main(int argc, char **argv)

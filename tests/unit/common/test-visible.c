@@ -7,19 +7,21 @@ static const struct {
 	const char *shown; /* NULL: the same, and it is a name that can be given */
 	const char *lines; /* NULL: as shown */
 } cases[] = {
-	{ "" },
-	{ "a name, \"with\" \\ and %s" },
-	{ "Überlauf 日本語 שלום سلام 👩‍🔬" },
-	{ "a\u202eb", "a\\u202eb" },
-	{ "\u202a\u202b\u202c\u202d\u202e", "\\u202a\\u202b\\u202c\\u202d\\u202e" },
-	{ "\u2066\u2067\u2068\u2069", "\\u2066\\u2067\\u2068\\u2069" },
-	{ "\u200e\u200f\u061c", "\\u200e\\u200f\\u061c" },
-	{ "\u206a\u206f\u2028\u2029", "\\u206a\\u206f\\u2028\\u2029" },
-	{ "\033[31mred\a", "\\x1b[31mred\\x07" },
-	{ "\302\233" "31m\177\302\205", "\\x9b31m\\x7f\\x85" },
-	{ "one\ntwo\tthree\r", "one\\ntwo\\x09three\\x0d", "one\ntwo\tthree\\x0d" },
-	{ "\xff", "\uFFFD" },
-	{ "a\x9b\x31m", "a\uFFFD1m" },
+	{""},
+	{"a name, \"with\" \\ and %s"},
+	{"Überlauf 日本語 שלום سلام 👩‍🔬"},
+	{"a\u202eb", "a\\u202eb"},
+	{"\u202a\u202b\u202c\u202d\u202e", "\\u202a\\u202b\\u202c\\u202d\\u202e"},
+	{"\u2066\u2067\u2068\u2069", "\\u2066\\u2067\\u2068\\u2069"},
+	{"\u200e\u200f\u061c", "\\u200e\\u200f\\u061c"},
+	{"\u206a\u206f\u2028\u2029", "\\u206a\\u206f\\u2028\\u2029"},
+	{"\033[31mred\a", "\\x1b[31mred\\x07"},
+	{"\302\233"
+	 "31m\177\302\205",
+	 "\\x9b31m\\x7f\\x85"},
+	{"one\ntwo\tthree\r", "one\\ntwo\\x09three\\x0d", "one\ntwo\tthree\\x0d"},
+	{"\xff", "\uFFFD"},
+	{"a\x9b\x31m", "a\uFFFD1m"},
 };
 
 static void what_steers_is_shown(void)
@@ -45,9 +47,9 @@ static void what_steers_is_shown(void)
 static void a_line_is_one(void)
 {
 	static const char *const texts[][2] = {
-		{ "  two\nlines \t of\r\nwords \n", "two lines of words" },
-		{ "a\u202e\nb", "a\\u202e b" },
-		{ "\n\n", "" },
+		{"  two\nlines \t of\r\nwords \n", "two lines of words"},
+		{"a\u202e\nb", "a\\u202e b"},
+		{"\n\n", ""},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {

@@ -10,10 +10,11 @@ static inline gboolean wait_for_alarm(gpointer data)
 }
 
 /* Runs the loop until `condition` holds. */
-#define WAIT_FOR(condition)                                                              \
-	do {                                                                             \
-		const guint alarm_id = g_timeout_add_seconds(20, wait_for_alarm, (char *)#condition); \
-		while (!(condition))                                                     \
-			g_main_context_iteration(NULL, TRUE);                            \
-		g_source_remove(alarm_id);                                               \
+#define WAIT_FOR(condition)                                                                        \
+	do {                                                                                       \
+		const guint alarm_id =                                                             \
+			g_timeout_add_seconds(20, wait_for_alarm, (char *)#condition);             \
+		while (!(condition))                                                               \
+			g_main_context_iteration(NULL, TRUE);                                      \
+		g_source_remove(alarm_id);                                                         \
 	} while (0)

@@ -17,8 +17,8 @@ static void test_overheads_are_read_with_estimates(void)
 		"name: t\noverheads: [{cluster: a, freeze_s: 0, save_s: 1, restore_s: 2, resume_s: 3}]\n");
 	g_autofree char *file = g_strdup_printf("%s/virtbed-o-%d.yaml", g_get_tmp_dir(), getpid());
 	const struct config_overhead measured[] = {
-		{ (char *)"a", 0.5, 0, 0.25, 0.125 },
-		{ (char *)"a", 0.75, 0, 0.25, 0.125 },
+		{(char *)"a", 0.5, 0, 0.25, 0.125},
+		{(char *)"a", 0.75, 0, 0.25, 0.125},
 	};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = config_controller_load(path, &error);
@@ -27,9 +27,11 @@ static void test_overheads_are_read_with_estimates(void)
 	g_assert_cmpuint(config->overheads_count, ==, 1);
 	g_assert_cmpfloat(config->overheads[0].resume_s, ==, 3);
 	/* Without any in the file those of the configuration stay. */
-	g_assert_true(config_save_measured(&(struct config_measured){.estimates = config->estimates,
-								      .estimates_count = config->estimates_count},
-					   file, &error));
+	g_assert_true(
+		config_save_measured(&(struct config_measured){.estimates = config->estimates,
+							       .estimates_count =
+								       config->estimates_count},
+				     file, &error));
 	g_assert_true(config_load_estimates(config, file, &error));
 	g_assert_cmpuint(config->overheads_count, ==, 1);
 	g_assert_true(config_save_measured(
@@ -68,8 +70,9 @@ static void test_holes_are_read_with_estimates(void)
 	g_clear_error(&error);
 	g_unlink(path);
 	g_free(path);
-	path = config_variant_write("types:\n", "  - {name: b, nodes: 2, cores: 1, memory_mib: 100}\n"
-					  "unmeasured: [{type: x, cluster: b, reason: slow}]\ntypes:\n");
+	path = config_variant_write("types:\n",
+				    "  - {name: b, nodes: 2, cores: 1, memory_mib: 100}\n"
+				    "unmeasured: [{type: x, cluster: b, reason: slow}]\ntypes:\n");
 	config = config_controller_load(path, &error);
 	g_assert_no_error(error);
 	g_assert_true(config_is_hole(config, &config->types[0], &config->clusters[1]));
@@ -92,9 +95,11 @@ static void test_holes_are_read_with_estimates(void)
 	g_assert_null(config_lacks(config));
 	/* What is measured now is no hole any more. */
 	g_assert_true(config_save_measured(
-		&(struct config_measured){
-			.estimates = (struct config_estimate[]){estimate, {(char *)"x", (char *)"b", 1, 0, 1, 0, 1}},
-			.estimates_count = 2},
+		&(struct config_measured){.estimates = (struct config_estimate[]){estimate,
+										  {(char *)"x",
+										   (char *)"b", 1,
+										   0, 1, 0, 1}},
+					  .estimates_count = 2},
 		file, &error));
 	g_assert_true(config_load_estimates(config, file, &error));
 	g_assert_cmpuint(config->unmeasured_count, ==, 0);
@@ -102,15 +107,17 @@ static void test_holes_are_read_with_estimates(void)
 	/* On no cluster at all: an experiment needs one. */
 	g_assert_true(config_save_measured(
 		&(struct config_measured){
-			.unmeasured = (struct config_unmeasured[]){hole, {(char *)"x", (char *)"a",
-									  (char *)"it failed"}},
+			.unmeasured = (struct config_unmeasured[]){hole,
+								   {(char *)"x", (char *)"a",
+								    (char *)"it failed"}},
 			.unmeasured_count = 2},
 		file, &error));
 	g_assert_true(config_load_estimates(config, file, &error));
 	lacks = config_lacks(config);
-	g_assert_cmpstr(lacks, ==,
-			"type 'x' (share 1) has no estimate on any cluster (on 'a': it failed; on 'b': it "
-			"\"hangs\": \\o/)");
+	g_assert_cmpstr(
+		lacks, ==,
+		"type 'x' (share 1) has no estimate on any cluster (on 'a': it failed; on 'b': it "
+		"\"hangs\": \\o/)");
 	config_free(config);
 	g_unlink(file);
 	g_unlink(path);
@@ -137,10 +144,11 @@ static void test_estimates_survive_bit_for_bit(void)
 	g_autofree char *path = config_variant_write("name: t", "name: t");
 	g_autofree char *file = g_strdup_printf("%s/virtbed-e-%d.yaml", g_get_tmp_dir(), getpid());
 	g_autoptr(config_t) config = config_controller_load(path, NULL);
-	struct config_estimate measured = { "x", "a", 1.0 / 3.0, 0.1, 2.0 / 7.0, 1e-9, 3 };
+	struct config_estimate measured = {"x", "a", 1.0 / 3.0, 0.1, 2.0 / 7.0, 1e-9, 3};
 	g_autoptr(GError) error = NULL;
 
-	g_assert_true(config_save_measured(&(struct config_measured){.estimates = &measured, .estimates_count = 1},
+	g_assert_true(config_save_measured(&(struct config_measured){.estimates = &measured,
+								     .estimates_count = 1},
 					   file, &error));
 	g_assert_true(config_load_estimates(config, file, &error));
 	g_assert_cmpfloat(config->estimates[0].etc_s, ==, measured.etc_s);
@@ -148,7 +156,8 @@ static void test_estimates_survive_bit_for_bit(void)
 	g_assert_cmpfloat(config->estimates[0].eec_sd_j, ==, measured.eec_sd_j);
 	g_assert_cmpuint(config->estimates[0].count, ==, 3);
 	measured.cluster = "nowhere";
-	g_assert_true(config_save_measured(&(struct config_measured){.estimates = &measured, .estimates_count = 1},
+	g_assert_true(config_save_measured(&(struct config_measured){.estimates = &measured,
+								     .estimates_count = 1},
 					   file, NULL));
 	g_assert_false(config_load_estimates(config, file, &error));
 	g_assert_nonnull(strstr(error->message, "no cluster 'nowhere'"));

@@ -12,8 +12,8 @@
 
 static const char *source_root;
 
-static const char *const shipped[] = {"one-machine", "one-machine-preemption", "one-machine-pruning",
-				      "one-machine-sharing"};
+static const char *const shipped[] = {"one-machine", "one-machine-preemption",
+				      "one-machine-pruning", "one-machine-sharing"};
 static const double speeds[] = {0.3, 1, 3};
 static const double cores[] = {0.6, 1, 2, 8};
 
@@ -30,7 +30,8 @@ static struct config *load(const char *name)
 
 static double room(const struct config *config, double of)
 {
-	return CONFIG_LAB_HOST_SHARE * of - (config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0);
+	return CONFIG_LAB_HOST_SHARE * of -
+	       (config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0);
 }
 
 static void assert_near(double is, double wanted, double unit)
@@ -38,8 +39,8 @@ static void assert_near(double is, double wanted, double unit)
 	g_assert_cmpfloat(fabs(is - wanted), <=, unit);
 }
 
-static void check_quotas(const struct config *was, const struct config *is, const struct machine_probe *probe,
-			 const struct lab_fit *fit)
+static void check_quotas(const struct config *was, const struct config *is,
+			 const struct machine_probe *probe, const struct lab_fit *fit)
 {
 	const double a = fmin(1, room(was, probe->cores) / config_lab_cores(was));
 
@@ -52,12 +53,13 @@ static void check_quotas(const struct config *was, const struct config *is, cons
 	}
 	for (uint32_t b = 0; b < was->lab->blades_count; b++) {
 		g_assert_cmpfloat(is->lab->blades[b].cpu_cores, <=, probe->cores);
-		g_assert_cmpfloat(is->lab->blades[b].cpu_cores, >=, config_lab_blade_quotas(is, b) - 1e-9);
+		g_assert_cmpfloat(is->lab->blades[b].cpu_cores, >=,
+				  config_lab_blade_quotas(is, b) - 1e-9);
 	}
 }
 
-static void check_work(const struct config *was, const struct config *is, const struct machine_probe *probe,
-		       const struct lab_fit *fit)
+static void check_work(const struct config *was, const struct config *is,
+		       const struct machine_probe *probe, const struct lab_fit *fit)
 {
 	assert_near(fit->work, fit->quotas * probe->speed, 1e-12);
 	for (uint32_t t = 0; t < was->types_count; t++)
@@ -118,8 +120,8 @@ static void test_what_was_fitted_is_a_configuration(void)
 		struct lab_fit fit;
 
 		/* The sum is checked against this machine, whatever it has. */
-		g_assert_true(lab_fit(config, &(struct machine_probe){.cores = 0.3, .speed = 1}, &fit,
-					 &error));
+		g_assert_true(lab_fit(config, &(struct machine_probe){.cores = 0.3, .speed = 1},
+				      &fit, &error));
 		g_assert_true(config_check(config, shipped[n], &error));
 		g_assert_no_error(error);
 		lab_fit_clear(&fit);
@@ -139,19 +141,24 @@ static void test_what_shrinks_and_what_cannot_is_told(void)
 	g_autoptr(config_t) config = load("one-machine");
 	struct lab_fit fit;
 
-	g_assert_true(lab_fit(config, &(struct machine_probe){.cores = 0.6, .speed = 1}, &fit, NULL));
+	g_assert_true(
+		lab_fit(config, &(struct machine_probe){.cores = 0.6, .speed = 1}, &fit, NULL));
 	g_assert_true(says(fit.notices, "CPU quotas and budgets are 0.2"));
 	g_assert_true(says(fit.notices, "IS.S.2 "));
 	g_assert_true(says(fit.notices, "type 'IS_CG.S.2': 1 repetition is the least"));
-	g_assert_true(says(fit.notices, "4 measurements of each type on each cluster instead of 5"));
+	g_assert_true(
+		says(fit.notices, "4 measurements of each type on each cluster instead of 5"));
 	g_assert_cmpfloat(config->workload->tasks, ==, 45);
 	g_assert_cmpuint(config->experiment->profile_repeats, ==, 4);
 	lab_fit_clear(&fit);
 	config_free(config);
 	config = load("one-machine");
-	g_assert_true(lab_fit(config, &(struct machine_probe){.cores = 0.3, .speed = 0.5}, &fit, NULL));
-	g_assert_true(says(fit.notices, "3 measurements of each type on each cluster instead of 5, and 36 tasks in a run "
-					"instead of 45"));
+	g_assert_true(
+		lab_fit(config, &(struct machine_probe){.cores = 0.3, .speed = 0.5}, &fit, NULL));
+	g_assert_true(says(
+		fit.notices,
+		"3 measurements of each type on each cluster instead of 5, and 36 tasks in a run "
+		"instead of 45"));
 	g_assert_cmpfloat(config->workload->tasks, ==, 36);
 	lab_fit_clear(&fit);
 	config_free(config);
@@ -163,7 +170,8 @@ static void test_what_shrinks_and_what_cannot_is_told(void)
 	lab_fit_clear(&fit);
 	config_free(config);
 	config = load("one-machine");
-	g_assert_true(lab_fit(config, &(struct machine_probe){.cores = 2, .speed = (double)NAN}, &fit, NULL));
+	g_assert_true(lab_fit(config, &(struct machine_probe){.cores = 2, .speed = (double)NAN},
+			      &fit, NULL));
 	g_assert_true(says(fit.notices, "speed of emulated work is not known"));
 	lab_fit_clear(&fit);
 }
@@ -183,8 +191,9 @@ static void test_a_machine_that_is_too_small_is_refused(void)
 		g_autoptr(GError) error = NULL;
 		struct lab_fit fit;
 
-		g_assert_false(lab_fit(config, &(struct machine_probe){.cores = cases[i].cores, .speed = 1},
-					  &fit, &error));
+		g_assert_false(lab_fit(config,
+				       &(struct machine_probe){.cores = cases[i].cores, .speed = 1},
+				       &fit, &error));
 		g_assert_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING);
 		g_assert_true(g_str_has_prefix(error->message, cases[i].message));
 	}
@@ -196,13 +205,16 @@ static void test_probes_are_checked(void)
 		const char *text, *message; /* NULL: good */
 	} cases[] = {
 		{"{\"cores\": 2, \"speed\": 0.3}", NULL},
-		{"{\"cores\": 2, \"speed\": null, \"memory_mib\": 1, \"disk_mib\": 2, \"utc\": \"now\"}", NULL},
+		{"{\"cores\": 2, \"speed\": null, \"memory_mib\": 1, \"disk_mib\": 2, \"utc\": \"now\"}",
+		 NULL},
 		{"[]", "p.json: a probe is an object"},
 		{"{\"cores\": 2", "p.json: "},
-		{"{\"cores\": 0, \"speed\": 1}", "p.json: 'cores' is not a number above 0 and up to 4096"},
+		{"{\"cores\": 0, \"speed\": 1}",
+		 "p.json: 'cores' is not a number above 0 and up to 4096"},
 		{"{\"cores\": 1}", "p.json: 'speed' is not a number above 0 and up to 1000"},
 		{"{\"cores\": 1, \"speed\": -1}", "p.json: 'speed' is not a number"},
-		{"{\"cores\": 1, \"speed\": 1, \"sped\": 1}", "p.json: 'sped' is not a key of a probe"},
+		{"{\"cores\": 1, \"speed\": 1, \"sped\": 1}",
+		 "p.json: 'sped' is not a key of a probe"},
 		{"{\"cores\": 1, \"speed\": 1, \"disk_mib\": \"much\"}",
 		 "p.json: 'disk_mib' is not a whole number of MiB"},
 		{"{\"cores\": 1, \"speed\": 1, \"utc\": 7}", "p.json: 'utc' is not a text"},
@@ -221,7 +233,8 @@ static void test_probes_are_checked(void)
 
 static void test_a_probe_reads_back(void)
 {
-	const struct machine_probe probe = {1.9704, 0.25, 2048, 4096, (char *)"2024-05-01T12:00:00Z"};
+	const struct machine_probe probe = {1.9704, 0.25, 2048, 4096,
+					    (char *)"2024-05-01T12:00:00Z"};
 	g_autofree char *text = machine_probe_text(&probe);
 	g_autofree char *people = machine_probe_describe(&probe);
 	g_autoptr(machine_probe_t) again = machine_probe_parse(text, strlen(text), "text", NULL);
@@ -232,7 +245,8 @@ static void test_a_probe_reads_back(void)
 	g_assert_cmpuint(again->memory_mib, ==, 2048);
 	g_assert_cmpuint(again->disk_mib, ==, 4096);
 	g_assert_cmpstr(again->utc, ==, probe.utc);
-	g_assert_cmpstr(people, ==, "1.97 cores for the lab, speed 0.25, 2.0 GiB of memory, 4.0 GiB of disk");
+	g_assert_cmpstr(people, ==,
+			"1.97 cores for the lab, speed 0.25, 2.0 GiB of memory, 4.0 GiB of disk");
 }
 
 int main(int argc, char **argv)
@@ -240,8 +254,10 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_assert_cmpint(argc, ==, 2);
 	source_root = argv[1];
-	g_test_add_func("/config/fit/shipped labs fit every machine", test_shipped_labs_fit_every_machine);
-	g_test_add_func("/config/fit/what was fitted is a configuration", test_what_was_fitted_is_a_configuration);
+	g_test_add_func("/config/fit/shipped labs fit every machine",
+			test_shipped_labs_fit_every_machine);
+	g_test_add_func("/config/fit/what was fitted is a configuration",
+			test_what_was_fitted_is_a_configuration);
 	g_test_add_func("/config/fit/what shrinks and what cannot is told",
 			test_what_shrinks_and_what_cannot_is_told);
 	g_test_add_func("/config/fit/a machine that is too small is refused",

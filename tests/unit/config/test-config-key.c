@@ -37,16 +37,18 @@ static const char *const colors[] = {"red", "blue", NULL};
 static const struct config_key part_keys[] = {
 	{CONFIG_TEXT(part, name), .needed = true},
 	{CONFIG_LIST(part, parts, NUMBER), .most = 3, .max = 1, .above_min = true},
-	{CONFIG_UINT(part, bolts), .max = 8, .range = CONFIG_RANGE_TO, .says = "part '~' has # bolts; give @"},
+	{CONFIG_UINT(part, bolts), .max = 8, .range = CONFIG_RANGE_TO,
+	 .says = "part '~' has # bolts; give @"},
 	{NULL},
 };
 
-static const struct config_section part_section = {.keys = part_keys, .size = sizeof(struct config_part)};
+static const struct config_section part_section = {.keys = part_keys,
+						   .size = sizeof(struct config_part)};
 
 static const struct config_key thing_keys[] = {
 	{CONFIG_TEXT(thing, name), .fallback_text = "it"},
-	{CONFIG_UINT(thing, wheels), .fallback = 4, .former = "tyres", .max = 1000000, .range = CONFIG_RANGE_FROM,
-	 .zero = CONFIG_ZERO_IS_VALUE},
+	{CONFIG_UINT(thing, wheels), .fallback = 4, .former = "tyres", .max = 1000000,
+	 .range = CONFIG_RANGE_FROM, .zero = CONFIG_ZERO_IS_VALUE},
 	{CONFIG_NUMBER(thing, speed_s), .fallback = 0.1, .zero = CONFIG_ZERO_IS_REFUSED, .max = 1e6,
 	 .range = CONFIG_RANGE_MOST},
 	{CONFIG_NUMBER(thing, load), .max = 1, .below_max = true},
@@ -56,8 +58,10 @@ static const struct config_key thing_keys[] = {
 	{NULL},
 };
 
-static const struct config_section thing_section = {
-	.keys = thing_keys, .size = sizeof(struct config_thing), .gone = "doors", .advice = "leave it out"};
+static const struct config_section thing_section = {.keys = thing_keys,
+						    .size = sizeof(struct config_thing),
+						    .gone = "doors",
+						    .advice = "leave it out"};
 
 static char *write_file(const char *text)
 {
@@ -96,9 +100,10 @@ static void test_defaults_are_those_of_the_rows(void)
 static void test_what_is_written_reads_back_equal(void)
 {
 	g_autoptr(GError) error = NULL;
-	struct config_thing *thing = read_thing("wheels: 0\nspeed_s: 0.30000000000000004\nfast: false\ncolor: blue\n"
-					 "list: [{name: \"a\\\"b\"}, {name: c, parts: [0.5, 1]}]\n",
-					 &error);
+	struct config_thing *thing =
+		read_thing("wheels: 0\nspeed_s: 0.30000000000000004\nfast: false\ncolor: blue\n"
+			   "list: [{name: \"a\\\"b\"}, {name: c, parts: [0.5, 1]}]\n",
+			   &error);
 	g_autofree char *text = NULL;
 	g_autofree char *again = NULL;
 
@@ -131,7 +136,8 @@ static const struct {
 	{"list: [{}]\n", "missing required mapping field: name"},
 	{"name: a\nname: b\n", ":2:1: mapping field already seen: name"},
 	{"doors: 3\n", "key 'doors' is gone: leave it out"},
-	{"colour: red\n", "unknown key 'colour'; known here: name, wheels, speed_s, load, fast, color, list"},
+	{"colour: red\n",
+	 "unknown key 'colour'; known here: name, wheels, speed_s, load, fast, color, list"},
 };
 
 static void test_bad_text_is_refused(void)
@@ -192,8 +198,8 @@ static void test_a_former_name_is_read_with_a_warning(void)
 	g_test_trap_assert_stderr("*warning config*:1:1: key 'tyres' is now 'wheels'; rename it*");
 }
 
-#define BASE \
-	"name: t\nclusters: [{name: a, nodes: 8, cores: 1, memory_mib: 4}]\n" \
+#define BASE                                                                                       \
+	"name: t\nclusters: [{name: a, nodes: 8, cores: 1, memory_mib: 4}]\n"                      \
 	"experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 86400, budget_j: 1}\n"
 
 /*
@@ -202,7 +208,8 @@ static void test_a_former_name_is_read_with_a_warning(void)
  */
 static void test_sections_that_are_not_served_are_unread(void)
 {
-	g_autofree char *path = write_file(BASE "environment: {tasks_per_day: 10}\nstudy: {trials: 7}\n");
+	g_autofree char *path =
+		write_file(BASE "environment: {tasks_per_day: 10}\nstudy: {trials: 7}\n");
 	g_autofree char *wrong = write_file(BASE "environment: {tasks_per_day: -10, what: 1}\n");
 	g_autofree char *list = write_file(BASE "environment: []\n");
 	g_autoptr(GError) error = NULL;

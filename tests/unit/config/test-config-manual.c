@@ -15,7 +15,8 @@ static const char *source_root;
 
 static char *read_page(void)
 {
-	g_autofree char *path = g_build_filename(source_root, "docs", "reference", "virtbed.yaml.5", NULL);
+	g_autofree char *path =
+		g_build_filename(source_root, "docs", "reference", "virtbed.yaml.5", NULL);
 	char *text = NULL;
 
 	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
@@ -31,8 +32,8 @@ static void test_page(void)
 
 	for (guint i = 0; is[i] || should[i]; i++) {
 		if (g_strcmp0(is[i], should[i]) != 0)
-			g_error("docs/reference/virtbed.yaml.5:%u: '%s', not '%s'; print it by `virtbed config keys --man`", i + 1,
-				is[i], should[i]);
+			g_error("docs/reference/virtbed.yaml.5:%u: '%s', not '%s'; print it by `virtbed config keys --man`",
+				i + 1, is[i], should[i]);
 		if (!is[i])
 			break;
 	}
@@ -95,28 +96,33 @@ static struct config *load(const char *text)
 }
 
 /* What is given in these stands in brackets, where the manual says the default of no such key. */
-#define EXPERIMENT "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 86400"
+#define EXPERIMENT                                                                                 \
+	"experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 86400"
 #define CLUSTER(extra) "clusters: [{name: a, nodes: 128, cores: 1, memory_mib: 4" extra "}]\n"
 
 static const char *const configurations[] = {
-	"name: t\n" CLUSTER(", simulated: {idle_w: 1}, preemption: {}, hosts: [{name: h}]")
-	"types: [{name: x, benchmark: ep, class: S, cores: 1, memory_mib: 1, share: 1}]\n"
-	"workload: {arrival_mean_s: 1, duration_s: 1, utility_max: [1]}\n" EXPERIMENT "}\nservice: {}\n",
+	"name: t\n" CLUSTER(
+		", simulated: {idle_w: 1}, preemption: {}, hosts: [{name: h}]") "types: [{name: x, benchmark: ep, class: S, cores: 1, memory_mib: 1, share: 1}]\n"
+										"workload: {arrival_mean_s: 1, duration_s: 1, utility_max: [1]}\n" EXPERIMENT
+										"}\nservice: {}\n",
 
-	"name: t\n" CLUSTER(", hosts: [{uri: 'qemu:///system', meter: {kind: redfish, address: x, password_file: y}}]")
-	"types: [{name: x, benchmark: ep, class: S, cores: 1, memory_mib: 1, share: 1}]\n"
-	"workload: {arrival_mean_s: 1, duration_s: 1, utility_max: [1]}\n" EXPERIMENT "}\n",
+	"name: t\n" CLUSTER(
+		", hosts: [{uri: 'qemu:///system', meter: {kind: redfish, address: x, password_file: y}}]") "types: [{name: x, benchmark: ep, class: S, cores: 1, memory_mib: 1, share: 1}]\n"
+													    "workload: {arrival_mean_s: 1, duration_s: 1, utility_max: [1]}\n" EXPERIMENT
+													    "}\n",
 
-	"name: t\n" CLUSTER(", hosts: [{blade: b, meter: {kind: amm, address: x, password_file: y, bay: 1}}]")
-	"lab: {blades: [{name: b, cpu_cores: 0.1, idle_w: 1, core_w: 1}]}\n"
-	"types: [{name: x, benchmark: ep, class: S, cores: 1, memory_mib: 1, share: 1}]\n"
-	"workload: {arrival_mean_s: 1, duration_s: 1, utility_max: [1]}\n" EXPERIMENT "}\n",
+	"name: t\n" CLUSTER(
+		", hosts: [{blade: b, meter: {kind: amm, address: x, password_file: y, bay: 1}}]") "lab: {blades: [{name: b, cpu_cores: 0.1, idle_w: 1, core_w: 1}]}\n"
+												   "types: [{name: x, benchmark: ep, class: S, cores: 1, memory_mib: 1, share: 1}]\n"
+												   "workload: {arrival_mean_s: 1, duration_s: 1, utility_max: [1]}\n" EXPERIMENT
+												   "}\n",
 
 	"name: t\n" CLUSTER("") "environment: {tasks_per_day: 10}\n" EXPERIMENT ", budget_j: 1}\n",
 	"name: t\n" CLUSTER("") "environment: {tasks_per_day: 10, serial: {}}\n" EXPERIMENT "}\n",
 	"name: t\n" CLUSTER("") "environment: {sharing: {}}\n" EXPERIMENT "}\n",
-	"name: t\n" CLUSTER("") "environment: {pruning: {entries: [{type: x, machine: a, masses: [1]}]}}\n"
-	EXPERIMENT "}\n",
+	"name: t\n" CLUSTER(
+		"") "environment: {pruning: {entries: [{type: x, machine: a, masses: [1]}]}}\n" EXPERIMENT
+		    "}\n",
 };
 
 /*
@@ -133,20 +139,24 @@ static void compare_number(const char *path, const struct config_key *key, const
 		g_error("'%s': %g is filled in, and the manual does not say so", path, value);
 }
 
-static void compare_section(const char *path, const char *given, const struct config_section *section, const char *data)
+static void compare_section(const char *path, const char *given,
+			    const struct config_section *section, const char *data)
 {
 	for (const struct config_key *key = section->keys; key->name; key++) {
 		g_autofree char *name = g_strdup_printf("%s.%s", path, key->name);
 		g_autofree char *mark = g_strdup_printf("\\b%s:", key->name);
-		const bool within = key->kind == CONFIG_KIND_SECTION ||
-				    (key->kind == CONFIG_KIND_LIST && key->entry == CONFIG_KIND_SECTION);
-		const char *below = within || key->kind == CONFIG_KIND_TEXT
-					    ? *(const char *const *)(data + key->offset)
-					    : NULL; /* a number may not be aligned as a pointer is */
+		const bool within =
+			key->kind == CONFIG_KIND_SECTION ||
+			(key->kind == CONFIG_KIND_LIST && key->entry == CONFIG_KIND_SECTION);
+		const char *below =
+			within || key->kind == CONFIG_KIND_TEXT
+				? *(const char *const *)(data + key->offset)
+				: NULL; /* a number may not be aligned as a pointer is */
 
 		if (within && below)
 			compare_section(name, given, key->section, below);
-		else if (key->kind < CONFIG_KIND_TEXT && !key->needed && !g_regex_match_simple(mark, given, 0, 0))
+		else if (key->kind < CONFIG_KIND_TEXT && !key->needed &&
+			 !g_regex_match_simple(mark, given, 0, 0))
 			compare_number(name, key, data + key->offset);
 		else if (key->kind == CONFIG_KIND_TEXT && key->fallback_text &&
 			 !g_regex_match_simple(mark, given, 0, 0))

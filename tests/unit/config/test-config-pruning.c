@@ -33,33 +33,32 @@ static struct config *load_text(const char *text, GError **error)
 	return config_controller_load(path, error);
 }
 
-#define PET                                                      \
-	"entries:\n"                                             \
-	"  - {type: x, machine: a, samples: [1, 2, 3]}\n"        \
-	"  - {type: x, machine: b, first: 2, masses: [0.25, 0.75]}\n"  \
-	"  - {type: y, machine: a, masses: [0.5, 0.5]}\n"        \
+#define PET                                                                                        \
+	"entries:\n"                                                                               \
+	"  - {type: x, machine: a, samples: [1, 2, 3]}\n"                                          \
+	"  - {type: x, machine: b, first: 2, masses: [0.25, 0.75]}\n"                              \
+	"  - {type: y, machine: a, masses: [0.5, 0.5]}\n"                                          \
 	"  - {type: y, machine: b, samples: [4]}\n"
 
-static const char good[] =
-	"name: tasks\n"
-	"clusters:\n"
-	"  - {name: a, nodes: 1, cores: 1, memory_mib: 512}\n"
-	"  - {name: b, nodes: 1, cores: 1, memory_mib: 512}\n"
-	"environment:\n"
-	"  seed: 3\n"
-	"  pruning:\n"
-	"    slack: 1\n"
-	"    pet: pet.yaml\n"
-	"    prices: [0.5, 2]\n"
-	"    list:\n"
-	"      - {type: x, arrival_s: 0, deadline_s: 5}\n"
-	"      - {type: y, arrival_s: 1, deadline_s: 4}\n"
-	"experiment:\n"
-	"  policies: [pam, mm]\n"
-	"  limits: [1]\n"
-	"  mapping_interval_s: 1e6\n"
-	"  duration_s: 1e9\n"
-	"study: {trials: 2}\n";
+static const char good[] = "name: tasks\n"
+			   "clusters:\n"
+			   "  - {name: a, nodes: 1, cores: 1, memory_mib: 512}\n"
+			   "  - {name: b, nodes: 1, cores: 1, memory_mib: 512}\n"
+			   "environment:\n"
+			   "  seed: 3\n"
+			   "  pruning:\n"
+			   "    slack: 1\n"
+			   "    pet: pet.yaml\n"
+			   "    prices: [0.5, 2]\n"
+			   "    list:\n"
+			   "      - {type: x, arrival_s: 0, deadline_s: 5}\n"
+			   "      - {type: y, arrival_s: 1, deadline_s: 4}\n"
+			   "experiment:\n"
+			   "  policies: [pam, mm]\n"
+			   "  limits: [1]\n"
+			   "  mapping_interval_s: 1e6\n"
+			   "  duration_s: 1e9\n"
+			   "study: {trials: 2}\n";
 
 /* A text with the first `from` replaced by `to`; the caller frees. */
 static char *replaced(const char *text, const char *from, const char *to)
@@ -74,34 +73,35 @@ static const struct {
 	const char *from, *to;
 	const char *message; /* must be part of the error */
 } bad_cases[] = {
-	{ "type: y, a", "type: z, a", "environment.pruning.list[1].type: no type 'z' in the exec" },
-	{ "deadline_s: 4", "deadline_s: 1", "list[1].deadline_s: 1 is not after the arrival at 1" },
-	{ "deadline_s: 5", "deadline_s: -2", "list[0].deadline_s: -2 is not after the arrival" },
-	{ "arrival_s: 0,", "arrival_s: 2,", "list[1].arrival_s: 1 is below 0 or before" },
-	{ "slack: 1", "queue_length: 0", "environment.pruning.queue_length: 0 makes no sense" },
-	{ "slack: 1", "queue_length: 1001", "queue_length: 1001 is outside [1, 1000]" },
-	{ "slack: 1", "slack: -1", "environment.pruning.slack: -1 is outside [0," },
-	{ "slack: 1", "demand: -2", "environment.pruning.demand: -2 is outside [0," },
-	{ "slack: 1", "drop_threshold: 1.1", "drop_threshold: 1.1 is outside [0, 1]" },
-	{ "slack: 1", "recency: -0.1", "environment.pruning.recency: -0.1 is outside [0, 1]" },
-	{ "slack: 1", "toggle: -1", "environment.pruning.toggle: -1 is outside (0," },
-	{ "slack: 1", "left_out: 1", "environment.pruning.left_out: 1 of 2 tasks at either end" },
-	{ "    list:\n      - {type: x, arrival_s: 0, deadline_s: 5}\n"
-	  "      - {type: y, arrival_s: 1, deadline_s: 4}\n", "    tasks: 200\n",
-	  "environment.pruning.tasks: of 200 tasks the first and last 100 do not count" },
-	{ "slack: 1", "fair: 1", "unknown key 'fair'" },
-	{ "prices: [0.5, 2]", "prices: [1]", "environment.pruning.prices: 1 for 2 clusters" },
-	{ "prices: [0.5, 2]", "prices: [1, -1]", "environment.pruning.prices[1]: -1 is outside" },
-	{ "prices: [0.5, 2]", "entries: [{type: x, machine: a, samples: [1]}]",
-	  "environment.pruning.pet: 'pet.yaml', but there are entries as well" },
-	{ "pet: pet.yaml", "pet: none.yaml", "none.yaml' cannot be read" },
-	{ "    pet: pet.yaml\n", "", "clusters: 2, but the drawn execution times are those of 8" },
-	{ "seed: 3", "serial: {}", "environment.pruning: tasks have deadlines and queues" },
-	{ "seed: 3", "lead_s: 600", "environment: special, pstates and lead_s are of no use" },
-	{ "limits: [1]", "limits: [0.5, 1]", "experiment.limits: tasks of environment.pruning" },
-	{ "trials: 2", "sizes: [0.5, 1]", "study.sizes: a machine of environment.pruning executes" },
-	{ "trials: 2", "x: level, values: [1]", "study.x: 'level' needs environment.pruning" },
-	{ "trials: 2", "x: load, values: [1]", "study.x: 'load' needs environment.sharing" },
+	{"type: y, a", "type: z, a", "environment.pruning.list[1].type: no type 'z' in the exec"},
+	{"deadline_s: 4", "deadline_s: 1", "list[1].deadline_s: 1 is not after the arrival at 1"},
+	{"deadline_s: 5", "deadline_s: -2", "list[0].deadline_s: -2 is not after the arrival"},
+	{"arrival_s: 0,", "arrival_s: 2,", "list[1].arrival_s: 1 is below 0 or before"},
+	{"slack: 1", "queue_length: 0", "environment.pruning.queue_length: 0 makes no sense"},
+	{"slack: 1", "queue_length: 1001", "queue_length: 1001 is outside [1, 1000]"},
+	{"slack: 1", "slack: -1", "environment.pruning.slack: -1 is outside [0,"},
+	{"slack: 1", "demand: -2", "environment.pruning.demand: -2 is outside [0,"},
+	{"slack: 1", "drop_threshold: 1.1", "drop_threshold: 1.1 is outside [0, 1]"},
+	{"slack: 1", "recency: -0.1", "environment.pruning.recency: -0.1 is outside [0, 1]"},
+	{"slack: 1", "toggle: -1", "environment.pruning.toggle: -1 is outside (0,"},
+	{"slack: 1", "left_out: 1", "environment.pruning.left_out: 1 of 2 tasks at either end"},
+	{"    list:\n      - {type: x, arrival_s: 0, deadline_s: 5}\n"
+	 "      - {type: y, arrival_s: 1, deadline_s: 4}\n",
+	 "    tasks: 200\n",
+	 "environment.pruning.tasks: of 200 tasks the first and last 100 do not count"},
+	{"slack: 1", "fair: 1", "unknown key 'fair'"},
+	{"prices: [0.5, 2]", "prices: [1]", "environment.pruning.prices: 1 for 2 clusters"},
+	{"prices: [0.5, 2]", "prices: [1, -1]", "environment.pruning.prices[1]: -1 is outside"},
+	{"prices: [0.5, 2]", "entries: [{type: x, machine: a, samples: [1]}]",
+	 "environment.pruning.pet: 'pet.yaml', but there are entries as well"},
+	{"pet: pet.yaml", "pet: none.yaml", "none.yaml' cannot be read"},
+	{"    pet: pet.yaml\n", "", "clusters: 2, but the drawn execution times are those of 8"},
+	{"seed: 3", "serial: {}", "environment.pruning: tasks have deadlines and queues"},
+	{"seed: 3", "lead_s: 600", "environment: special, pstates and lead_s are of no use"},
+	{"limits: [1]", "limits: [0.5, 1]", "experiment.limits: tasks of environment.pruning"},
+	{"trials: 2", "sizes: [0.5, 1]", "study.sizes: a machine of environment.pruning executes"},
+	{"trials: 2", "x: level, values: [1]", "study.x: 'level' needs environment.pruning"},
+	{"trials: 2", "x: load, values: [1]", "study.x: 'load' needs environment.sharing"},
 };
 
 /* The same for the file of execution times. */
@@ -109,17 +109,17 @@ static const struct {
 	const char *from, *to;
 	const char *message;
 } bad_pets[] = {
-	{ "0.25, 0.75", "0.25, 0.7", "entries[1].masses: they sum to 0.95, not to 1" },
-	{ "0.25, 0.75", "-0.25, 1.25", "entries[1].masses[0]: -0.25 is a negative mass" },
-	{ "samples: [4]", "samples: []", "entries[3]: type 'y' on machine 'b' has no samples" },
-	{ "samples: [4]", "samples: [0]", "entries[3].samples[0]: 0 is not an execution time" },
-	{ "samples: [4]", "samples: [4], masses: [1]", "entries[3]: give samples or masses" },
-	{ "samples: [4]", "samples: [.inf]", "pet.yaml:5:" },
-	{ "machine: b, first: 2", "machine: c, first: 2", "entries[1].machine: no cluster 'c'" },
-	{ "machine: b, first: 2", "machine: b, first: 0", "first: 0 makes no sense" },
-	{ "machine: b, first: 2", "machine: a", "entries[1]: type 'x' on machine 'a' appears twice" },
-	{ "  - {type: y, machine: b, samples: [4]}\n", "",
-	  "entries: type 'y' has no execution times on machine 'b'" },
+	{"0.25, 0.75", "0.25, 0.7", "entries[1].masses: they sum to 0.95, not to 1"},
+	{"0.25, 0.75", "-0.25, 1.25", "entries[1].masses[0]: -0.25 is a negative mass"},
+	{"samples: [4]", "samples: []", "entries[3]: type 'y' on machine 'b' has no samples"},
+	{"samples: [4]", "samples: [0]", "entries[3].samples[0]: 0 is not an execution time"},
+	{"samples: [4]", "samples: [4], masses: [1]", "entries[3]: give samples or masses"},
+	{"samples: [4]", "samples: [.inf]", "pet.yaml:5:"},
+	{"machine: b, first: 2", "machine: c, first: 2", "entries[1].machine: no cluster 'c'"},
+	{"machine: b, first: 2", "machine: b, first: 0", "first: 0 makes no sense"},
+	{"machine: b, first: 2", "machine: a", "entries[1]: type 'x' on machine 'a' appears twice"},
+	{"  - {type: y, machine: b, samples: [4]}\n", "",
+	 "entries: type 'y' has no execution times on machine 'b'"},
 };
 
 static void expect(const char *text, size_t number, const char *message)
@@ -173,11 +173,10 @@ static void test_execution_times_are_read_into_the_configuration(void)
 }
 
 #define MACHINE(name) "{name: " name ", nodes: 1, cores: 1, memory_mib: 512}"
-#define DRAWN                                                                                  \
-	"name: tasks\nclusters: [" MACHINE("a") ", " MACHINE("b") ", " MACHINE("c") ", "       \
-	MACHINE("d") ", " MACHINE("e") ", " MACHINE("f") ", " MACHINE("g") ", " MACHINE("h")   \
-	"]\nenvironment: {pruning: {%s}}\nexperiment: {policies: [pam], limits: [1], "        \
-	"mapping_interval_s: 1e6, duration_s: 1e9}\n"
+#define DRAWN                                                                                                                                                               \
+	"name: tasks\nclusters: [" MACHINE("a") ", " MACHINE("b") ", " MACHINE("c") ", " MACHINE(                                                                           \
+		"d") ", " MACHINE("e") ", " MACHINE("f") ", " MACHINE("g") ", " MACHINE("h") "]\nenvironment: {pruning: {%s}}\nexperiment: {policies: [pam], limits: [1], " \
+											     "mapping_interval_s: 1e6, duration_s: 1e9}\n"
 
 static struct config *load_drawn(const char *pruning)
 {
@@ -234,14 +233,15 @@ static void assert_reads_back(const struct config *config)
 static void test_saved_configuration_reads_back_equal(void)
 {
 	static const char *const names[] = {
-		"pruning-fig4", "pruning-fig4-single", "pruning-fig4-toggle", "pruning-fig5-drop25",
-		"pruning-fig5-drop50", "pruning-fig5-drop75", "pruning-fig6", "pruning-fig7",
-		"pruning-fig7-lower", "pruning-fig8", "pruning-fig9",
+		"pruning-fig4",        "pruning-fig4-single", "pruning-fig4-toggle",
+		"pruning-fig5-drop25", "pruning-fig5-drop50", "pruning-fig5-drop75",
+		"pruning-fig6",        "pruning-fig7",        "pruning-fig7-lower",
+		"pruning-fig8",        "pruning-fig9",
 	};
 	g_autofree char *pet = write_text("pet.yaml", PET);
-	g_autoptr(config_t) zeros =
-		load_drawn("separation: 0, fairness: 0, drop_threshold: 0, adjustment: 0, slack: 0, "
-			   "left_out: 0, recency: 0, evict: false");
+	g_autoptr(config_t) zeros = load_drawn(
+		"separation: 0, fairness: 0, drop_threshold: 0, adjustment: 0, slack: 0, "
+		"left_out: 0, recency: 0, evict: false");
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) listed = load_text(good, &error);
 
@@ -270,8 +270,10 @@ static void test_execution_times_can_be_measured_later(void)
 		"  utility_max: 1, constant_until: 3, zero_at: 3}]\nenvironment:";
 	g_autofree char *unmeasured = replaced(good, "    pet: pet.yaml\n", "");
 	g_autofree char *hostless = replaced(unmeasured, "environment:", types);
-	g_autofree char *one = replaced(hostless, "name: a, ", "name: a, hosts: [{uri: 'test:///default'}], ");
-	g_autofree char *text = replaced(one, "name: b, ", "name: b, hosts: [{uri: 'test:///default'}], ");
+	g_autofree char *one =
+		replaced(hostless, "name: a, ", "name: a, hosts: [{uri: 'test:///default'}], ");
+	g_autofree char *text =
+		replaced(one, "name: b, ", "name: b, hosts: [{uri: 'test:///default'}], ");
 	g_autofree char *pet = NULL;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = load_text(text, &error);

@@ -29,10 +29,10 @@ static struct config *load_and_load_again(const char *path)
 static void test_zeros_that_are_written_stay(void)
 {
 	g_autofree char *path = config_variant_write("  mapping_interval_s: 1",
-					      "  baseline_s: 0\n  mapping_interval_s: 1");
+						     "  baseline_s: 0\n  mapping_interval_s: 1");
 	g_autofree char *plain = config_variant_write("name: t", "name: t");
-	g_autofree char *environment = g_build_filename(source_root, "configs/papers/energy-5000.yaml",
-							NULL);
+	g_autofree char *environment =
+		g_build_filename(source_root, "configs/papers/energy-5000.yaml", NULL);
 	g_autofree char *flat = g_strdup_printf("%s/virtbed-z-%d.yaml", g_get_tmp_dir(), getpid());
 	g_autofree char *text = NULL;
 	g_autoptr(GRegex) keys = g_regex_new("(lead_s|sine_amplitude): [0-9.]+ *", 0, 0, NULL);
@@ -48,7 +48,8 @@ static void test_zeros_that_are_written_stay(void)
 	g_assert_true(g_file_get_contents(environment, &text, NULL, NULL));
 	without = g_regex_replace_literal(keys, text, -1, 0, "", 0, NULL);
 	with = g_regex_replace_literal(head, without, -1, 0,
-				       "environment:\n  lead_s: 0\n  sine_amplitude: 0.0\n", 0, NULL);
+				       "environment:\n  lead_s: 0\n  sine_amplitude: 0.0\n", 0,
+				       NULL);
 	g_assert_true(g_file_set_contents(flat, with, -1, NULL));
 	calm = load_and_load_again(flat);
 	g_assert_cmpfloat(config_environment(calm)->lead_s, ==, 0);
@@ -57,13 +58,13 @@ static void test_zeros_that_are_written_stay(void)
 
 static void test_saved_configuration_reads_back_equal(void)
 {
-	static const char *const files[] = { "configs/testbed-hs22.yaml",
-					     "configs/one-machine.yaml" };
+	static const char *const files[] = {"configs/testbed-hs22.yaml",
+					    "configs/one-machine.yaml"};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
 		g_autofree char *path = g_build_filename(source_root, files[i], NULL);
-		g_autofree char *copy = g_strdup_printf("%s/virtbed-%d.yaml", g_get_tmp_dir(),
-							getpid());
+		g_autofree char *copy =
+			g_strdup_printf("%s/virtbed-%d.yaml", g_get_tmp_dir(), getpid());
 		g_autofree char *first = NULL;
 		g_autofree char *second = NULL;
 		g_autoptr(GError) error = NULL;
@@ -91,9 +92,11 @@ static void test_what_could_not_be_read_again_is_not_saved(void)
 	} cases[] = {{5000, true}, {33000, false}};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autoptr(GString) hosts = g_string_new("nodes: 65536\n    simulated: {idle_w: 1}\n    hosts: [");
+		g_autoptr(GString) hosts =
+			g_string_new("nodes: 65536\n    simulated: {idle_w: 1}\n    hosts: [");
 		g_autofree char *path = NULL;
-		g_autofree char *copy = g_strdup_printf("%s/virtbed-long-%d.yaml", g_get_tmp_dir(), getpid());
+		g_autofree char *copy =
+			g_strdup_printf("%s/virtbed-long-%d.yaml", g_get_tmp_dir(), getpid());
 		g_autofree char *text = NULL;
 		g_autoptr(GError) error = NULL;
 		g_autoptr(config_t) config = NULL;
@@ -114,7 +117,8 @@ static void test_what_could_not_be_read_again_is_not_saved(void)
 			g_unlink(copy);
 		} else {
 			g_assert_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING);
-			g_assert_nonnull(strstr(error->message, "more than 4 MiB is not read again"));
+			g_assert_nonnull(
+				strstr(error->message, "more than 4 MiB is not read again"));
 			g_assert_false(g_file_test(copy, G_FILE_TEST_EXISTS));
 		}
 		g_unlink(path);

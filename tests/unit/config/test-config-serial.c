@@ -50,43 +50,43 @@ static const struct {
 	const char *from, *to;
 	const char *message; /* must be part of the error */
 } bad_cases[] = {
-	{ "burst: 64", "burst: 0", "environment.serial.burst: 0 makes no sense" },
-	{ "burst: 64", "burst: 0.5", "environment.serial.burst: 0.5 is outside 1 to 10000" },
-	{ "burst: 64", "bursts: 64", "unknown key 'bursts'; known here: spread, burst" },
-	{ "utility: classes", "utility: stairs", "stairs" },
-	{ "spread: 0.5", "spread: 1", "environment.serial.spread: 1 is outside [0, 1)" },
-	{ "critical_share: 0.2", "critical_share: 1.2",
-	  "environment.serial.critical_share: 1.2 is outside 0 to 1" },
-	{ "critical_utility: 8", "critical_utility: -8",
-	  "environment.serial.critical_utility: -8 is outside" },
-	{ "critical_mean_s: 600", "critical_mean_s: 0.5",
-	  "environment.serial.critical_mean_s: 0.5 is outside" },
-	{ "ordinary_mean_s: 3000", "ordinary_mean_s: 1e9",
-	  "environment.serial.ordinary_mean_s: 1e+09 is outside" },
-	{ "may_preempt_share: 1", "may_preempt_share: 1.5",
-	  "environment.serial.may_preempt_share: 1.5 is outside 0 to 1" },
-	{ "preemptible_share: 1", "preemptible_share: -1",
-	  "environment.serial.preemptible_share: -1 is outside 0 to 1" },
-	{ "lead_s: 14400", "lead_s: 14400\n  trace: x.swf", "environment.trace: " },
-	{ "lead_s: 14400", "lead_s: 14400\n  special: [a]", "environment.special: serial tasks run" },
-	{ "lead_s: 14400", "lead_s: 14400\n  pstates: 3", "environment.pstates: 3, but serial" },
-	{ "cores: 1", "cores: 2", "clusters[0].cores: 2, but with environment.serial" },
-	{ "limits: [1]", "limits: [0.5, 1]", "study.x: 'burst' with several experiment.limits" },
-	{ "  limits: [1]\n  mapping_interval_s: 60\n  duration_s: 100800\n\nstudy:\n  trials: 64\n"
-	  "  x: burst\n  values: [1, 16, 32, 64, 128]\n",
-	  "  limits: [0.5, 1]\n  mapping_interval_s: 60\n  duration_s: 100800\n",
-	  "experiment.limits: the tasks of environment.serial use no energy" },
-	{ "x: burst", "x: weight",
-	  "study.x: 'weight' is none of policy, limit, leniency, drop, size, burst" },
-	{ "x: burst", "x: policy", "study.values: nothing to sweep" },
-	{ "  x: burst\n", "", "study.values: nothing to sweep; give study.x as one of burst" },
-	{ "  values: [1, 16, 32, 64, 128]", "", "study.x: 'burst' without study.values" },
-	{ "[1, 16,", "[1, many,", "study.values[1]: 'many' is not a number" },
-	{ "[1, 16,", "[1, 0.2,", "study.values[1]: 0.2 is outside 1 to 10000" },
-	{ "[1, 16,", "[1, 16, 1.0,", "study.values[2]: 1.0 appears twice" },
-	{ "x: burst", "x: flags", "study.values[1]: 16 is outside 0 to 1" },
-	{ "x: burst", "x: utility", "study.values[0]: '1' is none of classes, step, decay" },
-	{ "x: burst", "x: burst\n  sizes: [0.5, 1]", "study.x: 'burst' with several study.sizes" },
+	{"burst: 64", "burst: 0", "environment.serial.burst: 0 makes no sense"},
+	{"burst: 64", "burst: 0.5", "environment.serial.burst: 0.5 is outside 1 to 10000"},
+	{"burst: 64", "bursts: 64", "unknown key 'bursts'; known here: spread, burst"},
+	{"utility: classes", "utility: stairs", "stairs"},
+	{"spread: 0.5", "spread: 1", "environment.serial.spread: 1 is outside [0, 1)"},
+	{"critical_share: 0.2", "critical_share: 1.2",
+	 "environment.serial.critical_share: 1.2 is outside 0 to 1"},
+	{"critical_utility: 8", "critical_utility: -8",
+	 "environment.serial.critical_utility: -8 is outside"},
+	{"critical_mean_s: 600", "critical_mean_s: 0.5",
+	 "environment.serial.critical_mean_s: 0.5 is outside"},
+	{"ordinary_mean_s: 3000", "ordinary_mean_s: 1e9",
+	 "environment.serial.ordinary_mean_s: 1e+09 is outside"},
+	{"may_preempt_share: 1", "may_preempt_share: 1.5",
+	 "environment.serial.may_preempt_share: 1.5 is outside 0 to 1"},
+	{"preemptible_share: 1", "preemptible_share: -1",
+	 "environment.serial.preemptible_share: -1 is outside 0 to 1"},
+	{"lead_s: 14400", "lead_s: 14400\n  trace: x.swf", "environment.trace: "},
+	{"lead_s: 14400", "lead_s: 14400\n  special: [a]", "environment.special: serial tasks run"},
+	{"lead_s: 14400", "lead_s: 14400\n  pstates: 3", "environment.pstates: 3, but serial"},
+	{"cores: 1", "cores: 2", "clusters[0].cores: 2, but with environment.serial"},
+	{"limits: [1]", "limits: [0.5, 1]", "study.x: 'burst' with several experiment.limits"},
+	{"  limits: [1]\n  mapping_interval_s: 60\n  duration_s: 100800\n\nstudy:\n  trials: 64\n"
+	 "  x: burst\n  values: [1, 16, 32, 64, 128]\n",
+	 "  limits: [0.5, 1]\n  mapping_interval_s: 60\n  duration_s: 100800\n",
+	 "experiment.limits: the tasks of environment.serial use no energy"},
+	{"x: burst", "x: weight",
+	 "study.x: 'weight' is none of policy, limit, leniency, drop, size, burst"},
+	{"x: burst", "x: policy", "study.values: nothing to sweep"},
+	{"  x: burst\n", "", "study.values: nothing to sweep; give study.x as one of burst"},
+	{"  values: [1, 16, 32, 64, 128]", "", "study.x: 'burst' without study.values"},
+	{"[1, 16,", "[1, many,", "study.values[1]: 'many' is not a number"},
+	{"[1, 16,", "[1, 0.2,", "study.values[1]: 0.2 is outside 1 to 10000"},
+	{"[1, 16,", "[1, 16, 1.0,", "study.values[2]: 1.0 appears twice"},
+	{"x: burst", "x: flags", "study.values[1]: 16 is outside 0 to 1"},
+	{"x: burst", "x: utility", "study.values[0]: '1' is none of classes, step, decay"},
+	{"x: burst", "x: burst\n  sizes: [0.5, 1]", "study.x: 'burst' with several study.sizes"},
 };
 
 static void test_bad_input_is_named(void)
@@ -133,9 +133,11 @@ static void test_defaults_are_the_papers(void)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) shipped = load_variant(from, from, &error);
 	g_autoptr(config_t) empty = load_variant(from, "  serial: {}\n", &error);
-	g_autoptr(config_t) zeros = load_variant(
-		from, "  serial: {spread: 0, critical_share: 0, may_preempt_share: 0, "
-		      "preemptible_share: 0}\n", &error);
+	g_autoptr(config_t) zeros =
+		load_variant(from,
+			     "  serial: {spread: 0, critical_share: 0, may_preempt_share: 0, "
+			     "preemptible_share: 0}\n",
+			     &error);
 
 	g_assert_no_error(error);
 	g_assert_cmpmem(config_environment(shipped)->serial, sizeof(struct config_serial),
@@ -188,11 +190,11 @@ static void test_sweeps_set_their_key(void)
 		const double *field;
 		double value;
 	} cases[] = {
-		{ "burst", "128", &serial->burst, 128 },
-		{ "critical_mean_s", "1.8e3", &serial->critical_mean_s, 1800 },
-		{ "critical_utility", "4", &serial->critical_utility, 4 },
-		{ "flags", "0.6", &serial->may_preempt_share, 0.6 },
-		{ "flags", "0.2", &serial->preemptible_share, 0.2 },
+		{"burst", "128", &serial->burst, 128},
+		{"critical_mean_s", "1.8e3", &serial->critical_mean_s, 1800},
+		{"critical_utility", "4", &serial->critical_utility, 4},
+		{"flags", "0.6", &serial->may_preempt_share, 0.6},
+		{"flags", "0.2", &serial->preemptible_share, 0.2},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -204,7 +206,7 @@ static void test_sweeps_set_their_key(void)
 		g_assert_cmpfloat(*cases[i].field, ==, cases[i].value);
 	}
 	for (int utility = CONFIG_UTILITY_CLASSES; utility <= CONFIG_UTILITY_DECAY; utility++) {
-		static const char *const words[] = { "classes", "step", "decay" };
+		static const char *const words[] = {"classes", "step", "decay"};
 		const struct config_sweep *sweep = config_sweep_find("utility");
 		double value = -1;
 

@@ -28,23 +28,22 @@ static struct config *load_text(const char *text, GError **error)
 	return config;
 }
 
-static const char good[] =
-	"name: jobs\n"
-	"clusters:\n"
-	"  - {name: hosts, nodes: 4, cores: 4, memory_mib: 8192}\n"
-	"environment:\n"
-	"  seed: 3\n"
-	"  sharing:\n"
-	"    penalty_s: 60\n"
-	"    list:\n"
-	"      - {arrival_s: 0, run_s: 100, vms: 4, cpu: 1, memory: 0.3}\n"
-	"      - {arrival_s: 10, run_s: 50, vms: 12, cpu: 0.25, memory: 0.33}\n"
-	"experiment:\n"
-	"  policies: [easy, dynmcb8]\n"
-	"  limits: [1]\n"
-	"  mapping_interval_s: 600\n"
-	"  duration_s: 1e9\n"
-	"study: {trials: 2}\n";
+static const char good[] = "name: jobs\n"
+			   "clusters:\n"
+			   "  - {name: hosts, nodes: 4, cores: 4, memory_mib: 8192}\n"
+			   "environment:\n"
+			   "  seed: 3\n"
+			   "  sharing:\n"
+			   "    penalty_s: 60\n"
+			   "    list:\n"
+			   "      - {arrival_s: 0, run_s: 100, vms: 4, cpu: 1, memory: 0.3}\n"
+			   "      - {arrival_s: 10, run_s: 50, vms: 12, cpu: 0.25, memory: 0.33}\n"
+			   "experiment:\n"
+			   "  policies: [easy, dynmcb8]\n"
+			   "  limits: [1]\n"
+			   "  mapping_interval_s: 600\n"
+			   "  duration_s: 1e9\n"
+			   "study: {trials: 2}\n";
 
 /* The same with the first `from` replaced by `to`. */
 static struct config *load_variant(const char *from, const char *to, GError **error)
@@ -63,42 +62,48 @@ static const struct {
 	const char *from, *to;
 	const char *message; /* must be part of the error */
 } bad_cases[] = {
-	{ "memory: 0.3}", "memory: 1.2}",
-	  "environment.sharing.list[0].memory: 1.2 is outside [0.0001, 1]" },
-	{ "memory: 0.3}", "memory: 0}", "environment.sharing.list[0].memory: 0 is outside [0.0001, 1]" },
-	{ "cpu: 0.25", "cpu: 0", "environment.sharing.list[1].cpu: 0 is outside [0.0001, 1]" },
-	{ "cpu: 0.25", "cpu: 1e-300", "environment.sharing.list[1].cpu: 1e-300 is outside [0.0001, 1]" },
-	{ "cpu: 0.25", "cpu: -1", "environment.sharing.list[1].cpu: -1 is outside [0.0001, 1]" },
-	{ "vms: 4", "vms: 0", "environment.sharing.list[0].vms: 0" },
-	{ "vms: 4", "vms: 5", "environment.sharing.list[0]: 5 VMs that need 1 of a host's CPU" },
-	{ "vms: 12", "vms: 13", "environment.sharing.list[1]: 13 VMs that need 0.25 of a host's" },
-	{ "run_s: 100", "run_s: 0", "environment.sharing.list[0].run_s: 0 is outside" },
-	{ "arrival_s: 0,", "arrival_s: 11,", "environment.sharing.list[1].arrival_s: 10 is below" },
-	{ "arrival_s: 0,", "arrival_s: -1,", "environment.sharing.list[0].arrival_s: -1 is below" },
-	{ "penalty_s: 60", "penalty_s: -1", "environment.sharing.penalty_s: -1 is outside 0 to" },
-	{ "penalty_s: 60", "virtual_time_in_penalty: 2",
-	  "environment.sharing.virtual_time_in_penalty: '2' is neither true nor false" },
-	{ "penalty_s: 60", "virtual_time_is_progress: true",
-	  "key 'virtual_time_is_progress' is gone: leave it out where it is true" },
-	{ "penalty_s: 60", "memory_tenths: 9", "environment.sharing.memory_tenths: 9, but only the model" },
-	{ "penalty_s: 60", "memory_tenths: 11", "environment.sharing.memory_tenths: 11 is outside 2 to 10" },
-	{ "penalty_s: 60", "memory_tenths: 0", "environment.sharing.memory_tenths: 0 makes no sense" },
-	{ "penalty_s: 60", "memory_tenths: 1", "environment.sharing.memory_tenths: 1 is outside 2 to 10" },
-	{ "penalty_s: 60", "load: 0.5", "environment.sharing.load: 0.5, but only jobs of the model" },
-	{ "penalty_s: 60", "jobs: 1", "environment.sharing.jobs: 1 is outside 2 to" },
-	{ "penalty_s: 60", "week: 0", "environment.sharing.week: 0 makes no sense" },
-	{ "penalty_s: 60", "week: 10001", "environment.sharing.week: 10001 is above 10000" },
-	{ "penalty_s: 60", "weeks: 1", "unknown key 'weeks'; known here: jobs, load, penalty_s" },
-	{ "seed: 3", "trace: x.swf", "environment.trace: the jobs are those of the trace or those" },
-	{ "seed: 3", "pstates: 2", "environment: special, pstates and lead_s are of no use" },
-	{ "seed: 3", "lead_s: 600", "environment: special, pstates and lead_s are of no use" },
-	{ "seed: 3", "serial: {}", "environment.sharing: tasks are serial or share hosts" },
-	{ "environment:", "  - {name: more, nodes: 4, cores: 4, memory_mib: 8192}\nenvironment:",
-	  "clusters: 2, but environment.sharing" },
-	{ "limits: [1]", "limits: [0.5, 1]", "experiment.limits: the jobs of environment.sharing" },
-	{ "trials: 2", "x: load, values: [0.1]", "study.x: 'load', but only jobs of the model" },
-	{ "trials: 2", "x: penalty_s, values: [1, -1]", "study.values[1]: -1 is outside 0 to" },
-	{ "trials: 2", "x: burst, values: [1]", "study.x: 'burst' needs environment.serial" },
+	{"memory: 0.3}", "memory: 1.2}",
+	 "environment.sharing.list[0].memory: 1.2 is outside [0.0001, 1]"},
+	{"memory: 0.3}", "memory: 0}",
+	 "environment.sharing.list[0].memory: 0 is outside [0.0001, 1]"},
+	{"cpu: 0.25", "cpu: 0", "environment.sharing.list[1].cpu: 0 is outside [0.0001, 1]"},
+	{"cpu: 0.25", "cpu: 1e-300",
+	 "environment.sharing.list[1].cpu: 1e-300 is outside [0.0001, 1]"},
+	{"cpu: 0.25", "cpu: -1", "environment.sharing.list[1].cpu: -1 is outside [0.0001, 1]"},
+	{"vms: 4", "vms: 0", "environment.sharing.list[0].vms: 0"},
+	{"vms: 4", "vms: 5", "environment.sharing.list[0]: 5 VMs that need 1 of a host's CPU"},
+	{"vms: 12", "vms: 13", "environment.sharing.list[1]: 13 VMs that need 0.25 of a host's"},
+	{"run_s: 100", "run_s: 0", "environment.sharing.list[0].run_s: 0 is outside"},
+	{"arrival_s: 0,", "arrival_s: 11,", "environment.sharing.list[1].arrival_s: 10 is below"},
+	{"arrival_s: 0,", "arrival_s: -1,", "environment.sharing.list[0].arrival_s: -1 is below"},
+	{"penalty_s: 60", "penalty_s: -1", "environment.sharing.penalty_s: -1 is outside 0 to"},
+	{"penalty_s: 60", "virtual_time_in_penalty: 2",
+	 "environment.sharing.virtual_time_in_penalty: '2' is neither true nor false"},
+	{"penalty_s: 60", "virtual_time_is_progress: true",
+	 "key 'virtual_time_is_progress' is gone: leave it out where it is true"},
+	{"penalty_s: 60", "memory_tenths: 9",
+	 "environment.sharing.memory_tenths: 9, but only the model"},
+	{"penalty_s: 60", "memory_tenths: 11",
+	 "environment.sharing.memory_tenths: 11 is outside 2 to 10"},
+	{"penalty_s: 60", "memory_tenths: 0",
+	 "environment.sharing.memory_tenths: 0 makes no sense"},
+	{"penalty_s: 60", "memory_tenths: 1",
+	 "environment.sharing.memory_tenths: 1 is outside 2 to 10"},
+	{"penalty_s: 60", "load: 0.5", "environment.sharing.load: 0.5, but only jobs of the model"},
+	{"penalty_s: 60", "jobs: 1", "environment.sharing.jobs: 1 is outside 2 to"},
+	{"penalty_s: 60", "week: 0", "environment.sharing.week: 0 makes no sense"},
+	{"penalty_s: 60", "week: 10001", "environment.sharing.week: 10001 is above 10000"},
+	{"penalty_s: 60", "weeks: 1", "unknown key 'weeks'; known here: jobs, load, penalty_s"},
+	{"seed: 3", "trace: x.swf", "environment.trace: the jobs are those of the trace or those"},
+	{"seed: 3", "pstates: 2", "environment: special, pstates and lead_s are of no use"},
+	{"seed: 3", "lead_s: 600", "environment: special, pstates and lead_s are of no use"},
+	{"seed: 3", "serial: {}", "environment.sharing: tasks are serial or share hosts"},
+	{"environment:", "  - {name: more, nodes: 4, cores: 4, memory_mib: 8192}\nenvironment:",
+	 "clusters: 2, but environment.sharing"},
+	{"limits: [1]", "limits: [0.5, 1]", "experiment.limits: the jobs of environment.sharing"},
+	{"trials: 2", "x: load, values: [0.1]", "study.x: 'load', but only jobs of the model"},
+	{"trials: 2", "x: penalty_s, values: [1, -1]", "study.values[1]: -1 is outside 0 to"},
+	{"trials: 2", "x: burst, values: [1]", "study.x: 'burst' needs environment.serial"},
 };
 
 static void test_bad_input_is_named(void)
@@ -149,15 +154,21 @@ static void test_defaults_are_the_papers(void)
 	g_assert_no_error(error);
 	g_assert_cmpfloat(config_environment(none)->sharing->penalty_s, ==, 0);
 	g_assert_null(load_model("", "127", &error));
-	g_assert_nonnull(strstr(error->message, "clusters[0].nodes: 127, but the jobs of the model"));
+	g_assert_nonnull(
+		strstr(error->message, "clusters[0].nodes: 127, but the jobs of the model"));
 }
 
 /* What a study stores of its configuration reads back equal. */
 static void test_saved_configuration_reads_back_equal(void)
 {
-	static const char *const names[] = { "dfrs-fig1a", "dfrs-fig1b", "dfrs-fig1b-90", "dfrs-table1-unscaled",
-					     "dfrs-table1-unscaled-90", "dfrs-table1-hpc2n", "dfrs-table2",
-					     NULL };
+	static const char *const names[] = {"dfrs-fig1a",
+					    "dfrs-fig1b",
+					    "dfrs-fig1b-90",
+					    "dfrs-table1-unscaled",
+					    "dfrs-table1-unscaled-90",
+					    "dfrs-table1-hpc2n",
+					    "dfrs-table2",
+					    NULL};
 
 	for (int i = 0; i < (int)G_N_ELEMENTS(names); i++) {
 		g_autofree char *file = g_strdup_printf("configs/papers/%s.yaml", names[i]);

@@ -15,17 +15,19 @@
  * Two nodes of a run one task of two cores, the one node of b another: 1/10 + 1/5 tasks per second,
  * 6.67 s each.
  */
-static const char head[] = "name: t\n"
-			   "clusters:\n"
-			   "  - {name: a, nodes: 2, cores: 1, memory_mib: 100}\n"
-			   "  - {name: b, nodes: 1, cores: 2, memory_mib: 200}\n"
-			   "types:\n"
-			   "  - {name: x, benchmark: is, class: S, cores: 2, memory_mib: 200, share: 1}\n"
-			   "  - {name: y, benchmark: cg, class: S, cores: 2, memory_mib: 200, share: 0}\n";
+static const char head[] =
+	"name: t\n"
+	"clusters:\n"
+	"  - {name: a, nodes: 2, cores: 1, memory_mib: 100}\n"
+	"  - {name: b, nodes: 1, cores: 2, memory_mib: 200}\n"
+	"types:\n"
+	"  - {name: x, benchmark: is, class: S, cores: 2, memory_mib: 200, share: 1}\n"
+	"  - {name: y, benchmark: cg, class: S, cores: 2, memory_mib: 200, share: 0}\n";
 
-static const char relative[] = "workload: {load: 1.5, tasks: 45, utility_max: [1]}\n"
-			       "experiment: {policies: [easy], limits: [1], mapping_interval: 0.15, "
-			       "duration: 1.25}\n";
+static const char relative[] =
+	"workload: {load: 1.5, tasks: 45, utility_max: [1]}\n"
+	"experiment: {policies: [easy], limits: [1], mapping_interval: 0.15, "
+	"duration: 1.25}\n";
 
 /*
  * Estimates of type x on both clusters; what type y takes counts for nothing, since none arrives.
@@ -148,12 +150,12 @@ static void test_service_takes_the_interval(void)
 static void test_service_takes_the_interval_for_0(void)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = load(
-		"service: {mapping_interval_s: 0}\n",
-		"workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
-		"experiment: {policies: [easy], limits: [1], mapping_interval_s: 7, "
-		"duration_s: 10}\n",
-		&error);
+	g_autoptr(config_t) config =
+		load("service: {mapping_interval_s: 0}\n",
+		     "workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
+		     "experiment: {policies: [easy], limits: [1], mapping_interval_s: 7, "
+		     "duration_s: 10}\n",
+		     &error);
 
 	g_assert_no_error(error);
 	assert_near(config->service->mapping_interval_s, 7);
@@ -192,9 +194,9 @@ static void test_service_follows_new_estimates(void)
 	}
 }
 
-#define MEASURED \
-	"estimates:\n" \
-	"  - {type: x, cluster: a, etc_s: 10, eec_j: 3}\n" \
+#define MEASURED                                                                                   \
+	"estimates:\n"                                                                             \
+	"  - {type: x, cluster: a, etc_s: 10, eec_j: 3}\n"                                         \
 	"  - {type: x, cluster: b, etc_s: 5, eec_j: 3}\n"
 
 static const struct {
@@ -202,48 +204,51 @@ static const struct {
 	const char *message;
 } bad[] = {
 	/* The error names the key that the file has, not what follows from it. */
-	{ MEASURED "workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
-	  "experiment: {policies: [easy], limits: [1], mapping_interval: 100, duration_s: 10}\n",
-	  ": experiment.mapping_interval: experiment.mapping_interval_s follows from it: 667 s is longer than" },
-	{ MEASURED "workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
-	  "experiment: {policies: [easy], limits: [1], mapping_interval: 1e-6, duration: 1000}\n",
-	  ": experiment.mapping_interval: experiment.mapping_interval_s follows from it: 1.34933e+09 mapping events in "
-	  "all are more than 10000000; raise it, or lower experiment.duration" },
-	{ "workload: {arrival_mean_s: 1e4, duration_s: 1e6, utility_max: [1]}\n"
-	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration: 1e6}\n",
-	  ": experiment.duration: experiment.duration_s follows from it: 1e+12 is more than 1e+09" },
-	{ MEASURED "workload: {load: 1e-6, tasks: 1e6, utility_max: [1]}\n"
-	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 10}\n",
-	  ": workload.tasks: workload.duration_s follows from it: 3.33e+12 is more than 1e+09" },
-	{ "workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
-	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 100000, duration_s: 1e6}\n"
-	  "service: {policy: easy}\n",
-	  ": experiment.mapping_interval_s: service.mapping_interval_s follows from it: 100000 is outside (0, 86400]" },
-	{ "workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
-	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 100000, duration_s: 1e6}\n"
-	  "service: {mapping_interval_s: 90000}\n",
-	  ": service.mapping_interval_s: 90000 is outside (0, 86400]" },
-	{ "workload: {load: 1.5, utility_max: [1]}\n"
-	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 10}\n",
-	  "workload.duration_s: missing; give it in seconds, or give workload.tasks" },
-	{ "workload: {load: 1.5, duration_s: 10, utility_max: [1]}\n"
-	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 10}\n",
-	  "workload.load: goes with tasks" },
-	{ "workload: {tasks: 40, duration_s: 10, arrival_mean_s: 1, utility_max: [1]}\n"
-	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 10}\n",
-	  "workload.tasks: goes with load" },
-	{ "workload: {load: -1, tasks: 40, utility_max: [1]}\n"
-	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 10}\n",
-	  "workload.load: -1 is outside" },
-	{ "workload: {load: 1, tasks: 1e7, utility_max: [1]}\n"
-	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 10}\n",
-	  "workload.tasks: 1e+07 is outside" },
-	{ "workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
-	  "experiment: {policies: [easy], limits: [1], duration_s: 10}\n",
-	  "experiment.mapping_interval_s: missing; give it in seconds, or give experiment.mapping_interval" },
-	{ "workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
-	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1}\n",
-	  "experiment.duration_s: missing; give it in seconds, or give experiment.duration" },
+	{MEASURED
+	 "workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
+	 "experiment: {policies: [easy], limits: [1], mapping_interval: 100, duration_s: 10}\n",
+	 ": experiment.mapping_interval: experiment.mapping_interval_s follows from it: 667 s is longer than"},
+	{MEASURED
+	 "workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
+	 "experiment: {policies: [easy], limits: [1], mapping_interval: 1e-6, duration: 1000}\n",
+	 ": experiment.mapping_interval: experiment.mapping_interval_s follows from it: 1.34933e+09 mapping events in "
+	 "all are more than 10000000; raise it, or lower experiment.duration"},
+	{"workload: {arrival_mean_s: 1e4, duration_s: 1e6, utility_max: [1]}\n"
+	 "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration: 1e6}\n",
+	 ": experiment.duration: experiment.duration_s follows from it: 1e+12 is more than 1e+09"},
+	{MEASURED
+	 "workload: {load: 1e-6, tasks: 1e6, utility_max: [1]}\n"
+	 "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 10}\n",
+	 ": workload.tasks: workload.duration_s follows from it: 3.33e+12 is more than 1e+09"},
+	{"workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
+	 "experiment: {policies: [easy], limits: [1], mapping_interval_s: 100000, duration_s: 1e6}\n"
+	 "service: {policy: easy}\n",
+	 ": experiment.mapping_interval_s: service.mapping_interval_s follows from it: 100000 is outside (0, 86400]"},
+	{"workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
+	 "experiment: {policies: [easy], limits: [1], mapping_interval_s: 100000, duration_s: 1e6}\n"
+	 "service: {mapping_interval_s: 90000}\n",
+	 ": service.mapping_interval_s: 90000 is outside (0, 86400]"},
+	{"workload: {load: 1.5, utility_max: [1]}\n"
+	 "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 10}\n",
+	 "workload.duration_s: missing; give it in seconds, or give workload.tasks"},
+	{"workload: {load: 1.5, duration_s: 10, utility_max: [1]}\n"
+	 "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 10}\n",
+	 "workload.load: goes with tasks"},
+	{"workload: {tasks: 40, duration_s: 10, arrival_mean_s: 1, utility_max: [1]}\n"
+	 "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 10}\n",
+	 "workload.tasks: goes with load"},
+	{"workload: {load: -1, tasks: 40, utility_max: [1]}\n"
+	 "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 10}\n",
+	 "workload.load: -1 is outside"},
+	{"workload: {load: 1, tasks: 1e7, utility_max: [1]}\n"
+	 "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 10}\n",
+	 "workload.tasks: 1e+07 is outside"},
+	{"workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
+	 "experiment: {policies: [easy], limits: [1], duration_s: 10}\n",
+	 "experiment.mapping_interval_s: missing; give it in seconds, or give experiment.mapping_interval"},
+	{"workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
+	 "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1}\n",
+	 "experiment.duration_s: missing; give it in seconds, or give experiment.duration"},
 };
 
 /* An environment has times of its own; the error names the key that is there. */
@@ -254,9 +259,12 @@ static void test_environments_have_their_own(void)
 		const char *times;
 		const char *message;
 	} cases[] = {
-		{"", "mapping_interval_s: 600, duration: 2", ": experiment.duration: an environment has"},
-		{"", "mapping_interval: 2, duration_s: 86400", ": experiment.mapping_interval: an environment has"},
-		{"workload: {load: 1, tasks: 9, utility_max: [1]}\n", "mapping_interval_s: 600, duration_s: 86400",
+		{"", "mapping_interval_s: 600, duration: 2",
+		 ": experiment.duration: an environment has"},
+		{"", "mapping_interval: 2, duration_s: 86400",
+		 ": experiment.mapping_interval: an environment has"},
+		{"workload: {load: 1, tasks: 9, utility_max: [1]}\n",
+		 "mapping_interval_s: 600, duration_s: 86400",
 		 ": workload.load: an environment has"},
 	};
 
@@ -294,14 +302,18 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/config-times/follow-from-estimates", test_follow_from_estimates);
-	g_test_add_func("/config-times/scale-with-execution-times", test_scale_with_execution_times);
+	g_test_add_func("/config-times/scale-with-execution-times",
+			test_scale_with_execution_times);
 	g_test_add_func("/config-times/unknown-until-measured", test_unknown_until_measured);
 	g_test_add_func("/config-times/follow-again-after-saving", test_follow_again_after_saving);
-	g_test_add_func("/config-times/service-takes-the-interval", test_service_takes_the_interval);
+	g_test_add_func("/config-times/service-takes-the-interval",
+			test_service_takes_the_interval);
 	g_test_add_func("/config-times/service-takes-the-interval-for-0",
 			test_service_takes_the_interval_for_0);
-	g_test_add_func("/config-times/service-follows-new-estimates", test_service_follows_new_estimates);
-	g_test_add_func("/config-times/environments-have-their-own", test_environments_have_their_own);
+	g_test_add_func("/config-times/service-follows-new-estimates",
+			test_service_follows_new_estimates);
+	g_test_add_func("/config-times/environments-have-their-own",
+			test_environments_have_their_own);
 	g_test_add_func("/config-times/refused", test_refused);
 	return g_test_run();
 }

@@ -91,9 +91,9 @@ static void test_cap(void)
 		const char *driver;
 		int64_t quota_us;
 	} cases[] = {
-		{1, 0, 2660, "none", 0},       {1, 240, 2660, "quota", 9023},
+		{1, 0, 2660, "none", 0},        {1, 240, 2660, "quota", 9023},
 		{2, 210, 2660, "quota", 15789}, {4, 2660, 2660, "quota", 400000},
-		{1, 1, 2660, "quota", 1000},   {1, 1000, 0, "none", 0},
+		{1, 1, 2660, "quota", 1000},    {1, 1000, 0, "none", 0},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -118,14 +118,15 @@ static void test_cap_share(void)
 		double fraction;
 		int64_t quota_us;
 	} cases[] = {
-		{1, 1330, 1, 0.5, 50000},   {1, 1330, 0.5, 0.25, 25000},
-		{2, 1330, 0.1, 0.05, 10000}, {1, 0, 0.3, 0.3, 30000},
+		{1, 1330, 1, 0.5, 50000},       {1, 1330, 0.5, 0.25, 25000},
+		{2, 1330, 0.1, 0.05, 10000},    {1, 0, 0.3, 0.3, 30000},
 		{4, 0, 1, 1, CPU_CAP_NO_QUOTA}, {1, 1330, 0.001, 0.0005, 1000},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		const struct config_cluster cluster = {
-			.cores = cases[i].cores, .max_mhz = cases[i].max_mhz, .base_mhz = 2660};
+		const struct config_cluster cluster = {.cores = cases[i].cores,
+						       .max_mhz = cases[i].max_mhz,
+						       .base_mhz = 2660};
 		struct cpu_cap cap;
 		struct cpu_cap shared;
 
@@ -177,9 +178,14 @@ static void test_boot_watch(void)
 		{"goes in circles", {5, 10, 15, 20, 25, 30, 35, 40, 45, 50}, 8},
 		{"is another VM meanwhile", {4, 4.01, 4.02, 0.5, 0.51, 0.52, 1.5, 2, 2.5, 3}, -1},
 		{"is slow and may be", {10, 30, 50, 70, 90, 110, 130, 150, 170, 190}, -1, 900},
-		{"goes in circles, and may be slow", {50, 150, 250, 350, 450, 550, 650, 750, 760, 761}, 9, 900},
+		{"goes in circles, and may be slow",
+		 {50, 150, 250, 350, 450, 550, 650, 750, 760, 761},
+		 9,
+		 900},
 		{"boots on a machine that is slow",
-		 {0.08, 0.16, 0.24, 0.32, 0.4, 0.48, 0.56, 0.64, 0.72, 0.8}, -1, 900},
+		 {0.08, 0.16, 0.24, 0.32, 0.4, 0.48, 0.56, 0.64, 0.72, 0.8},
+		 -1,
+		 900},
 		{"hangs on a machine that is slow", {2, 2.01, 2.02, 2.03, 2.04}, 3, 900},
 		{"has little time", {5, 10, 15, 20, 25, 30, 35, 40, 40}, -1, 10},
 	};
@@ -247,8 +253,8 @@ static void test_volumes(void)
 {
 	static const struct {
 		const char *volume;
-		bool ours;    /* this keeper's */
-		bool any;     /* some local scheduler's */
+		bool ours; /* this keeper's */
+		bool any;  /* some local scheduler's */
 	} cases[] = {
 		{"virtbed-x-c1-n7." KEEPER ".swap", true, true},
 		{"virtbed-x-c1-n12." KEEPER ".save", true, true},
@@ -265,8 +271,10 @@ static void test_volumes(void)
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_assert_cmpint(storage_is_of_cluster(cases[i].volume, "virtbed-x-c1-", KEEPER), ==, cases[i].ours);
-		g_assert_cmpint(storage_is_of_cluster(cases[i].volume, "virtbed-x-c1-", NULL), ==, cases[i].any);
+		g_assert_cmpint(storage_is_of_cluster(cases[i].volume, "virtbed-x-c1-", KEEPER), ==,
+				cases[i].ours);
+		g_assert_cmpint(storage_is_of_cluster(cases[i].volume, "virtbed-x-c1-", NULL), ==,
+				cases[i].any);
 	}
 }
 
@@ -281,9 +289,10 @@ static void test_network(void)
 		const char *cut;
 		bool any;
 	} cases[] = {
-		{"++", "..", false}, {"--", "xx", true},  {"-+", "..", false},  {"-?", "xx", true},
-		{"??", "..", false}, {"+++", "...", false}, {"--+", ".x.", true}, {"-+-", "x..", true},
-		{"+-+", ".xx", true}, {"---", "xxx", true}, {"+-+-", "xxxx", true}, {"-?+", "xx.", true},
+		{"++", "..", false},  {"--", "xx", true},     {"-+", "..", false},
+		{"-?", "xx", true},   {"??", "..", false},    {"+++", "...", false},
+		{"--+", ".x.", true}, {"-+-", "x..", true},   {"+-+", ".xx", true},
+		{"---", "xxx", true}, {"+-+-", "xxxx", true}, {"-?+", "xx.", true},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -293,8 +302,9 @@ static void test_network(void)
 		char told[5] = "";
 
 		for (uint32_t k = 0; k < count; k++)
-			answers[k] = cases[i].answers[k] == '+' ? NETWORK_REACHED :
-				     cases[i].answers[k] == '-' ? NETWORK_CUT : NETWORK_UNKNOWN;
+			answers[k] = cases[i].answers[k] == '+'   ? NETWORK_REACHED
+				     : cases[i].answers[k] == '-' ? NETWORK_CUT
+								  : NETWORK_UNKNOWN;
 		g_assert_cmpint(network_test_judge(answers, count, cut), ==, cases[i].any);
 		for (uint32_t k = 0; k < count; k++)
 			told[k] = cut[k] ? 'x' : '.';
@@ -306,7 +316,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/cpu-account/never-falls", test_account);
-	g_test_add_func("/cpu-account/CPU time belongs to the owner of the VM when it was used", test_account_owners);
+	g_test_add_func("/cpu-account/CPU time belongs to the owner of the VM when it was used",
+			test_account_owners);
 	g_test_add_func("/boot-watch/tells-a-hang-from-a-boot", test_boot_watch);
 	g_test_add_func("/cpu-cap/is-cores-times-fraction", test_cap);
 	g_test_add_func("/cpu-cap/takes-a-share", test_cap_share);

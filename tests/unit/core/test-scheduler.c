@@ -94,8 +94,7 @@ static const struct task *put_script(struct fixture *fixture, const char *id, bo
 {
 	g_autoptr(json_t) body = json_loads(script_text, 0, NULL);
 	g_autoptr(GError) error = NULL;
-	const struct task *task =
-		scheduler_put_task(fixture->scheduler, id, body, ret_new, &error);
+	const struct task *task = scheduler_put_task(fixture->scheduler, id, body, ret_new, &error);
 
 	g_assert_no_error(error);
 	return task;
@@ -153,7 +152,8 @@ static void test_retention(struct fixture *fixture, gconstpointer data)
 	g_assert_null(scheduler_put_task(fixture->scheduler, "x-1-0-1", body, &is_new, &error));
 	g_assert_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_GONE);
 	g_clear_error(&error);
-	g_assert_null(scheduler_suspend_task(fixture->scheduler, "x-1-0-1", "1", body, &is_new, &error));
+	g_assert_null(
+		scheduler_suspend_task(fixture->scheduler, "x-1-0-1", "1", body, &is_new, &error));
 	g_assert_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_GONE);
 	put_script(fixture, "x-1-0-2", &is_new);
 	g_assert_true(is_new);
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add("/scheduler/a script's files are forgotten when it ends", struct fixture, NULL,
 		   set_up, test_script, tear_down);
-	g_test_add("/scheduler/what ended long ago is known by its name alone", struct fixture, NULL,
-		   set_up, test_retention, tear_down);
+	g_test_add("/scheduler/what ended long ago is known by its name alone", struct fixture,
+		   NULL, set_up, test_retention, tear_down);
 	return g_test_run();
 }

@@ -20,7 +20,7 @@ enum { CPUS = 2, STATES = 4 };
 static const struct {
 	const char *name;
 	const char *latency;
-} states[STATES] = { { "POLL", "0" }, { "C1", "2" }, { "C1E", "10" }, { "C6-SKX", "133" } };
+} states[STATES] = {{"POLL", "0"}, {"C1", "2"}, {"C1E", "10"}, {"C6-SKX", "133"}};
 
 struct fixture {
 	char *root;
@@ -68,10 +68,10 @@ static void make_deaf(const struct fixture *fixture, const char *name)
 static void put_cpu(const struct fixture *fixture, int cpu)
 {
 	static const char *const freq[][2] = {
-		{ "scaling_max_freq", "2660000\n" },
-		{ "cpuinfo_min_freq", "1596000\n" },
-		{ "scaling_cur_freq", "1596000\n" },
-		{ "scaling_available_frequencies", "2661000 2660000 1862000 1596000 \n" },
+		{"scaling_max_freq", "2660000\n"},
+		{"cpuinfo_min_freq", "1596000\n"},
+		{"scaling_cur_freq", "1596000\n"},
+		{"scaling_available_frequencies", "2661000 2660000 1862000 1596000 \n"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(freq); i++) {
@@ -80,14 +80,14 @@ static void put_cpu(const struct fixture *fixture, int cpu)
 		put(fixture, name, freq[i][1]);
 	}
 	for (int s = 0; s < STATES; s++) {
-		const char *const files[][2] = { { "name", states[s].name },
-						 { "latency", states[s].latency },
-						 { "disable", "0\n" },
-						 { "usage", "100\n" } };
+		const char *const files[][2] = {{"name", states[s].name},
+						{"latency", states[s].latency},
+						{"disable", "0\n"},
+						{"usage", "100\n"}};
 
 		for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
-			g_autofree char *name = g_strdup_printf(CPU "cpu%d/cpuidle/state%d/%s",
-								cpu, s, files[i][0]);
+			g_autofree char *name = g_strdup_printf(CPU "cpu%d/cpuidle/state%d/%s", cpu,
+								s, files[i][0]);
 
 			put(fixture, name, files[i][1]);
 		}
@@ -102,18 +102,18 @@ static void setup(struct fixture *fixture, gconstpointer data)
 		put_cpu(fixture, cpu);
 	put(fixture, CPU "cpufreq/boost", "1\n");
 	put(fixture, CPU "cpuidle/current_driver", "intel_idle\n");
-	fixture->settings = (struct host_cap_settings){ .host = "h1",
-							.sys_root = fixture->root,
-							.dev_root = fixture->root,
-							.originals = fixture->originals,
-							.max_mhz = 1900,
-							.max_cstate = "C1",
-							.check_s = 3600 };
+	fixture->settings = (struct host_cap_settings){.host = "h1",
+						       .sys_root = fixture->root,
+						       .dev_root = fixture->root,
+						       .originals = fixture->originals,
+						       .max_mhz = 1900,
+						       .max_cstate = "C1",
+						       .check_s = 3600};
 }
 
 static void teardown(struct fixture *fixture, gconstpointer data)
 {
-	const char *const argv[] = { "rm", "-rf", fixture->root, NULL };
+	const char *const argv[] = {"rm", "-rf", fixture->root, NULL};
 
 	host_cap_free(fixture->cap);
 	g_assert_true(g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL,
@@ -166,8 +166,7 @@ static char *column(const struct fixture *fixture, const char *knob, const char 
 	const json_t *row;
 	size_t index;
 
-	json_array_foreach(rows, index, row)
-	{
+	json_array_foreach (rows, index, row) {
 		const char *text = json_string_value(json_object_get(row, key));
 
 		if (g_strcmp0(json_string_value(json_object_get(row, "knob")), knob) == 0)
@@ -402,14 +401,14 @@ static void put_originals(const struct fixture *fixture, const char *boot_id, co
 static void test_originals_are_believed_only_so_far(struct fixture *fixture, gconstpointer data)
 {
 	g_autofree char *boot_id = clock_boot_id();
-	g_autofree char *lines = g_strdup_printf("%s/victim\tx\n"
-						 "%s/cpufreq/../victim\tx\n"
-						 "relative/cpufreq/victim\tx\n"
-						 "no tab\n"
-						 "%s/" CPU "cpufreq/boost\t0\n"
-						 "%s/" CPU "cpu0/cpufreq/scaling_max_freq\t15",
-						 fixture->root, fixture->root, fixture->root,
-						 fixture->root);
+	g_autofree char *lines =
+		g_strdup_printf("%s/victim\tx\n"
+				"%s/cpufreq/../victim\tx\n"
+				"relative/cpufreq/victim\tx\n"
+				"no tab\n"
+				"%s/" CPU "cpufreq/boost\t0\n"
+				"%s/" CPU "cpu0/cpufreq/scaling_max_freq\t15",
+				fixture->root, fixture->root, fixture->root, fixture->root);
 	guint count;
 
 	put(fixture, "victim", "unharmed");
@@ -435,7 +434,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	/* Warnings are what is tested here. */
 	g_log_set_always_fatal(G_LOG_LEVEL_ERROR);
-#define ADD(name, function) \
+#define ADD(name, function)                                                                        \
 	g_test_add("/host-cap/" name, struct fixture, NULL, setup, function, teardown)
 	ADD("caps are set, shown and put back", test_caps_are_set_shown_and_put_back);
 	ADD("a machine that ignores writes is found out",

@@ -130,8 +130,8 @@ static void do_deed(struct async_stage *stage, enum async_deed deed, uint32_t of
 		g_assert_null(engine_request_cancel(stage->engine, of));
 		break;
 	case MIGRATE: /* to the other node, which is another host */
-		g_assert_null(engine_request_migrate(stage->engine, of, (const uint32_t[]){ 1 }, 1,
-						     (const uint32_t[]){ 0, 1 }, &(uint32_t){ 0 }));
+		g_assert_null(engine_request_migrate(stage->engine, of, (const uint32_t[]){1}, 1,
+						     (const uint32_t[]){0, 1}, &(uint32_t){0}));
 		break;
 	case DRAIN:
 		g_assert_null(engine_request_drain(stage->engine, 0, of, "to be cleaned"));
@@ -192,13 +192,13 @@ static void wait_apart(struct backend *backend, double until_s, struct backend_e
 		let_it_go_on();
 	}
 	if (stage->leaves) {
-		*ret_event = (struct backend_event){ .kind = BACKEND_EVENT_ABORTED,
-						     .time_s = backend_now_s(backend),
-						     .reason = "it is over" };
+		*ret_event = (struct backend_event){.kind = BACKEND_EVENT_ABORTED,
+						    .time_s = backend_now_s(backend),
+						    .reason = "it is over"};
 		return;
 	}
 	g_main_context_iteration(NULL, TRUE);
-	*ret_event = (struct backend_event){ .time_s = backend_now_s(backend) };
+	*ret_event = (struct backend_event){.time_s = backend_now_s(backend)};
 }
 
 static void call(double time_s, void *data)
@@ -218,9 +218,9 @@ static bool note_event(struct engine_recorder *recorder, double time_s, const ch
 		       const char *detail)
 {
 	const bool taken_back = g_str_equal(kind, "cancelled") && strstr(detail, "planned again");
-	GString *list = g_str_equal(kind, "overtaken")		       ? theatre->overtaken
-		      : g_str_equal(kind, "slid") || taken_back ? theatre->slid
-								       : NULL;
+	GString *list = g_str_equal(kind, "overtaken")            ? theatre->overtaken
+			: g_str_equal(kind, "slid") || taken_back ? theatre->slid
+								  : NULL;
 
 	if (list)
 		g_string_append_printf(list, "%s%d ", taken_back ? "c" : "",
@@ -240,7 +240,7 @@ static bool same_action(const struct sched_action *a, const struct sched_action 
 static bool note_decision(struct engine_recorder *recorder, const struct policy *policy,
 			  const struct sched_snapshot *snapshot, const struct sched_plan *plan)
 {
-	struct policy_context context = { .arena = arena_new() };
+	struct policy_context context = {.arena = arena_new()};
 	g_autofree char *name = g_strconcat(policy->name, " ", NULL);
 	struct policy real = *policy;
 	struct sched_plan again;
@@ -259,10 +259,11 @@ static bool note_decision(struct engine_recorder *recorder, const struct policy 
 
 static struct sched_system *make_system(const struct async_scene *scene)
 {
-	static const struct sched_cluster cluster = {
-		.name = "c", .nodes = 2, .cores = 1, .pstates = 1
-	};
-	static const char *const names[] = { "narrow", "wide", "urgent" };
+	static const struct sched_cluster cluster = {.name = "c",
+						     .nodes = 2,
+						     .cores = 1,
+						     .pstates = 1};
+	static const char *const names[] = {"narrow", "wide", "urgent"};
 	struct sched_system *system = sched_system_new(&cluster, 1, G_N_ELEMENTS(names));
 
 	system->immediate = scene->preempts;
@@ -280,11 +281,11 @@ void async_stage_init(struct async_stage *stage, const struct async_scene *scene
 {
 	uint32_t calls = 1;
 
-	*stage = (struct async_stage){ .scene = scene, .calls_s = { 10 } };
+	*stage = (struct async_stage){.scene = scene, .calls_s = {10}};
 	theatre = stage;
 	stage->system = make_system(scene);
 	stage->workload = workload_open_new(TASKS_MAX);
-	stage->recorder = (struct engine_recorder){ .event = note_event, .decision = note_decision };
+	stage->recorder = (struct engine_recorder){.event = note_event, .decision = note_decision};
 	stage->overtaken = g_string_new(NULL);
 	stage->slid = g_string_new(NULL);
 	stage->deciders = g_string_new(NULL);
@@ -303,11 +304,16 @@ void async_stage_init(struct async_stage *stage, const struct async_scene *scene
 	take_policy(stage, &stage->setup.policy, scene->policy);
 	for (; calls <= G_N_ELEMENTS(scene->later) && scene->later[calls - 1].time_s > 0; calls++)
 		stage->calls_s[calls] = scene->later[calls - 1].time_s;
-	stage->script = (struct script){ .system = stage->system, .calls_s = stage->calls_s,
-					 .calls_count = calls, .call = call, .data = stage,
-					 .kills = true, .suspend_s = scene->leaves_s,
-					 .resume_s = 2, .unmoved = scene->unmoved };
-	stage->late = (struct script_attempt){ 0, 1, scene->late_s, BACKEND_OUTCOME_COMPLETED };
+	stage->script = (struct script){.system = stage->system,
+					.calls_s = stage->calls_s,
+					.calls_count = calls,
+					.call = call,
+					.data = stage,
+					.kills = true,
+					.suspend_s = scene->leaves_s,
+					.resume_s = 2,
+					.unmoved = scene->unmoved};
+	stage->late = (struct script_attempt){0, 1, scene->late_s, BACKEND_OUTCOME_COMPLETED};
 	stage->script.steps = &scene->step;
 	stage->script.steps_count = scene->step.after_s > 0;
 	stage->script.attempts = &stage->late;
@@ -345,7 +351,8 @@ static void assert_counted(const struct engine_result *result)
 	}
 	g_assert_cmpuint(sum, ==, result->decisions);
 	if (highest > 0)
-		g_assert_cmpfloat(result->mapping_longest_s, >, engine_mapping_bounds_s[highest - 1]);
+		g_assert_cmpfloat(result->mapping_longest_s, >,
+				  engine_mapping_bounds_s[highest - 1]);
 	if (highest < ENGINE_MAPPING_BOUNDS)
 		g_assert_cmpfloat(result->mapping_longest_s, <=, engine_mapping_bounds_s[highest]);
 }

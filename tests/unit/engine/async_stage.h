@@ -19,18 +19,30 @@
 enum { NARROW, WIDE, URGENT };
 
 enum async_deed {
-	NOTHING, SUBMIT, CANCEL, HOLD, SUSPEND, RESUME_AND_CANCEL, MIGRATE, DRAIN, FCFS, EASY, SPOIL, LOOK, LOOK_PROMISED
+	NOTHING,
+	SUBMIT,
+	CANCEL,
+	HOLD,
+	SUSPEND,
+	RESUME_AND_CANCEL,
+	MIGRATE,
+	DRAIN,
+	FCFS,
+	EASY,
+	SPOIL,
+	LOOK,
+	LOOK_PROMISED
 };
 
 /* Tasks are submitted at 10 s; what is done while the nth decision is made. */
 struct async_scene {
 	const char *name;
 	const char *policy;
-	bool preempts;    /* it makes no promises; tasks may take the nodes of others */
-	uint32_t rows[4]; /* of the tasks, + 1 */
-	double late_s;    /* how long task 0 executes, if not for 15 s */
-	double leaves_s;  /* how long it takes to leave its nodes when it is suspended */
-	bool unmoved;     /* migrations fail */
+	bool preempts;           /* it makes no promises; tasks may take the nodes of others */
+	uint32_t rows[4];        /* of the tasks, + 1 */
+	double late_s;           /* how long task 0 executes, if not for 15 s */
+	double leaves_s;         /* how long it takes to leave its nodes when it is suspended */
+	bool unmoved;            /* migrations fail */
 	struct script_step step; /* a step that is rolled back; `after_s` 0: none */
 	struct {
 		enum async_deed deed;
@@ -45,13 +57,13 @@ struct async_scene {
 	struct {
 		enum async_deed deed;
 		uint32_t of;
-	} between; /* the first two parts of the first plan that has some */
+	} between;             /* the first two parts of the first plan that has some */
 	const char *log;       /* what the backend was asked */
 	const char *overtaken; /* tasks of the plan that were left out */
 	/* tasks whose promises slid, and "c" and those whose were taken back */
 	const char *slid;
-	const char *deciders;  /* policies on record, in order */
-	const char *aborts;    /* why the run ends, if it does */
+	const char *deciders; /* policies on record, in order */
+	const char *aborts;   /* why the run ends, if it does */
 	uint32_t completed;
 };
 

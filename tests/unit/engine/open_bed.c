@@ -104,7 +104,7 @@ void open_caller_wait(struct backend *backend, double until_s, struct backend_ev
 		return;
 	}
 	if (caller->woken)
-		*ret_event = (struct backend_event){ .time_s = backend_now_s(caller->sim) };
+		*ret_event = (struct backend_event){.time_s = backend_now_s(caller->sim)};
 	else
 		backend_wait(caller->sim, until_s, ret_event);
 	caller->woken = false;
@@ -137,10 +137,10 @@ const struct backend_ops open_caller_ops = {
 static struct sched_system *make_system(bool shared, bool real)
 {
 	static const struct sched_cluster clusters[] = {
-		{ .name = "c", .nodes = OPEN_HOSTS, .cores = 4, .pstates = 1 },
-		{ .name = "d", .nodes = 2, .cores = 4, .pstates = 1 },
+		{.name = "c", .nodes = OPEN_HOSTS, .cores = 4, .pstates = 1},
+		{.name = "d", .nodes = 2, .cores = 4, .pstates = 1},
 	};
-	static const double etc_s[3][2] = { { 100, 170 }, { 350, NAN }, { NAN, 40 } };
+	static const double etc_s[3][2] = {{100, 170}, {350, NAN}, {NAN, 40}};
 	const uint32_t rows = shared && !real ? 0 : 3;
 	const uint32_t count = shared ? 1 : 2;
 	struct sched_system *system = sched_system_new(clusters, count, rows);
@@ -167,9 +167,9 @@ struct sched_task open_bed_draw_task(struct random_stream *random)
 		.utility = utility_testbed(1 + random_stream_uniform(random), most_s, 2 * most_s),
 		.may_preempt = random_stream_below(random, 2),
 		.preemptible = random_stream_below(random, 3),
-		.demand = { .vms = 1 + (uint32_t)random_stream_below(random, 4),
-			    .cpu = random_stream_below(random, 2) ? 1 : 0.25,
-			    .memory = (1 + (double)random_stream_below(random, 6)) / 10 },
+		.demand = {.vms = 1 + (uint32_t)random_stream_below(random, 4),
+			   .cpu = random_stream_below(random, 2) ? 1 : 0.25,
+			   .memory = (1 + (double)random_stream_below(random, 6)) / 10},
 	};
 }
 
@@ -261,10 +261,10 @@ static void do_something(struct open_bed *bed)
 	struct engine *engine = bed->engine;
 	const uint32_t count = engine_tasks_count(engine);
 	const uint32_t task = (uint32_t)random_stream_below(&bed->random, count + 1);
-	const uint32_t cluster = (uint32_t)random_stream_below(&bed->random,
-							       bed->system->clusters_count);
+	const uint32_t cluster =
+		(uint32_t)random_stream_below(&bed->random, bed->system->clusters_count);
 	const uint32_t node = (uint32_t)random_stream_below(&bed->random, OPEN_HOSTS + 1);
-	const uint32_t node_hosts[] = { 0, 1, 2, 3, 4 };
+	const uint32_t node_hosts[] = {0, 1, 2, 3, 4};
 	const uint64_t deed = random_stream_below(&bed->random, 16);
 	uint32_t full;
 	const bool held = random_stream_below(&bed->random, 4) == 0;
@@ -320,8 +320,9 @@ void open_bed_init(struct open_bed *bed, const char *policy, bool shared, uint64
 {
 	char message[256];
 
-	*bed = (struct open_bed){ .recorder = { .task = look_at_task, .event = look_at_event,
-					     .decision = look_at_decision } };
+	*bed = (struct open_bed){.recorder = {.task = look_at_task,
+					      .event = look_at_event,
+					      .decision = look_at_decision}};
 	random_stream_init(&bed->random, seed, 5);
 	bed->system = make_system(shared, false);
 	bed->real = shared ? make_system(true, true) : bed->system;
@@ -337,7 +338,8 @@ void open_bed_init(struct open_bed *bed, const char *policy, bool shared, uint64
 		.recorder = &bed->recorder,
 	};
 	g_assert_cmpint(policy_parse(policy, &bed->setup.policy, message, sizeof(message)), ==, 0);
-	bed->setup.moments = shared ? bed->setup.policy.ops->moments : (enum policy_moments)(seed % 3);
+	bed->setup.moments =
+		shared ? bed->setup.policy.ops->moments : (enum policy_moments)(seed % 3);
 	bed->caller = (struct open_caller){
 		.base.ops = &open_caller_ops,
 		.sim = backend_sim_new(bed->real, OPEN_TASKS_MAX),

@@ -47,7 +47,7 @@ struct open_bed {
 	struct engine *engine;
 	struct engine_result result;
 	enum engine_task_state states[OPEN_TASKS_MAX]; /* on record */
-	uint32_t taken[2][OPEN_HOSTS]; /* by which task, + 1 */
+	uint32_t taken[2][OPEN_HOSTS];                 /* by which task, + 1 */
 	uint32_t deeds[8];
 	uint32_t left; /* nodes that were being left at mapping events */
 	bool hasty;    /* the time may advance while a policy decides apart */

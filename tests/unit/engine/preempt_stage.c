@@ -60,13 +60,13 @@ static int play(struct mapping *mapping)
 	return 0;
 }
 
-static const struct policy_ops play_ops = { .name = "play", .decide = play, .resumes = true };
+static const struct policy_ops play_ops = {.name = "play", .decide = play, .resumes = true};
 
 static struct sched_system *make_system(void)
 {
 	const struct sched_cluster clusters[] = {
-		{ .name = "c", .nodes = 2, .cores = 1, .pstates = 1 },
-		{ .name = "d", .nodes = 1, .cores = 1, .pstates = 1 },
+		{.name = "c", .nodes = 2, .cores = 1, .pstates = 1},
+		{.name = "d", .nodes = 1, .cores = 1, .pstates = 1},
 	};
 	struct sched_system *system = sched_system_new(clusters, 2, 2);
 
@@ -92,7 +92,8 @@ static bool tell_event(struct engine_recorder *recorder, double time_s, const ch
 /* No task ends twice. */
 static bool tell_task(struct engine_recorder *recorder, const struct engine_task *task)
 {
-	enum engine_task_state *state = &((struct preempt_memory *)recorder)->states[task->task->id];
+	enum engine_task_state *state =
+		&((struct preempt_memory *)recorder)->states[task->task->id];
 
 	g_assert_cmpint(*state, <, ENGINE_TASK_COMPLETED);
 	*state = task->state;
@@ -123,7 +124,7 @@ static void count_script(struct script *script, const struct preempt_scene *scen
 
 void preempt_stage_init(struct preempt_stage *stage, const struct preempt_scene *scene)
 {
-	*stage = (struct preempt_stage){ .scene = scene, .system = make_system() };
+	*stage = (struct preempt_stage){.scene = scene, .system = make_system()};
 	for (uint32_t i = 0; i < scene->tasks_count; i++)
 		stage->tasks[i] = (struct sched_task){
 			.id = i,
@@ -132,9 +133,9 @@ void preempt_stage_init(struct preempt_stage *stage, const struct preempt_scene 
 			.may_preempt = true,
 			.preemptible = i > 0 || !scene->stubborn,
 		};
-	stage->workload = (struct workload){ .trial = 1,
-					     .tasks_count = scene->tasks_count,
-					     .tasks = stage->tasks };
+	stage->workload = (struct workload){.trial = 1,
+					    .tasks_count = scene->tasks_count,
+					    .tasks = stage->tasks};
 	stage->script = (struct script){
 		.system = stage->system,
 		.attempts = scene->attempts,
@@ -144,18 +145,14 @@ void preempt_stage_init(struct preempt_stage *stage, const struct preempt_scene 
 	};
 	count_script(&stage->script, scene);
 	stage->memory = (struct preempt_memory){
-		.recorder = { .event = tell_event,
-			      .task = tell_task,
-			      .suspension = tell_suspension },
+		.recorder = {.event = tell_event, .task = tell_task, .suspension = tell_suspension},
 		.story = g_string_new(NULL),
 		.suspensions = g_string_new(NULL),
 	};
 	stage->setup = (struct engine_setup){
 		.system = stage->system,
 		.workload = &stage->workload,
-		.policy = { .ops = &play_ops,
-			    .future = POLICY_FUTURE_PLACEHOLDERS,
-			    .name = "play" },
+		.policy = {.ops = &play_ops, .future = POLICY_FUTURE_PLACEHOLDERS, .name = "play"},
 		.mapping_interval_s = INTERVAL_S,
 		.duration_s = DURATION_S,
 		.recorder = &stage->memory.recorder,

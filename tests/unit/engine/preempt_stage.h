@@ -28,12 +28,38 @@ struct preempt_order {
 	uint32_t nodes[2];
 };
 
-#define START(time, task, ...) { time, SCHED_ACTION_START, task, 0, __VA_ARGS__ }
-#define RESUME(time, task, ...) { time, SCHED_ACTION_RESUME, task, 0, __VA_ARGS__ }
-#define SUSPEND(time, task) { time, SCHED_ACTION_SUSPEND, task, 0, 0, { 0 } }
-#define DROP(time, task) { time, SCHED_ACTION_DROP, task, 0, 0, { 0 } }
-#define ON(node) 1, { node }
-#define ON_BOTH 2, { 0, 1 }
+#define START(time, task, ...)                                                                     \
+	{                                                                                          \
+		time, SCHED_ACTION_START, task, 0, __VA_ARGS__                                     \
+	}
+#define RESUME(time, task, ...)                                                                    \
+	{                                                                                          \
+		time, SCHED_ACTION_RESUME, task, 0, __VA_ARGS__                                    \
+	}
+#define SUSPEND(time, task)                                                                        \
+	{                                                                                          \
+		time, SCHED_ACTION_SUSPEND, task, 0, 0,                                            \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
+	}
+#define DROP(time, task)                                                                           \
+	{                                                                                          \
+		time, SCHED_ACTION_DROP, task, 0, 0,                                               \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
+	}
+#define ON(node)                                                                                   \
+	1,                                                                                         \
+	{                                                                                          \
+		node                                                                               \
+	}
+#define ON_BOTH                                                                                    \
+	2,                                                                                         \
+	{                                                                                          \
+		0, 1                                                                               \
+	}
 
 #define PREEMPT_TASKS_MAX 6
 

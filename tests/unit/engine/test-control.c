@@ -20,7 +20,21 @@
  */
 enum { NARROW, WIDE, LONG };
 
-enum deed { SUBMIT, SUBMIT_HELD, SUBMIT_FIRST, SUBMIT_LAST, CANCEL, HOLD, RELEASE, SUSPEND, RESUME, DRAIN, UNDRAIN, WHY, EASY };
+enum deed {
+	SUBMIT,
+	SUBMIT_HELD,
+	SUBMIT_FIRST,
+	SUBMIT_LAST,
+	CANCEL,
+	HOLD,
+	RELEASE,
+	SUSPEND,
+	RESUME,
+	DRAIN,
+	UNDRAIN,
+	WHY,
+	EASY
+};
 
 /* What a person does. */
 struct wish {
@@ -33,10 +47,10 @@ struct wish {
 struct scene {
 	const char *name;
 	const char *policy;
-	double now_s;      /* continues then, with the narrow tasks of test_restored() */
+	double now_s; /* continues then, with the narrow tasks of test_restored() */
 	bool at_changes;
-	bool deaf; /* the backend does not kill */
-	bool told; /* all is told as events, with its details */
+	bool deaf;              /* the backend does not kill */
+	bool told;              /* all is told as events, with its details */
 	struct wish wishes[13]; /* up to the first at time 0 */
 	struct script_attempt attempts[2];
 	struct script_step steps[2];
@@ -50,8 +64,9 @@ static const struct scene scenes[] = {
 	{
 		.name = "a task that is submitted starts at the next mapping event",
 		.policy = "max-upr",
-		.wishes = { { 3, SUBMIT, NARROW, "" }, { 12, SUBMIT, NARROW, "" },
-			    { 40, SUBMIT, WIDE, "" } },
+		.wishes = {{3, SUBMIT, NARROW, ""},
+			   {12, SUBMIT, NARROW, ""},
+			   {40, SUBMIT, WIDE, ""}},
 		.log = "10 start 0.1 c0 0\n20 start 1.1 c0 1\n40 start 2.1 c0 0,1\n",
 		.completed = 3,
 	},
@@ -59,15 +74,19 @@ static const struct scene scenes[] = {
 		.name = "at once where the policy is asked at changes",
 		.policy = "max-upr",
 		.at_changes = true,
-		.wishes = { { 3, SUBMIT, NARROW, "" }, { 12, SUBMIT, WIDE, "" } },
+		.wishes = {{3, SUBMIT, NARROW, ""}, {12, SUBMIT, WIDE, ""}},
 		.log = "3 start 0.1 c0 0\n18 start 1.1 c0 0,1\n",
 		.completed = 2,
 	},
 	{
 		.name = "another policy decides from the next mapping event on, which may be another one",
 		.policy = "max-upr",
-		.wishes = { { 3, SUBMIT, NARROW, "" }, { 5, EASY, 4, NULL }, { 9, SUBMIT, NARROW, "" },
-			    { 33, EASY, 50, NULL }, { 34, SUBMIT, WIDE, "" }, { 35, EASY, 50, NULL } },
+		.wishes = {{3, SUBMIT, NARROW, ""},
+			   {5, EASY, 4, NULL},
+			   {9, SUBMIT, NARROW, ""},
+			   {33, EASY, 50, NULL},
+			   {34, SUBMIT, WIDE, ""},
+			   {35, EASY, 50, NULL}},
 		.log = "8 start 0.1 c0 0\n12 start 1.1 c0 1\n50 start 2.1 c0 0,1\n",
 		.completed = 3,
 	},
@@ -75,18 +94,22 @@ static const struct scene scenes[] = {
 		.name = "another policy is asked at once where it is asked at changes",
 		.policy = "max-upr",
 		.at_changes = true,
-		.wishes = { { 3, SUBMIT, NARROW, "" }, { 5, EASY, 4, NULL }, { 9, SUBMIT, NARROW, "" } },
+		.wishes = {{3, SUBMIT, NARROW, ""}, {5, EASY, 4, NULL}, {9, SUBMIT, NARROW, ""}},
 		.log = "3 start 0.1 c0 0\n9 start 1.1 c0 1\n",
 		.completed = 2,
 	},
 	{
 		.name = "a submission beyond the limit is refused",
 		.policy = "max-upr",
-		.wishes = { { 1, SUBMIT, NARROW, "" }, { 1, SUBMIT, NARROW, "" },
-			    { 1, SUBMIT, NARROW, "" }, { 1, SUBMIT, NARROW, "" },
-			    { 1, SUBMIT, NARROW, "" }, { 1, SUBMIT, NARROW, "" },
-			    { 1, SUBMIT, NARROW, "" }, { 1, SUBMIT, NARROW, "" },
-			    { 1, SUBMIT, NARROW, NULL } },
+		.wishes = {{1, SUBMIT, NARROW, ""},
+			   {1, SUBMIT, NARROW, ""},
+			   {1, SUBMIT, NARROW, ""},
+			   {1, SUBMIT, NARROW, ""},
+			   {1, SUBMIT, NARROW, ""},
+			   {1, SUBMIT, NARROW, ""},
+			   {1, SUBMIT, NARROW, ""},
+			   {1, SUBMIT, NARROW, ""},
+			   {1, SUBMIT, NARROW, NULL}},
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n25 start 2.1 c0 0\n"
 		       "25 start 3.1 c0 1\n40 start 4.1 c0 0\n40 start 5.1 c0 1\n"
 		       "55 start 6.1 c0 0\n55 start 7.1 c0 1\n",
@@ -95,8 +118,10 @@ static const struct scene scenes[] = {
 	{
 		.name = "of those that wait the highest priority starts first, whenever it came",
 		.policy = "fcfs",
-		.wishes = { { 3, SUBMIT_LAST, NARROW, "" }, { 4, SUBMIT, NARROW, "" },
-			    { 5, SUBMIT_FIRST, NARROW, "" }, { 6, SUBMIT, NARROW, "" } },
+		.wishes = {{3, SUBMIT_LAST, NARROW, ""},
+			   {4, SUBMIT, NARROW, ""},
+			   {5, SUBMIT_FIRST, NARROW, ""},
+			   {6, SUBMIT, NARROW, ""}},
 		.log = "10 start 2.1 c0 0\n10 start 1.1 c0 1\n25 start 3.1 c0 0\n30 start 0.1 c0 1\n",
 		.completed = 4,
 	},
@@ -104,8 +129,10 @@ static const struct scene scenes[] = {
 		.name = "what was reserved before it came stays reserved",
 		.policy = "easy",
 		.at_changes = true,
-		.wishes = { { 3, SUBMIT, WIDE, "" }, { 4, SUBMIT, WIDE, "" }, { 5, SUBMIT, WIDE, "" },
-			    { 6, SUBMIT_FIRST, WIDE, "" } },
+		.wishes = {{3, SUBMIT, WIDE, ""},
+			   {4, SUBMIT, WIDE, ""},
+			   {5, SUBMIT, WIDE, ""},
+			   {6, SUBMIT_FIRST, WIDE, ""}},
 		.log = "3 start 0.1 c0 0,1\n18 start 1.1 c0 0,1\n33 start 3.1 c0 0,1\n"
 		       "48 start 2.1 c0 0,1\n",
 		.completed = 4,
@@ -113,23 +140,27 @@ static const struct scene scenes[] = {
 	{
 		.name = "policies that rank by worth go by priority where that is the same",
 		.policy = "max-upr",
-		.wishes = { { 3, SUBMIT, NARROW, "" }, { 4, SUBMIT, NARROW, "" },
-			    { 5, SUBMIT_FIRST, NARROW, "" } },
+		.wishes = {{3, SUBMIT, NARROW, ""},
+			   {4, SUBMIT, NARROW, ""},
+			   {5, SUBMIT_FIRST, NARROW, ""}},
 		.log = "10 start 2.1 c0 0\n10 start 0.1 c0 1\n25 start 1.1 c0 0\n",
 		.completed = 3,
 	},
 	{
 		.name = "a held task starts when it is released",
 		.policy = "max-upr",
-		.wishes = { { 3, SUBMIT_HELD, NARROW, "" }, { 4, SUBMIT, NARROW, "" },
-			    { 5, HOLD, 0, NULL }, { 12, WHY, 0, "a user holds it" },
-			    { 23, RELEASE, 0, NULL },
-			    { 24, RELEASE, 0, "it is not held; it waits to be started" },
-			    { 31, HOLD, 0, "it does not wait any more; suspend it instead" },
-			    { 32, RELEASE, 0, "it is not held; it does not wait any more" }, { 50, HOLD, 0, "it has ended" },
-			    { 51, RELEASE, 0, "it has ended" },
-			    { 52, HOLD, 7, "there is no such task" },
-			    { 53, RELEASE, 7, "there is no such task" } },
+		.wishes = {{3, SUBMIT_HELD, NARROW, ""},
+			   {4, SUBMIT, NARROW, ""},
+			   {5, HOLD, 0, NULL},
+			   {12, WHY, 0, "a user holds it"},
+			   {23, RELEASE, 0, NULL},
+			   {24, RELEASE, 0, "it is not held; it waits to be started"},
+			   {31, HOLD, 0, "it does not wait any more; suspend it instead"},
+			   {32, RELEASE, 0, "it is not held; it does not wait any more"},
+			   {50, HOLD, 0, "it has ended"},
+			   {51, RELEASE, 0, "it has ended"},
+			   {52, HOLD, 7, "there is no such task"},
+			   {53, RELEASE, 7, "there is no such task"}},
 		.log = "10 start 1.1 c0 0\n30 start 0.1 c0 0\n",
 		.story = "23 released\n",
 		.completed = 2,
@@ -138,7 +169,7 @@ static const struct scene scenes[] = {
 		.name = "a released task starts at once where the policy is asked at changes",
 		.policy = "max-upr",
 		.at_changes = true,
-		.wishes = { { 3, SUBMIT_HELD, NARROW, "" }, { 23, RELEASE, 0, NULL } },
+		.wishes = {{3, SUBMIT_HELD, NARROW, ""}, {23, RELEASE, 0, NULL}},
 		.log = "23 start 0.1 c0 0\n",
 		.story = "23 released\n",
 		.completed = 1,
@@ -146,10 +177,12 @@ static const struct scene scenes[] = {
 	{
 		.name = "what a held task was reserved is free for others",
 		.policy = "conservative",
-		.wishes = { { 3, SUBMIT, WIDE, "" }, { 12, SUBMIT, WIDE, "" },
-			    { 13, SUBMIT, WIDE, "" },
-			    { 21, WHY, 1, "its nodes are reserved from 4 s from now on" },
-			    { 22, HOLD, 1, NULL }, { 41, RELEASE, 1, NULL } },
+		.wishes = {{3, SUBMIT, WIDE, ""},
+			   {12, SUBMIT, WIDE, ""},
+			   {13, SUBMIT, WIDE, ""},
+			   {21, WHY, 1, "its nodes are reserved from 4 s from now on"},
+			   {22, HOLD, 1, NULL},
+			   {41, RELEASE, 1, NULL}},
 		.log = "10 start 0.1 c0 0,1\n40 start 2.1 c0 0,1\n55 start 1.1 c0 0,1\n",
 		.story = "22 held\n41 released\n",
 		.completed = 3,
@@ -157,11 +190,16 @@ static const struct scene scenes[] = {
 	{
 		.name = "a waiting task is cancelled at once, whatever it was promised",
 		.policy = "conservative",
-		.wishes = { { 3, SUBMIT, WIDE, "" }, { 4, SUBMIT, WIDE, "" },
-			    { 5, SUBMIT, WIDE, "" }, { 5, SUBMIT_HELD, WIDE, "" },
-			    { 6, CANCEL, 2, NULL }, { 12, CANCEL, 1, NULL },
-			    { 13, CANCEL, 3, NULL }, { 14, CANCEL, 3, "it has ended" },
-			    { 15, CANCEL, 4, "there is no such task" }, { 16, HOLD, 1, "it has ended" } },
+		.wishes = {{3, SUBMIT, WIDE, ""},
+			   {4, SUBMIT, WIDE, ""},
+			   {5, SUBMIT, WIDE, ""},
+			   {5, SUBMIT_HELD, WIDE, ""},
+			   {6, CANCEL, 2, NULL},
+			   {12, CANCEL, 1, NULL},
+			   {13, CANCEL, 3, NULL},
+			   {14, CANCEL, 3, "it has ended"},
+			   {15, CANCEL, 4, "there is no such task"},
+			   {16, HOLD, 1, "it has ended"}},
 		.log = "10 start 0.1 c0 0,1\n",
 		.story = "6 cancel\n12 cancel\n13 cancel\n",
 		.completed = 1,
@@ -170,11 +208,14 @@ static const struct scene scenes[] = {
 	{
 		.name = "a place-holder goes with its task",
 		.policy = "max-upr",
-		.wishes = { { 3, SUBMIT, WIDE, "" }, { 4, SUBMIT, WIDE, "" },
-			    { 16, WHY, 1,
-			      "its nodes are held for it from 9 s from now on, unless the next mapping "
-			      "event decides otherwise" },
-			    { 18, CANCEL, 1, NULL }, { 30, SUBMIT, NARROW, "" } },
+		.wishes =
+			{{3, SUBMIT, WIDE, ""},
+			 {4, SUBMIT, WIDE, ""},
+			 {16, WHY, 1,
+			  "its nodes are held for it from 9 s from now on, unless the next mapping "
+			  "event decides otherwise"},
+			 {18, CANCEL, 1, NULL},
+			 {30, SUBMIT, NARROW, ""}},
 		.log = "10 start 0.1 c0 0,1\n30 start 2.1 c0 0\n",
 		.story = "18 cancel\n",
 		.completed = 2,
@@ -183,9 +224,11 @@ static const struct scene scenes[] = {
 	{
 		.name = "a running task is killed, and is KILLED when it has ended",
 		.policy = "max-upr",
-		.wishes = { { 3, SUBMIT, LONG, "" }, { 4, SUBMIT, LONG, "" },
-			    { 15, CANCEL, 0, NULL }, { 40, SUSPEND, 1, NULL },
-			    { 50, CANCEL, 1, NULL } },
+		.wishes = {{3, SUBMIT, LONG, ""},
+			   {4, SUBMIT, LONG, ""},
+			   {15, CANCEL, 0, NULL},
+			   {40, SUSPEND, 1, NULL},
+			   {50, CANCEL, 1, NULL}},
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n15 kill 0.1\n40 suspend 1.1 #1\n"
 		       "50 kill 1.1\n",
 		.story = "15 cancel\n40 suspend\n50 cancel\n",
@@ -195,11 +238,13 @@ static const struct scene scenes[] = {
 		.name = "a task that is cancelled and lost is not started again",
 		.policy = "max-upr",
 		.deaf = true,
-		.attempts = { { 0, 1, 20, BACKEND_OUTCOME_LOST, false },
-			      { 1, 1, 20, BACKEND_OUTCOME_COMPLETED, false } },
-		.wishes = { { 3, SUBMIT, LONG, "" }, { 4, SUBMIT, LONG, "" },
-			    { 15, CANCEL, 0, NULL }, { 16, CANCEL, 0, NULL },
-			    { 16, CANCEL, 1, NULL } },
+		.attempts = {{0, 1, 20, BACKEND_OUTCOME_LOST, false},
+			     {1, 1, 20, BACKEND_OUTCOME_COMPLETED, false}},
+		.wishes = {{3, SUBMIT, LONG, ""},
+			   {4, SUBMIT, LONG, ""},
+			   {15, CANCEL, 0, NULL},
+			   {16, CANCEL, 0, NULL},
+			   {16, CANCEL, 1, NULL}},
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n15 kill 0.1\n16 kill 0.1\n16 kill 1.1\n",
 		.story = "15 cancel\n16 cancel\n30 lost\n",
 		.completed = 1, /* it was over before */
@@ -208,12 +253,17 @@ static const struct scene scenes[] = {
 	{
 		.name = "nothing new starts on a drained node",
 		.policy = "max-upr",
-		.wishes = { { 3, SUBMIT, NARROW, "" }, { 12, DRAIN, 0, NULL },
-			    { 13, SUBMIT, NARROW, "" }, { 14, SUBMIT, NARROW, "" },
-			    { 15, SUBMIT, WIDE, "" },
-			    { 21, WHY, 3, "fits nowhere while nodes are down or drained" },
-			    { 36, WHY, 2, NULL }, { 37, DRAIN, 0, NULL }, { 38, DRAIN, 2, "there is no such node" },
-			    { 61, UNDRAIN, 0, NULL }, { 62, UNDRAIN, 0, NULL } },
+		.wishes = {{3, SUBMIT, NARROW, ""},
+			   {12, DRAIN, 0, NULL},
+			   {13, SUBMIT, NARROW, ""},
+			   {14, SUBMIT, NARROW, ""},
+			   {15, SUBMIT, WIDE, ""},
+			   {21, WHY, 3, "fits nowhere while nodes are down or drained"},
+			   {36, WHY, 2, NULL},
+			   {37, DRAIN, 0, NULL},
+			   {38, DRAIN, 2, "there is no such node"},
+			   {61, UNDRAIN, 0, NULL},
+			   {62, UNDRAIN, 0, NULL}},
 		.log = "10 start 0.1 c0 0\n20 start 1.1 c0 1\n35 start 2.1 c0 1\n70 start 3.1 c0 0,1\n",
 		.story = "12 drained\n61 undrained\n",
 		.completed = 4,
@@ -222,8 +272,10 @@ static const struct scene scenes[] = {
 		.name = "a reservation of a drained node is taken back",
 		.policy = "conservative",
 		.at_changes = true,
-		.wishes = { { 3, SUBMIT, WIDE, "" }, { 4, SUBMIT, NARROW, "" }, { 5, DRAIN, 0, NULL },
-			    { 40, UNDRAIN, 0, NULL } },
+		.wishes = {{3, SUBMIT, WIDE, ""},
+			   {4, SUBMIT, NARROW, ""},
+			   {5, DRAIN, 0, NULL},
+			   {40, UNDRAIN, 0, NULL}},
 		.log = "3 start 0.1 c0 0,1\n18 start 1.1 c0 1\n",
 		.story = "5 drained\n5 cancelled\n40 undrained\n",
 		.completed = 2,
@@ -232,23 +284,31 @@ static const struct scene scenes[] = {
 		.name = "a node takes tasks again when it is up and not drained",
 		.policy = "max-upr",
 		.at_changes = true,
-		.events = { { 10, BACKEND_EVENT_NODE_DOWN, 0, 1, NULL },
-			    { 30, BACKEND_EVENT_NODE_UP, 0, 1, NULL } },
-		.wishes = { { 5, DRAIN, 1, NULL }, { 7, SUBMIT, WIDE, "" }, { 20, UNDRAIN, 1, NULL },
-			    { 25, WHY, 0, "fits nowhere while nodes are down or drained" },
-			    { 50, DRAIN, 1, NULL }, { 60, SUBMIT, WIDE, "" }, { 70, UNDRAIN, 1, NULL } },
+		.events = {{10, BACKEND_EVENT_NODE_DOWN, 0, 1, NULL},
+			   {30, BACKEND_EVENT_NODE_UP, 0, 1, NULL}},
+		.wishes = {{5, DRAIN, 1, NULL},
+			   {7, SUBMIT, WIDE, ""},
+			   {20, UNDRAIN, 1, NULL},
+			   {25, WHY, 0, "fits nowhere while nodes are down or drained"},
+			   {50, DRAIN, 1, NULL},
+			   {60, SUBMIT, WIDE, ""},
+			   {70, UNDRAIN, 1, NULL}},
 		.log = "30 start 0.1 c0 0,1\n70 start 1.1 c0 0,1\n",
-		.story = "5 drained\n10 node-down\n20 undrained\n30 node-up\n50 drained\n70 undrained\n",
+		.story =
+			"5 drained\n10 node-down\n20 undrained\n30 node-up\n50 drained\n70 undrained\n",
 		.completed = 2,
 	},
 	{
 		.name = "a task that a person resumes continues when its node is no longer drained",
 		.policy = "max-upr",
-		.wishes = { { 3, SUBMIT, WIDE, "" }, { 12, SUSPEND, 0, NULL }, { 13, DRAIN, 1, NULL },
-			    { 14, WHY, 0, "a user suspended it" },
-			    { 14, HOLD, 0, "it is suspended; suspend it again to hold it" },
-			    { 15, RELEASE, 0, "it is suspended; resume it instead" },
-			    { 16, RESUME, 0, NULL }, { 34, UNDRAIN, 1, NULL } },
+		.wishes = {{3, SUBMIT, WIDE, ""},
+			   {12, SUSPEND, 0, NULL},
+			   {13, DRAIN, 1, NULL},
+			   {14, WHY, 0, "a user suspended it"},
+			   {14, HOLD, 0, "it is suspended; suspend it again to hold it"},
+			   {15, RELEASE, 0, "it is suspended; resume it instead"},
+			   {16, RESUME, 0, NULL},
+			   {34, UNDRAIN, 1, NULL}},
 		.log = "10 start 0.1 c0 0,1\n12 suspend 0.1 #1\n34 resume 0.1 #1 c0 0,1\n",
 		.story = "12 suspend\n13 drained\n16 resume\n34 undrained\n",
 		.completed = 1,
@@ -256,13 +316,17 @@ static const struct scene scenes[] = {
 	{
 		.name = "a task waits for nodes, and is passed over where they are kept for others",
 		.policy = "easy",
-		.wishes = { { 3, SUBMIT, NARROW, "" }, { 4, SUBMIT, WIDE, "" }, { 5, SUBMIT, LONG, "" },
-			    { 9, WHY, 0, "the next mapping event decides" },
-			    { 11, WHY, 1, "its nodes are reserved from 14 s from now on" },
-			    { 12, WHY, 2,
-			      "passed over by the policy: others go first, or it is not worth its energy" },
-			    { 13, WHY, 0, NULL }, { 26, WHY, 2, "no idle nodes" },
-			    { 30, CANCEL, 2, NULL } },
+		.wishes =
+			{{3, SUBMIT, NARROW, ""},
+			 {4, SUBMIT, WIDE, ""},
+			 {5, SUBMIT, LONG, ""},
+			 {9, WHY, 0, "the next mapping event decides"},
+			 {11, WHY, 1, "its nodes are reserved from 14 s from now on"},
+			 {12, WHY, 2,
+			  "passed over by the policy: others go first, or it is not worth its energy"},
+			 {13, WHY, 0, NULL},
+			 {26, WHY, 2, "no idle nodes"},
+			 {30, CANCEL, 2, NULL}},
 		.log = "10 start 0.1 c0 0\n25 start 1.1 c0 0,1\n",
 		.story = "30 cancel\n",
 		.completed = 2,
@@ -272,28 +336,34 @@ static const struct scene scenes[] = {
 		.name = "the events say how each task ended, and which user asked for what",
 		.policy = "max-upr",
 		.told = true,
-		.attempts = { { 0, 1, 20, BACKEND_OUTCOME_FAILED, false } },
-		.wishes = { { 3, SUBMIT, NARROW, "" }, { 4, SUBMIT, LONG, "" },
-			    { 5, SUBMIT_HELD, WIDE, "" }, { 6, CANCEL, 2, NULL },
-			    { 31, DRAIN, 0, NULL }, { 32, UNDRAIN, 0, NULL },
-			    { 40, SUSPEND, 1, NULL }, { 60, RESUME, 1, NULL },
-			    { 61, SUBMIT, NARROW, "" }, { 100, CANCEL, 1, NULL } },
+		.attempts = {{0, 1, 20, BACKEND_OUTCOME_FAILED, false}},
+		.wishes = {{3, SUBMIT, NARROW, ""},
+			   {4, SUBMIT, LONG, ""},
+			   {5, SUBMIT_HELD, WIDE, ""},
+			   {6, CANCEL, 2, NULL},
+			   {31, DRAIN, 0, NULL},
+			   {32, UNDRAIN, 0, NULL},
+			   {40, SUSPEND, 1, NULL},
+			   {60, RESUME, 1, NULL},
+			   {61, SUBMIT, NARROW, ""},
+			   {100, CANCEL, 1, NULL}},
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n40 suspend 1.1 #1\n60 resume 1.1 #1 c0 0\n"
 		       "70 start 3.1 c0 1\n100 kill 1.1\n",
-		.story = "6 cancel {\"attempt\":0,\"task\":2,\"user\":\"ann\"}\n"
-			 "6 ended {\"attempt\":0,\"reason\":\"a user cancelled it\",\"state\":\"killed\","
-			 "\"task\":2}\n"
-			 "30 ended {\"attempt\":1,\"reason\":\"bad luck\",\"state\":\"failed\",\"task\":0}\n"
-			 "31 drained {\"cluster\":\"c\",\"node\":0,\"reason\":\"to be cleaned\","
-			 "\"user\":\"ann\"}\n"
-			 "32 undrained {\"cluster\":\"c\",\"node\":0,\"user\":\"ann\"}\n"
-			 "40 suspend {\"attempt\":1,\"task\":1,\"user\":\"ann\"}\n"
-			 "40 suspended {\"attempt\":1,\"task\":1}\n"
-			 "60 resume {\"attempt\":1,\"task\":1,\"user\":\"ann\"}\n"
-			 "60 resumed {\"attempt\":1,\"task\":1}\n"
-			 "85 ended {\"attempt\":1,\"state\":\"completed\",\"task\":3}\n"
-			 "100 cancel {\"attempt\":1,\"task\":1,\"user\":\"ann\"}\n"
-			 "100 ended {\"attempt\":1,\"state\":\"killed\",\"task\":1}\n",
+		.story =
+			"6 cancel {\"attempt\":0,\"task\":2,\"user\":\"ann\"}\n"
+			"6 ended {\"attempt\":0,\"reason\":\"a user cancelled it\",\"state\":\"killed\","
+			"\"task\":2}\n"
+			"30 ended {\"attempt\":1,\"reason\":\"bad luck\",\"state\":\"failed\",\"task\":0}\n"
+			"31 drained {\"cluster\":\"c\",\"node\":0,\"reason\":\"to be cleaned\","
+			"\"user\":\"ann\"}\n"
+			"32 undrained {\"cluster\":\"c\",\"node\":0,\"user\":\"ann\"}\n"
+			"40 suspend {\"attempt\":1,\"task\":1,\"user\":\"ann\"}\n"
+			"40 suspended {\"attempt\":1,\"task\":1}\n"
+			"60 resume {\"attempt\":1,\"task\":1,\"user\":\"ann\"}\n"
+			"60 resumed {\"attempt\":1,\"task\":1}\n"
+			"85 ended {\"attempt\":1,\"state\":\"completed\",\"task\":3}\n"
+			"100 cancel {\"attempt\":1,\"task\":1,\"user\":\"ann\"}\n"
+			"100 ended {\"attempt\":1,\"state\":\"killed\",\"task\":1}\n",
 		.completed = 1,
 		.failed = 3,
 	},
@@ -339,10 +409,11 @@ static bool tell_task(struct engine_recorder *recorder, const struct engine_task
 
 static struct sched_system *make_system(void)
 {
-	static const struct sched_cluster cluster = {
-		.name = "c", .nodes = 2, .cores = 1, .pstates = 1
-	};
-	static const char *const names[] = { "narrow", "wide", "long" };
+	static const struct sched_cluster cluster = {.name = "c",
+						     .nodes = 2,
+						     .cores = 1,
+						     .pstates = 1};
+	static const char *const names[] = {"narrow", "wide", "long"};
 	struct sched_system *system = sched_system_new(&cluster, 1, G_N_ELEMENTS(names));
 
 	for (uint32_t row = 0; row < G_N_ELEMENTS(names); row++) {
@@ -361,7 +432,9 @@ static const char *submit(struct stage *stage, const struct wish *wish)
 		.row = wish->of,
 		.utility = utility_testbed(4, 900, 1000),
 		.preemptible = true,
-		.priority = wish->deed == SUBMIT_FIRST ? 5 : wish->deed == SUBMIT_LAST ? -5 : 0,
+		.priority = wish->deed == SUBMIT_FIRST  ? 5
+			    : wish->deed == SUBMIT_LAST ? -5
+							: 0,
 	};
 	const uint32_t count = engine_tasks_count(stage->engine);
 	const uint32_t index = engine_submit(stage->engine, &task, wish->deed == SUBMIT_HELD);
@@ -437,7 +510,8 @@ static uint32_t count_calls(struct stage *stage)
 {
 	uint32_t count = 0;
 
-	for (; count < G_N_ELEMENTS(stage->calls_s) && stage->scene->wishes[count].time_s > 0; count++)
+	for (; count < G_N_ELEMENTS(stage->calls_s) && stage->scene->wishes[count].time_s > 0;
+	     count++)
 		stage->calls_s[count] = stage->scene->wishes[count].time_s;
 	return count;
 }
@@ -446,15 +520,17 @@ static void stage_init(struct stage *stage, const struct scene *scene)
 {
 	char message[256];
 
-	*stage = (struct stage){ .scene = scene, .wish = scene->wishes };
+	*stage = (struct stage){.scene = scene, .wish = scene->wishes};
 	stage->system = make_system();
 	stage->workload = workload_open_new(TASKS_MAX);
 	for (uint32_t i = 0; scene->now_s > 0 && i < 4; i++) {
-		stage->workload->tasks[i] = (struct sched_task){
-			.id = i, .arrival_s = i, .utility = utility_testbed(4, 900, 1000) };
+		stage->workload->tasks[i] =
+			(struct sched_task){.id = i,
+					    .arrival_s = i,
+					    .utility = utility_testbed(4, 900, 1000)};
 		stage->workload->tasks_count++;
 	}
-	stage->recorder = (struct engine_recorder){ .event = tell_event, .task = tell_task };
+	stage->recorder = (struct engine_recorder){.event = tell_event, .task = tell_task};
 	stage->story = g_string_new(NULL);
 	stage->setup = (struct engine_setup){
 		.system = stage->system,
@@ -541,21 +617,25 @@ static void test_scene(const void *data)
 static void test_earned(void)
 {
 	static const struct scene scene = {
-		.policy = "max-upr", .now_s = 50, .wishes = { { 61, SUBMIT, NARROW, "" } },
+		.policy = "max-upr",
+		.now_s = 50,
+		.wishes = {{61, SUBMIT, NARROW, ""}},
 	};
-	static const double ended_s[] = { 41, 12, 33 };
+	static const double ended_s[] = {41, 12, 33};
 	struct stage stage;
 
 	stage_init(&stage, &scene);
 	for (uint32_t i = 0; i < G_N_ELEMENTS(ended_s); i++) {
 		const struct engine_task ended = {
-			.state = ENGINE_TASK_COMPLETED, .ended_s = ended_s[i], .utility = i + 1,
+			.state = ENGINE_TASK_COMPLETED,
+			.ended_s = ended_s[i],
+			.utility = i + 1,
 		};
 
 		g_assert_true(engine_restore_task(stage.engine, i, &ended));
 	}
 	engine_run(stage.engine, &stage.result);
-	check_earnings(&stage, 3, (const double[]){ 2, 5, 6 });
+	check_earnings(&stage, 3, (const double[]){2, 5, 6});
 	stage_finish(&stage);
 }
 
@@ -565,13 +645,16 @@ static void test_reasons(void)
 	static const struct scene scene = {
 		.policy = "max-upr",
 		.now_s = 50,
-		.attempts = { { 2, 1, 5, BACKEND_OUTCOME_FAILED, false } },
-		.wishes = { { 61, CANCEL, 1, NULL } },
+		.attempts = {{2, 1, 5, BACKEND_OUTCOME_FAILED, false}},
+		.wishes = {{61, CANCEL, 1, NULL}},
 	};
-	static const char *const reasons[] = { "a rank died", "a user cancelled it", "bad luck", NULL };
-	const struct engine_task waiting = { .state = ENGINE_TASK_WAITING, .ended_s = NAN };
+	static const char *const reasons[] = {"a rank died", "a user cancelled it", "bad luck",
+					      NULL};
+	const struct engine_task waiting = {.state = ENGINE_TASK_WAITING, .ended_s = NAN};
 	char told[] = "a rank died";
-	const struct engine_task failed = { .state = ENGINE_TASK_FAILED, .ended_s = 12, .reason = told };
+	const struct engine_task failed = {.state = ENGINE_TASK_FAILED,
+					   .ended_s = 12,
+					   .reason = told};
 	struct stage stage;
 
 	stage_init(&stage, &scene);
@@ -594,17 +677,24 @@ static void test_restored(void)
 	static const struct scene scene = {
 		.policy = "max-upr",
 		.now_s = 50,
-		.wishes = { { 51, WHY, 0, "a user holds it" }, { 52, WHY, 3, "a user holds it" },
-			    { 61, RELEASE, 0, NULL }, { 68, UNDRAIN, 1, NULL },
-			    { 71, RELEASE, 3, NULL } },
+		.wishes = {{51, WHY, 0, "a user holds it"},
+			   {52, WHY, 3, "a user holds it"},
+			   {61, RELEASE, 0, NULL},
+			   {68, UNDRAIN, 1, NULL},
+			   {71, RELEASE, 3, NULL}},
 	};
 	static const uint32_t node = 0;
-	const struct engine_task waiting = { .state = ENGINE_TASK_WAITING, .ended_s = NAN };
+	const struct engine_task waiting = {.state = ENGINE_TASK_WAITING, .ended_s = NAN};
 	const struct engine_task running = {
-		.state = ENGINE_TASK_RUNNING, .nodes_count = 1, .nodes = &node, .attempts = 1,
-		.planned_start_s = 40, .started_s = 40, .ended_s = NAN,
+		.state = ENGINE_TASK_RUNNING,
+		.nodes_count = 1,
+		.nodes = &node,
+		.attempts = 1,
+		.planned_start_s = 40,
+		.started_s = 40,
+		.ended_s = NAN,
 	};
-	const struct backend_start start = { 1, 1, NARROW, 0, 0, &node, 1, 0 };
+	const struct backend_start start = {1, 1, NARROW, 0, 0, &node, 1, 0};
 	struct stage stage;
 
 	stage_init(&stage, &scene);
@@ -642,6 +732,7 @@ int main(int argc, char **argv)
 	}
 	g_test_add_func("/engine/people/what was asked for outlives the controller", test_restored);
 	g_test_add_func("/engine/people/what was earned is by time", test_earned);
-	g_test_add_func("/engine/people/why a task ended as it did is known ever after", test_reasons);
+	g_test_add_func("/engine/people/why a task ended as it did is known ever after",
+			test_reasons);
 	return g_test_run();
 }

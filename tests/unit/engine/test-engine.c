@@ -35,13 +35,16 @@ struct scene {
 	double utility;
 };
 
-#define NO_MORE { -1, 0 }
+#define NO_MORE                                                                                    \
+	{                                                                                          \
+		-1, 0                                                                              \
+	}
 
 static const struct scene scenes[] = {
 	{
 		.name = "tasks start at the mapping event after their arrival",
 		.policy = "max-upr",
-		.arrivals = { { 0, 0 }, { 3, 0 }, NO_MORE },
+		.arrivals = {{0, 0}, {3, 0}, NO_MORE},
 		.log = "0 start 0.1 c0 0\n10 start 1.1 c0 1\n",
 		.story = "",
 		.ended_by = ENGINE_END_DONE,
@@ -52,7 +55,7 @@ static const struct scene scenes[] = {
 	{
 		.name = "an arrival at the time of a mapping event takes part in it",
 		.policy = "max-upr",
-		.arrivals = { { 10, 0 }, NO_MORE },
+		.arrivals = {{10, 0}, NO_MORE},
 		.log = "10 start 0.1 c0 0\n",
 		.story = "",
 		.ended_by = ENGINE_END_DONE,
@@ -63,7 +66,7 @@ static const struct scene scenes[] = {
 	{
 		.name = "a place-holder starts between events when its time comes before the next",
 		.policy = "max-upr",
-		.arrivals = { { 0, 1 }, { 8, 1 }, NO_MORE },
+		.arrivals = {{0, 1}, {8, 1}, NO_MORE},
 		.log = "0 start 0.1 c0 0,1\n15 start 1.1 c0 0,1\n",
 		.story = "",
 		.ended_by = ENGINE_END_DONE,
@@ -74,7 +77,7 @@ static const struct scene scenes[] = {
 	{
 		.name = "a reservation keeps its nodes from a task that would fit before it only in part",
 		.policy = "easy",
-		.arrivals = { { 0, 0 }, { 8, 1 }, { 9, 0 }, NO_MORE },
+		.arrivals = {{0, 0}, {8, 1}, {9, 0}, NO_MORE},
 		.log = "0 start 0.1 c0 0\n15 start 1.1 c0 0,1\n30 start 2.1 c0 0\n",
 		.story = "",
 		.ended_by = ENGINE_END_DONE,
@@ -85,7 +88,7 @@ static const struct scene scenes[] = {
 	{
 		.name = "a task that ends before the reservation of its node starts at once",
 		.policy = "easy",
-		.arrivals = { { 0, 0 }, { 0, 1 }, { 0, 0 }, NO_MORE },
+		.arrivals = {{0, 0}, {0, 1}, {0, 0}, NO_MORE},
 		.log = "0 start 0.1 c0 0\n0 start 2.1 c0 1\n15 start 1.1 c0 0,1\n",
 		.story = "",
 		.ended_by = ENGINE_END_DONE,
@@ -96,7 +99,7 @@ static const struct scene scenes[] = {
 	{
 		.name = "with +reserve-now it does not, neither in the same event nor in a later one",
 		.policy = "easy+reserve-now",
-		.arrivals = { { 0, 0 }, { 0, 1 }, { 0, 0 }, NO_MORE },
+		.arrivals = {{0, 0}, {0, 1}, {0, 0}, NO_MORE},
 		.log = "0 start 0.1 c0 0\n15 start 1.1 c0 0,1\n30 start 2.1 c0 0\n",
 		.story = "",
 		.ended_by = ENGINE_END_DONE,
@@ -107,8 +110,8 @@ static const struct scene scenes[] = {
 	{
 		.name = "a lost task is started again and counts once",
 		.policy = "max-upr",
-		.arrivals = { { 0, 0 }, NO_MORE },
-		.attempts = { { 0, 1, 5, BACKEND_OUTCOME_LOST } },
+		.arrivals = {{0, 0}, NO_MORE},
+		.attempts = {{0, 1, 5, BACKEND_OUTCOME_LOST}},
 		.log = "0 start 0.1 c0 0\n10 start 0.2 c0 0\n",
 		.story = "5 lost\n",
 		.ended_by = ENGINE_END_DONE,
@@ -119,10 +122,10 @@ static const struct scene scenes[] = {
 	{
 		.name = "a task lost three times has failed",
 		.policy = "max-upr",
-		.arrivals = { { 0, 0 }, NO_MORE },
-		.attempts = { { 0, 1, 5, BACKEND_OUTCOME_LOST },
-			      { 0, 2, 5, BACKEND_OUTCOME_LOST },
-			      { 0, 3, 5, BACKEND_OUTCOME_LOST } },
+		.arrivals = {{0, 0}, NO_MORE},
+		.attempts = {{0, 1, 5, BACKEND_OUTCOME_LOST},
+			     {0, 2, 5, BACKEND_OUTCOME_LOST},
+			     {0, 3, 5, BACKEND_OUTCOME_LOST}},
 		.log = "0 start 0.1 c0 0\n10 start 0.2 c0 0\n20 start 0.3 c0 0\n",
 		.story = "5 lost\n15 lost\n25 lost\n",
 		.ended_by = ENGINE_END_DONE,
@@ -132,8 +135,8 @@ static const struct scene scenes[] = {
 	{
 		.name = "a task that fails is not started again and earns nothing",
 		.policy = "max-upr",
-		.arrivals = { { 0, 0 }, NO_MORE },
-		.attempts = { { 0, 1, 5, BACKEND_OUTCOME_FAILED } },
+		.arrivals = {{0, 0}, NO_MORE},
+		.attempts = {{0, 1, 5, BACKEND_OUTCOME_FAILED}},
 		.log = "0 start 0.1 c0 0\n",
 		.story = "",
 		.ended_by = ENGINE_END_DONE,
@@ -143,8 +146,8 @@ static const struct scene scenes[] = {
 	{
 		.name = "what is said twice counts once",
 		.policy = "max-upr",
-		.arrivals = { { 0, 0 }, { 0, 0 }, { 2, 1 }, NO_MORE },
-		.attempts = { { 0, 1, 5, BACKEND_OUTCOME_LOST } },
+		.arrivals = {{0, 0}, {0, 0}, {2, 1}, NO_MORE},
+		.attempts = {{0, 1, 5, BACKEND_OUTCOME_LOST}},
 		.twice = true,
 		/* At 10 s the lost narrow task is worth more per core-second than the wide one. */
 		.log = "0 start 0.1 c0 0\n0 start 1.1 c0 1\n10 start 0.2 c0 0\n"
@@ -158,8 +161,8 @@ static const struct scene scenes[] = {
 	{
 		.name = "what was promised the nodes of a late task slides with it",
 		.policy = "easy",
-		.arrivals = { { 0, 0 }, { 2, 1 }, NO_MORE },
-		.attempts = { { 0, 1, 33, BACKEND_OUTCOME_COMPLETED } },
+		.arrivals = {{0, 0}, {2, 1}, NO_MORE},
+		.attempts = {{0, 1, 33, BACKEND_OUTCOME_COMPLETED}},
 		/* Due at 15 s; moved to 30 s at the event at 20 s, to 40 s at the one at 30 s. */
 		.log = "0 start 0.1 c0 0\n40 start 1.1 c0 0,1\n",
 		.story = "15 slid\n20 late\n20 slid\n30 slid\n40 overdue\n",
@@ -171,8 +174,8 @@ static const struct scene scenes[] = {
 	{
 		.name = "a start that comes as soon after its promise as messages take is not overdue",
 		.policy = "easy",
-		.arrivals = { { 0, 0 }, { 2, 1 }, NO_MORE },
-		.attempts = { { 0, 1, 15.0625, BACKEND_OUTCOME_COMPLETED } },
+		.arrivals = {{0, 0}, {2, 1}, NO_MORE},
+		.attempts = {{0, 1, 15.0625, BACKEND_OUTCOME_COMPLETED}},
 		.log = "0 start 0.1 c0 0\n15.0625 start 1.1 c0 0,1\n",
 		.story = "15 slid\n",
 		.ended_by = ENGINE_END_DONE,
@@ -183,8 +186,8 @@ static const struct scene scenes[] = {
 	{
 		.name = "a late place-holder starts as soon as its nodes are free",
 		.policy = "max-upr",
-		.arrivals = { { 0, 1 }, { 8, 1 }, NO_MORE },
-		.attempts = { { 0, 1, 17, BACKEND_OUTCOME_COMPLETED } },
+		.arrivals = {{0, 1}, {8, 1}, NO_MORE},
+		.attempts = {{0, 1, 17, BACKEND_OUTCOME_COMPLETED}},
 		.log = "0 start 0.1 c0 0,1\n17 start 1.1 c0 0,1\n",
 		.story = "15 slid\n",
 		.ended_by = ENGINE_END_DONE,
@@ -195,8 +198,8 @@ static const struct scene scenes[] = {
 	{
 		.name = "a task that ends early leaves its nodes to the next mapping event",
 		.policy = "max-upr",
-		.arrivals = { { 0, 1 }, { 8, 1 }, NO_MORE },
-		.attempts = { { 0, 1, 4, BACKEND_OUTCOME_COMPLETED } },
+		.arrivals = {{0, 1}, {8, 1}, NO_MORE},
+		.attempts = {{0, 1, 4, BACKEND_OUTCOME_COMPLETED}},
 		.log = "0 start 0.1 c0 0,1\n10 start 1.1 c0 0,1\n",
 		.story = "",
 		.ended_by = ENGINE_END_DONE,
@@ -207,9 +210,9 @@ static const struct scene scenes[] = {
 	{
 		.name = "a node that goes down takes its reservation with it",
 		.policy = "easy",
-		.arrivals = { { 0, 0 }, { 2, 1 }, { 12, 0 }, NO_MORE },
-		.events = { { 13, BACKEND_EVENT_NODE_DOWN, 0, 1, "no answer" },
-			    { 41, BACKEND_EVENT_NODE_UP, 0, 1, NULL } },
+		.arrivals = {{0, 0}, {2, 1}, {12, 0}, NO_MORE},
+		.events = {{13, BACKEND_EVENT_NODE_DOWN, 0, 1, "no answer"},
+			   {41, BACKEND_EVENT_NODE_UP, 0, 1, NULL}},
 		/* While the node is down the wide task can start nowhere, but narrow ones can. */
 		.log = "0 start 0.1 c0 0\n20 start 2.1 c0 0\n50 start 1.1 c0 0,1\n",
 		.story = "13 node-down\n13 cancelled\n41 node-up\n50 overdue\n",
@@ -221,10 +224,10 @@ static const struct scene scenes[] = {
 	{
 		.name = "a task does not wait for its reservation beside a node that came back",
 		.policy = "easy",
-		.arrivals = { { 2, 0 }, { 3, 0 }, NO_MORE },
-		.attempts = { { 0, 1, 45, BACKEND_OUTCOME_COMPLETED } },
-		.events = { { 1, BACKEND_EVENT_NODE_DOWN, 0, 1, "no answer" },
-			    { 12, BACKEND_EVENT_NODE_UP, 0, 1, NULL } },
+		.arrivals = {{2, 0}, {3, 0}, NO_MORE},
+		.attempts = {{0, 1, 45, BACKEND_OUTCOME_COMPLETED}},
+		.events = {{1, BACKEND_EVENT_NODE_DOWN, 0, 1, "no answer"},
+			   {12, BACKEND_EVENT_NODE_UP, 0, 1, NULL}},
 		/* At 10 s there was one node, and the reservation is of it, from 25 s. */
 		.log = "10 start 0.1 c0 0\n20 start 1.1 c0 1\n",
 		.story = "1 node-down\n12 node-up\n20 cancelled\n30 late\n",
@@ -236,9 +239,9 @@ static const struct scene scenes[] = {
 	{
 		.name = "a reservation that is due before the next mapping event is kept when a node comes back",
 		.policy = "easy",
-		.arrivals = { { 2, 0 }, { 3, 0 }, NO_MORE },
-		.events = { { 1, BACKEND_EVENT_NODE_DOWN, 0, 1, "no answer" },
-			    { 22, BACKEND_EVENT_NODE_UP, 0, 1, NULL } },
+		.arrivals = {{2, 0}, {3, 0}, NO_MORE},
+		.events = {{1, BACKEND_EVENT_NODE_DOWN, 0, 1, "no answer"},
+			   {22, BACKEND_EVENT_NODE_UP, 0, 1, NULL}},
 		.log = "10 start 0.1 c0 0\n25 start 1.1 c0 0\n",
 		.story = "1 node-down\n22 node-up\n",
 		.ended_by = ENGINE_END_DONE,
@@ -249,8 +252,8 @@ static const struct scene scenes[] = {
 	{
 		.name = "a task that can earn nothing any more leaves",
 		.policy = "max-upr",
-		.arrivals = { { 0, 1 }, { 0, 1 }, NO_MORE },
-		.attempts = { { 0, 1, 95, BACKEND_OUTCOME_COMPLETED } },
+		.arrivals = {{0, 1}, {0, 1}, NO_MORE},
+		.attempts = {{0, 1, 95, BACKEND_OUTCOME_COMPLETED}},
 		.log = "0 start 0.1 c0 0,1\n",
 		.story = "15 slid\n20 late\n",
 		.ended_by = ENGINE_END_DONE,
@@ -261,7 +264,7 @@ static const struct scene scenes[] = {
 	{
 		.name = "the run ends at the energy limit and what runs then is killed",
 		.policy = "max-upr",
-		.arrivals = { { 0, 0 }, { 12, 0 }, NO_MORE },
+		.arrivals = {{0, 0}, {12, 0}, NO_MORE},
 		.watts = 2,
 		.limit_j = 50,
 		.log = "0 start 0.1 c0 0\n20 start 1.1 c0 0\n25 kill 1.1\n",
@@ -274,7 +277,7 @@ static const struct scene scenes[] = {
 	{
 		.name = "the run ends at its duration",
 		.policy = "max-upr",
-		.arrivals = { { 0, 0 }, { 85, 0 }, NO_MORE },
+		.arrivals = {{0, 0}, {85, 0}, NO_MORE},
 		.log = "0 start 0.1 c0 0\n90 start 1.1 c0 0\n100 kill 1.1\n",
 		.story = "",
 		.ended_by = ENGINE_END_TIME,
@@ -285,9 +288,9 @@ static const struct scene scenes[] = {
 	{
 		.name = "what ended before the run did counts although it is told after",
 		.policy = "max-upr",
-		.arrivals = { { 0, 0 }, { 0, 0 }, NO_MORE },
-		.attempts = { { 0, 1, 16, BACKEND_OUTCOME_COMPLETED, true },
-			      { 1, 1, 16.5, BACKEND_OUTCOME_FAILED, true } },
+		.arrivals = {{0, 0}, {0, 0}, NO_MORE},
+		.attempts = {{0, 1, 16, BACKEND_OUTCOME_COMPLETED, true},
+			     {1, 1, 16.5, BACKEND_OUTCOME_FAILED, true}},
 		.watts = 2,
 		.limit_j = 34,
 		.log = "0 start 0.1 c0 0\n0 start 1.1 c0 1\n17 kill 0.1\n17 kill 1.1\n",
@@ -301,9 +304,9 @@ static const struct scene scenes[] = {
 	{
 		.name = "what ended or was lost around the end of the run does not count",
 		.policy = "max-upr",
-		.arrivals = { { 0, 0 }, { 0, 0 }, NO_MORE },
-		.attempts = { { 0, 1, 17.1, BACKEND_OUTCOME_COMPLETED, true },
-			      { 1, 1, 16.5, BACKEND_OUTCOME_LOST, true } },
+		.arrivals = {{0, 0}, {0, 0}, NO_MORE},
+		.attempts = {{0, 1, 17.1, BACKEND_OUTCOME_COMPLETED, true},
+			     {1, 1, 16.5, BACKEND_OUTCOME_LOST, true}},
 		.watts = 2,
 		.limit_j = 34,
 		.log = "0 start 0.1 c0 0\n0 start 1.1 c0 1\n17 kill 0.1\n17 kill 1.1\n",
@@ -314,8 +317,8 @@ static const struct scene scenes[] = {
 	{
 		.name = "a backend that gives up ends the run as aborted",
 		.policy = "max-upr",
-		.arrivals = { { 0, 0 }, { 85, 0 }, NO_MORE },
-		.events = { { 7, BACKEND_EVENT_ABORTED, 0, 0, "all meters are gone" } },
+		.arrivals = {{0, 0}, {85, 0}, NO_MORE},
+		.events = {{7, BACKEND_EVENT_ABORTED, 0, 0, "all meters are gone"}},
 		.log = "0 start 0.1 c0 0\n7 kill 0.1\n",
 		.story = "7 aborted\n",
 		.ended_by = ENGINE_END_ABORTED,
@@ -325,7 +328,7 @@ static const struct scene scenes[] = {
 
 static struct sched_system *make_system(void)
 {
-	const struct sched_cluster cluster = { .name = "c", .nodes = 2, .cores = 1, .pstates = 1 };
+	const struct sched_cluster cluster = {.name = "c", .nodes = 2, .cores = 1, .pstates = 1};
 	struct sched_system *system = sched_system_new(&cluster, 1, 2);
 
 	for (uint32_t row = 0; row < 2; row++) {
@@ -350,7 +353,7 @@ static void fill_workload(const struct scene *scene, struct sched_task *tasks,
 			.arrival_s = scene->arrivals[count].time_s,
 			.utility = utility_testbed(4, 60, 90),
 		};
-	*ret_workload = (struct workload){ .trial = 1, .tasks_count = count, .tasks = tasks };
+	*ret_workload = (struct workload){.trial = 1, .tasks_count = count, .tasks = tasks};
 }
 
 /* A recorder that writes a story. */
@@ -400,7 +403,7 @@ static struct engine_setup make_setup(const struct scene *scene, const struct sc
 	char message[256];
 
 	*story = (struct story){
-		.recorder = { .event = tell_event, .task = tell_task, .decision = tell_decision },
+		.recorder = {.event = tell_event, .task = tell_task, .decision = tell_decision},
 		.text = g_string_new(NULL),
 	};
 	g_assert_cmpint(policy_parse(scene->policy, &setup.policy, message, sizeof(message)), ==,
@@ -462,7 +465,7 @@ static void test_recorder_fails(void)
 	struct workload workload;
 	struct story story;
 	struct engine_result result;
-	const struct script script = { .system = system };
+	const struct script script = {.system = system};
 
 	fill_workload(scene, tasks, &workload);
 

@@ -36,7 +36,7 @@ static void drain_all(struct open_bed *bed)
 /* Nodes are closed, tasks come, which wait; then one node opens. */
 static void call_still(void *data)
 {
-	const struct sched_task task = { .row = 0, .utility = utility_testbed(1, 1e5, 2e5) };
+	const struct sched_task task = {.row = 0, .utility = utility_testbed(1, 1e5, 2e5)};
 	struct open_bed *bed = data;
 
 	if (bed->caller.called == 1)
@@ -49,7 +49,7 @@ static void call_still(void *data)
 
 static void check_still(const char *policy, uint32_t recorded)
 {
-	struct still still = { .recorder = { .decision = count_decision } };
+	struct still still = {.recorder = {.decision = count_decision}};
 	struct open_bed bed;
 
 	open_bed_init(&bed, policy, false, 1);
@@ -79,7 +79,7 @@ static void test_still(void)
 
 static void call_apart(void *data)
 {
-	const struct sched_task task = { .row = 0, .utility = utility_testbed(1, 1e5, 2e5) };
+	const struct sched_task task = {.row = 0, .utility = utility_testbed(1, 1e5, 2e5)};
 	struct open_bed *bed = data;
 
 	engine_submit(bed->engine, &task, false);
@@ -91,8 +91,8 @@ static void call_apart(void *data)
  */
 static void test_apart(void)
 {
-	static const double calls_s[] = { 10, 10.25, 10.5, 10.75, 13, 13.5 };
-	static const double starts_s[] = { 10, 11, 11, 11, 13, 14 };
+	static const double calls_s[] = {10, 10.25, 10.5, 10.75, 13, 13.5};
+	static const double starts_s[] = {10, 11, 11, 11, 13, 14};
 	struct open_bed bed;
 
 	open_bed_init(&bed, "fcfs", false, 1);
@@ -142,7 +142,7 @@ static void check_losses(uint32_t before)
 	losing_ops.wait = losing_wait;
 	bed.caller.base.ops = &losing_ops;
 	bed.setup.moments = POLICY_AT_BOTH;
-	bed.workload->tasks[0] = (struct sched_task){ .utility = utility_testbed(1, 1e5, 2e5) };
+	bed.workload->tasks[0] = (struct sched_task){.utility = utility_testbed(1, 1e5, 2e5)};
 	bed.workload->tasks_count = 1;
 	bed.caller.call = call_loss;
 	bed.caller.calls_count = 3;
@@ -209,7 +209,7 @@ static void assert_restored(const struct open_bed *bed, const struct losses *los
  */
 static void test_waiting(void)
 {
-	struct losses losses = { .recorder.lost = note_lost };
+	struct losses losses = {.recorder.lost = note_lost};
 	struct backend_ops losing_ops = open_caller_ops;
 	double out_s = 0;
 	const struct engine_task *task;
@@ -220,7 +220,8 @@ static void test_waiting(void)
 	bed.caller.base.ops = &losing_ops;
 	bed.setup.recorder = &losses.recorder;
 	bed.setup.moments = POLICY_AT_PERIODS;
-	bed.workload->tasks[0] = (struct sched_task){ .arrival_s = 65, .utility = utility_testbed(1, 1e5, 2e5) };
+	bed.workload->tasks[0] =
+		(struct sched_task){.arrival_s = 65, .utility = utility_testbed(1, 1e5, 2e5)};
 	bed.workload->tasks_count = 1;
 	bed.caller.call = call_loss;
 	bed.caller.calls_count = 3;
@@ -236,7 +237,8 @@ static void test_waiting(void)
 		out_s += losses.rows[i].ended_s - losses.rows[i].started_s;
 	}
 	g_assert_cmpfloat_with_epsilon(task->waited_s, task->started_s - 65 - out_s, 1e-9);
-	g_assert_cmpfloat_with_epsilon(task->waited_s, (120 - 65) + (180 - 130) + (240 - 190), 1e-9);
+	g_assert_cmpfloat_with_epsilon(task->waited_s, (120 - 65) + (180 - 130) + (240 - 190),
+				       1e-9);
 	g_assert_true(isnan(task->waits_since_s));
 	assert_restored(&bed, &losses);
 	open_bed_finish(&bed);

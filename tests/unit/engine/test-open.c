@@ -19,13 +19,22 @@ static void draw_times(struct random_stream *random, double *ret_times_s, uint32
 }
 
 static const char *const policies[] = {
-	"fcfs", "easy", "conservative", "random", "max-util", "max-upt", "max-upr", "max-upe",
-	"max-util-preempt-greedy", "max-util-preempt-diff", "max-upt-preempt-pair",
+	"fcfs",
+	"easy",
+	"conservative",
+	"random",
+	"max-util",
+	"max-upt",
+	"max-upr",
+	"max-upe",
+	"max-util-preempt-greedy",
+	"max-util-preempt-diff",
+	"max-upt-preempt-pair",
 };
 
 static const char *const sharing[] = {
-	"greedy", "greedy-pmtn", "greedy-pmtn-migr", "dynmcb8", "dynmcb8-per", "dynmcb8-asap-per",
-	"dynmcb8-stretch-per",
+	"greedy",      "greedy-pmtn",      "greedy-pmtn-migr",    "dynmcb8",
+	"dynmcb8-per", "dynmcb8-asap-per", "dynmcb8-stretch-per",
 };
 
 static void assert_same(double one, double other)
@@ -146,9 +155,9 @@ static void check_end(const struct open_bed *bed)
 static void wish_anything(const char *policy, bool shared, uint64_t seed, bool stubborn,
 			  uint32_t *deeds)
 {
-	static const struct backend_overhead samples[] = { { 3, 20, 5, 2, 1 }, { 0, 0, 0, 0, 0 } };
-	static const struct backend_overhead *const clusters[] = { samples, samples };
-	static const uint32_t counts[] = { 2, 2 };
+	static const struct backend_overhead samples[] = {{3, 20, 5, 2, 1}, {0, 0, 0, 0, 0}};
+	static const struct backend_overhead *const clusters[] = {samples, samples};
+	static const uint32_t counts[] = {2, 2};
 	struct open_bed bed;
 
 	open_bed_init(&bed, policy, shared, seed);
@@ -156,8 +165,10 @@ static void wish_anything(const char *policy, bool shared, uint64_t seed, bool s
 	bed.caller.calls_count = OPEN_CALLS_MAX;
 	bed.caller.stubborn = stubborn;
 	bed.setup.changes_apart_s = shared ? 0 : (double)(seed % 4); /* served ones do not share */
-	backend_sim_set_overheads(bed.caller.sim, &(struct backend_sim_overheads){
-		.samples = clusters, .counts = counts, .seed = seed });
+	backend_sim_set_overheads(bed.caller.sim,
+				  &(struct backend_sim_overheads){.samples = clusters,
+								  .counts = counts,
+								  .seed = seed});
 	open_bed_run(&bed);
 	check_end(&bed);
 	for (size_t i = 0; i < G_N_ELEMENTS(bed.deeds); i++)
@@ -173,7 +184,7 @@ static void wish_anything(const char *policy, bool shared, uint64_t seed, bool s
 static void test_anything(void)
 {
 	/* And nodes that were being left, and tasks that did not let themselves be migrated. */
-	uint32_t deeds[G_N_ELEMENTS(((struct open_bed *)NULL)->deeds) + 2] = { 0 };
+	uint32_t deeds[G_N_ELEMENTS(((struct open_bed *)NULL)->deeds) + 2] = {0};
 
 	for (uint64_t seed = 0; seed < 20; seed++) {
 		for (size_t i = 0; i < G_N_ELEMENTS(policies); i++)
@@ -208,9 +219,11 @@ static void test_anything_apart(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/engine/open/submitted tasks fare as those of a closed workload", test_same);
+	g_test_add_func("/engine/open/submitted tasks fare as those of a closed workload",
+			test_same);
 	g_test_add_func("/engine/open/people may ask for anything at any time", test_anything);
-	g_test_add_func("/engine/open/a policy decides the same on a thread of its own", test_same_apart);
+	g_test_add_func("/engine/open/a policy decides the same on a thread of its own",
+			test_same_apart);
 	g_test_add_func("/engine/open/people may ask for anything while it is decided",
 			test_anything_apart);
 	return g_test_run();

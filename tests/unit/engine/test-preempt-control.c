@@ -47,7 +47,8 @@ static void wish(double time_s, void *data)
 	g_assert_cmpstr(answer, ==, w->answer);
 }
 
-static void run_person(struct person *person, const struct preempt_scene *scene, const struct wish *wishes)
+static void run_person(struct person *person, const struct preempt_scene *scene,
+		       const struct wish *wishes)
 {
 	double calls_s[16];
 	uint32_t count = 0;
@@ -71,26 +72,27 @@ static void test_person(void)
 	static const struct preempt_scene scene = {
 		.tasks_count = 3,
 		.stubborn = true,
-		.orders = { START(0, 0, ON(0)), START(20, 1, ON(0)) },
+		.orders = {START(0, 0, ON(0)), START(20, 1, ON(0))},
 		.seen = "run 1@c0:0 20+0 to 35 P",
 		.seen_s = 30,
 	};
 	static const struct wish wishes[] = {
-		{ 4, 2, false, "it does not run" },
-		{ 5, 2, true, "it is not suspended" },
-		{ 6, 0, false, NULL },
-		{ 7, 0, false, NULL }, /* suspended already */
-		{ 8, 9, false, "there is no such task" },
-		{ 32, 0, true, NULL }, /* node 1 is idle: at once */
-		{ 40, 1, true, "it is not suspended" },
-		{ 90, 0, false, "it has ended" },
-		{ 0 },
+		{4, 2, false, "it does not run"},
+		{5, 2, true, "it is not suspended"},
+		{6, 0, false, NULL},
+		{7, 0, false, NULL}, /* suspended already */
+		{8, 9, false, "there is no such task"},
+		{32, 0, true, NULL}, /* node 1 is idle: at once */
+		{40, 1, true, "it is not suspended"},
+		{90, 0, false, "it has ended"},
+		{0},
 	};
 	struct person person;
 
 	run_person(&person, &scene, wishes);
-	preempt_stage_check_log(&person.stage, "0 start 0.1 c0 0\n6 suspend 0.1 #1\n20 start 1.1 c0 0\n"
-				 "32 resume 0.1 #1 c0 1\n");
+	preempt_stage_check_log(&person.stage,
+				"0 start 0.1 c0 0\n6 suspend 0.1 #1\n20 start 1.1 c0 0\n"
+				"32 resume 0.1 #1 c0 1\n");
 	g_assert_cmpstr(person.stage.seen->str, ==, scene.seen); /* it is not among the mappable */
 	g_assert_cmpuint(person.stage.result.tasks_completed, ==, 2);
 	preempt_stage_finish(&person.stage);
@@ -101,20 +103,21 @@ static void test_person_waits(void)
 {
 	static const struct preempt_scene scene = {
 		.tasks_count = 4,
-		.orders = { START(0, 0, ON(0)), START(0, 1, ON(1)), START(10, 2, ON(0)) },
-		.steps = { { 0, 1, false, SCRIPT_DONE, 2, 0 } },
+		.orders = {START(0, 0, ON(0)), START(0, 1, ON(1)), START(10, 2, ON(0))},
+		.steps = {{0, 1, false, SCRIPT_DONE, 2, 0}},
 	};
 	static const struct wish wishes[] = {
-		{ 6, 0, false, NULL },
-		{ 13, 0, true, NULL },
-		{ 0 },
+		{6, 0, false, NULL},
+		{13, 0, true, NULL},
+		{0},
 	};
 	struct person person;
 
 	run_person(&person, &scene, wishes);
 	/* Task 1 ends at 15 s. */
-	preempt_stage_check_log(&person.stage, "0 start 0.1 c0 0\n0 start 1.1 c0 1\n6 suspend 0.1 #1\n"
-				 "10 start 2.1 c0 0\n15 resume 0.1 #1 c0 1\n");
+	preempt_stage_check_log(&person.stage,
+				"0 start 0.1 c0 0\n0 start 1.1 c0 1\n6 suspend 0.1 #1\n"
+				"10 start 2.1 c0 0\n15 resume 0.1 #1 c0 1\n");
 	preempt_stage_finish(&person.stage);
 }
 
@@ -123,24 +126,25 @@ static void test_person_in_between(void)
 	/* Suspended by the policy; a person takes over, and lets go while it is being suspended. */
 	static const struct preempt_scene scene = {
 		.tasks_count = 4,
-		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0), START(10, 1, ON(0)),
-			    START(10, 2, ON(1)) },
-		.steps = { { 0, 1, false, SCRIPT_DONE, 5, 0 } },
+		.orders = {START(0, 0, ON(0)), SUSPEND(10, 0), START(10, 1, ON(0)),
+			   START(10, 2, ON(1))},
+		.steps = {{0, 1, false, SCRIPT_DONE, 5, 0}},
 	};
 	static const struct wish wishes[] = {
-		{ 12, 0, false, NULL },
-		{ 13, 0, true, NULL },
-		{ 14, 0, false, NULL },
-		{ 18, 0, true, NULL },
-		{ 26, 0, true, "it is not suspended" },
-		{ 0 },
+		{12, 0, false, NULL},
+		{13, 0, true, NULL},
+		{14, 0, false, NULL},
+		{18, 0, true, NULL},
+		{26, 0, true, "it is not suspended"},
+		{0},
 	};
 	struct person person;
 
 	run_person(&person, &scene, wishes);
 	/* Task 2 ends at 25 s. */
-	preempt_stage_check_log(&person.stage, "0 start 0.1 c0 0\n10 suspend 0.1 #1\n10 start 2.1 c0 1\n"
-				 "15 start 1.1 c0 0\n25 resume 0.1 #1 c0 1\n");
+	preempt_stage_check_log(&person.stage,
+				"0 start 0.1 c0 0\n10 suspend 0.1 #1\n10 start 2.1 c0 1\n"
+				"15 start 1.1 c0 0\n25 resume 0.1 #1 c0 1\n");
 	g_assert_cmpuint(person.stage.result.tasks_completed, ==, 3);
 	preempt_stage_finish(&person.stage);
 }
@@ -150,19 +154,20 @@ static void test_person_insists(void)
 {
 	static const struct preempt_scene scene = {
 		.tasks_count = 3,
-		.orders = { START(0, 0, ON(0)) },
-		.steps = { { 0, 1, true, SCRIPT_STAYED, 2, 1 } },
+		.orders = {START(0, 0, ON(0))},
+		.steps = {{0, 1, true, SCRIPT_STAYED, 2, 1}},
 	};
 	static const struct wish wishes[] = {
-		{ 6, 0, false, NULL },
-		{ 13, 0, true, NULL },
-		{ 0 },
+		{6, 0, false, NULL},
+		{13, 0, true, NULL},
+		{0},
 	};
 	struct person person;
 
 	run_person(&person, &scene, wishes);
-	preempt_stage_check_log(&person.stage, "0 start 0.1 c0 0\n6 suspend 0.1 #1\n13 resume 0.1 #1 c0 0\n"
-				 "20 resume 0.1 #1 c0 0\n");
+	preempt_stage_check_log(&person.stage,
+				"0 start 0.1 c0 0\n6 suspend 0.1 #1\n13 resume 0.1 #1 c0 0\n"
+				"20 resume 0.1 #1 c0 0\n");
 	g_assert_cmpuint(person.stage.result.tasks_completed, ==, 1);
 	preempt_stage_finish(&person.stage);
 }
@@ -170,15 +175,27 @@ static void test_person_insists(void)
 /* Also by the next engine, where the run is resumed. */
 static void test_person_is_remembered(void)
 {
-	static const struct preempt_scene scene = { .tasks_count = 3 };
+	static const struct preempt_scene scene = {.tasks_count = 3};
 	static const uint32_t node = 0;
-	const struct engine_task leaving = { .state = ENGINE_TASK_SUSPENDING, .nodes_count = 1, .nodes = &node,
-					     .attempts = 1, .started_s = 0 };
-	const struct backend_start start = { 0, 1, NARROW, 0, 0, &node, 1 };
+	const struct engine_task leaving = {.state = ENGINE_TASK_SUSPENDING,
+					    .nodes_count = 1,
+					    .nodes = &node,
+					    .attempts = 1,
+					    .started_s = 0};
+	const struct backend_start start = {0, 1, NARROW, 0, 0, &node, 1};
 	struct engine_suspension suspension = {
-		.task = 0, .attempt = 1, .n = 1, .nodes_count = 1, .nodes = &node, .by_person = true,
-		.requested_s = 10, .suspended_s = NAN, .exec_s = NAN, .resume_requested_s = NAN,
-		.resumed_s = NAN, .since_s = NAN,
+		.task = 0,
+		.attempt = 1,
+		.n = 1,
+		.nodes_count = 1,
+		.nodes = &node,
+		.by_person = true,
+		.requested_s = 10,
+		.suspended_s = NAN,
+		.exec_s = NAN,
+		.resume_requested_s = NAN,
+		.resumed_s = NAN,
+		.since_s = NAN,
 	};
 
 	for (int held = 0; held < 2; held++) {
@@ -193,8 +210,9 @@ static void test_person_is_remembered(void)
 		g_assert_true(engine_restore_suspension(stage.engine, &suspension));
 		scripted_backend_adopt(stage.backend, &start, 0);
 		engine_run(stage.engine, &stage.result);
-		preempt_stage_check_log(&stage, held ? "12 suspend 0.1 #1\n100 kill 0.1\n"
-						     : "12 suspend 0.1 #1\n12 resume 0.1 #1 c0 0\n");
+		preempt_stage_check_log(&stage,
+					held ? "12 suspend 0.1 #1\n100 kill 0.1\n"
+					     : "12 suspend 0.1 #1\n12 resume 0.1 #1 c0 0\n");
 		preempt_stage_finish(&stage);
 	}
 }
@@ -204,17 +222,18 @@ static void test_another_policy(void)
 {
 	static const struct preempt_scene scene = {
 		.tasks_count = 3,
-		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0), START(10, 1, ON(0)) },
+		.orders = {START(0, 0, ON(0)), SUSPEND(10, 0), START(10, 1, ON(0))},
 	};
 	static const struct wish wishes[] = {
-		{ 12, 0, false, NULL, "fcfs" },
-		{ 0 },
+		{12, 0, false, NULL, "fcfs"},
+		{0},
 	};
 	struct person person;
 
 	run_person(&person, &scene, wishes);
-	preempt_stage_check_log(&person.stage, "0 start 0.1 c0 0\n10 suspend 0.1 #1\n10 start 1.1 c0 0\n"
-				 "20 resume 0.1 #1 c0 1\n20 start 2.1 c1 0\n");
+	preempt_stage_check_log(&person.stage,
+				"0 start 0.1 c0 0\n10 suspend 0.1 #1\n10 start 1.1 c0 0\n"
+				"20 resume 0.1 #1 c0 1\n20 start 2.1 c1 0\n");
 	g_assert_cmpuint(person.stage.result.tasks_completed, ==, 3);
 	preempt_stage_finish(&person.stage);
 }
@@ -224,16 +243,30 @@ static void test_another_policy(void)
  */
 static void test_another_engine(void)
 {
-	static const struct preempt_scene scene = { .tasks_count = 1 };
+	static const struct preempt_scene scene = {.tasks_count = 1};
 	static const uint32_t node = 0;
-	const struct engine_task suspended = { .state = ENGINE_TASK_SUSPENDED, .nodes_count = 1, .nodes = &node,
-					       .attempts = 1, .started_s = 0 };
-	const struct backend_start start = { 0, 1, NARROW, 0, 0, &node, 1 };
-	const struct script_suspended known = { .n = 1, .executed_s = 10, .leaves_s = NAN, .goes_on_s = NAN };
+	const struct engine_task suspended = {.state = ENGINE_TASK_SUSPENDED,
+					      .nodes_count = 1,
+					      .nodes = &node,
+					      .attempts = 1,
+					      .started_s = 0};
+	const struct backend_start start = {0, 1, NARROW, 0, 0, &node, 1};
+	const struct script_suspended known = {.n = 1,
+					       .executed_s = 10,
+					       .leaves_s = NAN,
+					       .goes_on_s = NAN};
 	const struct engine_suspension suspension = {
-		.task = 0, .attempt = 1, .n = 1, .nodes_count = 1, .nodes = &node,
-		.requested_s = 10, .suspended_s = 10, .exec_s = 10, .resume_requested_s = NAN,
-		.resumed_s = NAN, .since_s = NAN,
+		.task = 0,
+		.attempt = 1,
+		.n = 1,
+		.nodes_count = 1,
+		.nodes = &node,
+		.requested_s = 10,
+		.suspended_s = 10,
+		.exec_s = 10,
+		.resume_requested_s = NAN,
+		.resumed_s = NAN,
+		.since_s = NAN,
 	};
 	struct preempt_stage stage;
 
@@ -262,13 +295,14 @@ static void test_another_engine(void)
 
 static const struct preempt_scene without_nodes = {
 	.tasks_count = 2,
-	.orders = { START(0, 0, ON(0)) },
-	.events = { { 8, BACKEND_EVENT_NODE_DOWN, 0, 0, "gone" }, { 8, BACKEND_EVENT_NODE_DOWN, 0, 1, "gone" } },
+	.orders = {START(0, 0, ON(0))},
+	.events = {{8, BACKEND_EVENT_NODE_DOWN, 0, 0, "gone"},
+		   {8, BACKEND_EVENT_NODE_DOWN, 0, 1, "gone"}},
 };
 static const struct preempt_scene under_way = {
 	.tasks_count = 2,
-	.orders = { START(0, 0, ON(0)) },
-	.steps = { { 0, 1, true, SCRIPT_STAYED, 5, 1 } },
+	.orders = {START(0, 0, ON(0))},
+	.steps = {{0, 1, true, SCRIPT_STAYED, 5, 1}},
 };
 
 struct cut {
@@ -302,7 +336,8 @@ static void cut_off(double time_s, void *data)
 	const struct wish *w = &first->cut->wish;
 
 	if (time_s == w->time_s)
-		g_assert_cmpstr((w->resume ? engine_request_resume : engine_request_suspend)(first->stage.engine, w->task),
+		g_assert_cmpstr((w->resume ? engine_request_resume
+					   : engine_request_suspend)(first->stage.engine, w->task),
 				==, w->answer);
 	if (time_s != CUT_S)
 		return;
@@ -312,10 +347,10 @@ static void cut_off(double time_s, void *data)
 
 static void run_first(struct first *first, const struct cut *cut)
 {
-	const double calls_s[] = { cut->wish.time_s, CUT_S };
+	const double calls_s[] = {cut->wish.time_s, CUT_S};
 	const bool asked = cut->wish.time_s > 0;
 
-	*first = (struct first){ .cut = cut };
+	*first = (struct first){.cut = cut};
 	preempt_stage_init(&first->stage, cut->scene);
 	first->stage.memory.recorder.suspension = keep;
 	first->stage.script.watts = 10;
@@ -325,7 +360,7 @@ static void run_first(struct first *first, const struct cut *cut)
 	first->stage.script.data = first;
 	first->stage.backend = scripted_backend_new(&first->stage.script);
 	first->stage.engine = engine_new(&first->stage.setup, first->stage.backend);
-	engine_set_window(first->stage.engine, &(struct engine_window){ 50, 20, 0, 0 });
+	engine_set_window(first->stage.engine, &(struct engine_window){50, 20, 0, 0});
 	engine_run(first->stage.engine, &first->stage.result);
 	preempt_stage_finish(&first->stage);
 }
@@ -333,8 +368,11 @@ static void run_first(struct first *first, const struct cut *cut)
 static void run_next(struct first *first)
 {
 	static const uint32_t node = 0;
-	static const struct backend_start start = { 0, 1, NARROW, 0, 0, &node, 1 };
-	static const struct script_suspended known = { .n = 1, .executed_s = 5, .leaves_s = NAN, .goes_on_s = NAN };
+	static const struct backend_start start = {0, 1, NARROW, 0, 0, &node, 1};
+	static const struct script_suspended known = {.n = 1,
+						      .executed_s = 5,
+						      .leaves_s = NAN,
+						      .goes_on_s = NAN};
 	struct preempt_stage stage;
 
 	first->task.nodes = first->suspension.nodes = first->suspension.to_nodes = &node;
@@ -355,15 +393,18 @@ static void run_next(struct first *first)
 static void test_window_is_remembered(void)
 {
 	static const struct cut cuts[] = {
-		{ &without_nodes, { 0 }, { 50, 20, 0, 0 }, "30 resume 0.1 #1 c0 0\n" },
-		{ &without_nodes, { 0 }, { 50, 20, 0, 60 }, "40 resume 0.1 #1 c0 0\n" },
-		{ &without_nodes, { 0 }, { 0 }, "30 resume 0.1 #1 c0 0\n" },
-		{ &without_nodes, { 15, 0, true, NULL }, { 50, 20, 0, 0 }, "30 resume 0.1 #1 c0 0\n" },
-		{ &without_nodes, { 15, 0, true, NULL }, { 50, 20, 0, 60 }, "40 resume 0.1 #1 c0 0\n" },
-		{ &without_nodes, { 15, 0, false, NULL }, { 50, 20, 0, 0 }, "100 kill 0.1\n" },
-		{ &without_nodes, { 21, 0, false, NULL }, { 50, 20, 0, 0 }, "100 kill 0.1\n" },
-		{ &under_way, { 0 }, { 50, 20, 0, 0 }, "24 resume 0.1 #1 c0 0\n30 resume 0.1 #1 c0 0\n" },
-		{ &under_way, { 0 }, { 50, 20, 0, 60 }, "24 resume 0.1 #1 c0 0\n40 resume 0.1 #1 c0 0\n" },
+		{&without_nodes, {0}, {50, 20, 0, 0}, "30 resume 0.1 #1 c0 0\n"},
+		{&without_nodes, {0}, {50, 20, 0, 60}, "40 resume 0.1 #1 c0 0\n"},
+		{&without_nodes, {0}, {0}, "30 resume 0.1 #1 c0 0\n"},
+		{&without_nodes, {15, 0, true, NULL}, {50, 20, 0, 0}, "30 resume 0.1 #1 c0 0\n"},
+		{&without_nodes, {15, 0, true, NULL}, {50, 20, 0, 60}, "40 resume 0.1 #1 c0 0\n"},
+		{&without_nodes, {15, 0, false, NULL}, {50, 20, 0, 0}, "100 kill 0.1\n"},
+		{&without_nodes, {21, 0, false, NULL}, {50, 20, 0, 0}, "100 kill 0.1\n"},
+		{&under_way, {0}, {50, 20, 0, 0}, "24 resume 0.1 #1 c0 0\n30 resume 0.1 #1 c0 0\n"},
+		{&under_way,
+		 {0},
+		 {50, 20, 0, 60},
+		 "24 resume 0.1 #1 c0 0\n40 resume 0.1 #1 c0 0\n"},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cuts); i++) {
@@ -371,8 +412,9 @@ static void test_window_is_remembered(void)
 
 		g_test_message("case %zu", i);
 		run_first(&first, &cuts[i]);
-		g_assert_cmpint(first.task.state, ==, cuts[i].scene == &under_way ? ENGINE_TASK_RESUMING
-										   : ENGINE_TASK_SUSPENDED);
+		g_assert_cmpint(first.task.state, ==,
+				cuts[i].scene == &under_way ? ENGINE_TASK_RESUMING
+							    : ENGINE_TASK_SUSPENDED);
 		run_next(&first);
 	}
 }
@@ -384,10 +426,14 @@ int main(int argc, char **argv)
 	g_test_add_func("/person/it is resumed at idle nodes before the policy is asked",
 			test_person_waits);
 	g_test_add_func("/person/a person may change their mind", test_person_in_between);
-	g_test_add_func("/person/a resumption that is rolled back is tried again", test_person_insists);
-	g_test_add_func("/person/a task that was told to resume does so after a restart", test_person_is_remembered);
-	g_test_add_func("/policy/a policy without suspensions keeps no task suspended", test_another_policy);
+	g_test_add_func("/person/a resumption that is rolled back is tried again",
+			test_person_insists);
+	g_test_add_func("/person/a task that was told to resume does so after a restart",
+			test_person_is_remembered);
+	g_test_add_func("/policy/a policy without suspensions keeps no task suspended",
+			test_another_policy);
 	g_test_add_func("/policy/nor after a restart", test_another_engine);
-	g_test_add_func("/person/a task that a window let resume does so after a restart", test_window_is_remembered);
+	g_test_add_func("/person/a task that a window let resume does so after a restart",
+			test_window_is_remembered);
 	return g_test_run();
 }

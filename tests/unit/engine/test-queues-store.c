@@ -28,10 +28,10 @@ struct kept {
 	struct backend *inner;
 	GQueue *queues; /* per machine, of struct backend_start; the first one executes */
 	bool *executes;
-	GQueue news;    /* of struct backend_event */
-	GQueue late;    /* of the same: ends that are told late_s after the next task began */
+	GQueue news; /* of struct backend_event */
+	GQueue late; /* of the same: ends that are told late_s after the next task began */
 	double late_s;
-	bool *over;       /* per task: it completed */
+	bool *over; /* per task: it completed */
 	uint32_t machines;
 };
 
@@ -187,9 +187,15 @@ static void kept_destroy(struct backend *backend)
 }
 
 static const struct backend_ops kept_ops = {
-	.name = "kept", .now_s = kept_now_s, .start = kept_start, .kill = kept_kill,
-	.enqueue = kept_enqueue, .energy_j = kept_energy_j, .set_limit = kept_set_limit,
-	.wait = kept_wait, .destroy = kept_destroy,
+	.name = "kept",
+	.now_s = kept_now_s,
+	.start = kept_start,
+	.kill = kept_kill,
+	.enqueue = kept_enqueue,
+	.energy_j = kept_energy_j,
+	.set_limit = kept_set_limit,
+	.wait = kept_wait,
+	.destroy = kept_destroy,
 };
 
 static struct kept *kept_new(const struct script *script)
@@ -223,32 +229,38 @@ struct bed {
 	char *dir;
 	struct store *store;
 	struct store_run row;
-	double late_s;     /* of the backend */
+	double late_s; /* of the backend */
 	bool over[TASKS];
 };
 
 static void bed_init(struct bed *bed, const char *policy)
 {
-	const struct pruning_load load = { TASKS, 700, 0.1, 1.5 };
+	const struct pruning_load load = {TASKS, 700, 0.1, 1.5};
 	g_autoptr(GError) error = NULL;
 
-	*bed = (struct bed){ .pet = pruning_pet_new(4, 1) };
-	bed->settings = (struct sched_queueing){
-		bed->pet, 1, 4,
-		{ .drop_threshold = 0.5, .defer_threshold = 0.7, .adjustment = 0.5, .recency = 0.9,
-		  .toggle = 1, .separation = 0.2, .fairness = 0.05, .cull_threshold = 0.3 }
-	};
+	*bed = (struct bed){.pet = pruning_pet_new(4, 1)};
+	bed->settings = (struct sched_queueing){bed->pet,
+						1,
+						4,
+						{.drop_threshold = 0.5,
+						 .defer_threshold = 0.7,
+						 .adjustment = 0.5,
+						 .recency = 0.9,
+						 .toggle = 1,
+						 .separation = 0.2,
+						 .fairness = 0.05,
+						 .cull_threshold = 0.3}};
 	bed->system = pruning_system_new(&bed->settings);
 	bed->workload = pruning_workload_new(bed->pet, &load, 1, 1, 1);
 	bed->attempts = g_new0(struct script_attempt, TASKS);
 	for (uint32_t i = 0; i < TASKS; i++)
-		bed->attempts[i] = (struct script_attempt){ 3 * i, 1, 350 + i,
-							    BACKEND_OUTCOME_COMPLETED, false };
+		bed->attempts[i] = (struct script_attempt){3 * i, 1, 350 + i,
+							   BACKEND_OUTCOME_COMPLETED, false};
 	bed->dir = g_dir_make_tmp("virtbed-queues-XXXXXX", &error);
 	g_assert_no_error(error);
 	bed->store = store_open(bed->dir, true, &error);
 	g_assert_no_error(error);
-	bed->row = (struct store_run){ .policy = (char *)policy, .limit = 1, .repeat = 1 };
+	bed->row = (struct store_run){.policy = (char *)policy, .limit = 1, .repeat = 1};
 	g_assert_true(store_add_run(bed->store, &bed->row, &error));
 }
 
@@ -306,9 +318,9 @@ static void adopt(struct engine *engine, const struct bed *bed, struct kept *kep
 {
 	for (uint32_t i = 0; i < bed->workload->tasks_count; i++) {
 		const struct engine_task *task = engine_task(engine, i);
-		const struct backend_start start = { i, task->attempts, task->task->row,
-						     task->cluster, task->pstate, task->nodes,
-						     task->nodes_count };
+		const struct backend_start start = {
+			i,           task->attempts,   task->task->row, task->cluster, task->pstate,
+			task->nodes, task->nodes_count};
 
 		adopted_queued += task->state == ENGINE_TASK_QUEUED;
 		if (task->state == ENGINE_TASK_STARTING || task->state == ENGINE_TASK_RUNNING)
@@ -319,20 +331,28 @@ static void adopt(struct engine *engine, const struct bed *bed, struct kept *kep
 /* Runs to the end, or until the backend gives up at cut_s; from_s above 0: continues from then. */
 static struct engine_result run(struct bed *bed, double cut_s, double from_s)
 {
-	const struct script_event abort = { cut_s, BACKEND_EVENT_ABORTED, 0, 0, "cut" };
+	const struct script_event abort = {cut_s, BACKEND_EVENT_ABORTED, 0, 0, "cut"};
 	const struct script script = {
-		.system = bed->system, .now_s = from_s, .events = &abort,
-		.events_count = cut_s < NEVER_S, .attempts = bed->attempts, .attempts_count = TASKS,
+		.system = bed->system,
+		.now_s = from_s,
+		.events = &abort,
+		.events_count = cut_s < NEVER_S,
+		.attempts = bed->attempts,
+		.attempts_count = TASKS,
 	};
 	struct recorder_store *recorder =
 		recorder_store_new(bed->store, bed->row.run, bed->system, true);
 	struct keeper keeper = {
-		.recorder = { .task = keep_task, .event = keep_event, .decision = keep_decision },
+		.recorder = {.task = keep_task, .event = keep_event, .decision = keep_decision},
 		.to = recorder_store_engine(recorder),
 	};
 	struct engine_setup setup = {
-		.system = bed->system, .workload = bed->workload, .mapping_interval_s = NEVER_S,
-		.duration_s = NEVER_S, .moments = POLICY_AT_CHANGES, .recorder = &keeper.recorder,
+		.system = bed->system,
+		.workload = bed->workload,
+		.mapping_interval_s = NEVER_S,
+		.duration_s = NEVER_S,
+		.moments = POLICY_AT_CHANGES,
+		.recorder = &keeper.recorder,
 	};
 	struct kept *kept = kept_new(&script);
 	struct engine_result result;
@@ -349,8 +369,8 @@ static struct engine_result run(struct bed *bed, double cut_s, double from_s)
 	g_autoptr(engine_t) engine = engine_new(&setup, &kept->backend);
 
 	if (from_s > 0) {
-		g_assert_true(recorder_store_restore(bed->store, bed->row.run, &setup, engine,
-						     NULL, &error));
+		g_assert_true(recorder_store_restore(bed->store, bed->row.run, &setup, engine, NULL,
+						     &error));
 		adopt(engine, bed, kept);
 	}
 	engine_run(engine, &result);
@@ -363,7 +383,7 @@ static struct engine_result run(struct bed *bed, double cut_s, double from_s)
 /* What the policy decides on a stored snapshot is what is stored. */
 static void decide_again(const char *snapshot, const char *actions, const struct policy *policy)
 {
-	struct policy_context context = { .arena = arena_new() };
+	struct policy_context context = {.arena = arena_new()};
 	struct sched_plan plan;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(json_t) object = json_parse(snapshot, strlen(snapshot), "decision", &error);
@@ -446,7 +466,7 @@ static void test_record(gconstpointer name)
 
 static void test_cut(gconstpointer name)
 {
-	static const double cuts_s[] = { 100.5, 333.25, 601 };
+	static const double cuts_s[] = {100.5, 333.25, 601};
 	struct engine_result whole;
 	struct bed bed;
 
@@ -499,18 +519,21 @@ static void test_overtaken(gconstpointer name)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = { "pam", "pamf", "mm", "msd", "mmu", "moc" };
+	static const char *const names[] = {"pam", "pamf", "mm", "msd", "mmu", "moc"};
 
 	g_test_init(&argc, &argv, NULL);
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-		g_autofree char *path = g_strdup_printf(
-			"/engine-queues-store/decisions-of-%s-can-be-made-again", names[i]);
+		g_autofree char *path =
+			g_strdup_printf("/engine-queues-store/decisions-of-%s-can-be-made-again",
+					names[i]);
 
 		g_test_add_data_func(path, names[i], test_record);
 	}
 	g_test_add_data_func("/engine-queues-store/mm-goes-on-after-a-cut", "mm", test_cut);
-	g_test_add_data_func("/engine-queues-store/mm-is-told-late-what-ended", "mm", test_overtaken);
-	g_test_add_data_func("/engine-queues-store/moc-is-told-late-what-ended", "moc", test_overtaken);
+	g_test_add_data_func("/engine-queues-store/mm-is-told-late-what-ended", "mm",
+			     test_overtaken);
+	g_test_add_data_func("/engine-queues-store/moc-is-told-late-what-ended", "moc",
+			     test_overtaken);
 	g_test_add_data_func("/engine-queues-store/msd-goes-on-after-a-cut", "msd", test_cut);
 	return g_test_run();
 }

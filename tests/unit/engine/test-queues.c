@@ -17,20 +17,26 @@
 #define NEVER_S 1e9
 
 static const struct sched_pruning usual = {
-	.drop_threshold = 0.5, .defer_threshold = 0.9, .adjustment = 0.5, .recency = 0.9,
-	.toggle = 1, .separation = 0.2, .fairness = 0.05, .cull_threshold = 0.3,
+	.drop_threshold = 0.5,
+	.defer_threshold = 0.9,
+	.adjustment = 0.5,
+	.recency = 0.9,
+	.toggle = 1,
+	.separation = 0.2,
+	.fairness = 0.05,
+	.cull_threshold = 0.3,
 };
 
 /* Looks on; first member of its kind. */
 struct watch {
 	struct engine_recorder recorder;
 	const struct sched_system *system;
-	struct sched_pruner pruner;  /* of the plan before */
+	struct sched_pruner pruner; /* of the plan before */
 	bool evicts;
-	uint64_t executing;          /* machines that execute, as bits */
-	uint32_t enqueued;           /* tasks so far */
-	uint32_t order[TASKS];       /* per task: how many were before it */
-	uint32_t machine[TASKS];     /* per task: whose queue it was put in */
+	uint64_t executing;      /* machines that execute, as bits */
+	uint32_t enqueued;       /* tasks so far */
+	uint32_t order[TASKS];   /* per task: how many were before it */
+	uint32_t machine[TASKS]; /* per task: whose queue it was put in */
 	uint32_t decisions;
 	uint32_t pruned;
 	uint32_t evicted;
@@ -121,14 +127,18 @@ static struct outcome run(const char *name, const struct sched_system *system,
 			  const struct workload *workload)
 {
 	struct outcome outcome = {
-		.watch = {
-			.recorder = { .decision = watch_decision, .task = watch_task },
-			.system = system,
-		},
+		.watch =
+			{
+				.recorder = {.decision = watch_decision, .task = watch_task},
+				.system = system,
+			},
 	};
 	struct engine_setup setup = {
-		.system = system, .workload = workload, .mapping_interval_s = NEVER_S,
-		.duration_s = NEVER_S, .moments = POLICY_AT_CHANGES,
+		.system = system,
+		.workload = workload,
+		.mapping_interval_s = NEVER_S,
+		.duration_s = NEVER_S,
+		.moments = POLICY_AT_CHANGES,
 		.recorder = &outcome.watch.recorder,
 	};
 	struct backend *backend = backend_sim_new(system, workload->tasks_count);
@@ -168,10 +178,10 @@ struct bed {
 
 static void bed_init(struct bed *bed, double span, double slack)
 {
-	const struct pruning_load load = { TASKS, span, 0.1, slack };
+	const struct pruning_load load = {TASKS, span, 0.1, slack};
 
 	bed->pet = pruning_pet_new(4, 1);
-	bed->settings = (struct sched_queueing){ bed->pet, 1, 6, usual };
+	bed->settings = (struct sched_queueing){bed->pet, 1, 6, usual};
 	bed->system = pruning_system_new(&bed->settings);
 	bed->workload = pruning_workload_new(bed->pet, &load, 1, 1, 1);
 }
@@ -240,7 +250,7 @@ static void test_idle(gconstpointer name)
 static struct pet *hand_pet(void)
 {
 	struct pet *pet = pet_new(2, 2);
-	struct pmf pmf = { 0 };
+	struct pmf pmf = {0};
 
 	for (uint32_t type = 0; type < 2; type++)
 		for (uint32_t m = 0; m < 2; m++) {
@@ -260,22 +270,25 @@ static struct pet *hand_pet(void)
 static void test_robustness_by_hand(void)
 {
 	static const struct sched_cluster machines[] = {
-		{ .name = "a", .nodes = 1, .cores = 1, .pstates = 1 },
-		{ .name = "b", .nodes = 1, .cores = 1, .pstates = 1 },
+		{.name = "a", .nodes = 1, .cores = 1, .pstates = 1},
+		{.name = "b", .nodes = 1, .cores = 1, .pstates = 1},
 	};
-	static const char *const types[] = { "x", "y" };
-	const double prices[] = { 3600, 7200 };
+	static const char *const types[] = {"x", "y"};
+	const double prices[] = {3600, 7200};
 	struct pet *pet = hand_pet();
-	struct sched_queueing settings = { pet, 1, 6, usual };
+	struct sched_queueing settings = {pet, 1, 6, usual};
 	struct sched_system *system = pruning_system_of(&settings, machines, types);
 	struct sched_task tasks[HAND_TASKS] = {
 		pruning_task(0, 0, 90, 1), pruning_task(0, 0, 91, 1), pruning_task(0, 0, 92, 1),
 		pruning_task(1, 0, 25, 1), pruning_task(1, 0, 93, 1),
 	};
-	const struct workload workload = { .tasks_count = HAND_TASKS, .tasks = tasks };
+	const struct workload workload = {.tasks_count = HAND_TASKS, .tasks = tasks};
 	struct engine_setup setup = {
-		.system = system, .workload = &workload, .mapping_interval_s = NEVER_S,
-		.duration_s = NEVER_S, .moments = POLICY_AT_CHANGES,
+		.system = system,
+		.workload = &workload,
+		.mapping_interval_s = NEVER_S,
+		.duration_s = NEVER_S,
+		.moments = POLICY_AT_CHANGES,
 	};
 	struct backend *backend = backend_sim_new(system, HAND_TASKS);
 	struct engine_result result;
@@ -306,7 +319,7 @@ static void test_robustness_by_hand(void)
 static void test_workload(void)
 {
 	double mean_all = 0, last_s = 0;
-	uint32_t counts[PRUNING_TYPES] = { 0 };
+	uint32_t counts[PRUNING_TYPES] = {0};
 	struct bed bed;
 	g_autoptr(GError) error = NULL;
 
@@ -340,7 +353,7 @@ static void test_workload(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = { "pam", "pamf", "mm", "msd", "mmu", "moc" };
+	static const char *const names[] = {"pam", "pamf", "mm", "msd", "mmu", "moc"};
 
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/engine-queues/tasks-of-the-paper-have-deadlines-behind-their-means",
@@ -348,10 +361,12 @@ int main(int argc, char **argv)
 	g_test_add_func("/engine-queues/robustness-by-hand", test_robustness_by_hand);
 	g_test_add_func("/engine-queues/baselines-may-evict", test_evicting_baselines);
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-		g_autofree char *busy = g_strdup_printf(
-			"/engine-queues/under-%s-machines-work-their-queues-off", names[i]);
+		g_autofree char *busy =
+			g_strdup_printf("/engine-queues/under-%s-machines-work-their-queues-off",
+					names[i]);
 		g_autofree char *idle =
-			g_strdup_printf("/engine-queues/under-%s-all-is-on-time-if-it-can-be", names[i]);
+			g_strdup_printf("/engine-queues/under-%s-all-is-on-time-if-it-can-be",
+					names[i]);
 
 		g_test_add_data_func(busy, names[i], test_run);
 		g_test_add_data_func(idle, names[i], test_idle);

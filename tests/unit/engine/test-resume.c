@@ -13,15 +13,15 @@
 #include "tests/unit/workload/testbed.h"
 
 /* When it is cut off: between events, at one, early and late. */
-static const double cuts_s[] = { 40, 2500.5, 5000, 9999 };
-static const char *const policies[] = { "easy", "max-upr", "max-upe+reservations", "event-based",
-					NULL };
+static const double cuts_s[] = {40, 2500.5, 5000, 9999};
+static const char *const policies[] = {"easy", "max-upr", "max-upe+reservations", "event-based",
+				       NULL};
 
 /*
  * In the midst of steps, which take some seconds. (At 4651 s a task is being resumed where another
  * one is leaving: that is not on record, it is mappable again after a restart.)
  */
-static const double preempt_cuts_s[] = { 1051.5, 2551, 4657, 4701.5, 5001, 6304, 9999 };
+static const double preempt_cuts_s[] = {1051.5, 2551, 4657, 4701.5, 5001, 6304, 9999};
 
 /* How many suspended tasks were met in each state. */
 static uint32_t states[ENGINE_TASK_RESUMING + 1];
@@ -140,8 +140,8 @@ static int turns_decide(struct mapping *mapping)
 
 	turns_init(&turns, mapping);
 	if (snapshot->event % 3 == 0)
-		turns_clear(&turns, (uint32_t)(snapshot->event / 3) %
-					    snapshot->system->clusters_count);
+		turns_clear(&turns,
+			    (uint32_t)(snapshot->event / 3) % snapshot->system->clusters_count);
 	if (snapshot->event % 3 == 1)
 		turns_resume(&turns);
 	for (uint32_t i = 0; i < mapping->tasks_count; i++)
@@ -151,7 +151,9 @@ static int turns_decide(struct mapping *mapping)
 	return 0;
 }
 
-static const struct policy_ops turns_ops = { .name = "turns", .decide = turns_decide, .resumes = true };
+static const struct policy_ops turns_ops = {.name = "turns",
+					    .decide = turns_decide,
+					    .resumes = true};
 
 /* A directory with a store in it, and one run. */
 struct place {
@@ -207,17 +209,16 @@ static const struct store_suspension *last_suspension(const GPtrArray *rows, uin
 }
 
 /* What the backend knows of the tasks that were under way. */
-static void adopt_tasks(struct engine *engine, const struct workload *workload,
-			struct place *place, struct backend *backend)
+static void adopt_tasks(struct engine *engine, const struct workload *workload, struct place *place,
+			struct backend *backend)
 {
 	g_autoptr(GPtrArray) rows = store_suspensions(place->store, place->row.run, NULL);
 
 	for (uint32_t i = 0; i < workload->tasks_count; i++) {
 		const struct engine_task *task = engine_task(engine, i);
 		const struct backend_start start = {
-			i, task->attempts, task->task->row, task->cluster,
-			task->pstate, task->nodes, task->nodes_count
-		};
+			i,           task->attempts,   task->task->row, task->cluster, task->pstate,
+			task->nodes, task->nodes_count};
 		const struct store_suspension *row = last_suspension(rows, i, task->attempts);
 
 		if (task->state < ENGINE_TASK_STARTING || task->state > ENGINE_TASK_RESUMING)
@@ -308,9 +309,7 @@ static void run_cut(const struct experiment *experiment, const struct engine_set
 	struct recorder_store *recorder =
 		recorder_store_new(place->store, place->row.run, experiment->system, true);
 	struct keeper keeper = {
-		.recorder = { .task = keep_task,
-			      .suspension = keep_suspension,
-			      .flush = keep_flush },
+		.recorder = {.task = keep_task, .suspension = keep_suspension, .flush = keep_flush},
 		.to = recorder_store_engine(recorder),
 	};
 	struct engine_setup setup = *plain;
@@ -329,10 +328,11 @@ static void run_cut(const struct experiment *experiment, const struct engine_set
 
 static void cut(const struct experiment *experiment, const struct engine_setup *setup, double cut_s)
 {
-	const struct script_event abort = { cut_s, BACKEND_EVENT_ABORTED, 0, 0, "cut" };
-	struct script whole = {
-		.system = experiment->system, .watts = 250, .suspend_s = 5, .resume_s = 3
-	};
+	const struct script_event abort = {cut_s, BACKEND_EVENT_ABORTED, 0, 0, "cut"};
+	struct script whole = {.system = experiment->system,
+			       .watts = 250,
+			       .suspend_s = 5,
+			       .resume_s = 3};
 	struct script first = whole;
 	struct script second = whole;
 	struct engine_result expected;
@@ -359,7 +359,7 @@ static void cut(const struct experiment *experiment, const struct engine_setup *
 
 static void test_cut(const char *policy, double cut_s)
 {
-	const char *names[] = { policy, NULL };
+	const char *names[] = {policy, NULL};
 	struct config *config = testbed_config_new();
 	struct experiment *experiment = experiment_new(config, names, NULL);
 	g_autoptr(workload_t) workload =
@@ -375,7 +375,7 @@ static void test_cut(const char *policy, double cut_s)
 /* The same with tasks that are suspended, or about to be, or being resumed. */
 static void test_preempting(void)
 {
-	const char *names[] = { "max-util", NULL };
+	const char *names[] = {"max-util", NULL};
 	struct config *config = testbed_config_new();
 	struct experiment *experiment = experiment_new(config, names, NULL);
 	g_autoptr(workload_t) workload =

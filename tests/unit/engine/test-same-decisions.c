@@ -20,8 +20,8 @@
 /* Nothing takes longer, even on a machine that is busy with other things. */
 #define SOON_S 20.0
 
-static struct config_meter meter = { .kind = CONFIG_METER_IPMI, .interval_s = SCRIPTED_INTERVAL_S };
-static struct config_host host = { .name = (char *)"b1", .meter = &meter };
+static struct config_meter meter = {.kind = CONFIG_METER_IPMI, .interval_s = SCRIPTED_INTERVAL_S};
+static struct config_host host = {.name = (char *)"b1", .meter = &meter};
 static struct config_cluster cluster = {
 	.name = (char *)"c1",
 	.nodes = 3,
@@ -31,12 +31,20 @@ static struct config_cluster cluster = {
 	.hosts_count = 1,
 };
 static struct config_type types[] = {
-	{ .name = (char *)"narrow", .benchmark = (char *)"is", .class_ = (char *)"S", .cores = 1,
-	  .repetitions = 1, .share = 0.5 },
-	{ .name = (char *)"wide", .benchmark = (char *)"is", .class_ = (char *)"S", .cores = 2,
-	  .repetitions = 1, .share = 0.5 },
+	{.name = (char *)"narrow",
+	 .benchmark = (char *)"is",
+	 .class_ = (char *)"S",
+	 .cores = 1,
+	 .repetitions = 1,
+	 .share = 0.5},
+	{.name = (char *)"wide",
+	 .benchmark = (char *)"is",
+	 .class_ = (char *)"S",
+	 .cores = 2,
+	 .repetitions = 1,
+	 .share = 0.5},
 };
-static struct config_experiment experiment = { .task_deadline_s = 60 };
+static struct config_experiment experiment = {.task_deadline_s = 60};
 static struct config config = {
 	.name = (char *)"test",
 	.clusters = &cluster,
@@ -72,9 +80,10 @@ static double duration_of(const json_t *request, void *data)
 
 static struct sched_system *make_system(const struct times *times)
 {
-	const struct sched_cluster one = {
-		.name = cluster.name, .nodes = cluster.nodes, .cores = 1, .pstates = 1
-	};
+	const struct sched_cluster one = {.name = cluster.name,
+					  .nodes = cluster.nodes,
+					  .cores = 1,
+					  .pstates = 1};
 	struct sched_system *system = sched_system_new(&one, 1, 2);
 
 	for (uint32_t row = 0; row < 2; row++) {
@@ -91,8 +100,8 @@ static void open_remote(struct side *side)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *address = NULL;
-	const char *addresses[2] = { 0 };
-	struct remote_run run = { .experiment = "test", .run = 1 };
+	const char *addresses[2] = {0};
+	struct remote_run run = {.experiment = "test", .run = 1};
 	GPtrArray *meters;
 
 	side->dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
@@ -114,7 +123,7 @@ static void open_remote(struct side *side)
 
 static void side_open(struct side *side, bool remote, double narrow_s, double wide_s)
 {
-	*side = (struct side){ .remote = remote, .times = { { narrow_s, wide_s } } };
+	*side = (struct side){.remote = remote, .times = {{narrow_s, wide_s}}};
 	side->system = make_system(&side->times);
 	if (remote)
 		open_remote(side);
@@ -161,12 +170,12 @@ static bool log_task(struct engine_recorder *recorder, const struct engine_task 
 static char *drive(const char *policy, bool remote, struct engine_result *ret_result)
 {
 	struct sched_task tasks[] = {
-		{ 0, 0, 0, utility_testbed(2, 6, 10) },   { 1, 1, 0, utility_testbed(3, 6, 10) },
-		{ 2, 1, 0.5, utility_testbed(4, 6, 10) }, { 3, 0, 0.7, utility_testbed(1, 3, 4) },
-		{ 4, 0, 0.9, utility_testbed(4, 6, 10) }, { 5, 1, 2.5, utility_testbed(1, 6, 10) },
+		{0, 0, 0, utility_testbed(2, 6, 10)},   {1, 1, 0, utility_testbed(3, 6, 10)},
+		{2, 1, 0.5, utility_testbed(4, 6, 10)}, {3, 0, 0.7, utility_testbed(1, 3, 4)},
+		{4, 0, 0.9, utility_testbed(4, 6, 10)}, {5, 1, 2.5, utility_testbed(1, 6, 10)},
 	};
-	const struct workload workload = { 1, 1, G_N_ELEMENTS(tasks), tasks };
-	struct log log = { { .task = log_task }, g_string_new(NULL) };
+	const struct workload workload = {1, 1, G_N_ELEMENTS(tasks), tasks};
+	struct log log = {{.task = log_task}, g_string_new(NULL)};
 	struct engine_setup setup = {
 		.workload = &workload,
 		.mapping_interval_s = 2,
@@ -205,12 +214,11 @@ static void test_engine(const void *data)
 
 int main(int argc, char **argv)
 {
-	static const char *const policies[] = { "easy", "max-upr" };
+	static const char *const policies[] = {"easy", "max-upr"};
 
 	g_test_init(&argc, &argv, NULL);
 	for (size_t i = 0; i < G_N_ELEMENTS(policies); i++) {
-		g_autofree char *path =
-			g_strdup_printf("/same-decisions/%s", policies[i]);
+		g_autofree char *path = g_strdup_printf("/same-decisions/%s", policies[i]);
 
 		g_test_add_data_func(path, policies[i], test_engine);
 	}

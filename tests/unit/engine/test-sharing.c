@@ -33,9 +33,10 @@ struct scene {
 
 static struct sched_system *system_new(uint32_t hosts, const double *run_s, uint32_t jobs)
 {
-	const struct sched_cluster cluster = {
-		.name = "c", .nodes = hosts, .cores = 4, .pstates = 1
-	};
+	const struct sched_cluster cluster = {.name = "c",
+					      .nodes = hosts,
+					      .cores = 4,
+					      .pstates = 1};
 	struct sched_system *system = sched_system_new(&cluster, 1, run_s ? jobs : 0);
 
 	system->shared = !run_s;
@@ -55,14 +56,14 @@ static double uniform(struct random_stream *stream, double low, double high)
 
 static void scene_init(struct scene *scene, uint64_t seed)
 {
-	static const double needs[] = { 0.25, 1, 1, 0.5 };
+	static const double needs[] = {0.25, 1, 1, 0.5};
 	struct random_stream stream;
 	g_autofree double *run_s = NULL;
 	double arrival_s = 0;
 
 	random_stream_init(&stream, seed, 17);
 	scene->hosts = 1 + (uint32_t)random_stream_below(&stream, 8);
-	scene->workload = (struct workload){ 0 };
+	scene->workload = (struct workload){0};
 	scene->workload.tasks_count = 1 + (uint32_t)random_stream_below(&stream, 40);
 	scene->workload.tasks = g_new0(struct sched_task, scene->workload.tasks_count);
 	run_s = g_new(double, scene->workload.tasks_count);
@@ -72,12 +73,12 @@ static void scene_init(struct scene *scene, uint64_t seed)
 
 		arrival_s += uniform(&stream, 0, 200);
 		run_s[i] = random_stream_below(&stream, 3) ? uniform(&stream, 1, 300)
-							     : uniform(&stream, 300, 3000);
+							   : uniform(&stream, 300, 3000);
 		task->id = task->row = i;
 		task->arrival_s = arrival_s;
 		task->demand = (struct sched_demand){
-			.vms = 1 + (uint32_t)random_stream_below(&stream,
-								 scene->hosts * (10 / tenths)),
+			.vms = 1 +
+			       (uint32_t)random_stream_below(&stream, scene->hosts * (10 / tenths)),
 			.cpu = needs[random_stream_below(&stream, G_N_ELEMENTS(needs))],
 			.memory = tenths / 10.0,
 		};
@@ -122,7 +123,7 @@ static bool count_actions(struct engine_recorder *recorder, const struct policy 
 static void run_engine(const struct scene *scene, const char *name, double penalty_s,
 		       bool progress_only, struct outcome *ret_outcome)
 {
-	struct counter counter = { { .decision = count_actions }, ret_outcome };
+	struct counter counter = {{.decision = count_actions}, ret_outcome};
 	struct engine_setup setup = {
 		.system = scene->shared,
 		.workload = &scene->workload,
@@ -154,11 +155,11 @@ static void run_engine(const struct scene *scene, const char *name, double penal
 
 /* A job of the plain simulation. */
 struct plain_job {
-	struct oracle_job share;  /* as of the last event */
+	struct oracle_job share; /* as of the last event */
 	bool here;
 	bool ended;
-	double left_s;            /* of its execution time */
-	double held_s;            /* no progress before */
+	double left_s; /* of its execution time */
+	double held_s; /* no progress before */
 };
 
 /* The plain simulation. */
@@ -214,9 +215,9 @@ static bool pass(struct plain *plain, double next_s)
 			const double from_s = fmax(plain->now_s, job->held_s);
 			const double progress = job->share.yield * fmax(0, next_s - from_s);
 
-			job->share.virtual_s += plain->progress_only
-							? progress
-							: job->share.yield * (next_s - plain->now_s);
+			job->share.virtual_s +=
+				plain->progress_only ? progress
+						     : job->share.yield * (next_s - plain->now_s);
 			job->left_s -= progress;
 		}
 		if (ends) {
@@ -287,7 +288,7 @@ static void map(struct plain *plain, bool between)
 	g_autofree struct oracle_job *shares = g_new0(struct oracle_job, count);
 	g_autofree uint32_t *index = g_new0(uint32_t, count);
 	g_autoptr(GPtrArray) hosts = g_ptr_array_new_with_free_func(g_free);
-	struct oracle_state state = { plain->scene->hosts, down, 0, shares };
+	struct oracle_state state = {plain->scene->hosts, down, 0, shares};
 	const double periods = floor(plain->now_s / PERIOD_S + 1e-12) + 1;
 	const struct sched_snapshot snapshot = {
 		.now_s = plain->now_s,
@@ -306,8 +307,8 @@ static void map(struct plain *plain, bool between)
 		share->flow_s = plain->now_s - share->task->arrival_s;
 		share->put_off_s = 0;
 		index[state.jobs_count++] = i;
-		g_ptr_array_add(hosts, g_memdup2(share->hosts, share->task->demand.vms *
-								       sizeof(uint32_t)));
+		g_ptr_array_add(hosts, g_memdup2(share->hosts,
+						 share->task->demand.vms * sizeof(uint32_t)));
 	}
 	oracle_share(&state, &snapshot, plain->policy);
 	for (uint32_t i = 0; i < state.jobs_count; i++)
@@ -337,8 +338,8 @@ static void run_plain(const struct scene *scene, const char *name, double penalt
 	while (plain.left > 0) {
 		const double next_s = next_of(&plain);
 		const bool changed = pass(&plain, next_s);
-		const bool periodic = plain.moments != POLICY_AT_CHANGES &&
-				      fmod(next_s, PERIOD_S) == 0;
+		const bool periodic =
+			plain.moments != POLICY_AT_CHANGES && fmod(next_s, PERIOD_S) == 0;
 
 		if (periodic || (changed && plain.moments != POLICY_AT_PERIODS))
 			map(&plain, !periodic);
@@ -350,8 +351,8 @@ static void run_plain(const struct scene *scene, const char *name, double penalt
 
 static void outcome_init(struct outcome *outcome, uint32_t count)
 {
-	*outcome = (struct outcome){ .end_s = g_new0(double, count),
-				     .virtual_s = g_new0(double, count) };
+	*outcome = (struct outcome){.end_s = g_new0(double, count),
+				    .virtual_s = g_new0(double, count)};
 }
 
 static void outcome_finish(struct outcome *outcome)
@@ -368,7 +369,8 @@ static void test_policy(const void *data)
 	uint32_t migrations = 0;
 
 	if (!oracle_shares(ops->name)) {
-		g_autofree char *reason = g_strdup_printf("the oracle does not know \"%s\"", ops->name);
+		g_autofree char *reason =
+			g_strdup_printf("the oracle does not know \"%s\"", ops->name);
 
 		g_test_skip(reason);
 		return;
@@ -391,7 +393,8 @@ static void test_policy(const void *data)
 						       1e-3);
 			g_assert_cmpfloat(got.virtual_s[i], >=, scene.real->etc_s[i] - 1e-6);
 			if (progress_only)
-				g_assert_cmpfloat(got.virtual_s[i], <=, scene.real->etc_s[i] + 1e-6);
+				g_assert_cmpfloat(got.virtual_s[i], <=,
+						  scene.real->etc_s[i] + 1e-6);
 		}
 		g_assert_cmpuint(got.pauses, ==, expected.pauses);
 		g_assert_cmpuint(got.migrations, ==, expected.migrations);
@@ -449,27 +452,27 @@ static void test_illegal(void)
 		int (*decide)(struct sharing *sharing);
 		const char *says;
 	} cases[] = {
-		{ put_on_one_host, "more memory than a host has" },
-		{ give_all, "more CPU than a host has" },
-		{ give_nothing, "its yield is not above 0 and at most 1" },
+		{put_on_one_host, "more memory than a host has"},
+		{give_all, "more CPU than a host has"},
+		{give_nothing, "its yield is not above 0 and at most 1"},
 	};
-	struct scene scene = { .hosts = 2, .workload = { .tasks_count = 2 } };
-	const double run_s[] = { 10, 10 };
+	struct scene scene = {.hosts = 2, .workload = {.tasks_count = 2}};
+	const double run_s[] = {10, 10};
 
 	scene.workload.tasks = g_new0(struct sched_task, 2);
 	for (uint32_t i = 0; i < 2; i++)
-		scene.workload.tasks[i] = (struct sched_task){
-			.id = i, .row = i, .arrival_s = 1, .demand = { 3, 0.5, 0.3 }
-		};
+		scene.workload.tasks[i] = (struct sched_task){.id = i,
+							      .row = i,
+							      .arrival_s = 1,
+							      .demand = {3, 0.5, 0.3}};
 	scene.shared = system_new(2, NULL, 0);
 	scene.real = system_new(2, run_s, 2);
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		const struct policy_ops ops = { .name = "wrong",
-						.decide_sharing = cases[i].decide };
+		const struct policy_ops ops = {.name = "wrong", .decide_sharing = cases[i].decide};
 		const struct engine_setup setup = {
 			.system = scene.shared,
 			.workload = &scene.workload,
-			.policy = { .ops = &ops, .name = "wrong" },
+			.policy = {.ops = &ops, .name = "wrong"},
 			.mapping_interval_s = PERIOD_S,
 			.duration_s = NEVER_S,
 			.moments = POLICY_AT_CHANGES,
@@ -481,8 +484,7 @@ static void test_illegal(void)
 		engine_run(engine, &result);
 		g_assert_cmpint(result.ended_by, ==, ENGINE_END_ABORTED);
 		if (!strstr(engine_reason(engine), cases[i].says))
-			g_error("\"%s\" does not say \"%s\"", engine_reason(engine),
-				cases[i].says);
+			g_error("\"%s\" does not say \"%s\"", engine_reason(engine), cases[i].says);
 		engine_free(engine);
 		backend_destroy(backend);
 	}
@@ -493,10 +495,10 @@ static void test_illegal(void)
 static void run_slowly(const struct scene *scene, const char *name,
 		       struct engine_recorder *recorder, struct engine_result *ret_result)
 {
-	static const struct backend_overhead sample = { 5, 60, 90, 20, 0 };
-	static const struct backend_overhead *const samples[] = { &sample };
-	static const uint32_t counts[] = { 1 };
-	const struct backend_sim_overheads overheads = { samples, counts, 1, 1 };
+	static const struct backend_overhead sample = {5, 60, 90, 20, 0};
+	static const struct backend_overhead *const samples[] = {&sample};
+	static const uint32_t counts[] = {1};
+	const struct backend_sim_overheads overheads = {samples, counts, 1, 1};
 	struct engine_setup setup = {
 		.system = scene->shared,
 		.workload = &scene->workload,
@@ -548,7 +550,7 @@ static bool watch_busy(struct engine_recorder *recorder, const struct policy *po
 static void test_slow(const void *data)
 {
 	const struct policy_ops *ops = data;
-	struct busy_watch watch = { { .decision = watch_busy }, 0, 0 };
+	struct busy_watch watch = {{.decision = watch_busy}, 0, 0};
 
 	for (uint64_t seed = 0; seed < 40; seed++) {
 		struct engine_result result;
@@ -574,14 +576,15 @@ static bool decide_again(double time_s, const char *snapshot, const char *action
 	g_autoptr(json_t) object = json_parse(snapshot, strlen(snapshot), "snapshot", &error);
 	g_autoptr(snapshot_json_t) read =
 		object ? snapshot_json_read(object, "snapshot", &error) : NULL;
-	struct policy_context context = { .arena = arena_new() };
+	struct policy_context context = {.arena = arena_new()};
 	struct policy policy;
 	struct sched_plan plan;
 	char message[256];
 
 	g_assert_no_error(error);
 	g_assert_cmpint(policy_parse(json_string_value(json_object_get(object, "policy")), &policy,
-				     message, sizeof(message)), ==, 0);
+				     message, sizeof(message)),
+			==, 0);
 	g_assert_cmpint(policy_decide(&policy, &read->snapshot, &context, &plan), ==, 0);
 
 	g_autoptr(json_t) list = snapshot_json_actions(read->snapshot.system, &plan, false);
@@ -609,8 +612,10 @@ static void test_record(const void *data)
 	g_autofree char *file = g_build_filename(dir, STORE_FILE, NULL);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(store_t) store = store_open(dir, true, &error);
-	struct store_run row = { .policy = (char *)ops->name, .limit = 1, .repeat = 1,
-				 .host_load = (double)NAN };
+	struct store_run row = {.policy = (char *)ops->name,
+				.limit = 1,
+				.repeat = 1,
+				.host_load = (double)NAN};
 	struct engine_result result;
 	struct scene scene;
 	uint32_t count = 0;
@@ -641,15 +646,15 @@ static void test_record(const void *data)
 /* A job alone: its penalties by hand. */
 static void test_penalty(void)
 {
-	const double run_s[] = { 100 };
+	const double run_s[] = {100};
 	struct sched_system *real = system_new(1, run_s, 1);
 	struct backend *backend = backend_sim_new(real, 1);
 	struct backend_event event;
 	const uint32_t node = 0;
 
 	backend_sim_set_penalty(backend, 30);
-	backend_start(backend, &(struct backend_start){ .attempt = 1, .nodes = &node,
-							 .nodes_count = 1 });
+	backend_start(backend,
+		      &(struct backend_start){.attempt = 1, .nodes = &node, .nodes_count = 1});
 	backend_share(backend, 0, 1, 0.5);
 	backend_wait(backend, 20, &event); /* STARTED; 10 s of progress by 20 s */
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_STARTED);
@@ -690,10 +695,12 @@ int main(int argc, char **argv)
 		g_autofree char *path = g_strdup_printf(
 			"/engine-sharing/under %s jobs end when a plain simulation says",
 			list[i]->name);
-		g_autofree char *slow = g_strdup_printf(
-			"/engine-sharing/under %s jobs on their way stay on it", list[i]->name);
-		g_autofree char *record = g_strdup_printf(
-			"/engine-sharing/what is recorded of %s decides the same", list[i]->name);
+		g_autofree char *slow =
+			g_strdup_printf("/engine-sharing/under %s jobs on their way stay on it",
+					list[i]->name);
+		g_autofree char *record =
+			g_strdup_printf("/engine-sharing/what is recorded of %s decides the same",
+					list[i]->name);
 
 		g_test_add_data_func(slow, list[i], test_slow);
 		g_test_add_data_func(record, list[i], test_record);

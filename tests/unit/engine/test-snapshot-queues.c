@@ -10,7 +10,7 @@
 /* Decides and gives the actions as text. */
 static char *decide(const struct policy *policy, const struct sched_snapshot *snapshot)
 {
-	struct policy_context context = { .arena = arena_new(), .flags = POLICY_EXPLAIN };
+	struct policy_context context = {.arena = arena_new(), .flags = POLICY_EXPLAIN};
 	struct sched_plan plan;
 
 	g_assert_null(policy_misfit(policy, snapshot->system));
@@ -25,7 +25,7 @@ static char *decide(const struct policy *policy, const struct sched_snapshot *sn
 /* What is written reads back, writes the same again and gives the same actions, by any policy. */
 static void test_round_trip(void)
 {
-	static const char *const names[] = { "pam", "pamf", "mm", "msd", "mmu", "moc" };
+	static const char *const names[] = {"pam", "pamf", "mm", "msd", "mmu", "moc"};
 	char message[256];
 
 	for (uint64_t seed = 0; seed < 600; seed++) {
@@ -33,8 +33,8 @@ static void test_round_trip(void)
 		struct policy policy;
 		g_autoptr(GError) error = NULL;
 
-		g_assert_cmpint(policy_parse(names[seed % 6], &policy, message, sizeof(message)), ==,
-				0);
+		g_assert_cmpint(policy_parse(names[seed % 6], &policy, message, sizeof(message)),
+				==, 0);
 
 		g_autoptr(json_t) object = snapshot_json_write(&random->snapshot, &policy, NULL);
 		g_autofree char *text = json_text(object);
@@ -89,40 +89,40 @@ static void test_nonsense(void)
 		const char *to;
 		const char *says; /* NULL: it is still good */
 	} cases[] = {
-		{ "'missed': 0", "'missed': 3", NULL },
+		{"'missed': 0", "'missed': 3", NULL},
 		/* it runs, but its queue does not say so */
-		{ ", 'start_s': 99}]", "}]", "in two of" },
-		{ "'bin_s': 0.5", "'bin_s': 0", "\"bin_s\" is 0" },
-		{ "'length': 3", "'length': 0", "\"length\" is 0" },
-		{ "'drop_threshold': 0.5", "'drop_threshold': 1.5", "\"drop_threshold\" is 1.5" },
-		{ "'toggle': 1", "'toggle': 0", "\"toggle\" is 0" },
-		{ "[0.25, 0.5, 0.25]", "[0.25, -0.5, 1.25]", "negative" },
-		{ "[0.25, 0.5, 0.25]", "[0.25, 0.25, 0.25]", "sum" },
-		{ "[0.25, 0.5, 0.25]", "[0, 0.5, 0.5]", "above 0" },
-		{ "[0.25, 0.5, 0.25]", "[]", "no" },
-		{ "[0.25, 0.5, 0.25]", "['x']", "numbers" },
-		{ "'first': 3", "'first': 0", "first" },
-		{ "'first': 3", "'first': 4000000", NULL }, /* three bins, if late ones */
-		{ "'first': 3", "'first': 4194300", "more than 4194304 bins" },
-		{ "[{'type': 't', 'cluster': 'c', 'first': 3, 'masses': [0.25, 0.5, 0.25]}]", "[]",
-		  "nothing for type \"t\" on cluster \"c\"" },
-		{ "[{'type': 't', 'cluster': 'c', 'first': 3, 'masses': [0.25, 0.5, 0.25]}]",
-		  "'pet:1'", "whole_decision" },
-		{ "'deadline_s': 160", "'deadline_s': 30", "not after its arrival" },
-		{ "'deadline_s': 160", "'deadline_s': 1e30", "out of range" },
-		{ "'type': 't', 'deadline_s': 160", "'type': 'u', 'deadline_s': 160",
-		  "unknown type" },
-		{ "'tasks': [1, 0], ", "'tasks': [1, 7], ", "task 7" },
-		{ "'tasks': [1, 0], ", "'tasks': [1, 2], ", "in two of" },
-		{ "'tasks': [1, 0], ", "'tasks': [], ", "its queue is empty" },
-		{ "[1, 0], 'start_s': 99", "[1, 0], 'start_s': 101", "after now_s" },
-		{ "'sufferage': [0.05]", "'sufferage': [0.05, 0]", "one entry per type" },
-		{ "'sufferage': [0.05]", "'sufferage': [2]", "from 0 to 1" },
-		{ "'level': 1.5", "'level': -1", "below 0" },
-		{ "'pruner': {'level': 1.5, 'dropping': true}, ", "", "\"pruner\"" },
-		{ "'queues': [{'cluster': 'c', 'tasks': [1, 0], 'start_s': 99}]", "'queues': []",
-		  "one entry per cluster" },
-		{ "'queueing': {", "'immediate': true, 'queueing': {", "neither" },
+		{", 'start_s': 99}]", "}]", "in two of"},
+		{"'bin_s': 0.5", "'bin_s': 0", "\"bin_s\" is 0"},
+		{"'length': 3", "'length': 0", "\"length\" is 0"},
+		{"'drop_threshold': 0.5", "'drop_threshold': 1.5", "\"drop_threshold\" is 1.5"},
+		{"'toggle': 1", "'toggle': 0", "\"toggle\" is 0"},
+		{"[0.25, 0.5, 0.25]", "[0.25, -0.5, 1.25]", "negative"},
+		{"[0.25, 0.5, 0.25]", "[0.25, 0.25, 0.25]", "sum"},
+		{"[0.25, 0.5, 0.25]", "[0, 0.5, 0.5]", "above 0"},
+		{"[0.25, 0.5, 0.25]", "[]", "no"},
+		{"[0.25, 0.5, 0.25]", "['x']", "numbers"},
+		{"'first': 3", "'first': 0", "first"},
+		{"'first': 3", "'first': 4000000", NULL}, /* three bins, if late ones */
+		{"'first': 3", "'first': 4194300", "more than 4194304 bins"},
+		{"[{'type': 't', 'cluster': 'c', 'first': 3, 'masses': [0.25, 0.5, 0.25]}]", "[]",
+		 "nothing for type \"t\" on cluster \"c\""},
+		{"[{'type': 't', 'cluster': 'c', 'first': 3, 'masses': [0.25, 0.5, 0.25]}]",
+		 "'pet:1'", "whole_decision"},
+		{"'deadline_s': 160", "'deadline_s': 30", "not after its arrival"},
+		{"'deadline_s': 160", "'deadline_s': 1e30", "out of range"},
+		{"'type': 't', 'deadline_s': 160", "'type': 'u', 'deadline_s': 160",
+		 "unknown type"},
+		{"'tasks': [1, 0], ", "'tasks': [1, 7], ", "task 7"},
+		{"'tasks': [1, 0], ", "'tasks': [1, 2], ", "in two of"},
+		{"'tasks': [1, 0], ", "'tasks': [], ", "its queue is empty"},
+		{"[1, 0], 'start_s': 99", "[1, 0], 'start_s': 101", "after now_s"},
+		{"'sufferage': [0.05]", "'sufferage': [0.05, 0]", "one entry per type"},
+		{"'sufferage': [0.05]", "'sufferage': [2]", "from 0 to 1"},
+		{"'level': 1.5", "'level': -1", "below 0"},
+		{"'pruner': {'level': 1.5, 'dropping': true}, ", "", "\"pruner\""},
+		{"'queues': [{'cluster': 'c', 'tasks': [1, 0], 'start_s': 99}]", "'queues': []",
+		 "one entry per cluster"},
+		{"'queueing': {", "'immediate': true, 'queueing': {", "neither"},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -163,7 +163,7 @@ static void test_explained(void)
 	size_t i;
 	uint32_t judged = 0;
 
-	json_array_foreach(list, i, entry) {
+	json_array_foreach (list, i, entry) {
 		const char *kind = json_string_value(json_object_get(entry, "kind"));
 
 		if (strcmp(kind, "judge") != 0)
@@ -173,8 +173,9 @@ static void test_explained(void)
 		g_assert_false(json_is_true(json_object_get(entry, "dropped")));
 		/* Bins 198 + {3, 4, 5}, not done by 200: ends at 202 (bins of 0.5 s) on average. */
 		if (judged++ == 0)
-			g_assert_cmpfloat_with_epsilon(
-				json_real_value(json_object_get(entry, "mean_s")), 101, 1e-9);
+			g_assert_cmpfloat_with_epsilon(json_real_value(
+							       json_object_get(entry, "mean_s")),
+						       101, 1e-9);
 	}
 	g_assert_cmpuint(judged, ==, 2);
 }

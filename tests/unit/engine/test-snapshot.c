@@ -10,7 +10,7 @@
 /* What is written reads back, writes the same again and gives the same actions. */
 static void test_round_trip(void)
 {
-	struct policy_context context = { .arena = arena_new() };
+	struct policy_context context = {.arena = arena_new()};
 	uint32_t count;
 	const struct policy_ops *const *list = policy_list(&count);
 	char message[256];
@@ -30,8 +30,7 @@ static void test_round_trip(void)
 		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
 
 		g_autoptr(json_t) object = snapshot_json_write(&random->snapshot, &policy, NULL);
-		g_autoptr(json_t) actions =
-			snapshot_json_actions(random->system, &plan, false);
+		g_autoptr(json_t) actions = snapshot_json_actions(random->system, &plan, false);
 		g_autofree char *text = json_text(object);
 		g_autofree char *actions_text = json_text(actions);
 		g_autofree char *written = snapshot_text_actions(random->system, &plan, NULL);
@@ -78,114 +77,137 @@ static void test_nonsense(void)
 		const char *to;
 		const char *says; /* NULL: still good */
 	} cases[] = {
-		{ "'waiting': [0]", "'waiting': []", NULL },
-		{ "'seed': 1", "'seed': -1", "seed" },
-		{ "'now_s': 10", "'now_s': 'x'", "now_s" },
-		{ "'now_s': 10", "'now': 10", "now_s" },
-		{ "'next_event_s': 15", "'next_event_s': 10", "next_event_s must be above now_s" },
-		{ "'end_s': 100", "'end_s': 0", "end_s must be above day_start_s" },
-		{ "'end_s': 100", "'end_s': null", NULL },
-		{ "'end_s': 100, 'consumed_j': 0, 'budget_j': null",
-		  "'end_s': null, 'consumed_j': 0, 'budget_j': 9", "a budget needs an end_s" },
-		{ "'budget_j': null", "'budget_j': 'all'", "budget_j" },
-		{ "'budget_j': null", "'budget_j': 0", NULL },
-		{ "'budget_j': null", "'budget_j': -0.5", "budget_j is below 0" },
-		{ "'budget_j': null", "'budget_w': null", "case: unknown key \"budget_w\"; known: policy" },
-		{ "'types': [", "'kinds': [], 'types': [", "system: unknown key \"kinds\"" },
-		{ "'nodes': 2, 'cores'", "'node': 2, 'cores'", "system.clusters[0]: unknown key \"node\"" },
-		{ "'eec_j': 5", "'eec_j': 5, 'epc_w': 1",
-		  "system.types[0].options[0]: unknown key \"epc_w\"" },
-		{ "'rate_per_s': 0", "'rate': 0", "tasks[0].utility.segments[0]: unknown key \"rate\"" },
-		{ "'end_s': 15}", "'end_s': 15, 'power_w': 3}", "running[0]: unknown key \"power_w\"" },
-		{ "'nodes': 2, 'cores'", "'nodes': 0, 'cores'", "no nodes, cores or P-states" },
-		{ "'nodes': 2, 'cores'", "'nodes': 2000000, 'cores'", "nodes" },
-		{ "'clusters': [{",
-		  "'clusters': [{'name': 'd', 'nodes': 1000000, 'cores': 1, 'pstates': 1}, {",
-		  "more than 1000000 nodes" },
-		{ "'reservations': []",
-		  "'reservations': [{'task': 0, 'cluster': 'c', 'pstate': 0, 'nodes': [0],"
-		  " 'start_s': 20, 'end_s': 30}]",
-		  "task 0 is in two of" },
-		{ "'placeholders': []",
-		  "'placeholders': [{'task': 0, 'cluster': 'c', 'pstate': 0, 'nodes': [0],"
-		  " 'start_s': 20, 'end_s': 30}]",
-		  NULL },
-		{ "'placeholders': []",
-		  "'placeholders': [{'task': 1, 'cluster': 'c', 'pstate': 0, 'nodes': [0],"
-		  " 'start_s': 20, 'end_s': 30}]",
-		  "task 1 is neither in \"waiting\"" },
-		{ "'pstates': 1", "'pstates': 999999999", "pstates" },
-		{ "'nodes': 1, 'etc_s'", "'nodes': 3, 'etc_s'", "needs more nodes than" },
-		{ "'etc_s': 10", "'etc_s': 0", "estimate" },
-		{ "'pstate': 0, 'nodes': 1, 'etc_s'", "'pstate': 4, 'nodes': 1, 'etc_s'",
-		  "no P-state 4" },
-		{ "'cluster': 'c', 'pstate': 0, 'nodes': 1,",
-		  "'cluster': 'd', 'pstate': 0, 'nodes': 1,", "unknown cluster \"d\"" },
-		{ "'options': [{", "'options': [17, {", "expected an object" },
-		{ "'type': 't', 'arrival_s': 1", "'type': 'u', 'arrival_s': 1",
-		  "unknown type \"u\"" },
-		{ "'id': 1", "'id': 0", "task 0 is there twice" },
-		{ "'max': 1", "'max': 0", "task 0: utility" },
-		{ "'curve': 'constant'", "'curve': 'round'", "unknown curve \"round\"" },
-		{ "'utility': {", "'utillity': {", "tasks[0]: unknown key \"utillity\"; known: id type" },
-		{ "'utility': {'max': 1, 'segments': ["
-		  "{'curve': 'constant', 'duration_s': 50, 'start_fraction': 1, 'end_fraction': 1,"
-		  " 'rate_per_s': 0}]}}, {", "'utility': []}, {", "task 0 has no utility function" },
-		{ "'id': 0", "'id': 0, 'priority': -1000000", NULL },
-		{ "'id': 0", "'id': 0, 'priority': 1000001", "priority" },
-		{ "'id': 0", "'id': 0, 'priority': 'high'", "priority" },
-		{ "'waiting': [0]", "'waiting': [7]", "task 7 is not among" },
-		{ "'waiting': [0]", "'waiting': ['0']", "list of task ids" },
-		{ "'waiting': [0]", "'waiting': [1, 0]", "task 1 stands before task 0" },
-		{ "'waiting': [0]", "'waiting': [0, 0]", "stands before" },
-		{ "'nodes': [1]", "'nodes': [2]", "ascending indices below 2" },
-		{ "'nodes': [1]", "'nodes': [-1]", "ascending indices" },
-		{ "'nodes': [1]", "'nodes': [0, 1]", "cannot have 2 nodes" },
-		{ "'nodes': [1]", "'nodes': []", "cannot have 0 nodes" },
-		{ "'start_s': 5, 'end_s': 15", "'start_s': 5, 'end_s': 4",
-		  "ends before it starts" },
-		{ "'reservations': []",
-		  "'reservations': [{'task': 0, 'cluster': 'c', 'pstate': 0, 'nodes': [0],"
-		  " 'start_s': 20, 'end_s': 20}]", "ends before it starts" },
-		{ "'waiting': [0]", "'waiting': [0, 1]", "task 1 is in two of" },
-		{ "'start_s': 5, 'end_s': 15}]",
-		  "'start_s': 5, 'end_s': 15}, {'task': 1, 'cluster': 'c', 'pstate': 0,"
-		  " 'nodes': [0], 'start_s': 5, 'end_s': 15}]", "task 1 is in two of" },
-		{ "'waiting': [0], 'running': [{", "'waiting': [], 'running': [{'task': 0,"
-		  " 'cluster': 'c', 'pstate': 0, 'nodes': [1], 'start_s': 5, 'end_s': 15}, {",
-		  "task 1 is on node 1 of cluster \"c\" beside another task" },
-		{ "'start_s': 5, 'end_s': 15", "'start_s': 10, 'end_s': 10", NULL },
-		{ "'end_s': 15", "'end_s': 15, 'executed_s': 3", NULL },
-		{ "'end_s': 15", "'end_s': 15, 'executed_s': -3", "executed_s is below 0" },
-		{ "'end_s': 15", "'end_s': 15, 'executed_s': 'x'", "executed_s" },
-		{ "'id': 1,", "'id': 1, 'may_preempt': true, 'preemptible': false,", NULL },
-		{ "'id': 1,", "'id': 1, 'may_preempt': 1,", "must be true or false" },
-		{ "'id': 1,", "'id': 1, 'preemptible': 'yes',", "must be true or false" },
-		{ "'waiting': [0]", "'waiting': [], 'suspended': [{'task': 0, 'cluster': 'c',"
-		  " 'pstate': 0, 'executed_s': 4}]", NULL },
-		{ "'waiting': [0]", "'waiting': [0], 'suspended': [{'task': 0, 'cluster': 'c',"
-		  " 'pstate': 0, 'executed_s': 4}]", "task 0 is in two of" },
-		{ "'waiting': [0]", "'waiting': [], 'suspended': [{'task': 1, 'cluster': 'c',"
-		  " 'pstate': 0, 'executed_s': 4}]", "task 1 is in two of" },
-		{ "'waiting': [0]", "'waiting': [], 'suspended': [{'task': 1, 'cluster': 'c',"
-		  " 'pstate': 0, 'executed_s': 4}, {'task': 0, 'cluster': 'c', 'pstate': 0,"
-		  " 'executed_s': 4}]", "\"suspended\": task 1 stands before task 0" },
-		{ "'waiting': [0]", "'waiting': [], 'suspended': [{'task': 0, 'cluster': 'c',"
-		  " 'pstate': 0, 'executed_s': -4}]", "executed_s is below 0" },
-		{ "'waiting': [0]", "'waiting': [], 'suspended': [{'task': 0, 'cluster': 'c',"
-		  " 'pstate': 1, 'executed_s': 4}]", "cannot run in cluster \"c\" at P-state 1" },
-		{ "'waiting': [0]", "'waiting': [], 'suspended': [{'task': 0, 'cluster': 'd',"
-		  " 'pstate': 0, 'executed_s': 4}]", "unknown cluster" },
-		{ "'waiting': [0]", "'waiting': [], 'suspended': 0", "suspended" },
-		{ "'start_s': 5, 'end_s': 15", "'start_s': 5, 'end_s': 9", "ends before now_s" },
-		{ "'down': []", "'down': [{'cluster': 'c', 'node': 2}]", "no node 2" },
-		{ "'down': []", "'down': {}", "down" },
-		{ "'down': []", "'down': [], 'gate': true", NULL },
-		{ "'down': []", "'down': [], 'gate': 1", "\"gate\" must be true or false" },
-		{ "'down': []", "'down': [], 'completed': []", "expected an object" },
-		{ "'down': []", "'down': [], 'completed': {'tasks': 1, 'energy_j': -1, 'resources': 1}",
-		  "a number below 0" },
-		{ "'down': []", "'down': [], 'completed': {'tasks': -1}", "tasks" },
+		{"'waiting': [0]", "'waiting': []", NULL},
+		{"'seed': 1", "'seed': -1", "seed"},
+		{"'now_s': 10", "'now_s': 'x'", "now_s"},
+		{"'now_s': 10", "'now': 10", "now_s"},
+		{"'next_event_s': 15", "'next_event_s': 10", "next_event_s must be above now_s"},
+		{"'end_s': 100", "'end_s': 0", "end_s must be above day_start_s"},
+		{"'end_s': 100", "'end_s': null", NULL},
+		{"'end_s': 100, 'consumed_j': 0, 'budget_j': null",
+		 "'end_s': null, 'consumed_j': 0, 'budget_j': 9", "a budget needs an end_s"},
+		{"'budget_j': null", "'budget_j': 'all'", "budget_j"},
+		{"'budget_j': null", "'budget_j': 0", NULL},
+		{"'budget_j': null", "'budget_j': -0.5", "budget_j is below 0"},
+		{"'budget_j': null", "'budget_w': null",
+		 "case: unknown key \"budget_w\"; known: policy"},
+		{"'types': [", "'kinds': [], 'types': [", "system: unknown key \"kinds\""},
+		{"'nodes': 2, 'cores'", "'node': 2, 'cores'",
+		 "system.clusters[0]: unknown key \"node\""},
+		{"'eec_j': 5", "'eec_j': 5, 'epc_w': 1",
+		 "system.types[0].options[0]: unknown key \"epc_w\""},
+		{"'rate_per_s': 0", "'rate': 0",
+		 "tasks[0].utility.segments[0]: unknown key \"rate\""},
+		{"'end_s': 15}", "'end_s': 15, 'power_w': 3}",
+		 "running[0]: unknown key \"power_w\""},
+		{"'nodes': 2, 'cores'", "'nodes': 0, 'cores'", "no nodes, cores or P-states"},
+		{"'nodes': 2, 'cores'", "'nodes': 2000000, 'cores'", "nodes"},
+		{"'clusters': [{",
+		 "'clusters': [{'name': 'd', 'nodes': 1000000, 'cores': 1, 'pstates': 1}, {",
+		 "more than 1000000 nodes"},
+		{"'reservations': []",
+		 "'reservations': [{'task': 0, 'cluster': 'c', 'pstate': 0, 'nodes': [0],"
+		 " 'start_s': 20, 'end_s': 30}]",
+		 "task 0 is in two of"},
+		{"'placeholders': []",
+		 "'placeholders': [{'task': 0, 'cluster': 'c', 'pstate': 0, 'nodes': [0],"
+		 " 'start_s': 20, 'end_s': 30}]",
+		 NULL},
+		{"'placeholders': []",
+		 "'placeholders': [{'task': 1, 'cluster': 'c', 'pstate': 0, 'nodes': [0],"
+		 " 'start_s': 20, 'end_s': 30}]",
+		 "task 1 is neither in \"waiting\""},
+		{"'pstates': 1", "'pstates': 999999999", "pstates"},
+		{"'nodes': 1, 'etc_s'", "'nodes': 3, 'etc_s'", "needs more nodes than"},
+		{"'etc_s': 10", "'etc_s': 0", "estimate"},
+		{"'pstate': 0, 'nodes': 1, 'etc_s'", "'pstate': 4, 'nodes': 1, 'etc_s'",
+		 "no P-state 4"},
+		{"'cluster': 'c', 'pstate': 0, 'nodes': 1,",
+		 "'cluster': 'd', 'pstate': 0, 'nodes': 1,", "unknown cluster \"d\""},
+		{"'options': [{", "'options': [17, {", "expected an object"},
+		{"'type': 't', 'arrival_s': 1", "'type': 'u', 'arrival_s': 1",
+		 "unknown type \"u\""},
+		{"'id': 1", "'id': 0", "task 0 is there twice"},
+		{"'max': 1", "'max': 0", "task 0: utility"},
+		{"'curve': 'constant'", "'curve': 'round'", "unknown curve \"round\""},
+		{"'utility': {", "'utillity': {",
+		 "tasks[0]: unknown key \"utillity\"; known: id type"},
+		{"'utility': {'max': 1, 'segments': ["
+		 "{'curve': 'constant', 'duration_s': 50, 'start_fraction': 1, 'end_fraction': 1,"
+		 " 'rate_per_s': 0}]}}, {",
+		 "'utility': []}, {", "task 0 has no utility function"},
+		{"'id': 0", "'id': 0, 'priority': -1000000", NULL},
+		{"'id': 0", "'id': 0, 'priority': 1000001", "priority"},
+		{"'id': 0", "'id': 0, 'priority': 'high'", "priority"},
+		{"'waiting': [0]", "'waiting': [7]", "task 7 is not among"},
+		{"'waiting': [0]", "'waiting': ['0']", "list of task ids"},
+		{"'waiting': [0]", "'waiting': [1, 0]", "task 1 stands before task 0"},
+		{"'waiting': [0]", "'waiting': [0, 0]", "stands before"},
+		{"'nodes': [1]", "'nodes': [2]", "ascending indices below 2"},
+		{"'nodes': [1]", "'nodes': [-1]", "ascending indices"},
+		{"'nodes': [1]", "'nodes': [0, 1]", "cannot have 2 nodes"},
+		{"'nodes': [1]", "'nodes': []", "cannot have 0 nodes"},
+		{"'start_s': 5, 'end_s': 15", "'start_s': 5, 'end_s': 4", "ends before it starts"},
+		{"'reservations': []",
+		 "'reservations': [{'task': 0, 'cluster': 'c', 'pstate': 0, 'nodes': [0],"
+		 " 'start_s': 20, 'end_s': 20}]",
+		 "ends before it starts"},
+		{"'waiting': [0]", "'waiting': [0, 1]", "task 1 is in two of"},
+		{"'start_s': 5, 'end_s': 15}]",
+		 "'start_s': 5, 'end_s': 15}, {'task': 1, 'cluster': 'c', 'pstate': 0,"
+		 " 'nodes': [0], 'start_s': 5, 'end_s': 15}]",
+		 "task 1 is in two of"},
+		{"'waiting': [0], 'running': [{",
+		 "'waiting': [], 'running': [{'task': 0,"
+		 " 'cluster': 'c', 'pstate': 0, 'nodes': [1], 'start_s': 5, 'end_s': 15}, {",
+		 "task 1 is on node 1 of cluster \"c\" beside another task"},
+		{"'start_s': 5, 'end_s': 15", "'start_s': 10, 'end_s': 10", NULL},
+		{"'end_s': 15", "'end_s': 15, 'executed_s': 3", NULL},
+		{"'end_s': 15", "'end_s': 15, 'executed_s': -3", "executed_s is below 0"},
+		{"'end_s': 15", "'end_s': 15, 'executed_s': 'x'", "executed_s"},
+		{"'id': 1,", "'id': 1, 'may_preempt': true, 'preemptible': false,", NULL},
+		{"'id': 1,", "'id': 1, 'may_preempt': 1,", "must be true or false"},
+		{"'id': 1,", "'id': 1, 'preemptible': 'yes',", "must be true or false"},
+		{"'waiting': [0]",
+		 "'waiting': [], 'suspended': [{'task': 0, 'cluster': 'c',"
+		 " 'pstate': 0, 'executed_s': 4}]",
+		 NULL},
+		{"'waiting': [0]",
+		 "'waiting': [0], 'suspended': [{'task': 0, 'cluster': 'c',"
+		 " 'pstate': 0, 'executed_s': 4}]",
+		 "task 0 is in two of"},
+		{"'waiting': [0]",
+		 "'waiting': [], 'suspended': [{'task': 1, 'cluster': 'c',"
+		 " 'pstate': 0, 'executed_s': 4}]",
+		 "task 1 is in two of"},
+		{"'waiting': [0]",
+		 "'waiting': [], 'suspended': [{'task': 1, 'cluster': 'c',"
+		 " 'pstate': 0, 'executed_s': 4}, {'task': 0, 'cluster': 'c', 'pstate': 0,"
+		 " 'executed_s': 4}]",
+		 "\"suspended\": task 1 stands before task 0"},
+		{"'waiting': [0]",
+		 "'waiting': [], 'suspended': [{'task': 0, 'cluster': 'c',"
+		 " 'pstate': 0, 'executed_s': -4}]",
+		 "executed_s is below 0"},
+		{"'waiting': [0]",
+		 "'waiting': [], 'suspended': [{'task': 0, 'cluster': 'c',"
+		 " 'pstate': 1, 'executed_s': 4}]",
+		 "cannot run in cluster \"c\" at P-state 1"},
+		{"'waiting': [0]",
+		 "'waiting': [], 'suspended': [{'task': 0, 'cluster': 'd',"
+		 " 'pstate': 0, 'executed_s': 4}]",
+		 "unknown cluster"},
+		{"'waiting': [0]", "'waiting': [], 'suspended': 0", "suspended"},
+		{"'start_s': 5, 'end_s': 15", "'start_s': 5, 'end_s': 9", "ends before now_s"},
+		{"'down': []", "'down': [{'cluster': 'c', 'node': 2}]", "no node 2"},
+		{"'down': []", "'down': {}", "down"},
+		{"'down': []", "'down': [], 'gate': true", NULL},
+		{"'down': []", "'down': [], 'gate': 1", "\"gate\" must be true or false"},
+		{"'down': []", "'down': [], 'completed': []", "expected an object"},
+		{"'down': []",
+		 "'down': [], 'completed': {'tasks': 1, 'energy_j': -1, 'resources': 1}",
+		 "a number below 0"},
+		{"'down': []", "'down': [], 'completed': {'tasks': -1}", "tasks"},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -295,11 +317,15 @@ static void test_actions(void)
 	struct random_snapshot *random = random_snapshot_new(3);
 	const uint32_t node = 1;
 	const struct sched_action actions[] = {
-		{ .kind = SCHED_ACTION_SUSPEND, .task = 4, .objective = 2 },
-		{ .kind = SCHED_ACTION_RESUME, .task = 5, .nodes_count = 1, .nodes = &node,
-		  .start_s = 10, .end_s = 12 },
+		{.kind = SCHED_ACTION_SUSPEND, .task = 4, .objective = 2},
+		{.kind = SCHED_ACTION_RESUME,
+		 .task = 5,
+		 .nodes_count = 1,
+		 .nodes = &node,
+		 .start_s = 10,
+		 .end_s = 12},
 	};
-	const struct sched_plan plan = { .actions_count = 2, .actions = actions };
+	const struct sched_plan plan = {.actions_count = 2, .actions = actions};
 	g_autoptr(json_t) list = snapshot_json_actions(random->system, &plan, false);
 	const json_t *suspend = json_array_get(list, 0);
 	const json_t *resume = json_array_get(list, 1);
@@ -325,20 +351,21 @@ static char *joined(const struct sched_system *system, const struct sched_plan *
 
 	for (uint32_t i = 0; i < plan->actions_count; i++)
 		if (!wanted || wanted(&plan->actions[i]))
-			json_array_append_new(list, snapshot_json_action(system, &plan->actions[i]));
+			json_array_append_new(list,
+					      snapshot_json_action(system, &plan->actions[i]));
 	return json_text(list);
 }
 
 static void test_text(void)
 {
-	static const double numbers[] = { 0,     -0.0,  900,       0.1,       1.0 / 3, -1e-300,
-					  1e300, 1e16,  123456.75, INFINITY,  -INFINITY, NAN,
-					  1e22,  5e-324 };
-	static const uint32_t nodes[] = { 0, 7, 10, UINT32_MAX };
-	struct sched_cluster clusters[] = { { .name = "c" }, { .name = "a\"b\\c\n\u00e9/" } };
-	struct sched_system system = { .clusters_count = 2, .clusters = clusters };
+	static const double numbers[] = {0,         -0.0,  900,  0.1,       1.0 / 3,
+					 -1e-300,   1e300, 1e16, 123456.75, INFINITY,
+					 -INFINITY, NAN,   1e22, 5e-324};
+	static const uint32_t nodes[] = {0, 7, 10, UINT32_MAX};
+	struct sched_cluster clusters[] = {{.name = "c"}, {.name = "a\"b\\c\n\u00e9/"}};
+	struct sched_system system = {.clusters_count = 2, .clusters = clusters};
 	struct sched_action actions[2000];
-	struct sched_plan plan = { .actions = actions };
+	struct sched_plan plan = {.actions = actions};
 
 	/* More numbers than are kept, and those that were there before. */
 	for (uint32_t i = 0; i < G_N_ELEMENTS(actions); i++)
@@ -373,7 +400,7 @@ static void test_text(void)
 static void test_explain(void)
 {
 	g_autoptr(GString) text = g_string_new(good);
-	struct policy_context context = { .arena = arena_new(), .flags = POLICY_EXPLAIN };
+	struct policy_context context = {.arena = arena_new(), .flags = POLICY_EXPLAIN};
 	struct policy policy;
 	struct sched_plan plan;
 	char message[256];

@@ -11,7 +11,7 @@
 #define POLICIES 4
 #define LIMITS 3
 
-static const double limits_j[] = { 2.8e6, 0.85 * 2.8e6, 0.7 * 2.8e6 };
+static const double limits_j[] = {2.8e6, 0.85 * 2.8e6, 0.7 * 2.8e6};
 
 static struct engine_result *run(const struct experiment *experiment, uint32_t trials,
 				 uint32_t jobs)
@@ -104,10 +104,10 @@ struct figure {
 };
 
 static const struct figure figures[] = {
-	{ 0, 0, false, 0.792, 0.014 }, { 2, 0, false, 0.984, 0.005 }, { 3, 0, false, 1.014, 0.004 },
-	{ 0, 1, false, 0.755, 0.010 }, { 2, 1, false, 1.050, 0.008 }, { 3, 1, false, 1.058, 0.007 },
-	{ 0, 2, false, 0.757, 0.011 }, { 2, 2, false, 1.100, 0.008 }, { 3, 2, false, 1.094, 0.007 },
-	{ 2, 0, true, 0.896, 0.007 },  { 2, 1, true, 0.953, 0.009 },  { 2, 2, true, 0.997, 0.002 },
+	{0, 0, false, 0.792, 0.014}, {2, 0, false, 0.984, 0.005}, {3, 0, false, 1.014, 0.004},
+	{0, 1, false, 0.755, 0.010}, {2, 1, false, 1.050, 0.008}, {3, 1, false, 1.058, 0.007},
+	{0, 2, false, 0.757, 0.011}, {2, 2, false, 1.100, 0.008}, {3, 2, false, 1.094, 0.007},
+	{2, 0, true, 0.896, 0.007},  {2, 1, true, 0.953, 0.009},  {2, 2, true, 0.997, 0.002},
 };
 
 static double ratio(const struct engine_result *results, uint32_t trial,
@@ -175,7 +175,7 @@ static void test_budget(void)
 
 static void test_unknown_policy(void)
 {
-	static const char *const names[] = { "easy", "max-upz", NULL };
+	static const char *const names[] = {"easy", "max-upz", NULL};
 	struct config *config = testbed_config_new();
 	g_autoptr(GError) error = NULL;
 

@@ -17,7 +17,7 @@
 #define NODES 4
 #define ETC_S 100.0
 #define EEC_J 1000.0
-#define FACTOR 1.6 /* what tasks need more than their estimate */
+#define FACTOR 1.6                       /* what tasks need more than their estimate */
 #define POWER_W (EEC_J * FACTOR / ETC_S) /* of one task */
 
 /* The simulation is looked at so often. */
@@ -37,8 +37,8 @@ struct scene {
 	double limit_j, begin_s, length_s, shift_s;
 	/* at first: another one comes when all is over, and what the others used is known */
 	uint32_t tasks;
-	double hang_s;  /* the first suspension of task 0 is carried out so late, ... */
-	bool fails;     /* its task fails instead */
+	double hang_s; /* the first suspension of task 0 is carried out so late, ... */
+	bool fails;    /* its task fails instead */
 };
 
 struct bed {
@@ -52,12 +52,12 @@ struct bed {
 	double hangs_until_s; /* NAN: it does not */
 	bool hung;
 	uint32_t hung_attempt, hung_n;
-	GArray *energy_j;  /* double: in truth, at each step */
-	double limit_j;    /* that the engine watches for; 0: none */
+	GArray *energy_j; /* double: in truth, at each step */
+	double limit_j;   /* that the engine watches for; 0: none */
 	double checked_s;
 	double allowed_j;
-	double turned_j;   /* energy when the window under way began */
-	double over_j;     /* the most by which one exceeded it, in truth */
+	double turned_j; /* energy when the window under way began */
+	double over_j;   /* the most by which one exceeded it, in truth */
 	uint32_t windows, exceeded;
 	uint32_t unknown; /* the most that ever were */
 };
@@ -94,7 +94,8 @@ static struct backend_watermark told(struct backend *backend)
 	const double all_s = sampled_until_s(backend);
 	const double from_s = bed->meters.kept_s > 0 ? fmax(0, now_s - bed->meters.kept_s) : 0;
 
-	return (struct backend_watermark){from_s, now_s < bed->meters.silent_s ? now_s : all_s, all_s};
+	return (struct backend_watermark){from_s, now_s < bed->meters.silent_s ? now_s : all_s,
+					  all_s};
 }
 
 /* Between two samples it rises evenly, and after the last one as before it. */
@@ -237,7 +238,9 @@ static bool look_at_event(struct engine_recorder *recorder, double time_s, const
 
 static struct sched_system *make_system(double factor)
 {
-	static const struct sched_cluster cluster = {.name = "c", .nodes = NODES, .cores = 1,
+	static const struct sched_cluster cluster = {.name = "c",
+						     .nodes = NODES,
+						     .cores = 1,
 						     .pstates = 1};
 	struct sched_system *system = sched_system_new(&cluster, 1, 1);
 
@@ -295,15 +298,18 @@ static void look_at_end(const struct bed *bed)
 	const struct engine_window_state state = engine_window(bed->engine);
 	const struct meters *meters = &bed->meters;
 
-	g_test_message("interval %g s, late %g s, freeze %g s, limit %g J, begin %g s: by %g J in truth, %g J seen, "
-		       "reaction %g s", meters->interval_s, meters->late_s, meters->freeze_s, bed->scene.limit_j,
-		       bed->scene.begin_s, bed->over_j, state.overshoot_j, state.reaction_s);
+	g_test_message(
+		"interval %g s, late %g s, freeze %g s, limit %g J, begin %g s: by %g J in truth, %g J seen, "
+		"reaction %g s",
+		meters->interval_s, meters->late_s, meters->freeze_s, bed->scene.limit_j,
+		bed->scene.begin_s, bed->over_j, state.overshoot_j, state.reaction_s);
 	/* What is drawn within an interval is taken to be drawn evenly over it. */
-	g_assert_cmpfloat(fabs(state.overshoot_j - bed->over_j), <=, power_w(bed) * meters->interval_s);
+	g_assert_cmpfloat(fabs(state.overshoot_j - bed->over_j), <=,
+			  power_w(bed) * meters->interval_s);
 	g_assert_cmpfloat(bed->over_j, <=, power_w(bed) * (meters->interval_s + state.reaction_s));
 	g_assert_cmpfloat(state.reaction_s, <=,
-			  2 * meters->interval_s + meters->late_s + meters->freeze_s + meters->silent_s +
-				  bed->scene.hang_s + STEP_S);
+			  2 * meters->interval_s + meters->late_s + meters->freeze_s +
+				  meters->silent_s + bed->scene.hang_s + STEP_S);
 }
 
 /*
@@ -335,8 +341,8 @@ static uint32_t play_unknown(const struct scene *scene, uint32_t *ret_last, uint
 	setup.moments = POLICY_AT_BOTH;
 	g_assert_cmpint(policy_parse("easy", &setup.policy, message, sizeof(message)), ==, 0);
 	bed.engine = engine_new(&setup, sim);
-	engine_set_window(bed.engine,
-			  &(struct engine_window){scene->limit_j, scene->length_s, scene->begin_s, 0});
+	engine_set_window(bed.engine, &(struct engine_window){scene->limit_j, scene->length_s,
+							      scene->begin_s, 0});
 	engine_shift_window(bed.engine, scene->begin_s + scene->shift_s);
 	engine_run(bed.engine, &result);
 	g_assert_cmpuint(result.tasks_completed, ==, scene->tasks + 1);
@@ -383,7 +389,8 @@ static uint32_t run(const struct meters *meters, double limit_j, double begin_s)
 static void test_late(void)
 {
 	static const struct meters cases[] = {
-		{STEP_S, 0}, {1, 0.4}, {5, 0}, {5, 2}, {5, 12}, {20, 3}, {20, 33}, {5, 0, 15}, {5, 2, 40}, {5, 100},
+		{STEP_S, 0}, {1, 0.4}, {5, 0},     {5, 2},     {5, 12},
+		{20, 3},     {20, 33}, {5, 0, 15}, {5, 2, 40}, {5, 100},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -427,11 +434,21 @@ static void test_limits(void)
 static void test_hangs(void)
 {
 	static const struct scene fails = {
-		.meters = {STEP_S}, .limit_j = 3500, .begin_s = -315, .length_s = 400, .tasks = 12, .hang_s = 20,
+		.meters = {STEP_S},
+		.limit_j = 3500,
+		.begin_s = -315,
+		.length_s = 400,
+		.tasks = 12,
+		.hang_s = 20,
 		.fails = true,
 	};
 	static const struct scene outlasts = {
-		.meters = {STEP_S}, .limit_j = 1300, .begin_s = 0, .length_s = 40, .shift_s = -12, .tasks = 3,
+		.meters = {STEP_S},
+		.limit_j = 1300,
+		.begin_s = 0,
+		.length_s = 40,
+		.shift_s = -12,
+		.tasks = 3,
 		.hang_s = 55,
 	};
 
@@ -492,8 +509,12 @@ int main(int argc, char **argv)
 	g_test_add_func("/engine/window/what is late is within what can be exceeded", test_late);
 	g_test_add_func("/engine/window/minutes late", test_minutes_late);
 	g_test_add_func("/engine/window/wherever the limit is reached", test_limits);
-	g_test_add_func("/engine/window/a suspension that hangs counts for all windows that end meanwhile", test_hangs);
-	g_test_add_func("/engine/window/what meters tell after a silence is looked at", test_silence);
-	g_test_add_func("/engine/window/what no meter tells in time is said to be unknown", test_unknown);
+	g_test_add_func(
+		"/engine/window/a suspension that hangs counts for all windows that end meanwhile",
+		test_hangs);
+	g_test_add_func("/engine/window/what meters tell after a silence is looked at",
+			test_silence);
+	g_test_add_func("/engine/window/what no meter tells in time is said to be unknown",
+			test_unknown);
 	return g_test_run();
 }

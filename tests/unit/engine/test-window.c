@@ -39,8 +39,8 @@ struct bed {
 	double limit_j;
 	uint32_t windows, exhausted, refused, suspensions;
 	double most_j;
-	double before_j;     /* that the first window has spent already */
-	GString *turns;      /* "370 770 ": when windows ended */
+	double before_j; /* that the first window has spent already */
+	GString *turns;  /* "370 770 ": when windows ended */
 	/* The simulation's, but for those that wishes come between. */
 	struct backend_ops ops;
 	const struct backend_ops *sim_ops;
@@ -55,7 +55,9 @@ static struct bed *bed_of(struct engine_recorder *recorder)
 /* Tasks of one node each; `factor`: what they need more than their estimate. */
 static struct sched_system *make_system(double factor)
 {
-	static const struct sched_cluster cluster = {.name = "c", .nodes = NODES, .cores = 1,
+	static const struct sched_cluster cluster = {.name = "c",
+						     .nodes = NODES,
+						     .cores = 1,
 						     .pstates = 1};
 	struct sched_system *system = sched_system_new(&cluster, 1, 2);
 
@@ -91,8 +93,8 @@ static bool look_at_event(struct engine_recorder *recorder, double time_s, const
 	} else if (strcmp(kind, "exhausted") == 0) {
 		bed->exhausted++;
 	} else if (strcmp(kind, "refused") == 0) {
-		const double left_j = bed->limit_j - number(detail, "spent_j") -
-				      number(detail, "committed_j");
+		const double left_j =
+			bed->limit_j - number(detail, "spent_j") - number(detail, "committed_j");
 
 		bed->refused += (uint32_t)number(detail, "tasks");
 		g_assert_cmpfloat(fabs(left_j - number(detail, "left_j")), <, 1e-9);
@@ -112,8 +114,8 @@ static bool look_at_suspension(struct engine_recorder *recorder,
 
 static void wait_or_wish(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
-	struct bed *bed = (struct bed *)((char *)(void *)(uintptr_t)backend->ops -
-					 offsetof(struct bed, ops));
+	struct bed *bed =
+		(struct bed *)((char *)(void *)(uintptr_t)backend->ops - offsetof(struct bed, ops));
 	const struct wish *wish = bed->wishes;
 
 	if (!wish || !(wish->time_s > 0) || wish->time_s >= until_s) {
@@ -167,14 +169,15 @@ static void bed_go(struct bed *bed, const char *policy, struct engine_result *re
 	setup.moments = POLICY_AT_BOTH;
 	g_assert_cmpint(policy_parse(policy, &setup.policy, message, sizeof(message)), ==, 0);
 	bed->engine = engine_new(&setup, bed->sim);
-	engine_set_window(bed->engine, &(struct engine_window){bed->limit_j, WINDOW_S, -30, bed->before_j});
+	engine_set_window(bed->engine,
+			  &(struct engine_window){bed->limit_j, WINDOW_S, -30, bed->before_j});
 	engine_run(bed->engine, ret_result);
 	g_assert_cmpstr(engine_reason(bed->engine), ==, NULL);
 }
 
 /* Runs `policy`; `wishes` may be NULL. */
-static void bed_run(struct bed *bed, const char *policy, double factor, double limit_j, double spent_j,
-		    const struct wish *wishes, struct engine_result *ret_result)
+static void bed_run(struct bed *bed, const char *policy, double factor, double limit_j,
+		    double spent_j, const struct wish *wishes, struct engine_result *ret_result)
 {
 	bed_begin(bed, factor, limit_j, spent_j, wishes);
 	bed_go(bed, policy, ret_result);
@@ -192,8 +195,15 @@ static void bed_finish(struct bed *bed)
 
 /* What policies with and without preemption, promises and place-holders make of it. */
 static const char *const policies[] = {
-	"fcfs", "easy", "conservative", "max-util", "max-upt", "max-upr", "max-upe+reservations",
-	"max-util-preempt-greedy", "max-upt-preempt-pair",
+	"fcfs",
+	"easy",
+	"conservative",
+	"max-util",
+	"max-upt",
+	"max-upr",
+	"max-upe+reservations",
+	"max-util-preempt-greedy",
+	"max-upt-preempt-pair",
 };
 
 static void check(double factor, bool exhausts)
@@ -329,9 +339,10 @@ static void see_all_off(struct bed *bed)
 		g_assert_cmpint(engine_task(bed->engine, i)->state, ==, ENGINE_TASK_SUSPENDED);
 	g_assert_cmpstr(engine_waits_because(bed->engine, 0), ==,
 			"energy: the limit of 500.0 J is used up (900.0 spent), for another 309 s");
-	g_assert_cmpstr(engine_waits_because(bed->engine, 11), ==,
-			"energy: needs 1000.0 J in a window, more than its limit of 500.0 J: not before "
-			"that is raised");
+	g_assert_cmpstr(
+		engine_waits_because(bed->engine, 11), ==,
+		"energy: needs 1000.0 J in a window, more than its limit of 500.0 J: not before "
+		"that is raised");
 }
 
 static void end_limit(struct bed *bed)
@@ -350,8 +361,8 @@ static void see_them_run(struct bed *bed)
 /* Lowered below what is used, all are suspended; without a limit all resume. */
 static void test_lowered(void)
 {
-	static const struct wish wishes[] = {{30, lower_limit}, {61, see_all_off}, {200, end_limit},
-					     {201, see_them_run}, {0}};
+	static const struct wish wishes[] = {
+		{30, lower_limit}, {61, see_all_off}, {200, end_limit}, {201, see_them_run}, {0}};
 	struct engine_result result;
 	struct bed bed;
 
@@ -390,7 +401,9 @@ static void see_one_run(struct bed *bed)
 /* No user's request gets round the limit; a task that is held suspended stays so. */
 static void test_people(void)
 {
-	static const struct wish wishes[] = {{120, ask_both}, {300, see_one_wait}, {371, see_one_run},
+	static const struct wish wishes[] = {{120, ask_both},
+					     {300, see_one_wait},
+					     {371, see_one_run},
 					     {0}};
 	struct engine_result result;
 	struct bed bed;
@@ -515,7 +528,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/engine/window/rounding refuses nothing", test_rounding);
 	g_test_add_func("/engine/window/without a limit there is none", test_none);
 	g_test_add_func("/engine/window/a limit that is raised holds at once", test_raised);
-	g_test_add_func("/engine/window/a limit that is lowered or removed does, too", test_lowered);
+	g_test_add_func("/engine/window/a limit that is lowered or removed does, too",
+			test_lowered);
 	g_test_add_func("/engine/window/no wish gets round it", test_people);
 	g_test_add_func("/engine/window/tasks that outlast windows fit into each", test_long);
 	g_test_add_func("/engine/window/no task is suspended for a refused task", test_preemption);

@@ -62,7 +62,8 @@ static void started(struct task *task, void *data)
 static void results(struct task *task, GBytes *stream, void *data)
 {
 	g_autoptr(json_t) files = task_script_results(stream);
-	const char *skipped = json_string_value(json_array_get(json_object_get(files, "skipped"), 0));
+	const char *skipped =
+		json_string_value(json_array_get(json_object_get(files, "skipped"), 0));
 
 	g_assert_cmpuint(json_array_size(json_object_get(files, "files")), ==, 0);
 	g_assert_cmpuint(json_array_size(json_object_get(files, "skipped")), ==, 2);
@@ -96,9 +97,15 @@ static void shared(struct task *task, const char *reason, void *data)
 }
 
 static const struct executor_events events = {
-	.node_ready = node_ready, .node_down = node_down, .settled = settled,
-	.tasks = {.started = started, .results = results, .ended = ended, .changed = changed,
-		  .moved = moved, .shared = shared},
+	.node_ready = node_ready,
+	.node_down = node_down,
+	.settled = settled,
+	.tasks = {.started = started,
+		  .results = results,
+		  .ended = ended,
+		  .changed = changed,
+		  .moved = moved,
+		  .shared = shared},
 };
 
 static struct config *load(const char *text)
@@ -208,7 +215,8 @@ static void test_task(struct fixture *fixture, gconstpointer data)
 	 * energy.
 	 */
 	g_assert_cmpfloat_with_epsilon(task->host_energy_uj * 1e-6,
-				       100 * task->benchmark_time_s + run.watts * task->benchmark_time_s,
+				       100 * task->benchmark_time_s +
+					       run.watts * task->benchmark_time_s,
 				       0.5);
 	g_assert_cmpfloat_with_epsilon(run.watts * run.time_s, 40, 1e-9);
 	g_assert_cmpfloat_with_epsilon(task->cpu_s, 2 * task->benchmark_time_s, 1e-9);
@@ -289,7 +297,8 @@ static void test_deadline_in_parts(struct fixture *fixture, gconstpointer data)
 				task_suspension_new(1, task->nodes, 1, clock_now_ns()));
 		ops->suspend(fixture->executor, task);
 		wait_told(fixture, is_suspended);
-		task_last_suspension(task)->resumed_nodes = g_memdup2(task->nodes, sizeof(uint32_t));
+		task_last_suspension(task)->resumed_nodes =
+			g_memdup2(task->nodes, sizeof(uint32_t));
 		ops->resume(fixture->executor, task);
 		wait_told(fixture, is_over);
 	}
@@ -390,7 +399,7 @@ static void test_host(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-#define ADD(name, test) \
+#define ADD(name, test)                                                                            \
 	g_test_add("/executor/simulated/" name, struct fixture, NULL, set_up, test, tear_down)
 	ADD("tells how far a task is", test_progress);
 	ADD("a task runs as long as it should and is accounted for", test_task);

@@ -10,7 +10,8 @@ static inline void deaf_connection(struct host *host, bool up, const char *reaso
 {
 }
 
-static inline void deaf_domain(struct host *host, const char *name, bool running, const char *reason, void *data)
+static inline void deaf_domain(struct host *host, const char *name, bool running,
+			       const char *reason, void *data)
 {
 }
 
@@ -18,8 +19,9 @@ static inline void deaf_agent(struct host *host, const char *name, bool connecte
 {
 }
 
-static const struct host_events deaf_host = {
-	.connection = deaf_connection, .domain = deaf_domain, .agent = deaf_agent};
+static const struct host_events deaf_host = {.connection = deaf_connection,
+					     .domain = deaf_domain,
+					     .agent = deaf_agent};
 
 static inline void deaf_vm(struct vm *vm, void *data)
 {
@@ -29,4 +31,6 @@ static inline void deaf_down(struct vm *vm, const char *reason, void *data)
 {
 }
 
-static const struct vm_events deaf_vm_events = {.ready = deaf_vm, .down = deaf_down, .stuck = deaf_vm};
+static const struct vm_events deaf_vm_events = {.ready = deaf_vm,
+						.down = deaf_down,
+						.stuck = deaf_vm};

@@ -17,9 +17,10 @@ static void test_requests(void)
 
 	g_assert_cmpstr(ping, ==, "{\"execute\":\"guest-ping\"}");
 	g_assert_cmpstr(sync, ==, "{\"arguments\":{\"id\":7},\"execute\":\"guest-sync\"}");
-	g_assert_cmpstr(exec, ==,
-			"{\"arguments\":{\"arg\":[\"run\",\"0\"],\"capture-output\":true,"
-			"\"env\":[\"PMI_RANK=0\"],\"path\":\"/bin/x\"},\"execute\":\"guest-exec\"}");
+	g_assert_cmpstr(
+		exec, ==,
+		"{\"arguments\":{\"arg\":[\"run\",\"0\"],\"capture-output\":true,"
+		"\"env\":[\"PMI_RANK=0\"],\"path\":\"/bin/x\"},\"execute\":\"guest-exec\"}");
 	g_assert_cmpstr(bare, ==,
 			"{\"arguments\":{\"arg\":[\"run\",\"0\"],\"capture-output\":true,"
 			"\"path\":\"/bin/x\"},\"execute\":\"guest-exec\"}");
@@ -47,7 +48,8 @@ static void test_files(void)
 	g_assert_true(agent_parse_file("{\"return\":1000}", &file, &error));
 	g_assert_cmpint(file, ==, 1000);
 	g_assert_true(agent_parse_piece("{\"return\":{\"count\":5,\"buf-b64\":\"aGkKAGE=\","
-					"\"eof\":true}}", &piece, &error));
+					"\"eof\":true}}",
+					&piece, &error));
 	g_assert_cmpuint(piece.length, ==, 5);
 	g_assert_cmpint(memcmp(piece.bytes, "hi\n\0a", 6), ==, 0);
 	g_free(piece.bytes);
@@ -88,8 +90,8 @@ static void test_status(void)
 	g_assert_cmpstr(status.errors, ==, "e");
 	g_assert_true(status.truncated);
 	agent_status_clear(&status);
-	g_assert_true(agent_parse_status("{\"return\":{\"exited\":true,\"signal\":9}}", &status,
-					 &error));
+	g_assert_true(
+		agent_parse_status("{\"return\":{\"exited\":true,\"signal\":9}}", &status, &error));
 	g_assert_cmpint(status.status, ==, 137);
 	g_assert_null(status.output);
 }

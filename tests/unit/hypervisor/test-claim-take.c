@@ -35,7 +35,7 @@ static int fake_code(void);
 #define NAME "a-claim"
 #define KEEPER "6f1d0a7e-0000-4000-8000-000000000001"
 
-static GHashTable *volumes; /* text by name */
+static GHashTable *volumes;     /* text by name */
 static void (*meanwhile)(void); /* is called once, */
 static int calls_left;          /* the number of calls before it */
 
@@ -73,7 +73,8 @@ char **fake_list(virStoragePoolPtr pool, GError **error)
 	return g_strv_builder_end(names);
 }
 
-virStorageVolPtr fake_create(virStoragePoolPtr pool, const char *name, uint64_t bytes, unsigned int mode)
+virStorageVolPtr fake_create(virStoragePoolPtr pool, const char *name, uint64_t bytes,
+			     unsigned int mode)
 {
 	count_call();
 	if (g_hash_table_contains(volumes, name))
@@ -235,9 +236,12 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	virInitialize(); /* before it libvirt has no last error */
 	volumes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	g_test_add_data_func("/claim-take/nobodys-by-one-at-a-time", GINT_TO_POINTER(NOBODY), test_one_holds_it);
-	g_test_add_data_func("/claim-take/an-ended-ones-by-one-at-a-time", GINT_TO_POINTER(ENDED), test_one_holds_it);
-	g_test_add_data_func("/claim-take/not-from-one-that-renews-it", GINT_TO_POINTER(LAPSED), test_one_holds_it);
+	g_test_add_data_func("/claim-take/nobodys-by-one-at-a-time", GINT_TO_POINTER(NOBODY),
+			     test_one_holds_it);
+	g_test_add_data_func("/claim-take/an-ended-ones-by-one-at-a-time", GINT_TO_POINTER(ENDED),
+			     test_one_holds_it);
+	g_test_add_data_func("/claim-take/not-from-one-that-renews-it", GINT_TO_POINTER(LAPSED),
+			     test_one_holds_it);
 	status = g_test_run();
 	g_hash_table_destroy(volumes);
 	return status;

@@ -41,7 +41,8 @@ static void test_text(void)
 
 static void test_rubbish(void)
 {
-	static const char *const texts[] = {"", "x", "{}", "[]", "null", "{\"keeper\": 1}", "{\"keeper\": \"a\"}"};
+	static const char *const texts[] = {
+		"", "x", "{}", "[]", "null", "{\"keeper\": 1}", "{\"keeper\": \"a\"}"};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
 		g_autoptr(GError) error = NULL;
@@ -87,19 +88,19 @@ static void test_judge(void)
 		{true, true, true, true, OTHER, CLAIM_LIVES},
 		{true, true, true, true, KEEPER, CLAIM_LIVES}, /* a copy of its state directory */
 		{false, true, true, true, OTHER, CLAIM_ENDED},
-		{false, true, true, true, KEEPER, CLAIM_ENDED}, /* a restart */
+		{false, true, true, true, KEEPER, CLAIM_ENDED},   /* a restart */
 		{true, true, false, true, OTHER, CLAIM_DOUBTFUL}, /* in another container */
 		{true, false, true, false, OTHER, CLAIM_DOUBTFUL},
 		{false, false, true, false, OTHER, CLAIM_DOUBTFUL},
 		{false, false, true, false, KEEPER, CLAIM_DOUBTFUL}, /* a copy on another vm */
-		{false, false, true, true, OTHER, CLAIM_DOUBTFUL},  /* a vm with a copied id */
-		{false, false, true, true, KEEPER, CLAIM_ENDED},    /* the vm was booted since */
+		{false, false, true, true, OTHER, CLAIM_DOUBTFUL},   /* a vm with a copied id */
+		{false, false, true, true, KEEPER, CLAIM_ENDED},     /* the vm was booted since */
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(claim_t) found = claim_new(KEEPER);
-		g_autoptr(claim_t) own = seen_from(cases[i].same_boot, cases[i].same_space, cases[i].same_vm,
-						   cases[i].keeper);
+		g_autoptr(claim_t) own = seen_from(cases[i].same_boot, cases[i].same_space,
+						   cases[i].same_vm, cases[i].keeper);
 
 		replace(&found->machine_id, "a machine");
 		if (cases[i].same_vm)
@@ -111,8 +112,10 @@ static void test_judge(void)
 
 static void test_volumes(void)
 {
-	static const char *const others[] = {"a-claim.", "a-claim.0", "a-claim.01", "a-claim.x", "a-claim.1x",
-					     "a-claim.-1", "a-claim.99999999999", "a-clai", "a-claims", "b-claim", "a-claim1"};
+	static const char *const others[] = {
+		"a-claim.",   "a-claim.0",           "a-claim.01", "a-claim.x", "a-claim.1x",
+		"a-claim.-1", "a-claim.99999999999", "a-clai",     "a-claims",  "b-claim",
+		"a-claim1"};
 	uint64_t number = 9;
 
 	g_assert_true(claim_volume_number("a-claim", "a-claim", &number));

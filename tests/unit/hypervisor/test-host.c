@@ -56,8 +56,9 @@ static void on_agent(struct host *host, const char *name, bool connected, void *
 {
 }
 
-static const struct host_events events = {
-	.connection = on_connection, .domain = on_domain, .agent = on_agent};
+static const struct host_events events = {.connection = on_connection,
+					  .domain = on_domain,
+					  .agent = on_agent};
 
 static gboolean too_late(gpointer data)
 {
@@ -128,9 +129,10 @@ static void test_list(struct fixture *fixture, gconstpointer uri)
 /* The XML of a VM of `keeper`. */
 static char *xml_of(const char *name, const char *keeper)
 {
-	return g_strdup_printf("<domain type='test'><name>%s</name><metadata><v:vm xmlns:v='" DOMAIN_METADATA_URI
-			       "' keeper='%s'/></metadata><memory>65536</memory><os><type>hvm</type></os></domain>",
-			       name, keeper);
+	return g_strdup_printf(
+		"<domain type='test'><name>%s</name><metadata><v:vm xmlns:v='" DOMAIN_METADATA_URI
+		"' keeper='%s'/></metadata><memory>65536</memory><os><type>hvm</type></os></domain>",
+		name, keeper);
 }
 
 static void create(struct fixture *fixture, const char *name, const char *keeper)
@@ -168,7 +170,8 @@ static const char *keeper_of(struct fixture *fixture, const char *name)
 	found = g_steal_pointer(&fixture->result);
 	if (found->len == 0)
 		return "none such";
-	g_strlcpy(keeper, ((const struct domain_info *)found->pdata[0])->keeper ?: "no keeper", sizeof(keeper));
+	g_strlcpy(keeper, ((const struct domain_info *)found->pdata[0])->keeper ?: "no keeper",
+		  sizeof(keeper));
 	return keeper;
 }
 
@@ -202,8 +205,10 @@ static void test_ended_meanwhile(struct fixture *fixture, gconstpointer uri)
 
 	create(fixture, "ours", KEEPER);
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-		const struct host_call call = {
-			.work = end_twice_work, .input = (gpointer)names[i], .done = on_done, .data = fixture};
+		const struct host_call call = {.work = end_twice_work,
+					       .input = (gpointer)names[i],
+					       .done = on_done,
+					       .data = fixture};
 
 		fixture->result = NULL;
 		host_call(fixture->host, HOST_LANE_LIFE, &call);
@@ -233,7 +238,8 @@ static void test_taken_name(struct fixture *fixture, gconstpointer uri)
 	domain_create(fixture->host, "test", KEEPER, xml, on_done, fixture);
 	run(fixture);
 	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_FOREIGN);
-	g_assert_nonnull(strstr(fixture->error->message, "'test': another owner's VM of that name"));
+	g_assert_nonnull(
+		strstr(fixture->error->message, "'test': another owner's VM of that name"));
 	domain_create_bound(fixture->host, "test", KEEPER, xml, on_done, fixture);
 	run(fixture);
 	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_FOREIGN);
@@ -570,7 +576,8 @@ static void test_order(struct fixture *fixture, gconstpointer uri)
 	call(fixture, &gate, HOST_LANE_STATS, NULL, quick_work, 0);
 	until_told(&gate, "ded");
 	g_assert_error(gate.error, VIRT_ERROR, VIRT_ERROR_OTHER);
-	g_assert_nonnull(strstr(gate.error->message, "did not answer within 1 s, asked of VM 'test'"));
+	g_assert_nonnull(
+		strstr(gate.error->message, "did not answer within 1 s, asked of VM 'test'"));
 	gate_open(&gate);
 	call(fixture, &gate, HOST_LANE_ACT, "test", quick_work, 0);
 	until_told(&gate, "dedd"); /* the late answer is dropped */
@@ -630,7 +637,8 @@ int main(int argc, char **argv)
 	    test_away);
 	g_test_add_func("/host/tells-why-it-cannot-be-reached", test_unreachable);
 	ADD("/host/holds-up-no-vm-by-vms-that-hang", "test:///default", test_hung_vms);
-	ADD("/host/holds-up-no-sign-of-life-by-guests-that-hang", "test:///default", test_kept_workers);
+	ADD("/host/holds-up-no-sign-of-life-by-guests-that-hang", "test:///default",
+	    test_kept_workers);
 	ADD("/host/saves-few-vms-at-a-time", "test:///default", test_disks);
 	ADD("/host/works-in-order-on-a-vm-until-it-gives-up", "test:///default", test_order);
 	g_test_add_func("/host/refuses-what-waits-when-it-is-out-of-reach", test_out_of_reach);

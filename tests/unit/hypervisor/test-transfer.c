@@ -87,12 +87,15 @@ static struct host *host_with(const char *directory, const char *name, enum has 
 {
 	g_autofree char *path = g_build_filename(directory, name, NULL);
 	g_autofree char *uri = g_strconcat("test://", path, NULL);
-	g_autofree char *domain = g_strdup_printf(
-		"<domain type='test' xmlns:test='" TYPE "'><name>" NAME "</name>"
-		"<metadata><v:vm xmlns:v='" DOMAIN_METADATA_URI "' keeper='%s'/></metadata>"
-		"<memory>65536</memory><os><type>hvm</type></os>"
-		"<test:runstate>%d</test:runstate></domain>",
-		has == FOREIGN ? "somebody-else" : KEEPER, has == RUNNING || has == FOREIGN ? VIR_DOMAIN_RUNNING : VIR_DOMAIN_PAUSED);
+	g_autofree char *domain =
+		g_strdup_printf("<domain type='test' xmlns:test='" TYPE "'><name>" NAME "</name>"
+				"<metadata><v:vm xmlns:v='" DOMAIN_METADATA_URI
+				"' keeper='%s'/></metadata>"
+				"<memory>65536</memory><os><type>hvm</type></os>"
+				"<test:runstate>%d</test:runstate></domain>",
+				has == FOREIGN ? "somebody-else" : KEEPER,
+				has == RUNNING || has == FOREIGN ? VIR_DOMAIN_RUNNING
+								 : VIR_DOMAIN_PAUSED);
 	g_autofree char *text = g_strdup_printf("<node>%s</node>", has == NOTHING ? "" : domain);
 
 	if (has != OUT_OF_REACH)
@@ -113,8 +116,8 @@ static void on_found(gpointer result, const GError *error, gpointer data)
 	if (!error)
 		*ret_found = (enum found)GPOINTER_TO_INT(result);
 	else
-		*ret_found = g_error_matches(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN) ? GONE :
-											NOT_YET;
+		*ret_found =
+			g_error_matches(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN) ? GONE : NOT_YET;
 }
 
 static enum found find(struct host *from, struct host *to)
@@ -146,7 +149,8 @@ static void test_finds(gconstpointer data)
 	struct host *from;
 	struct host *to;
 
-	connections.by_uri = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, close_connection);
+	connections.by_uri =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, close_connection);
 	from = host_with(directory, "from", cases[i].from);
 	to = host_with(directory, "to", cases[i].to);
 	g_assert_cmpint(find(from, to), ==, cases[i].first);

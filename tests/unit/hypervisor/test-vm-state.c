@@ -49,12 +49,11 @@ static const struct {
 	  VM_EVENT_UNWIRED},
 	 6,
 	 VM_DOWN},
-	{"a-ready-machine-does-not-boot", VM_READY, {VM_EVENT_RETRY, VM_EVENT_TURN}, 2,
-	 VM_READY},
+	{"a-ready-machine-does-not-boot", VM_READY, {VM_EVENT_RETRY, VM_EVENT_TURN}, 2, VM_READY},
 	{"a-spare-is-parked-and-taken",
 	 VM_SWEEPING,
-	 {VM_EVENT_PARK, VM_EVENT_DONE, VM_EVENT_UNPARK, VM_EVENT_DONE,
-	  VM_EVENT_DONE, VM_EVENT_DONE, VM_EVENT_DONE, VM_EVENT_DONE},
+	 {VM_EVENT_PARK, VM_EVENT_DONE, VM_EVENT_UNPARK, VM_EVENT_DONE, VM_EVENT_DONE,
+	  VM_EVENT_DONE, VM_EVENT_DONE, VM_EVENT_DONE},
 	 8,
 	 VM_READY},
 	{"a-spare-outlives-its-libvirtd",
@@ -73,11 +72,7 @@ static const struct {
 	 3,
 	 VM_DOWN},
 	{"dies-while-it-is-held", VM_HELD, {VM_EVENT_DIED}, 1, VM_DOWN},
-	{"goes-when-nobody-wants-it",
-	 VM_STANDBY,
-	 {VM_EVENT_DISMISS, VM_EVENT_DONE},
-	 2,
-	 VM_DOWN},
+	{"goes-when-nobody-wants-it", VM_STANDBY, {VM_EVENT_DISMISS, VM_EVENT_DONE}, 2, VM_DOWN},
 	{"rewires", VM_READY, {VM_EVENT_UNWIRED, VM_EVENT_DONE}, 2, VM_READY},
 };
 
@@ -99,11 +94,9 @@ static void test_failures(void)
 	for (int state = VM_CREATING; state <= VM_READY; state++) {
 		enum vm_state next;
 
-		g_assert_true(
-			vm_state_next((enum vm_state)state, VM_EVENT_FAIL, &next));
+		g_assert_true(vm_state_next((enum vm_state)state, VM_EVENT_FAIL, &next));
 		g_assert_cmpint(next, ==, VM_REMOVING);
-		g_assert_true(
-			vm_state_next((enum vm_state)state, VM_EVENT_DETACH, &next));
+		g_assert_true(vm_state_next((enum vm_state)state, VM_EVENT_DETACH, &next));
 		g_assert_cmpint(next, ==, VM_DETACHED);
 	}
 }
@@ -114,8 +107,8 @@ static void test_names(void)
 
 	for (int state = 0; state < VM_STATES; state++) {
 		g_assert_nonnull(vm_state_name((enum vm_state)state));
-		g_assert_true(g_strv_contains(
-			public_names, vm_state_public_name((enum vm_state)state)));
+		g_assert_true(
+			g_strv_contains(public_names, vm_state_public_name((enum vm_state)state)));
 	}
 	for (int event = 0; event < VM_EVENTS; event++)
 		g_assert_nonnull(vm_event_name((enum vm_event)event));

@@ -70,8 +70,7 @@ static void on_stuck(struct vm *vm, void *data)
 	((struct fixture *)data)->stuck++;
 }
 
-static const struct vm_events vm_events = {
-	.ready = on_ready, .down = on_down, .stuck = on_stuck};
+static const struct vm_events vm_events = {.ready = on_ready, .down = on_down, .stuck = on_stuck};
 
 static gboolean too_late(gpointer data)
 {
@@ -138,7 +137,10 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 		.console = "/console",
 		.first_cpu = -1,
 	};
-	struct vm_settings settings = {.name = "n0", .domain = DOMAIN, .keeper = KEEPER, .boot_timeout_s = 60};
+	struct vm_settings settings = {.name = "n0",
+				       .domain = DOMAIN,
+				       .keeper = KEEPER,
+				       .boot_timeout_s = 60};
 
 	fixture->queue = boot_queue_new(1);
 	fixture->host = host_new("t", "test:///default", &host_events, fixture);
@@ -227,8 +229,9 @@ static bool is_told_foreign(struct fixture *fixture)
 /* The driver's hosts are one per process: another connection sees the same VMs. */
 static void test_foreign(struct fixture *fixture, gconstpointer data)
 {
-	static const char xml[] = "<domain type='test'><name>" DOMAIN "</name><memory>65536</memory>"
-				  "<os><type>hvm</type></os></domain>";
+	static const char xml[] =
+		"<domain type='test'><name>" DOMAIN "</name><memory>65536</memory>"
+		"<os><type>hvm</type></os></domain>";
 	const struct domain_info info = {.name = (char *)DOMAIN};
 	g_autoptr(virConnect) connection = virConnectOpen("test:///default");
 	g_autoptr(virDomain) foreign = NULL;
@@ -329,7 +332,7 @@ static void test_stopped_by_failure(struct fixture *fixture, gconstpointer data)
 {
 	reach_ready(fixture);
 	vm_was_paused(fixture->vm, true,
-			  pause_failure_of_event(VIR_DOMAIN_EVENT_SUSPENDED_IOERROR));
+		      pause_failure_of_event(VIR_DOMAIN_EVENT_SUSPENDED_IOERROR));
 	g_assert_cmpstr(vm_state_name(vm_state(fixture->vm)), ==, "removing");
 	g_assert_cmpstr(vm_reason(fixture->vm), ==, "it was stopped by an I/O error");
 }
@@ -421,7 +424,10 @@ static void end_gate(struct fixture *fixture, struct gate *gate)
 static void test_asks_its_agent_one_at_a_time(struct fixture *fixture, gconstpointer data)
 {
 	struct gate gate = {0};
-	const struct host_call other = {.vm = DOMAIN, .work = do_nothing, .done = note_answer, .data = &gate};
+	const struct host_call other = {.vm = DOMAIN,
+					.work = do_nothing,
+					.done = note_answer,
+					.data = &gate};
 
 	ask_behind_gate(fixture, &gate);
 	host_call(fixture->host, HOST_LANE_AGENT, &other);
@@ -472,12 +478,10 @@ static void test_failures(void)
 
 static bool is_past_capping(struct fixture *fixture)
 {
-	return vm_state(fixture->vm) > VM_CAPPING ||
-	       vm_state(fixture->vm) < VM_SWEEPING;
+	return vm_state(fixture->vm) > VM_CAPPING || vm_state(fixture->vm) < VM_SWEEPING;
 }
 
-static void on_input(struct vm *vm, uint32_t core, const char *bytes, size_t length,
-		     void *data)
+static void on_input(struct vm *vm, uint32_t core, const char *bytes, size_t length, void *data)
 {
 }
 
@@ -497,8 +501,11 @@ static void on_wired(struct vm *vm, const GError *error, void *data)
 {
 }
 
-static const struct vm_user user = {
-	.input = on_input, .torn = on_torn, .lost = on_lost, .settled = on_settled, .wired = on_wired};
+static const struct vm_user user = {.input = on_input,
+				    .torn = on_torn,
+				    .lost = on_lost,
+				    .settled = on_settled,
+				    .wired = on_wired};
 
 /* Also a request that was taken back: that may have failed. */
 static void test_share_ends_with_its_task(struct fixture *fixture, gconstpointer data)
@@ -512,8 +519,7 @@ static void test_share_ends_with_its_task(struct fixture *fixture, gconstpointer
 	vm_set_share(fixture->vm, 1);
 	vm_release(fixture->vm, true);
 	g_assert_cmpstr(vm_state_name(vm_state(fixture->vm)), ==, "capping");
-	g_assert_cmpint(vm_cap_at(fixture->vm, &fixture->place).quota_us, ==,
-			CPU_CAP_NO_QUOTA);
+	g_assert_cmpint(vm_cap_at(fixture->vm, &fixture->place).quota_us, ==, CPU_CAP_NO_QUOTA);
 	wait_until(fixture, is_past_capping);
 	g_assert_false(fixture->vm->shared);
 }
@@ -532,8 +538,7 @@ static void test_share_ends_with_its_scheduler(struct fixture *fixture, gconstpo
 	fixture->vm->clean = true;
 	vm_fire(fixture->vm, VM_EVENT_DONE, NULL);
 	g_assert_cmpstr(vm_state_name(vm_state(fixture->vm)), ==, "capping");
-	g_assert_cmpint(vm_cap_at(fixture->vm, &fixture->place).quota_us, ==,
-			CPU_CAP_NO_QUOTA);
+	g_assert_cmpint(vm_cap_at(fixture->vm, &fixture->place).quota_us, ==, CPU_CAP_NO_QUOTA);
 	wait_until(fixture, is_past_capping);
 	g_assert_false(fixture->vm->shared);
 }
@@ -546,7 +551,8 @@ int main(int argc, char **argv)
 	gvir_event_register();
 	virt_error_quiet();
 	ADD("/machine/a-vm-that-dies-while-it-is-created-does-not-hold-its-place", test_dies);
-	ADD("/machine/a-predecessor-that-ends-while-a-vm-is-created-does-no-harm", test_predecessor);
+	ADD("/machine/a-predecessor-that-ends-while-a-vm-is-created-does-no-harm",
+	    test_predecessor);
 	ADD("/machine/somebody-elses-vm-of-its-name-is-left-alone-and-told", test_foreign);
 	ADD("/machine/what-is-frozen-may-be-frozen-again", test_freezes_what_is_frozen);
 	ADD("/machine/one-that-nobody-wants-goes-until-somebody-does", test_unwanted);

@@ -8,14 +8,14 @@
 #include "local-sched/lab/lab_paths.h"
 
 static struct lab_spec_blade blades[] = {
-	{ .name = (char *)"left",
-	  .number = 1,
-	  .uuid = (char *)"00000000-0000-4000-8000-000000000001" },
-	{ .name = (char *)"right",
-	  .number = 2,
-	  .uuid = (char *)"00000000-0000-4000-8000-000000000002" },
+	{.name = (char *)"left",
+	 .number = 1,
+	 .uuid = (char *)"00000000-0000-4000-8000-000000000001"},
+	{.name = (char *)"right",
+	 .number = 2,
+	 .uuid = (char *)"00000000-0000-4000-8000-000000000002"},
 };
-static const struct lab_spec spec = { (char *)"two", blades, 2 };
+static const struct lab_spec spec = {(char *)"two", blades, 2};
 
 static void test_every_blade_finds_the_others_by_name(void)
 {

@@ -71,8 +71,8 @@ static void test_version_2(void)
 
 static void test_machines_without_the_controllers(void)
 {
-	static const char *const texts[] = { "", "rubbish\n\n - - -\n", partial,
-					     "25 1 253:0 / / rw,relatime - ext4 /dev/vda rw\n" };
+	static const char *const texts[] = {"", "rubbish\n\n - - -\n", partial,
+					    "25 1 253:0 / / rw,relatime - ext4 /dev/vda rw\n"};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
 		g_autoptr(GError) error = NULL;
@@ -84,13 +84,15 @@ static void test_machines_without_the_controllers(void)
 
 static void test_labs_are_below_the_callers_groups(void)
 {
-	static const char groups[] = "3:cpuset:/\n2:cpuacct:/user/a\n1:cpu:/limited\n0::/elsewhere\n";
+	static const char groups[] =
+		"3:cpuset:/\n2:cpuacct:/user/a\n1:cpu:/limited\n0::/elsewhere\n";
 	g_autoptr(GError) error = NULL;
 	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_parse(separate, groups, &error);
 
 	g_assert_no_error(error);
 	g_assert_cmpstr(cgroup->hierarchies[cgroup->cpu].parent, ==, "/sys/fs/cgroup/cpu/limited");
-	g_assert_cmpstr(cgroup->hierarchies[cgroup->cpuacct].parent, ==, "/sys/fs/cgroup/cpuacct/user/a");
+	g_assert_cmpstr(cgroup->hierarchies[cgroup->cpuacct].parent, ==,
+			"/sys/fs/cgroup/cpuacct/user/a");
 	g_assert_cmpstr(cgroup->hierarchies[cgroup->cpuset].parent, ==, "/sys/fs/cgroup/cpuset");
 }
 
@@ -99,7 +101,8 @@ struct tree {
 	char *top;
 };
 
-static void tree_file(const struct tree *tree, const char *group, const char *file, const char *text)
+static void tree_file(const struct tree *tree, const char *group, const char *file,
+		      const char *text)
 {
 	g_autofree char *dir = g_build_filename(tree->top, group, NULL);
 	g_autofree char *path = g_build_filename(dir, file, NULL);
@@ -131,7 +134,7 @@ static void tree_group(const struct tree *tree, const char *group, const char *p
 /* As systemd has it: a session in a slice, controllers as far as its service managers gave them. */
 static struct tree tree_new(void)
 {
-	struct tree tree = { g_dir_make_tmp("virtbed-cgroup-XXXXXX", NULL) };
+	struct tree tree = {g_dir_make_tmp("virtbed-cgroup-XXXXXX", NULL)};
 
 	tree_file(&tree, "", "cgroup.procs", "1\n2\n");
 	tree_file(&tree, "", "cgroup.controllers", "cpuset cpu io\n");
@@ -163,7 +166,8 @@ static void tree_remove(struct tree *tree)
 static void assert_parent(const struct tree *tree, const char *group, const char *wanted)
 {
 	g_autofree char *from = g_build_filename(tree->top, group, NULL);
-	g_autofree char *to = wanted[0] ? g_build_filename(tree->top, wanted, NULL) : g_strdup(tree->top);
+	g_autofree char *to =
+		wanted[0] ? g_build_filename(tree->top, wanted, NULL) : g_strdup(tree->top);
 	g_autofree char *found = lab_cgroup_parent_find(tree->top, group[0] ? from : tree->top);
 
 	g_assert_cmpstr(found, ==, to);

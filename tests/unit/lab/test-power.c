@@ -24,7 +24,7 @@ static void test_watts_are_linear_in_busy_cores(void)
 	static const struct {
 		double busy_cores;
 		double watts;
-	} cases[] = { { 0, 60 }, { 0.25, 85 }, { 1, 160 }, { 1.7, 230 } };
+	} cases[] = {{0, 60}, {0.25, 85}, {1, 160}, {1.7, 230}};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct lab_power power;
@@ -34,7 +34,8 @@ static void test_watts_are_linear_in_busy_cores(void)
 		for (int64_t tick = 0; tick < 20; tick++)
 			watts = lab_power_update(&power, tick * TICK_NS,
 						 (uint64_t)(cases[i].busy_cores *
-							    (double)(tick * TICK_NS)), 1);
+							    (double)(tick * TICK_NS)),
+						 1);
 		assert_watts(watts, cases[i].watts);
 	}
 }
@@ -51,7 +52,8 @@ static void test_a_step_takes_one_window(void)
 		double share = (double)MIN(tick - 10, 5) / 5;
 
 		busy_ns += TICK_NS;
-		assert_watts(lab_power_update(&power, tick * TICK_NS, busy_ns, 1), 60 + share * 100);
+		assert_watts(lab_power_update(&power, tick * TICK_NS, busy_ns, 1),
+			     60 + share * 100);
 	}
 }
 
@@ -82,7 +84,8 @@ static void test_late_ticks_stretch_the_window(void)
 	lab_power_init(&power, 60, 100);
 	lab_power_update(&power, 0, 0, 1);
 	/* Three seconds without a tick, a core busy for all of them. */
-	assert_watts(lab_power_update(&power, 15 * INT64_C(200000000), UINT64_C(3000000000), 1), 160);
+	assert_watts(lab_power_update(&power, 15 * INT64_C(200000000), UINT64_C(3000000000), 1),
+		     160);
 }
 
 static void test_a_counter_that_starts_anew_counts_from_zero(void)

@@ -21,7 +21,7 @@ static pid_t start_idle(void)
 static void test_kill_waits_for_the_end_and_reaps(void)
 {
 	pid_t pid = start_idle();
-	struct lab_state_process process = { pid, lab_state_start_ticks(pid) };
+	struct lab_state_process process = {pid, lab_state_start_ticks(pid)};
 
 	g_assert_true(lab_process_kill(process, 30));
 	g_assert_false(lab_state_process_alive(process));
@@ -33,7 +33,7 @@ static void test_kill_waits_for_the_end_and_reaps(void)
 static void test_a_recycled_pid_is_spared(void)
 {
 	pid_t pid = start_idle();
-	struct lab_state_process earlier = { pid, lab_state_start_ticks(pid) - 1 };
+	struct lab_state_process earlier = {pid, lab_state_start_ticks(pid) - 1};
 	int status;
 
 	g_assert_true(lab_process_kill(earlier, 0));
@@ -44,9 +44,9 @@ static void test_a_recycled_pid_is_spared(void)
 
 static void test_children_are_found_by_their_arguments(void)
 {
-	static const char *const sleeping[] = { "virtbed-lab", "600", NULL };
-	static const char *const one[] = { "virtbed-lab", NULL };
-	static const char *const other[] = { "virtbed-lab", "no such argument", NULL };
+	static const char *const sleeping[] = {"virtbed-lab", "600", NULL};
+	static const char *const one[] = {"virtbed-lab", NULL};
+	static const char *const other[] = {"virtbed-lab", "no such argument", NULL};
 	pid_t pid = fork();
 
 	if (pid == 0)

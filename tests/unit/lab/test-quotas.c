@@ -42,7 +42,7 @@ static void set_up(struct groups *groups, gconstpointer data)
 
 static void tear_down(struct groups *groups, gconstpointer data)
 {
-	static const char *const files[] = { "cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us" };
+	static const char *const files[] = {"cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"};
 	char *path = g_steal_pointer(&groups->vm);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
@@ -76,8 +76,7 @@ static void configure(struct groups *groups, int64_t quota_us)
 
 static int64_t quota(const struct groups *groups)
 {
-	return read_from(groups->vm,
-			 groups->cgroup.version == 2 ? "cpu.max" : "cpu.cfs_quota_us");
+	return read_from(groups->vm, groups->cgroup.version == 2 ? "cpu.max" : "cpu.cfs_quota_us");
 }
 
 /* Ten periods until the next time, and one quota with the writing: 11 quotas are what 10 were. */
@@ -99,7 +98,8 @@ static void test_what_is_configured_is_scaled(struct groups *groups, gconstpoint
 	g_assert_cmpint(quota(groups), ==, 20000);
 }
 
-static void test_without_a_quota_there_is_nothing_to_scale(struct groups *groups, gconstpointer data)
+static void test_without_a_quota_there_is_nothing_to_scale(struct groups *groups,
+							   gconstpointer data)
 {
 	g_autoptr(lab_quotas_t) quotas = lab_quotas_new(&groups->cgroup, "x", 2);
 	struct lab_cgroup_quota now;

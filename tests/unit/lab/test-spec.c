@@ -9,19 +9,19 @@
 /* A configuration with a lab of these blades; all of it on the caller's stack. */
 static struct config config_of(struct config_lab *lab, struct config_blade *blades, uint32_t count)
 {
-	*lab = (struct config_lab){ .blades = blades, .blades_count = count };
-	return (struct config){ .name = (char *)"two", .lab = lab };
+	*lab = (struct config_lab){.blades = blades, .blades_count = count};
+	return (struct config){.name = (char *)"two", .lab = lab};
 }
 
 static struct config_blade blade_of(const char *name)
 {
-	return (struct config_blade){ (char *)name, 0.5, 60, 100, CONFIG_BMC_REDFISH };
+	return (struct config_blade){(char *)name, 0.5, 60, 100, CONFIG_BMC_REDFISH};
 }
 
 static void test_a_spec_survives_its_file(void)
 {
-	struct config_blade blades[] = { { (char *)"b1", 0.3, 60.25, 300, CONFIG_BMC_IPMI },
-					 blade_of("other") };
+	struct config_blade blades[] = {{(char *)"b1", 0.3, 60.25, 300, CONFIG_BMC_IPMI},
+					blade_of("other")};
 	struct config_lab lab;
 	struct config config = config_of(&lab, blades, 2);
 	g_autoptr(GError) error = NULL;
@@ -48,7 +48,7 @@ static void test_a_spec_survives_its_file(void)
 
 static void test_identities_are_new_each_time_but_the_lab_is_the_same(void)
 {
-	struct config_blade blades[] = { blade_of("b1"), blade_of("b2") };
+	struct config_blade blades[] = {blade_of("b1"), blade_of("b2")};
 	struct config_lab lab;
 	struct config config = config_of(&lab, blades, 2);
 	g_autoptr(lab_spec_t) first = lab_spec_new(&config, NULL, NULL);
@@ -64,11 +64,11 @@ static void test_identities_are_new_each_time_but_the_lab_is_the_same(void)
 
 static void test_another_budget_or_coefficient_is_another_lab(void)
 {
-	struct config_blade blades[] = { blade_of("b1") };
+	struct config_blade blades[] = {blade_of("b1")};
 	struct config_lab lab;
 	struct config config = config_of(&lab, blades, 1);
 	g_autoptr(lab_spec_t) spec = lab_spec_new(&config, NULL, NULL);
-	double *const values[] = { &blades[0].cpu_cores, &blades[0].idle_w, &blades[0].core_w };
+	double *const values[] = {&blades[0].cpu_cores, &blades[0].idle_w, &blades[0].core_w};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(values); i++) {
 		g_autoptr(lab_spec_t) other = NULL;
@@ -100,22 +100,22 @@ static void test_bad_blades_are_refused(void)
 		struct config_blade blade;
 		const char *because;
 	} cases[] = {
-		{ { (char *)"", 1, 1, 1, 0 }, "name" },
-		{ { (char *)"Upper", 1, 1, 1, 0 }, "name" },
-		{ { (char *)"-dash", 1, 1, 1, 0 }, "name" },
-		{ { (char *)"dash-", 1, 1, 1, 0 }, "name" },
-		{ { (char *)"../..", 1, 1, 1, 0 }, "name" },
-		{ { (char *)"a-name-of-25-characters-x", 1, 1, 1, 0 }, "name" },
-		{ { (char *)"b1", 1, 1, 1, 0 }, "twice" },
-		{ { (char *)"b2", 0, 1, 1, 0 }, "cpu_cores" },
-		{ { (char *)"b2", -1, 1, 1, 0 }, "cpu_cores" },
-		{ { (char *)"b2", NAN, 1, 1, 0 }, "cpu_cores" },
-		{ { (char *)"b2", 1, -1, 1, 0 }, "idle_w: -1 is outside 0 to 1e+06 W" },
-		{ { (char *)"b2", 1, 1, INFINITY, 0 }, "core_w: inf is outside 0 to 1e+06 W" },
+		{{(char *)"", 1, 1, 1, 0}, "name"},
+		{{(char *)"Upper", 1, 1, 1, 0}, "name"},
+		{{(char *)"-dash", 1, 1, 1, 0}, "name"},
+		{{(char *)"dash-", 1, 1, 1, 0}, "name"},
+		{{(char *)"../..", 1, 1, 1, 0}, "name"},
+		{{(char *)"a-name-of-25-characters-x", 1, 1, 1, 0}, "name"},
+		{{(char *)"b1", 1, 1, 1, 0}, "twice"},
+		{{(char *)"b2", 0, 1, 1, 0}, "cpu_cores"},
+		{{(char *)"b2", -1, 1, 1, 0}, "cpu_cores"},
+		{{(char *)"b2", NAN, 1, 1, 0}, "cpu_cores"},
+		{{(char *)"b2", 1, -1, 1, 0}, "idle_w: -1 is outside 0 to 1e+06 W"},
+		{{(char *)"b2", 1, 1, INFINITY, 0}, "core_w: inf is outside 0 to 1e+06 W"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		struct config_blade blades[] = { blade_of("b1"), cases[i].blade };
+		struct config_blade blades[] = {blade_of("b1"), cases[i].blade};
 		struct config_lab lab;
 		struct config config = config_of(&lab, blades, 2);
 
@@ -125,7 +125,7 @@ static void test_bad_blades_are_refused(void)
 
 static void test_bad_labs_are_refused(void)
 {
-	struct config_blade blades[] = { blade_of("b1") };
+	struct config_blade blades[] = {blade_of("b1")};
 	struct config_lab lab;
 	struct config config = config_of(&lab, blades, 1);
 

@@ -33,15 +33,15 @@ static void test_pace_follows_what_a_round_takes(void)
 		uint64_t round_ns;
 		double pace;
 	} cases[] = {
-		{ ROUND_NS, 1 },
-		{ ROUND_NS * 11 / 10, 1.1 },
-		{ ROUND_NS * 9 / 10, 0.9 },
-		{ ROUND_NS * 3, LAB_SPEED_MAX },
-		{ ROUND_NS / 3, LAB_SPEED_MIN },
+		{ROUND_NS, 1},
+		{ROUND_NS * 11 / 10, 1.1},
+		{ROUND_NS * 9 / 10, 0.9},
+		{ROUND_NS * 3, LAB_SPEED_MAX},
+		{ROUND_NS / 3, LAB_SPEED_MIN},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		struct machine machine = { 0 };
+		struct machine machine = {0};
 		double pace = 0;
 
 		refer(&machine);
@@ -53,7 +53,7 @@ static void test_pace_follows_what_a_round_takes(void)
 
 static void test_an_idle_machine_is_no_reference(void)
 {
-	struct machine machine = { 0 };
+	struct machine machine = {0};
 
 	for (int i = 0; i < 100; i++)
 		g_assert_cmpfloat_with_epsilon(second(&machine, ROUND_NS / 2, 0.1), 1, 1e-12);
@@ -65,7 +65,7 @@ static void test_an_idle_machine_is_no_reference(void)
 
 static void test_a_metronome_that_stands_still_changes_nothing(void)
 {
-	struct machine machine = { 0 };
+	struct machine machine = {0};
 	double pace = 0;
 
 	refer(&machine);
@@ -78,7 +78,7 @@ static void test_a_metronome_that_stands_still_changes_nothing(void)
 
 static void test_rounds_begin_anew_at_their_end(void)
 {
-	struct machine machine = { .at.rounds = UINT32_MAX - ROUNDS * 35 };
+	struct machine machine = {.at.rounds = UINT32_MAX - ROUNDS * 35};
 	double pace = 0;
 
 	refer(&machine);

@@ -7,12 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define BMC                                                                                 \
-	"\"bmc\": {\"address\": \"127.0.0.1\", \"port\": 20623, \"user\": \"ADMIN\", "       \
-	"\"password_file\": \"/run/x/bmc-password\", \"cipher_suite\": 3, "                   \
+#define BMC                                                                                        \
+	"\"bmc\": {\"address\": \"127.0.0.1\", \"port\": 20623, \"user\": \"ADMIN\", "             \
+	"\"password_file\": \"/run/x/bmc-password\", \"cipher_suite\": 3, "                        \
 	"\"privilege\": \"ADMINISTRATOR\", \"sensor\": \"Pwr Consumption\"}"
-#define BLADE(name)                                                                          \
-	"{\"name\": \"" name "\", \"uri\": \"uri-of-" name "\", \"peer_uri\": \"peer-of-" name "\", \"bridge\": \"br7\", " BMC "}"
+#define BLADE(name)                                                                                \
+	"{\"name\": \"" name "\", \"uri\": \"uri-of-" name "\", \"peer_uri\": \"peer-of-" name     \
+	"\", \"bridge\": \"br7\", " BMC "}"
 
 /* A configuration of one cluster with two hosts: one on blade b1, one with a URI of its own. */
 static struct config *new_config(const char *blade)
@@ -115,17 +116,17 @@ static void test_a_failure_changes_nothing(void)
 		const char *text;
 		enum lab_state_error code;
 	} cases[] = {
-		{ "{\"blades\": [" BLADE("b1") "]}", LAB_STATE_ERROR_BLADE },
-		{ "{\"blades\": []}", LAB_STATE_ERROR_BLADE },
-		{ "{\"blades\": {}}", LAB_STATE_ERROR_BROKEN },
-		{ "{}", LAB_STATE_ERROR_BROKEN },
-		{ "[", LAB_STATE_ERROR_BROKEN },
-		{ "{\"blades\": [{\"name\": \"b9\"}]}", LAB_STATE_ERROR_BROKEN },
-		{ "{\"blades\": [{\"name\": \"b9\", \"uri\": \"u\", \"bridge\": \"b\"}]}",
-		  LAB_STATE_ERROR_BROKEN },
-		{ "{\"blades\": [{\"name\": \"b9\", \"uri\": \"u\", \"bridge\": \"b\", \"bmc\": "
-		  "{\"address\": \"a\", \"port\": 0}}]}",
-		  LAB_STATE_ERROR_BROKEN },
+		{"{\"blades\": [" BLADE("b1") "]}", LAB_STATE_ERROR_BLADE},
+		{"{\"blades\": []}", LAB_STATE_ERROR_BLADE},
+		{"{\"blades\": {}}", LAB_STATE_ERROR_BROKEN},
+		{"{}", LAB_STATE_ERROR_BROKEN},
+		{"[", LAB_STATE_ERROR_BROKEN},
+		{"{\"blades\": [{\"name\": \"b9\"}]}", LAB_STATE_ERROR_BROKEN},
+		{"{\"blades\": [{\"name\": \"b9\", \"uri\": \"u\", \"bridge\": \"b\"}]}",
+		 LAB_STATE_ERROR_BROKEN},
+		{"{\"blades\": [{\"name\": \"b9\", \"uri\": \"u\", \"bridge\": \"b\", \"bmc\": "
+		 "{\"address\": \"a\", \"port\": 0}}]}",
+		 LAB_STATE_ERROR_BROKEN},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -164,9 +165,11 @@ static void test_a_configuration_without_blades_needs_no_lab(void)
 
 static void test_names(void)
 {
-	static const char *const good[] = { "a", "one-machine", "A_1", "0" };
-	static const char *const bad[] = { "", "-a", "a/b", "..", "a b", "a.b", "\xc3\xa4",
-					   "12345678901234567890123456789012345678901" };
+	static const char *const good[] = {"a", "one-machine", "A_1", "0"};
+	static const char *const bad[] = {"",         "-a",
+					  "a/b",      "..",
+					  "a b",      "a.b",
+					  "\xc3\xa4", "12345678901234567890123456789012345678901"};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(good); i++)
 		g_assert_true(lab_state_name_ok(good[i]));
@@ -176,14 +179,14 @@ static void test_names(void)
 
 static void test_a_process_is_told_from_a_later_one_of_its_pid(void)
 {
-	struct lab_state_process us = { getpid(), lab_state_start_ticks(getpid()) };
-	struct lab_state_process older = { getpid(), us.start_ticks - 1 };
+	struct lab_state_process us = {getpid(), lab_state_start_ticks(getpid())};
+	struct lab_state_process older = {getpid(), us.start_ticks - 1};
 
 	g_assert_cmpuint(us.start_ticks, >, 0);
 	g_assert_true(lab_state_process_alive(us));
 	g_assert_false(lab_state_process_alive(older));
-	g_assert_false(lab_state_process_alive((struct lab_state_process){ 0, 0 }));
-	g_assert_false(lab_state_process_alive((struct lab_state_process){ -1, 1 }));
+	g_assert_false(lab_state_process_alive((struct lab_state_process){0, 0}));
+	g_assert_false(lab_state_process_alive((struct lab_state_process){-1, 1}));
 }
 
 static void test_a_zombie_is_not_alive(void)
@@ -195,7 +198,7 @@ static void test_a_zombie_is_not_alive(void)
 	if (pid == 0)
 		_exit(0);
 	g_assert_cmpint(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), ==, 0);
-	process = (struct lab_state_process){ pid, lab_state_start_ticks(pid) };
+	process = (struct lab_state_process){pid, lab_state_start_ticks(pid)};
 	g_assert_cmpuint(process.start_ticks, >, 0);
 	g_assert_false(lab_state_process_alive(process));
 	g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);

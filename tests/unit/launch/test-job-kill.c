@@ -26,7 +26,7 @@ static struct {
 	pthread_mutex_t lock; /* ThreadSanitizer does not see GMutex */
 	pthread_cond_t changed;
 	uint32_t may_start;
-} agent = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+} agent = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* Stands before libvirt's own: its test driver has no agents. */
 char *virDomainQemuAgentCommand(virDomainPtr domain, const char *command, int timeout,
@@ -79,8 +79,10 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	job->places[0] = (struct job_node){.job = job, .vm = fixture->vm, .ranks = RANKS};
 	job->ranks = g_new0(struct rank, RANKS);
 	for (uint32_t r = 0; r < RANKS; r++)
-		job->ranks[r] = (struct rank){
-			.index = r, .place = &job->places[0], .core = r, .pid = 100 + r};
+		job->ranks[r] = (struct rank){.index = r,
+					      .place = &job->places[0],
+					      .core = r,
+					      .pid = 100 + r};
 	job_assign_vms(job);
 	job_kill(job, TASK_OUTCOME_KILLED, TASK_CAUSE_KILLED, "a user asked for it");
 }

@@ -25,7 +25,7 @@ static struct {
 	unsigned long long cpu_ns;
 	unsigned long long step_ns; /* that it has used more the next time */
 	bool silent;                /* it does not answer */
-} vm = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} vm = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* These stand before libvirt's own: its test driver has no agents, and does not count CPU time. */
 char *virDomainQemuAgentCommand(virDomainPtr domain, const char *command, int timeout,
@@ -34,7 +34,8 @@ char *virDomainQemuAgentCommand(virDomainPtr domain, const char *command, int ti
 	return strdup("{\"return\":{\"pid\":77}}");
 }
 
-int virConnectListAllDomains(virConnectPtr connection, virDomainPtr **ret_domains, unsigned int flags)
+int virConnectListAllDomains(virConnectPtr connection, virDomainPtr **ret_domains,
+			     unsigned int flags)
 {
 	bool silent;
 
@@ -92,14 +93,21 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	settings.host = fixture->host = host_new("t", "test:///default", &deaf_host, fixture);
 	fixture->vm = vm_new(&settings, 0, &deaf_vm_events, fixture);
 	fixture->vm->state = VM_READY;
-	fixture->task = (struct task){.id = (char *)"t", .benchmark = (char *)"cg", .class_ = 'W',
-				      .user = VM_OWNER_ANY, .nodes_count = 1, .share.fraction = 1,
-				      .suspensions = g_ptr_array_new(), .migrations = g_ptr_array_new()};
+	fixture->task = (struct task){.id = (char *)"t",
+				      .benchmark = (char *)"cg",
+				      .class_ = 'W',
+				      .user = VM_OWNER_ANY,
+				      .nodes_count = 1,
+				      .share.fraction = 1,
+				      .suspensions = g_ptr_array_new(),
+				      .migrations = g_ptr_array_new()};
 	fixture->source = (struct usage_source){.host = fixture->host};
 	fixture->patience = patience_new();
 	job->task = &fixture->task;
-	job->settings = (struct job_settings){.task = &fixture->task, .sources = &fixture->source,
-					      .sources_count = 1, .patience = fixture->patience};
+	job->settings = (struct job_settings){.task = &fixture->task,
+					      .sources = &fixture->source,
+					      .sources_count = 1,
+					      .patience = fixture->patience};
 	job->events = &task_events;
 	job->phase = PHASE_RUNNING;
 	job->pmi = pmi_server_new(1, 1, 1);
@@ -313,7 +321,7 @@ static void test_script(struct fixture *fixture, gconstpointer data)
 	fixture->task.script_summary = NULL;
 }
 
-#define ADD(name, test) \
+#define ADD(name, test)                                                                            \
 	g_test_add("/job/progress/" name, struct fixture, NULL, set_up, test, tear_down)
 
 int main(int argc, char **argv)

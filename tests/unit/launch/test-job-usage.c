@@ -21,8 +21,8 @@
 
 /* What the host says of the CPU time of its VM. */
 static struct {
-	pthread_mutex_t lock; /* ThreadSanitizer does not see GMutex */
-	unsigned long long cpu_ns; /* 0: nothing */
+	pthread_mutex_t lock;       /* ThreadSanitizer does not see GMutex */
+	unsigned long long cpu_ns;  /* 0: nothing */
 	unsigned long long step_ns; /* that it has used more the next time */
 	bool first;                 /* the next request goes through the gate */
 	pthread_mutex_t gate;
@@ -281,8 +281,7 @@ static void test_readings_come_in_order(struct fixture *fixture, gconstpointer d
 	vm.step_ns = 1000000000;
 	vm.first = true;
 	pthread_mutex_lock(&vm.gate);
-	usage = job_usage_start(
-		usage_parts_new(fixture->sources, HOSTS, &fixture->vm, 1), 1);
+	usage = job_usage_start(usage_parts_new(fixture->sources, HOSTS, &fixture->vm, 1), 1);
 	job_usage_finish(usage, 2, on_usage, fixture);
 	pthread_mutex_unlock(&vm.gate);
 	until(&fixture->done);
@@ -299,8 +298,7 @@ static void test_is_what_the_counter_rose(struct fixture *fixture, gconstpointer
 
 	vm.cpu_ns = 2000000000;
 	vm.step_ns = 1000000000;
-	usage = job_usage_start(
-		usage_parts_new(fixture->sources, HOSTS, &fixture->vm, 1), 1);
+	usage = job_usage_start(usage_parts_new(fixture->sources, HOSTS, &fixture->vm, 1), 1);
 	await_reading(fixture);
 	finish(fixture, usage);
 	g_assert_cmpfloat(fixture->usage.cpu_s, ==, 2);

@@ -78,8 +78,11 @@ static struct job *make_job(struct fixture *fixture)
 	job->places[0] = (struct job_node){.job = job, .vm = fixture->vm, .ranks = RANKS};
 	job->ranks = g_new0(struct rank, RANKS);
 	for (uint32_t i = 0; i < RANKS; i++)
-		job->ranks[i] = (struct rank){
-			.index = i, .place = job->places, .core = i, .pid = 100 + i, .exited = true};
+		job->ranks[i] = (struct rank){.index = i,
+					      .place = job->places,
+					      .core = i,
+					      .pid = 100 + i,
+					      .exited = true};
 	job_assign_vms(job);
 	return job;
 }
@@ -88,8 +91,9 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 {
 	struct vm_settings settings = {.name = "n0", .domain = "test", .boot_timeout_s = 60};
 	g_autoptr(json_t) request =
-		json_pack("{s:s, s:s, s:s, s:i, s:i, s:[i], s:i}", "type", "IS.3", "benchmark", "is", "class",
-			  "S", "ranks", RANKS, "repetitions", 1, "nodes", 0, "deadline_s", 60);
+		json_pack("{s:s, s:s, s:s, s:i, s:i, s:[i], s:i}", "type", "IS.3", "benchmark",
+			  "is", "class", "S", "ranks", RANKS, "repetitions", 1, "nodes", 0,
+			  "deadline_s", 60);
 
 	fixture->queue = boot_queue_new(1);
 	fixture->host = host_new("b1", "test:///default", &deaf_host, NULL);
@@ -115,7 +119,8 @@ static void tear_down(struct fixture *fixture, gconstpointer data)
 		;
 }
 
-static void assert_lost(const struct fixture *fixture, enum task_outcome outcome, const char *reason)
+static void assert_lost(const struct fixture *fixture, enum task_outcome outcome,
+			const char *reason)
 {
 	g_assert_cmpstr(task_outcome_name(fixture->task->outcome), ==, task_outcome_name(outcome));
 	g_assert_cmpstr(fixture->task->reason, ==, reason);

@@ -26,7 +26,8 @@ static const struct job_case {
 	{"cg", 2, "1"}, {"ep", 2, "1"}, {"is", 2, "2"}, {"mg", 2, "1"},
 };
 
-static void set_environment(GSubprocessLauncher *launcher, const struct job_case *job, uint32_t rank)
+static void set_environment(GSubprocessLauncher *launcher, const struct job_case *job,
+			    uint32_t rank)
 {
 	g_autofree char *rank_text = g_strdup_printf("%u", rank);
 	g_autofree char *size_text = g_strdup_printf("%u", job->ranks);
@@ -122,8 +123,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	programs = argv[1];
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *path = g_strdup_printf("/kernel-progress/%s-%u", cases[i].name,
-							cases[i].ranks);
+		g_autofree char *path =
+			g_strdup_printf("/kernel-progress/%s-%u", cases[i].name, cases[i].ranks);
 
 		g_test_add_data_func(path, &cases[i], test_counts_all_its_steps);
 	}

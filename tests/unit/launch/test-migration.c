@@ -11,7 +11,7 @@
 #define ABORT MIGRATION_EVENT_ABORT
 #define LIMIT MIGRATION_EVENT_LIMIT
 
-#define REQUEST \
+#define REQUEST                                                                                        \
 	"{\"type\": \"T\", \"benchmark\": \"is\", \"class\": \"S\", \"ranks\": 2, \"repetitions\": 1," \
 	" \"nodes\": [0, 1], \"deadline_s\": 60}"
 
@@ -23,12 +23,18 @@ static const struct {
 	int count;
 	enum migration_step end;
 } lives[] = {
-	{"all-go", MIGRATION_IDLE, {MIGRATION_EVENT_START, DONE, DONE, DONE, DONE, DONE, DONE}, 7,
+	{"all-go",
+	 MIGRATION_IDLE,
+	 {MIGRATION_EVENT_START, DONE, DONE, DONE, DONE, DONE, DONE},
+	 7,
 	 MIGRATION_IDLE},
 	{"one-that-fails-is-looked-for", MIGRATION_MOVING, {FAIL}, 1, MIGRATION_LOCATING},
 	{"so-is-one-that-takes-too-long", MIGRATION_MOVING, {LIMIT}, 1, MIGRATION_LOCATING},
-	{"the-others-go-on-where-they-are", MIGRATION_MOVING, {FAIL, DONE, DONE, DONE, DONE, DONE},
-	 6, MIGRATION_IDLE},
+	{"the-others-go-on-where-they-are",
+	 MIGRATION_MOVING,
+	 {FAIL, DONE, DONE, DONE, DONE, DONE},
+	 6,
+	 MIGRATION_IDLE},
 	{"one-that-is-nowhere-loses-the-task", MIGRATION_MOVING, {FAIL, FAIL}, 2, MIGRATION_LOST},
 	{"so-does-one-without-its-cap", MIGRATION_PLACING, {FAIL}, 1, MIGRATION_LOST},
 	{"a-late-clock-does-not-matter", MIGRATION_CLOCKING, {FAIL}, 1, MIGRATION_LEAVING},
@@ -36,10 +42,12 @@ static const struct {
 	{"a-task-may-end-before-it-begins", MIGRATION_QUIETING, {ABORT}, 1, MIGRATION_IDLE},
 	{"and-while-clocks-are-set", MIGRATION_CLOCKING, {ABORT}, 1, MIGRATION_IDLE},
 	{"and-while-nodes-are-left", MIGRATION_LEAVING, {ABORT}, 1, MIGRATION_IDLE},
-	{"what-moves-comes-to-its-end", MIGRATION_MOVING, {ABORT, MIGRATION_EVENT_START}, 2,
+	{"what-moves-comes-to-its-end",
+	 MIGRATION_MOVING,
+	 {ABORT, MIGRATION_EVENT_START},
+	 2,
 	 MIGRATION_MOVING},
-	{"late-events-mean-nothing", MIGRATION_IDLE, {DONE, FAIL, ABORT, LIMIT}, 4,
-	 MIGRATION_IDLE},
+	{"late-events-mean-nothing", MIGRATION_IDLE, {DONE, FAIL, ABORT, LIMIT}, 4, MIGRATION_IDLE},
 	{"nothing-follows-a-loss", MIGRATION_LOST, {DONE, FAIL, ABORT, LIMIT}, 4, MIGRATION_LOST},
 };
 

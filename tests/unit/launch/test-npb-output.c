@@ -3,10 +3,10 @@
 
 #include "local-sched/launch/npb_output.h"
 
-#define BLOCK(time, verdict)                                                                      \
-	"\n\n IS Benchmark Completed\n Class           =                        S\n"              \
-	" Time in seconds =                     0.07\n"                                           \
-	" Time in seconds (full) =       " time "\n"                                              \
+#define BLOCK(time, verdict)                                                                       \
+	"\n\n IS Benchmark Completed\n Class           =                        S\n"               \
+	" Time in seconds =                     0.07\n"                                            \
+	" Time in seconds (full) =       " time "\n"                                               \
 	" Verification    =               " verdict "\n Version         =            x\n\n"
 
 static const struct {

@@ -69,8 +69,8 @@ static GPtrArray *read_dialogue(const struct dialogue *dialogue, struct player *
 	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
 	lines = g_strsplit(text, "\n", -1);
 	for (uint32_t i = 0; i < dialogue->ranks; i++)
-		players[i] = (struct player){.lines = g_ptr_array_new(),
-					     .heard = g_string_new(NULL)};
+		players[i] =
+			(struct player){.lines = g_ptr_array_new(), .heard = g_string_new(NULL)};
 	for (char **line = lines; **line; line++) {
 		char *message = g_strconcat(*line + 2, "\n", NULL);
 
@@ -112,8 +112,8 @@ static void play(const struct dialogue *dialogue, uint64_t seed, size_t piece)
 {
 	struct player players[4];
 	g_autoptr(GPtrArray) all = read_dialogue(dialogue, players);
-	g_autoptr(pmi_server_t) server = pmi_server_new(dialogue->ranks, dialogue->nodes,
-							dialogue->per_node);
+	g_autoptr(pmi_server_t) server =
+		pmi_server_new(dialogue->ranks, dialogue->nodes, dialogue->per_node);
 	struct random_stream random;
 	guint left = all->len;
 	guint idle = 0;
@@ -331,8 +331,17 @@ static void test_exit_after_failure(void)
 /* Whatever comes from a guest: no crash, and no unrequested output. */
 static void test_random_bytes(void)
 {
-	static const char *const seeds[] = {"cmd=", "get ", "kvsname=virtbed ", "key=", "\n", "put ",
-					    "barrier_in", "value=", "init pmi_version=1", "progress done=1 total=2\n", "\0"};
+	static const char *const seeds[] = {"cmd=",
+					    "get ",
+					    "kvsname=virtbed ",
+					    "key=",
+					    "\n",
+					    "put ",
+					    "barrier_in",
+					    "value=",
+					    "init pmi_version=1",
+					    "progress done=1 total=2\n",
+					    "\0"};
 	struct random_stream random;
 
 	random_stream_init(&random, g_test_rand_int(), 0);
@@ -342,8 +351,7 @@ static void test_random_bytes(void)
 		for (int i = 0; i < 40; i++) {
 			char bytes[64];
 			size_t length = random_stream_below(&random, sizeof(bytes));
-			const char *word =
-				seeds[random_stream_below(&random, G_N_ELEMENTS(seeds))];
+			const char *word = seeds[random_stream_below(&random, G_N_ELEMENTS(seeds))];
 
 			for (size_t b = 0; b < length; b++)
 				bytes[b] = (char)random_stream_next(&random);

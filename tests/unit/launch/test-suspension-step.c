@@ -34,11 +34,7 @@ static const struct {
 	 {SUSPENSION_EVENT_SUSPEND, DONE, FAIL, DONE},
 	 4,
 	 SUSPENSION_RUNNING},
-	{"so-is-a-save",
-	 SUSPENSION_SAVING,
-	 {FAIL, DONE, DONE, DONE},
-	 4,
-	 SUSPENSION_RUNNING},
+	{"so-is-a-save", SUSPENSION_SAVING, {FAIL, DONE, DONE, DONE}, 4, SUSPENSION_RUNNING},
 	{"a-restore-that-fails-leaves-it-suspended",
 	 SUSPENSION_SUSPENDED,
 	 {SUSPENSION_EVENT_RESUME, DONE, FAIL, DONE},
@@ -61,7 +57,11 @@ static const struct {
 	 SUSPENSION_SUSPENDED},
 	{"a-late-clock-does-not-matter", SUSPENSION_CLOCKING, {FAIL}, 1, SUSPENSION_RUNNING},
 	{"a-rollback-that-fails-loses-the-task", SUSPENSION_THAWING, {FAIL}, 1, SUSPENSION_LOST},
-	{"a-hang-loses-the-task", SUSPENSION_FREEZING, {SUSPENSION_EVENT_LIMIT}, 1, SUSPENSION_LOST},
+	{"a-hang-loses-the-task",
+	 SUSPENSION_FREEZING,
+	 {SUSPENSION_EVENT_LIMIT},
+	 1,
+	 SUSPENSION_LOST},
 	{"a-task-may-end-before-it-is-frozen",
 	 SUSPENSION_QUIETING,
 	 {SUSPENSION_EVENT_ABORT},
@@ -99,8 +99,9 @@ static void test_failures(void)
 	for (guint s = 0; s < SUSPENSION_STEPS; s++) {
 		guint step = s;
 
-		for (int i = 0; i < SUSPENSION_STEPS &&
-				vm_step_next(&suspension_steps, step, FAIL, &step); i++)
+		for (int i = 0;
+		     i < SUSPENSION_STEPS && vm_step_next(&suspension_steps, step, FAIL, &step);
+		     i++)
 			;
 		g_assert_true(step == SUSPENSION_RUNNING || step == SUSPENSION_SUSPENDED ||
 			      step == SUSPENSION_LOST || step == SUSPENSION_LEAVING);
@@ -115,7 +116,8 @@ static void test_limits(void)
 		bool limited = vm_step_limit_s(&suspension_steps, step, 15) > 0;
 
 		g_assert_cmpint(vm_step_next(&suspension_steps, step, SUSPENSION_EVENT_LIMIT,
-					     &next), ==, limited);
+					     &next),
+				==, limited);
 	}
 }
 

@@ -11,9 +11,9 @@ static uint32_t nodes[][2] = {{0, 1}, {2, 0}, {1, 2}, {2, 3}};
 static void fill(struct task *tasks, struct task_queue *queue)
 {
 	for (uint32_t i = 0; i < G_N_ELEMENTS(nodes); i++) {
-		tasks[i] = (struct task){
-			.nodes = nodes[i], .nodes_count = 2, .queued_ns = i * SECOND_NS
-		};
+		tasks[i] = (struct task){.nodes = nodes[i],
+					 .nodes_count = 2,
+					 .queued_ns = i * SECOND_NS};
 		task_queue_push(queue, &tasks[i]);
 	}
 }

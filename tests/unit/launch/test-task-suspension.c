@@ -5,7 +5,7 @@
 #include "common/json.h"
 #include "local-sched/launch/task.h"
 
-#define REQUEST \
+#define REQUEST                                                                                        \
 	"{\"type\": \"T\", \"benchmark\": \"is\", \"class\": \"S\", \"ranks\": 2, \"repetitions\": 1," \
 	" \"nodes\": [0, 1], \"deadline_s\": 60}"
 
@@ -57,11 +57,16 @@ static void test_resume_requests(void)
 		const char *body;
 		uint32_t count; /* 0: refused */
 	} cases[] = {
-		{"{\"nodes\": [2, 0]}", 2},     {"{\"nodes\": []}", 0},
-		{"{\"nodes\": [0, 0]}", 0},     {"{\"nodes\": [4]}", 0},
-		{"{\"nodes\": [-1]}", 0},       {"{\"nodes\": [0, 1, 2, 3, 4]}", 0},
-		{"{\"nodes\": \"all\"}", 0},    {"{}", 0},
-		{"{\"nodes\": [\"0\"]}", 0},    {"{\"nodes\": [3], \"try\": 2}", 1},
+		{"{\"nodes\": [2, 0]}", 2},
+		{"{\"nodes\": []}", 0},
+		{"{\"nodes\": [0, 0]}", 0},
+		{"{\"nodes\": [4]}", 0},
+		{"{\"nodes\": [-1]}", 0},
+		{"{\"nodes\": [0, 1, 2, 3, 4]}", 0},
+		{"{\"nodes\": \"all\"}", 0},
+		{"{}", 0},
+		{"{\"nodes\": [\"0\"]}", 0},
+		{"{\"nodes\": [3], \"try\": 2}", 1},
 		{"{\"nodes\": [3], \"try\": -2}", 0},
 	};
 
@@ -134,8 +139,9 @@ static void test_tells_where_it_was_put_last(void)
 /* A record of a version that knew no suspensions. */
 static void test_opens_old_records(void)
 {
-	g_autoptr(task_t) task = task_restore(
-		"t", REQUEST, "{\"state\": \"ended\", \"outcome\": \"completed\"}", NULL);
+	g_autoptr(task_t) task =
+		task_restore("t", REQUEST, "{\"state\": \"ended\", \"outcome\": \"completed\"}",
+			     NULL);
 
 	g_assert_nonnull(task);
 	g_assert_cmpint(task->state, ==, TASK_ENDED);

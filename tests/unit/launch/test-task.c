@@ -6,8 +6,8 @@
 #include "common/json.h"
 #include "local-sched/launch/task.h"
 
-#define GOOD                                                                                      \
-	"{\"type\":\"IS.2\",\"benchmark\":\"is\",\"class\":\"S\",\"ranks\":2,\"repetitions\":3,"  \
+#define GOOD                                                                                       \
+	"{\"type\":\"IS.2\",\"benchmark\":\"is\",\"class\":\"S\",\"ranks\":2,\"repetitions\":3,"   \
 	"\"nodes\":[0,1],\"deadline_s\":60}"
 
 static struct task *parse(const char *id, const char *text, GError **error)
@@ -110,7 +110,9 @@ static void test_round_trip(void)
 	task->reason = g_strdup("no progress");
 	task->requested_ns = 5;
 	task->ended_ns = INT64_C(1) << 60;
-	task->progress = (struct task_progress){.done = 12, .total = 375, .t_ns = task->ended_ns - 95 * INT64_C(1000000000)};
+	task->progress = (struct task_progress){.done = 12,
+						.total = 375,
+						.t_ns = task->ended_ns - 95 * INT64_C(1000000000)};
 	task->cpu_s = 0.1;
 	task->host_energy_uj = 123456789;
 	{

@@ -11,7 +11,7 @@ enum step { IDLE = 0, WORKING, MORE, FAILED, STEPS };
 enum event { START = 0, DONE, FAIL, LIMIT };
 
 static const struct vm_transition transitions[] = {
-	{IDLE, START, WORKING},  {WORKING, DONE, MORE},    {WORKING, FAIL, FAILED},
+	{IDLE, START, WORKING},   {WORKING, DONE, MORE}, {WORKING, FAIL, FAILED},
 	{WORKING, LIMIT, FAILED}, {MORE, DONE, IDLE},
 };
 

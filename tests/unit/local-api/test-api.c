@@ -133,8 +133,7 @@ static void tear_down(struct fixture *fixture, gconstpointer data)
 static json_t *get(struct fixture *fixture, const char *path)
 {
 	g_autoptr(GError) error = NULL;
-	json_t *body =
-		http_client_call(fixture->client, "GET", path, NULL, TIMEOUT_S, &error);
+	json_t *body = http_client_call(fixture->client, "GET", path, NULL, TIMEOUT_S, &error);
 
 	g_assert_no_error(error);
 	g_assert_true(json_is_integer(json_object_get(body, "now_ns")));
@@ -193,8 +192,7 @@ static void test_deaf_vm(struct fixture *fixture, gconstpointer data)
 	g_autoptr(json_t) capabilities = get(fixture, "/v1/capabilities");
 	g_autoptr(json_t) nodes = get(fixture, "/v1/nodes");
 
-	g_assert_cmpstr(json_string_value(json_object_get(capabilities, "cpu_cap")), ==,
-			"cpufreq");
+	g_assert_cmpstr(json_string_value(json_object_get(capabilities, "cpu_cap")), ==, "cpufreq");
 	g_assert_cmpstr(json_string_value(json_object_get(capabilities, "caps_effective")), ==,
 			"no");
 	g_assert_cmpstr(cap_column(nodes, 0, "knob"), ==, "frequency");
@@ -236,8 +234,8 @@ static void check_status(int status, json_t *body, const GError *error, void *da
 static void test_refused(struct fixture *fixture, gconstpointer data)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(refused); i++) {
-		g_autoptr(json_t) body = refused[i].body ? json_loads(refused[i].body, 0, NULL) :
-							   NULL;
+		g_autoptr(json_t) body =
+			refused[i].body ? json_loads(refused[i].body, 0, NULL) : NULL;
 		int status = 0;
 
 		g_test_message("%s %s", refused[i].method, refused[i].path);
@@ -275,8 +273,7 @@ static void test_events(struct fixture *fixture, gconstpointer data)
 	json_t *event = json_array_get(json_object_get(first, "events"), 0);
 	g_autoptr(json_t) waited = NULL;
 
-	g_assert_cmpstr(json_string_value(json_object_get(event, "kind")), ==,
-			"scheduler-started");
+	g_assert_cmpstr(json_string_value(json_object_get(event, "kind")), ==, "scheduler-started");
 	g_assert_cmpint(json_integer_value(json_object_get(event, "seq")), ==, 1);
 	g_idle_add(add_event, fixture);
 	http_client_request(fixture->client, "GET", "/v1/events?after=1&wait_s=1", NULL, TIMEOUT_S,
@@ -294,9 +291,17 @@ static void test_whole_characters(void)
 		const char *text;
 		size_t whole;
 	} cases[] = {
-		{"", 0},         {"ab", 2},           {"a\xc3\xa4", 3},      {"a\xc3", 1},
-		{"\xe2\x82", 0}, {"\xe2\x82\xac", 3}, {"\xf0\x9f\x98", 0}, {"\xf0\x9f\x98\x80", 4},
-		{"a\xff", 2},    {"a\xa4", 2},        {"\xa4\xa4\xa4\xa4", 4},
+		{"", 0},
+		{"ab", 2},
+		{"a\xc3\xa4", 3},
+		{"a\xc3", 1},
+		{"\xe2\x82", 0},
+		{"\xe2\x82\xac", 3},
+		{"\xf0\x9f\x98", 0},
+		{"\xf0\x9f\x98\x80", 4},
+		{"a\xff", 2},
+		{"a\xa4", 2},
+		{"\xa4\xa4\xa4\xa4", 4},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
@@ -316,8 +321,8 @@ static void test_energy(struct fixture *fixture, gconstpointer data)
 /* A reader that waits while the API ends is dropped without harm. */
 static void test_end(struct fixture *fixture, gconstpointer data)
 {
-	http_client_request(fixture->client, "GET", "/v1/events?after=99&wait_s=60", NULL, TIMEOUT_S,
-			    keep_body, &(json_t *){NULL});
+	http_client_request(fixture->client, "GET", "/v1/events?after=99&wait_s=60", NULL,
+			    TIMEOUT_S, keep_body, &(json_t *){NULL});
 	for (int i = 0; i < 50; i++)
 		g_main_context_iteration(NULL, FALSE);
 	http_client_free(g_steal_pointer(&fixture->client));
@@ -335,8 +340,8 @@ int main(int argc, char **argv)
 	ADD("says-why-nodes-are-down", test_nodes);
 	ADD("shows-quotas-as-emulated-caps", test_quota);
 	g_test_add_func("/api/shows-whole-characters", test_whole_characters);
-	g_test_add("/api/says-which-caps-do-nothing", struct fixture, "deaf", set_up,
-		   test_deaf_vm, tear_down);
+	g_test_add("/api/says-which-caps-do-nothing", struct fixture, "deaf", set_up, test_deaf_vm,
+		   tear_down);
 	ADD("refuses-what-makes-no-sense", test_refused);
 	ADD("gives-events-to-those-who-wait", test_events);
 	ADD("has-no-energy-without-meters", test_energy);

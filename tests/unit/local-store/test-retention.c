@@ -70,9 +70,9 @@ static void tear_down(struct fixture *fixture, gconstpointer data)
 /* A task that was stored, and has ended with output and files. */
 static void add_ended(struct fixture *fixture, const char *id)
 {
-	g_autoptr(json_t) body =
-		json_pack("{s:s, s:s, s:s, s:i, s:i, s:[i], s:f}", "type", "T", "benchmark", "is",
-			  "class", "S", "ranks", 1, "repetitions", 1, "nodes", 0, "deadline_s", 9.0);
+	g_autoptr(json_t) body = json_pack("{s:s, s:s, s:s, s:i, s:i, s:[i], s:f}", "type", "T",
+					   "benchmark", "is", "class", "S", "ranks", 1,
+					   "repetitions", 1, "nodes", 0, "deadline_s", 9.0);
 	g_autoptr(task_t) task = task_parse_request(id, body, 1, 1, NULL);
 	g_autoptr(GBytes) files = g_bytes_new_static("x", 1);
 
@@ -202,10 +202,10 @@ static void test_names(struct fixture *fixture, gconstpointer data)
 		const char *id;
 		bool past;
 	} cases[] = {
-		{"x-1-7-3", true},  {"x-1-7-1", true},  {"x-1-7-4", false}, {"x-1-7-10", false},
-		{"x-1-70-1", false}, {"x-1-7", false},  {"lone", true},     {"lone-1", false},
-		{"x-1-7-", false},  {"x-1-7-3a", false}, {"n-99999999999", true},
-		{"n-99999999998", false},
+		{"x-1-7-3", true},   {"x-1-7-1", true},       {"x-1-7-4", false},
+		{"x-1-7-10", false}, {"x-1-70-1", false},     {"x-1-7", false},
+		{"lone", true},      {"lone-1", false},       {"x-1-7-", false},
+		{"x-1-7-3a", false}, {"n-99999999999", true}, {"n-99999999998", false},
 	};
 
 	add_ended(fixture, "x-1-7-3");

@@ -41,9 +41,9 @@ static struct task_store *reopen(const char *directory)
 
 static struct task *new_task(const char *id)
 {
-	g_autoptr(json_t) body =
-		json_pack("{s:s, s:s, s:s, s:i, s:i, s:[i], s:f}", "type", "T", "benchmark", "is",
-			  "class", "S", "ranks", 1, "repetitions", 1, "nodes", 0, "deadline_s", 9.0);
+	g_autoptr(json_t) body = json_pack("{s:s, s:s, s:s, s:i, s:i, s:[i], s:f}", "type", "T",
+					   "benchmark", "is", "class", "S", "ranks", 1,
+					   "repetitions", 1, "nodes", 0, "deadline_s", 9.0);
 	struct task *task = task_parse_request(id, body, 1, 1, NULL);
 
 	g_assert_nonnull(task);
@@ -86,8 +86,7 @@ static void test_damaged_rows_are_put_aside(void)
 	for (guint i = 0; i < tasks->len; i++) {
 		const struct task *task = tasks->pdata[i];
 
-		g_assert_cmpint(task->outcome, ==,
-				i < 2 ? TASK_OUTCOME_LOST : TASK_OUTCOME_NONE);
+		g_assert_cmpint(task->outcome, ==, i < 2 ? TASK_OUTCOME_LOST : TASK_OUTCOME_NONE);
 		g_assert_cmpint(task->state, ==, i < 2 ? TASK_ENDED : TASK_STARTING);
 	}
 	events = task_store_events(store, 0, 10);
@@ -220,7 +219,8 @@ static void test_a_damaged_file_is_named(void)
 	g_autoptr(GError) error = NULL;
 
 	task_store_close(reopen(directory));
-	g_assert_true(g_file_set_contents(path, "This is no database, however long it is.", -1, NULL));
+	g_assert_true(
+		g_file_set_contents(path, "This is no database, however long it is.", -1, NULL));
 	g_assert_null(task_store_open(directory, &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN);
 	g_assert_nonnull(strstr(error->message, path));
@@ -399,8 +399,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/task-store/names-a-damaged-file", test_a_damaged_file_is_named);
 	g_test_add_func("/task-store/refuses-a-newer-file", test_a_newer_file_is_refused);
 	for (gsize i = 0; i < G_N_ELEMENTS(old_stores); i++) {
-		g_autofree char *path = g_strconcat("/task-store/completes-an-old-file/",
-						    old_stores[i], NULL);
+		g_autofree char *path =
+			g_strconcat("/task-store/completes-an-old-file/", old_stores[i], NULL);
 
 		g_test_add_data_func(path, old_stores[i], test_old_files);
 	}

@@ -99,7 +99,7 @@ static void test_zeta_follows_the_published_values(void)
 	const struct cg_class *class = cg_class_find('S');
 	g_autoptr(cg_matrix) matrix = cg_matrix_create(class, 0, class->n, NULL);
 	g_autoptr(cg_strips) m = cg_strips_create(matrix, class->n);
-	g_autofree double *x = g_new(double, (gsize)class->n);
+	g_autofree double *x = g_new(double, (gsize) class->n);
 
 	for (int32_t i = 0; i < class->n; i++)
 		x[i] = 1.0;
@@ -114,13 +114,15 @@ static void test_strips_multiply_as_the_matrix_does(void)
 	static const struct {
 		char class;
 		int32_t first, rows;
-	} cases[] = {{'S', 0, 1400}, {'S', 350, 350}, {'W', 0, 7000}, {'W', 6999, 1}, {'A', 7, 500}};
+	} cases[] = {
+		{'S', 0, 1400}, {'S', 350, 350}, {'W', 0, 7000}, {'W', 6999, 1}, {'A', 7, 500}};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		const struct cg_class *class = cg_class_find(cases[i].class);
-		g_autoptr(cg_matrix) m = cg_matrix_create(class, cases[i].first, cases[i].rows, NULL);
+		g_autoptr(cg_matrix) m =
+			cg_matrix_create(class, cases[i].first, cases[i].rows, NULL);
 		g_autoptr(cg_strips) strips = cg_strips_create(m, class->n);
-		g_autofree double *x = g_new(double, (gsize)class->n);
+		g_autofree double *x = g_new(double, (gsize) class->n);
 		g_autofree double *y = g_new(double, (gsize)m->rows);
 
 		for (int32_t c = 0; c < class->n; c++)

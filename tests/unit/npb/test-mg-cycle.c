@@ -113,9 +113,8 @@ static void spread(const struct mg_grid *coarse, struct mg_grid *fine)
 					int di = d % 3 - 1, dj = d / 3 % 3 - 1, dk = d / 9 - 1;
 
 					*point(fine, 2 * i + 1 + di, 2 * j + 1 + dj,
-					       2 * k + 1 + dk) +=
-						q[abs(di) + abs(dj) + abs(dk)] *
-						*point(coarse, i, j, k);
+					       2 * k + 1 + dk) += q[abs(di) + abs(dj) + abs(dk)] *
+								  *point(coarse, i, j, k);
 				}
 }
 

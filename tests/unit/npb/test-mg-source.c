@@ -5,11 +5,11 @@
 
 /* Points (i, j, k) of class S. */
 static const int smallest[MG_CHARGES][3] = {
-	{0, 11, 2}, {4, 28, 15}, {5, 14, 0}, {5, 17, 8}, {7, 14, 26},
-	{8, 25, 22}, {12, 2, 1}, {13, 8, 17}, {20, 19, 11}, {26, 15, 31},
+	{0, 11, 2},  {4, 28, 15}, {5, 14, 0},  {5, 17, 8},   {7, 14, 26},
+	{8, 25, 22}, {12, 2, 1},  {13, 8, 17}, {20, 19, 11}, {26, 15, 31},
 };
 static const int largest[MG_CHARGES][3] = {
-	{1, 16, 21}, {2, 0, 3}, {4, 22, 3}, {7, 1, 20}, {12, 15, 12},
+	{1, 16, 21},  {2, 0, 3},    {4, 22, 3},  {7, 1, 20},  {12, 15, 12},
 	{17, 26, 17}, {19, 29, 31}, {21, 31, 6}, {28, 0, 28}, {30, 4, 25},
 };
 
@@ -80,8 +80,10 @@ static void test_charges_are_placed_on_their_slab(void)
 			const int *point = largest[i];
 
 			if (point[2] >= first && point[2] < first + 8)
-				g_assert_cmpfloat(mg_grid_plane(&v, point[2])[(size_t)point[1] * v.row +
-									     (size_t)point[0]], ==, 1);
+				g_assert_cmpfloat(mg_grid_plane(&v,
+								point[2])[(size_t)point[1] * v.row +
+									  (size_t)point[0]],
+						  ==, 1);
 		}
 		mg_grid_finish(&v);
 	}

@@ -38,7 +38,8 @@ static void test_options(void)
 		char message[NPB_OPTIONS_MESSAGE_SIZE] = "";
 
 		g_test_message("%s", c->arguments);
-		g_assert_cmpint(npb_options_parse((int)g_strv_length(argv), argv, &options, message),
+		g_assert_cmpint(npb_options_parse((int)g_strv_length(argv), argv, &options,
+						  message),
 				==, c->status);
 		g_assert_cmpint(options.class, ==, c->class);
 		g_assert_cmpint(options.repetitions, ==, c->repetitions);

@@ -59,7 +59,8 @@ static void test_leaves_out_what_comes_too_soon(void)
 	npb_progress_init(&progress, 1000);
 	for (int i = 0; i < 1000; i++)
 		npb_progress_step(&progress);
-	assert_told(launcher, "cmd=progress done=0 total=1000\ncmd=progress done=1000 total=1000\n");
+	assert_told(launcher,
+		    "cmd=progress done=0 total=1000\ncmd=progress done=1000 total=1000\n");
 	close(launcher);
 	close(program);
 }

@@ -6,7 +6,10 @@
 static void test_sequence_starts_as_published(void)
 {
 	static const uint64_t expected[] = {
-		55909509111989, 61155031930969, 45573031421645, 55279057169489,
+		55909509111989,
+		61155031930969,
+		45573031421645,
+		55279057169489,
 	};
 	struct npb_random random;
 

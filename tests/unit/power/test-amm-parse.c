@@ -9,10 +9,10 @@ static void test_bays_have_their_objects(void)
 		uint32_t bay;
 		const char *object;
 	} cases[] = {
-		{ 1, "1.3.6.1.4.1.2.3.51.2.2.10.2.1.1.7.17" },
-		{ 7, "1.3.6.1.4.1.2.3.51.2.2.10.2.1.1.7.23" },
-		{ 8, "1.3.6.1.4.1.2.3.51.2.2.10.3.1.1.7.17" },
-		{ 14, "1.3.6.1.4.1.2.3.51.2.2.10.3.1.1.7.23" },
+		{1, "1.3.6.1.4.1.2.3.51.2.2.10.2.1.1.7.17"},
+		{7, "1.3.6.1.4.1.2.3.51.2.2.10.2.1.1.7.23"},
+		{8, "1.3.6.1.4.1.2.3.51.2.2.10.3.1.1.7.17"},
+		{14, "1.3.6.1.4.1.2.3.51.2.2.10.3.1.1.7.23"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -29,35 +29,36 @@ static void test_output_is_read_strictly(void)
 		enum power_meter_error verdict;
 		int64_t mw;
 	} cases[] = {
-		{ "STRING: \"123W\"\n", POWER_METER_OK, 123000 },
-		{ "STRING: \" 7 W \"\n", POWER_METER_OK, 7000 },
+		{"STRING: \"123W\"\n", POWER_METER_OK, 123000},
+		{"STRING: \" 7 W \"\n", POWER_METER_OK, 7000},
 		/* What it says the first time that it has a directory of its own. */
-		{ "Created directory: /tmp/a/cert_indexes\nSTRING: \"123W\"\n", POWER_METER_OK,
-		  123000 },
-		{ "Created directory: STRING: \"123W\"\n", POWER_METER_ERROR_GARBAGE, -1 },
-		{ "STRING: \"1\nSTRING: \"123W\"\n", POWER_METER_ERROR_GARBAGE, -1 },
-		{ "STRING: \"0W\"\n", POWER_METER_ERROR_NOT_ACTIVE, -1 },
-		{ "STRING: \"Not Readable\"\n", POWER_METER_ERROR_NOT_ACTIVE, -1 },
-		{ "STRING: \"Not Available\"\n", POWER_METER_ERROR_NOT_ACTIVE, -1 },
-		{ "STRING: \"\"\n", POWER_METER_ERROR_NOT_ACTIVE, -1 },
-		{ "\"\"\n", POWER_METER_ERROR_NOT_ACTIVE, -1 },
-		{ "STRING: \"123\"\n", POWER_METER_ERROR_GARBAGE, -1 },
-		{ "STRING: \"-5W\"\n", POWER_METER_ERROR_GARBAGE, -1 },
-		{ "STRING: \"12kW\"\n", POWER_METER_ERROR_GARBAGE, -1 },
-		{ "STRING: \"99999999999999999999W\"\n", POWER_METER_ERROR_GARBAGE, -1 },
-		{ "STRING: \"", POWER_METER_ERROR_GARBAGE, -1 },
-		{ "INTEGER: 123\n", POWER_METER_ERROR_GARBAGE, -1 },
-		{ "", POWER_METER_ERROR_GARBAGE, -1 },
-		{ "Timeout: No Response from udp:127.0.0.1:161.\n", POWER_METER_ERROR_NO_ANSWER, -1 },
-		{ "snmpget: Timeout\n", POWER_METER_ERROR_NO_ANSWER, -1 },
-		{ "snmpget: Authentication failure (incorrect password, community or key)\n",
-		  POWER_METER_ERROR_LOGIN, -1 },
-		{ "snmpget: Unknown user name\n", POWER_METER_ERROR_LOGIN, -1 },
-		{ "No Such Object available on this agent at this OID\n", POWER_METER_ERROR_REJECTED, -1 },
-		{ "No Such Instance currently exists at this OID\n", POWER_METER_ERROR_REJECTED, -1 },
-		{ "Error in packet\nReason: (noSuchName) There is no such variable name in this "
-		  "MIB.\n",
-		  POWER_METER_ERROR_REJECTED, -1 },
+		{"Created directory: /tmp/a/cert_indexes\nSTRING: \"123W\"\n", POWER_METER_OK,
+		 123000},
+		{"Created directory: STRING: \"123W\"\n", POWER_METER_ERROR_GARBAGE, -1},
+		{"STRING: \"1\nSTRING: \"123W\"\n", POWER_METER_ERROR_GARBAGE, -1},
+		{"STRING: \"0W\"\n", POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{"STRING: \"Not Readable\"\n", POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{"STRING: \"Not Available\"\n", POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{"STRING: \"\"\n", POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{"\"\"\n", POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{"STRING: \"123\"\n", POWER_METER_ERROR_GARBAGE, -1},
+		{"STRING: \"-5W\"\n", POWER_METER_ERROR_GARBAGE, -1},
+		{"STRING: \"12kW\"\n", POWER_METER_ERROR_GARBAGE, -1},
+		{"STRING: \"99999999999999999999W\"\n", POWER_METER_ERROR_GARBAGE, -1},
+		{"STRING: \"", POWER_METER_ERROR_GARBAGE, -1},
+		{"INTEGER: 123\n", POWER_METER_ERROR_GARBAGE, -1},
+		{"", POWER_METER_ERROR_GARBAGE, -1},
+		{"Timeout: No Response from udp:127.0.0.1:161.\n", POWER_METER_ERROR_NO_ANSWER, -1},
+		{"snmpget: Timeout\n", POWER_METER_ERROR_NO_ANSWER, -1},
+		{"snmpget: Authentication failure (incorrect password, community or key)\n",
+		 POWER_METER_ERROR_LOGIN, -1},
+		{"snmpget: Unknown user name\n", POWER_METER_ERROR_LOGIN, -1},
+		{"No Such Object available on this agent at this OID\n", POWER_METER_ERROR_REJECTED,
+		 -1},
+		{"No Such Instance currently exists at this OID\n", POWER_METER_ERROR_REJECTED, -1},
+		{"Error in packet\nReason: (noSuchName) There is no such variable name in this "
+		 "MIB.\n",
+		 POWER_METER_ERROR_REJECTED, -1},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {

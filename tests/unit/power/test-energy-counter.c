@@ -20,21 +20,21 @@ struct expected {
 static void test_counter_follows_its_rules(void)
 {
 	static const struct expected cases[] = {
-		{ 5 * S, 100000, ENERGY_COUNTER_FIRST, 0, 0, 0, 0 },
-		{ 6 * S, 100000, ENERGY_COUNTER_COVERED, 100000000, 0, 1 * S, 0 },
-		{ 7 * S, 200000, ENERGY_COUNTER_COVERED, 250000000, 0, 2 * S, 0 },
-		{ 7 * S, 900000, ENERGY_COUNTER_IGNORED, 250000000, 0, 2 * S, 0 },
-		{ 6 * S, 900000, ENERGY_COUNTER_IGNORED, 250000000, 0, 2 * S, 0 },
-		{ 8 * S, -1, ENERGY_COUNTER_IGNORED, 250000000, 0, 2 * S, 0 },
+		{5 * S, 100000, ENERGY_COUNTER_FIRST, 0, 0, 0, 0},
+		{6 * S, 100000, ENERGY_COUNTER_COVERED, 100000000, 0, 1 * S, 0},
+		{7 * S, 200000, ENERGY_COUNTER_COVERED, 250000000, 0, 2 * S, 0},
+		{7 * S, 900000, ENERGY_COUNTER_IGNORED, 250000000, 0, 2 * S, 0},
+		{6 * S, 900000, ENERGY_COUNTER_IGNORED, 250000000, 0, 2 * S, 0},
+		{8 * S, -1, ENERGY_COUNTER_IGNORED, 250000000, 0, 2 * S, 0},
 		/* Three intervals are no gap yet: 3 s x 150 W. */
-		{ 10 * S, 100000, ENERGY_COUNTER_COVERED, 700000000, 0, 5 * S, 0 },
+		{10 * S, 100000, ENERGY_COUNTER_COVERED, 700000000, 0, 5 * S, 0},
 		/*
 		 * A nanosecond more is one; the larger of 100 W and 0 W is held (1 ns is 0.1 uJ).
 		 */
-		{ 13 * S + 1, 0, ENERGY_COUNTER_GAP, 1000000000, 300000000, 5 * S, 3 * S + 1 },
-		{ 14 * S + 1, 0, ENERGY_COUNTER_COVERED, 1000000000, 300000000, 6 * S, 3 * S + 1 },
+		{13 * S + 1, 0, ENERGY_COUNTER_GAP, 1000000000, 300000000, 5 * S, 3 * S + 1},
+		{14 * S + 1, 0, ENERGY_COUNTER_COVERED, 1000000000, 300000000, 6 * S, 3 * S + 1},
 		/* The larger of 0 W and 50 W. */
-		{ 24 * S + 1, 50000, ENERGY_COUNTER_GAP, 1500000000, 800000000, 6 * S, 13 * S + 1 },
+		{24 * S + 1, 50000, ENERGY_COUNTER_GAP, 1500000000, 800000000, 6 * S, 13 * S + 1},
 	};
 	struct energy_counter counter;
 
@@ -89,27 +89,29 @@ static void test_counter_is_the_exact_integral_of_any_samples(void)
 		energy_counter_init(&counter, 0.25);
 		for (int i = 0; i < 1000; i++) {
 			const bool gap = random_stream_below(&random, 20) == 0;
-			const uint64_t more = random_stream_below(&random, gap ? 60 * S : 750000000);
+			const uint64_t more =
+				random_stream_below(&random, gap ? 60 * S : 750000000);
 			const int64_t dt = (int64_t)more + (gap ? 750000001 : 1);
 			const int64_t t_ns = last_ns + dt;
 			const int64_t mw = (int64_t)random_stream_below(&random, 65535001);
 
 			g_assert_cmpint(energy_counter_add(&counter, t_ns, mw), ==,
-					i == 0 ? ENERGY_COUNTER_FIRST :
-					gap    ? ENERGY_COUNTER_GAP :
-						 ENERGY_COUNTER_COVERED);
+					i == 0 ? ENERGY_COUNTER_FIRST
+					: gap  ? ENERGY_COUNTER_GAP
+					       : ENERGY_COUNTER_COVERED);
 			if (i == 0)
 				first_ns = t_ns;
 			else
-				add_exact(gap ? 2 * MAX(mw, last_mw) : mw + last_mw, dt, gap, &exact,
-					  &exact_gap);
+				add_exact(gap ? 2 * MAX(mw, last_mw) : mw + last_mw, dt, gap,
+					  &exact, &exact_gap);
 			g_assert_true(counter.energy_uj == (uint64_t)(exact / 2000000));
 			g_assert_cmpuint(counter.energy_uj, >=, last_uj);
 			g_assert_cmpint(counter.covered_ns + counter.gap_ns, ==, t_ns - first_ns);
 			/*
 			 * Each gap's part is rounded with the whole: off by less than one per gap.
 			 */
-			g_assert_cmpint(llabs((int64_t)(exact_gap / 2000000) - (int64_t)counter.gap_uj),
+			g_assert_cmpint(llabs((int64_t)(exact_gap / 2000000) -
+					      (int64_t)counter.gap_uj),
 					<=, i + 1);
 			last_ns = t_ns;
 			last_mw = mw;
@@ -149,7 +151,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/energy-counter/rules", test_counter_follows_its_rules);
-	g_test_add_func("/energy-counter/remainders", test_remainders_below_a_microjoule_are_carried);
+	g_test_add_func("/energy-counter/remainders",
+			test_remainders_below_a_microjoule_are_carried);
 	g_test_add_func("/energy-counter/exact", test_counter_is_the_exact_integral_of_any_samples);
 	g_test_add_func("/energy-counter/overflow", test_counter_does_not_overflow);
 	g_test_add_func("/energy-counter/forget", test_a_forgotten_sample_integrates_nothing);

@@ -11,7 +11,7 @@
 
 enum { HOSTS = 2 };
 
-static const char *const hosts[HOSTS] = { "b1", "b1 two" };
+static const char *const hosts[HOSTS] = {"b1", "b1 two"};
 
 /* What a journal works on. */
 struct state {
@@ -46,7 +46,7 @@ static void state_close(struct state *state)
 static void add_sample(struct state *state, uint32_t host, int64_t t_ns, int64_t mw)
 {
 	struct energy_counter *counter = &state->counters[host];
-	struct sample_ring_entry entry = { .host = host, .t_ns = t_ns, .mw = mw };
+	struct sample_ring_entry entry = {.host = host, .t_ns = t_ns, .mw = mw};
 
 	entry.gap = energy_counter_add(counter, t_ns, mw) == ENERGY_COUNTER_GAP;
 	entry.energy_uj = counter->energy_uj;
@@ -263,13 +263,13 @@ static void test_journal_does_not_grow_for_ever(void)
 
 static void test_path_that_cannot_be_written_is_an_error(void)
 {
-	struct energy_counter counters[HOSTS] = { 0 };
-	char *ids[HOSTS] = { NULL };
+	struct energy_counter counters[HOSTS] = {0};
+	char *ids[HOSTS] = {NULL};
 	sample_ring_t *ring = sample_ring_new(10, 1);
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(power_journal_open("/nonexistent/journal", hosts, HOSTS, ring, counters,
-					 ids, &error));
+	g_assert_null(power_journal_open("/nonexistent/journal", hosts, HOSTS, ring, counters, ids,
+					 &error));
 	g_assert_nonnull(error);
 	g_clear_error(&error);
 	g_assert_null(power_journal_open("/proc", hosts, HOSTS, ring, counters, ids, &error));
@@ -281,11 +281,10 @@ static void test_ring_gives_what_it_still_has(void)
 {
 	static const struct {
 		uint64_t after, expected; /* 0: none */
-	} cases[] = { { 0, 8 },   { 6, 8 },   { 7, 8 },           { 8, 9 },
-		      { 16, 17 }, { 17, 0 },  { 18, 0 },          { 1000, 0 },
-		      { UINT64_MAX, 0 }, { UINT64_MAX - 1, 0 } };
+	} cases[] = {{0, 8},  {6, 8},  {7, 8},    {8, 9},          {16, 17},
+		     {17, 0}, {18, 0}, {1000, 0}, {UINT64_MAX, 0}, {UINT64_MAX - 1, 0}};
 	sample_ring_t *ring = sample_ring_new(10, 1);
-	const struct sample_ring_entry entry = { .mw = 1 };
+	const struct sample_ring_entry entry = {.mw = 1};
 
 	g_assert_cmpuint(sample_ring_last_seq(ring), ==, 0);
 	g_assert_null(sample_ring_after(ring, 0));
@@ -314,7 +313,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/power-journal/restart", test_restart_brings_back_what_there_was);
 	g_test_add_func("/power-journal/cut", test_file_cut_anywhere_is_an_earlier_state);
 	g_test_add_func("/power-journal/reboot", test_reboot_keeps_sums_and_numbers_alone);
-	g_test_add_func("/power-journal/another counter", test_counter_without_its_file_has_another_name);
+	g_test_add_func("/power-journal/another counter",
+			test_counter_without_its_file_has_another_name);
 	g_test_add_func("/power-journal/rubbish", test_rubbish_is_passed_over);
 	g_test_add_func("/power-journal/growth", test_journal_does_not_grow_for_ever);
 	g_test_add_func("/power-journal/unwritable", test_path_that_cannot_be_written_is_an_error);

@@ -43,17 +43,17 @@ static void drop(const struct fixture *fixture, const char *name)
 static void setup(struct fixture *fixture, gconstpointer kind)
 {
 	fixture->root = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
-	fixture->config = (struct config_meter){ .kind = GPOINTER_TO_INT(kind),
-						 .sys_root = fixture->root,
-						 .proc_root = fixture->root,
-						 .idle_w = 100,
-						 .core_w = 10,
-						 .interval_s = 0.1 };
+	fixture->config = (struct config_meter){.kind = GPOINTER_TO_INT(kind),
+						.sys_root = fixture->root,
+						.proc_root = fixture->root,
+						.idle_w = 100,
+						.core_w = 10,
+						.interval_s = 0.1};
 }
 
 static void teardown(struct fixture *fixture, gconstpointer kind)
 {
-	const char *const argv[] = { "rm", "-rf", fixture->root, NULL };
+	const char *const argv[] = {"rm", "-rf", fixture->root, NULL};
 
 	power_meter_close(fixture->meter);
 	g_clear_handle_id(&fixture->feeder_id, g_source_remove);
@@ -147,19 +147,19 @@ static void test_rapl_rises_and_wraps(void)
 		enum meter_rapl_verdict verdict;
 		uint64_t uj;
 	} cases[] = {
-		{ 1000, 51000, 262143328850, 1, METER_RAPL_OK, 50000 },
-		{ 0, 1, 0, 1, METER_RAPL_OK, 1 },
+		{1000, 51000, 262143328850, 1, METER_RAPL_OK, 50000},
+		{0, 1, 0, 1, METER_RAPL_OK, 1},
 		/* Over the top: 850 up to the range, 150 from 0. */
-		{ 262143328000, 150, 262143328850, 1, METER_RAPL_OK, 1000 },
-		{ 262143328850, 0, 262143328850, 1, METER_RAPL_STILL, 0 },
-		{ 5000, 5000, 262143328850, 1, METER_RAPL_STILL, 0 },
-		{ 5000, 4999, 0, 1, METER_RAPL_FELL, 0 },
-		{ 5000, 4000, 4500, 1, METER_RAPL_FELL, 0 },
+		{262143328000, 150, 262143328850, 1, METER_RAPL_OK, 1000},
+		{262143328850, 0, 262143328850, 1, METER_RAPL_STILL, 0},
+		{5000, 5000, 262143328850, 1, METER_RAPL_STILL, 0},
+		{5000, 4999, 0, 1, METER_RAPL_FELL, 0},
+		{5000, 4000, 4500, 1, METER_RAPL_FELL, 0},
 		/* A fall that is no wrap: it would be nearly the whole range in a second. */
-		{ 5000, 4000, 262143328850, 1, METER_RAPL_JUMP, 0 },
-		{ 0, 1000000001, 262143328850, 1, METER_RAPL_JUMP, 0 },
-		{ 0, 999999999, 262143328850, 1, METER_RAPL_OK, 999999999 },
-		{ 0, UINT64_MAX, 262143328850, 1, METER_RAPL_JUMP, 0 },
+		{5000, 4000, 262143328850, 1, METER_RAPL_JUMP, 0},
+		{0, 1000000001, 262143328850, 1, METER_RAPL_JUMP, 0},
+		{0, 999999999, 262143328850, 1, METER_RAPL_OK, 999999999},
+		{0, UINT64_MAX, 262143328850, 1, METER_RAPL_JUMP, 0},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -242,14 +242,14 @@ static void test_acpi_reads_microwatts(struct fixture *fixture, gconstpointer ki
 		int code;
 		int64_t mw;
 	} cases[] = {
-		{ "187000000\n", 0, 187000 },
-		{ "187000999", 0, 187000 },
-		{ "0\n", POWER_METER_ERROR_NOT_ACTIVE, -1 },
-		{ "-1\n", POWER_METER_ERROR_GARBAGE, -1 },
-		{ "187 W\n", POWER_METER_ERROR_GARBAGE, -1 },
-		{ "", POWER_METER_ERROR_GARBAGE, -1 },
-		{ "18446744073709551615\n", POWER_METER_ERROR_GARBAGE, -1 },
-		{ "187000000\n", 0, 187000 },
+		{"187000000\n", 0, 187000},
+		{"187000999", 0, 187000},
+		{"0\n", POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{"-1\n", POWER_METER_ERROR_GARBAGE, -1},
+		{"187 W\n", POWER_METER_ERROR_GARBAGE, -1},
+		{"", POWER_METER_ERROR_GARBAGE, -1},
+		{"18446744073709551615\n", POWER_METER_ERROR_GARBAGE, -1},
+		{"187000000\n", 0, 187000},
 	};
 
 	put(fixture, HWMON("0") "name", "coretemp\n");
@@ -321,11 +321,11 @@ static void test_the_model_follows_cpu_time(struct fixture *fixture, gconstpoint
 	g_assert_cmpint(fixture->mw, ==, 100000);
 }
 
-static void test_a_model_without_cpu_time_is_no_reading(struct fixture *fixture,
-							gconstpointer kind)
+static void test_a_model_without_cpu_time_is_no_reading(struct fixture *fixture, gconstpointer kind)
 {
-	static const char *const texts[] = { "", "cpu", "cpu  1 2 3", "cpu  a b c d e f g h",
-					     "cpu  -1 2 3 4 5 6 7 8", "intr 1 2 3" };
+	static const char *const texts[] = {
+		"",          "cpu", "cpu  1 2 3", "cpu  a b c d e f g h", "cpu  -1 2 3 4 5 6 7 8",
+		"intr 1 2 3"};
 
 	assert_not_there(fixture, "stat");
 	put(fixture, "stat", "cpu  1 2 3 4 5 6 7 8\n");
@@ -351,9 +351,9 @@ static void test_the_model_reads_this_machine(struct fixture *fixture, gconstpoi
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-#define ADD(kind, name, function)                                                        \
-	g_test_add("/local-meters/" name, struct fixture, GINT_TO_POINTER(kind), setup, \
-		   function, teardown)
+#define ADD(kind, name, function)                                                                  \
+	g_test_add("/local-meters/" name, struct fixture, GINT_TO_POINTER(kind), setup, function,  \
+		   teardown)
 	g_test_add_func("/local-meters/rapl rises and wraps", test_rapl_rises_and_wraps);
 	ADD(CONFIG_METER_RAPL, "rapl reads packages alone", test_rapl_reads_packages_alone);
 	ADD(CONFIG_METER_RAPL, "rapl that is odd is no reading",

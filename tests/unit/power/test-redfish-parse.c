@@ -24,37 +24,39 @@ static void test_watts_are_taken_from_both_places(void)
 		enum power_meter_error verdict;
 		int64_t mw;
 	} cases[] = {
-		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":344}]}",
-		  POWER_METER_OK, 344000 },
-		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":61.25},{}]}",
-		  POWER_METER_OK, 61250 },
-		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":0}]}",
-		  POWER_METER_OK, 0 },
-		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":null}]}",
-		  POWER_METER_ERROR_NOT_ACTIVE, -1 },
-		{ METER_REDFISH_POWER, "{\"PowerControl\":[{}]}", POWER_METER_ERROR_NOT_ACTIVE, -1 },
-		{ METER_REDFISH_POWER, "{\"PowerControl\":[]}", POWER_METER_ERROR_NOT_ACTIVE, -1 },
-		{ METER_REDFISH_POWER, "{}", POWER_METER_ERROR_NOT_ACTIVE, -1 },
-		{ METER_REDFISH_POWER, "[]", POWER_METER_ERROR_GARBAGE, -1 },
-		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":\"61\"}]}",
-		  POWER_METER_ERROR_GARBAGE, -1 },
-		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":-1}]}",
-		  POWER_METER_ERROR_GARBAGE, -1 },
-		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":1e300}]}",
-		  POWER_METER_ERROR_GARBAGE, -1 },
-		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":true}]}",
-		  POWER_METER_ERROR_GARBAGE, -1 },
+		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":344}]}",
+		 POWER_METER_OK, 344000},
+		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":61.25},{}]}",
+		 POWER_METER_OK, 61250},
+		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":0}]}",
+		 POWER_METER_OK, 0},
+		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":null}]}",
+		 POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{METER_REDFISH_POWER, "{\"PowerControl\":[{}]}", POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{METER_REDFISH_POWER, "{\"PowerControl\":[]}", POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{METER_REDFISH_POWER, "{}", POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{METER_REDFISH_POWER, "[]", POWER_METER_ERROR_GARBAGE, -1},
+		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":\"61\"}]}",
+		 POWER_METER_ERROR_GARBAGE, -1},
+		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":-1}]}",
+		 POWER_METER_ERROR_GARBAGE, -1},
+		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":1e300}]}",
+		 POWER_METER_ERROR_GARBAGE, -1},
+		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":true}]}",
+		 POWER_METER_ERROR_GARBAGE, -1},
 		/* A number of the other place is none of this one. */
-		{ METER_REDFISH_POWER, "{\"PowerWatts\":{\"Reading\":61}}", POWER_METER_ERROR_NOT_ACTIVE,
-		  -1 },
-		{ METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{\"Reading\":61.5}}",
-		  POWER_METER_OK, 61500 },
-		{ METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{\"Reading\":null}}",
-		  POWER_METER_ERROR_NOT_ACTIVE, -1 },
-		{ METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{}}", POWER_METER_ERROR_NOT_ACTIVE, -1 },
-		{ METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":[61]}", POWER_METER_ERROR_NOT_ACTIVE, -1 },
-		{ METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{\"Reading\":[]}}",
-		  POWER_METER_ERROR_GARBAGE, -1 },
+		{METER_REDFISH_POWER, "{\"PowerWatts\":{\"Reading\":61}}",
+		 POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{\"Reading\":61.5}}", POWER_METER_OK,
+		 61500},
+		{METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{\"Reading\":null}}",
+		 POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{}}", POWER_METER_ERROR_NOT_ACTIVE,
+		 -1},
+		{METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":[61]}", POWER_METER_ERROR_NOT_ACTIVE,
+		 -1},
+		{METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{\"Reading\":[]}}",
+		 POWER_METER_ERROR_GARBAGE, -1},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -76,22 +78,22 @@ static void test_links_lead_nowhere_else(void)
 		const char *link;
 		bool good;
 	} cases[] = {
-		{ "/redfish/v1/Chassis/1/Power", true },
-		{ "/redfish/v1/Chassis/System.Embedded.1/Power?x=1", true },
-		{ "@evil.example/redfish/v1", false }, /* would become user@evil.example */
-		{ "//evil.example/redfish/v1", false },
-		{ ".evil.example/", false },
-		{ "https://evil.example/redfish/v1/", false },
-		{ "/redfish/v1/a b", false },
-		{ "/redfish/v1/a\\r\\nX: y", false },
-		{ "/redfish/v1/Power#/PowerControl/0", false },
-		{ "/other/v1", false },
-		{ "", false },
+		{"/redfish/v1/Chassis/1/Power", true},
+		{"/redfish/v1/Chassis/System.Embedded.1/Power?x=1", true},
+		{"@evil.example/redfish/v1", false}, /* would become user@evil.example */
+		{"//evil.example/redfish/v1", false},
+		{".evil.example/", false},
+		{"https://evil.example/redfish/v1/", false},
+		{"/redfish/v1/a b", false},
+		{"/redfish/v1/a\\r\\nX: y", false},
+		{"/redfish/v1/Power#/PowerControl/0", false},
+		{"/other/v1", false},
+		{"", false},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *text = g_strdup_printf("{\"Power\":{\"@odata.id\":\"%s\"}}",
-							cases[i].link);
+		g_autofree char *text =
+			g_strdup_printf("{\"Power\":{\"@odata.id\":\"%s\"}}", cases[i].link);
 		g_autoptr(json_t) chassis = parse(text);
 
 		g_test_message("%s", text);
@@ -124,13 +126,12 @@ static void test_locations_are_whole_or_paths(void)
 		const char *location;
 		const char *path;
 	} cases[] = {
-		{ "/redfish/v1/SessionService/Sessions/3",
-		  "/redfish/v1/SessionService/Sessions/3" },
-		{ "https://bmc:443/redfish/v1/Sessions/3", "/redfish/v1/Sessions/3" },
-		{ "https://bmc", NULL },
-		{ "https://bmc/elsewhere", NULL },
-		{ "", NULL },
-		{ NULL, NULL },
+		{"/redfish/v1/SessionService/Sessions/3", "/redfish/v1/SessionService/Sessions/3"},
+		{"https://bmc:443/redfish/v1/Sessions/3", "/redfish/v1/Sessions/3"},
+		{"https://bmc", NULL},
+		{"https://bmc/elsewhere", NULL},
+		{"", NULL},
+		{NULL, NULL},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {

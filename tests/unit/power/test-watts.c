@@ -15,16 +15,34 @@ static void test_parse_takes_decimal_watts_only(void)
 		const char *text;
 		int64_t mw; /* -1: refused */
 	} cases[] = {
-		{ "61", 61000 },       { "61\n", 61000 },      { "61.2", 61200 },
-		{ "61.25\n", 61250 },  { "0.001", 1 },         { "0", 0 },
-		{ "65535", 65535000 }, { "00061", 61000 },     { "65535.000\n", 65535000 },
-		{ "", -1 },            { "\n", -1 },           { "65535.001", -1 },
-		{ "65536", -1 },       { "-1", -1 },           { "+1", -1 },
-		{ " 61", -1 },         { "61 ", -1 },          { "61\n\n", -1 },
-		{ "61.", -1 },         { ".5", -1 },           { "61.1234", -1 },
-		{ "1e3", -1 },         { "0x10", -1 },         { "61,5", -1 },
-		{ "nan", -1 },         { "61 W", -1 },         { "18446744073709551617", -1 },
-		{ "99999999999999999999999999", -1 },
+		{"61", 61000},
+		{"61\n", 61000},
+		{"61.2", 61200},
+		{"61.25\n", 61250},
+		{"0.001", 1},
+		{"0", 0},
+		{"65535", 65535000},
+		{"00061", 61000},
+		{"65535.000\n", 65535000},
+		{"", -1},
+		{"\n", -1},
+		{"65535.001", -1},
+		{"65536", -1},
+		{"-1", -1},
+		{"+1", -1},
+		{" 61", -1},
+		{"61 ", -1},
+		{"61\n\n", -1},
+		{"61.", -1},
+		{".5", -1},
+		{"61.1234", -1},
+		{"1e3", -1},
+		{"0x10", -1},
+		{"61,5", -1},
+		{"nan", -1},
+		{"61 W", -1},
+		{"18446744073709551617", -1},
+		{"99999999999999999999999999", -1},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -43,8 +61,8 @@ static void test_read_refuses_what_is_stale_missing_or_no_file(void)
 	g_autofree char *path = g_build_filename(dir, "watts", NULL);
 	g_autofree char *fifo = g_build_filename(dir, "fifo", NULL);
 	const time_t now = time(NULL);
-	const struct utimbuf old = { .actime = now - 10, .modtime = now - 10 };
-	const struct utimbuf future = { .actime = now + 100, .modtime = now + 100 };
+	const struct utimbuf old = {.actime = now - 10, .modtime = now - 10};
+	const struct utimbuf future = {.actime = now + 100, .modtime = now + 100};
 	uint32_t mw = 0;
 
 	g_assert_false(watts_read(path, 5, &mw));
@@ -68,12 +86,12 @@ static void test_read_refuses_what_is_stale_missing_or_no_file(void)
 
 static void test_bmc_refuses_what_its_configuration_cannot_hold(void)
 {
-	static const struct bmc_spec good = { .name = "b1",
-					      .dir = "/nonexistent/dir",
-					      .port = 9,
-					      .user = "ADMIN",
-					      .password = "secret",
-					      .watts_file = "/tmp/watts" };
+	static const struct bmc_spec good = {.name = "b1",
+					     .dir = "/nonexistent/dir",
+					     .port = 9,
+					     .user = "ADMIN",
+					     .password = "secret",
+					     .watts_file = "/tmp/watts"};
 	struct bmc_spec cases[11];
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)

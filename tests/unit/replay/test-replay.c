@@ -49,14 +49,15 @@ static uint32_t compare(const struct swf_trace *trace, const char *policy, uint3
 		.trace = trace,
 		.procs = trace->procs,
 		.policy = replay_policy_find(policy),
-		.estimates = options & PERFECT ? REPLAY_ESTIMATES_PERFECT
-					       : REPLAY_ESTIMATES_USER,
+		.estimates = options & PERFECT ? REPLAY_ESTIMATES_PERFECT : REPLAY_ESTIMATES_USER,
 		.overrun = options & OVERRUN,
 		.keep = options & KEEP,
 		.rebuild = options & REBUILD,
 	};
-	const struct replay_oracle plain = { trace,	    trace->procs,  policy,	 options & PERFECT,
-					     setup.overrun, setup.keep, setup.rebuild };
+	const struct replay_oracle plain = {trace,         trace->procs,
+					    policy,        options & PERFECT,
+					    setup.overrun, setup.keep,
+					    setup.rebuild};
 	g_autofree struct replay_oracle_fate *fates = replay_oracle_run(&plain);
 	struct replay_result result;
 	uint32_t slipped = 0;
@@ -97,7 +98,7 @@ static void compare_jobs(const struct swf_trace *trace, const char *path, uint32
 /* A short trace with many ties: times and widths from small sets. */
 static struct swf_trace *make_trace(uint64_t seed)
 {
-	static const double times_s[] = { 1, 5, 5, 10, 20, 60 };
+	static const double times_s[] = {1, 5, 5, 10, 20, 60};
 	struct swf_trace *trace = g_new0(struct swf_trace, 1);
 	struct random_stream random;
 	double submit_s = 0;
@@ -121,7 +122,7 @@ static struct swf_trace *make_trace(uint64_t seed)
 
 static void test_random(const void *data)
 {
-	uint32_t slipped[ALL_OPTIONS] = { 0 };
+	uint32_t slipped[ALL_OPTIONS] = {0};
 
 	for (uint64_t seed = 0; seed < 600; seed++) {
 		g_autoptr(swf_trace_t) trace = make_trace(seed);
@@ -139,9 +140,8 @@ static void test_random(const void *data)
 
 static void test_synthetic(const void *data)
 {
-	g_autofree char *path =
-		g_test_build_filename(G_TEST_DIST, "traces", "synthetic.swf", NULL);
-	const struct swf_filter some = { .first = 120 }; /* a plain replay takes its time */
+	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "traces", "synthetic.swf", NULL);
+	const struct swf_filter some = {.first = 120}; /* a plain replay takes its time */
 	g_autoptr(GError) error = NULL;
 	g_autoptr(swf_trace_t) trace = swf_read(path, &some, &error);
 
@@ -159,9 +159,9 @@ static void test_kth(const void *data)
 	const char *folder = g_getenv("VIRTBED_TRACES");
 	g_autofree char *path =
 		g_build_filename(folder ? folder : "", "KTH-SP2-1996-2.1-cln.swf.gz", NULL);
-	const struct swf_filter filter = { .procs = 100, .first = 3000 };
+	const struct swf_filter filter = {.procs = 100, .first = 3000};
 	g_autoptr(GError) error = NULL;
-	const struct swf_filter some = { .procs = 100, .first = 500 };
+	const struct swf_filter some = {.procs = 100, .first = 500};
 	g_autoptr(swf_trace_t) trace = NULL;
 	g_autoptr(swf_trace_t) begin = NULL;
 
@@ -185,25 +185,25 @@ static void test_kth(const void *data)
 static void test_by_hand(void)
 {
 	struct swf_job jobs[] = {
-		{ .id = 1, .submit_s = 0, .run_s = 6, .estimate_s = 10, .procs = 3 },
-		{ .id = 2, .submit_s = 1, .run_s = 9, .estimate_s = 5, .procs = 4 },
-		{ .id = 3, .submit_s = 2, .run_s = 3, .estimate_s = 8, .procs = 1 },
-		{ .id = 4, .submit_s = 2, .run_s = 2, .estimate_s = 9, .procs = 1 },
+		{.id = 1, .submit_s = 0, .run_s = 6, .estimate_s = 10, .procs = 3},
+		{.id = 2, .submit_s = 1, .run_s = 9, .estimate_s = 5, .procs = 4},
+		{.id = 3, .submit_s = 2, .run_s = 3, .estimate_s = 8, .procs = 1},
+		{.id = 4, .submit_s = 2, .run_s = 2, .estimate_s = 9, .procs = 1},
 	};
-	const struct swf_trace trace = { .jobs_count = 4, .jobs = jobs, .procs = 4 };
+	const struct swf_trace trace = {.jobs_count = 4, .jobs = jobs, .procs = 4};
 	const struct {
 		const char *policy;
 		bool overrun;
 		bool keep;
 		double starts[4];
 	} cases[] = {
-		{ "fcfs", false, false, { 0, 6, 11, 11 } },
-		{ "fcfs", true, false, { 0, 6, 15, 15 } },
+		{"fcfs", false, false, {0, 6, 11, 11}},
+		{"fcfs", true, false, {0, 6, 15, 15}},
 		/* Job 3 ends by its estimate at 10, when job 2 is expected to start; job 4 not. */
-		{ "easy", false, false, { 0, 6, 2, 11 } },
-		{ "conservative", false, false, { 0, 6, 2, 11 } },
-		{ "easy", false, true, { 0, 10, 2, 15 } },
-		{ "conservative", false, true, { 0, 10, 2, 15 } },
+		{"easy", false, false, {0, 6, 2, 11}},
+		{"conservative", false, false, {0, 6, 2, 11}},
+		{"easy", false, true, {0, 10, 2, 15}},
+		{"conservative", false, true, {0, 10, 2, 15}},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -229,17 +229,16 @@ static void test_by_hand(void)
  */
 static void test_promise(void)
 {
-	g_autofree char *path =
-		g_test_build_filename(G_TEST_DIST, "traces", "promise.swf", NULL);
+	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "traces", "promise.swf", NULL);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(swf_trace_t) trace = swf_read(path, &(struct swf_filter){ 0 }, &error);
+	g_autoptr(swf_trace_t) trace = swf_read(path, &(struct swf_filter){0}, &error);
 	static const struct {
 		bool rebuild;
 		double starts[4];
 		uint32_t slipped;
 	} cases[] = {
-		{ false, { 0, 1, 9, 7 }, 0 },
-		{ true, { 0, 1, 7, 10 }, 1 },
+		{false, {0, 1, 9, 7}, 0},
+		{true, {0, 1, 7, 10}, 1},
 	};
 
 	g_assert_no_error(error);
@@ -267,15 +266,15 @@ static void test_promise(void)
 static void test_overrun(void)
 {
 	struct swf_job jobs[] = {
-		{ .id = 1, .submit_s = 0, .run_s = 14, .estimate_s = 10, .procs = 2 },
-		{ .id = 2, .submit_s = 1, .run_s = 5, .estimate_s = 5, .procs = 2 },
-		{ .id = 3, .submit_s = 2, .run_s = 5, .estimate_s = 5, .procs = 2 },
+		{.id = 1, .submit_s = 0, .run_s = 14, .estimate_s = 10, .procs = 2},
+		{.id = 2, .submit_s = 1, .run_s = 5, .estimate_s = 5, .procs = 2},
+		{.id = 3, .submit_s = 2, .run_s = 5, .estimate_s = 5, .procs = 2},
 	};
-	const struct swf_trace trace = { .jobs_count = 3, .jobs = jobs, .procs = 2 };
-	struct replay_setup setup = { .trace = &trace,
-				      .procs = 2,
-				      .policy = replay_policy_find("conservative"),
-				      .overrun = true };
+	const struct swf_trace trace = {.jobs_count = 3, .jobs = jobs, .procs = 2};
+	struct replay_setup setup = {.trace = &trace,
+				     .procs = 2,
+				     .policy = replay_policy_find("conservative"),
+				     .overrun = true};
 	struct replay_summary summary;
 	struct replay_result result;
 
@@ -294,13 +293,13 @@ static void test_overrun(void)
 static void test_report(void)
 {
 	struct swf_job jobs[] = {
-		{ .id = 7, .submit_s = 2, .run_s = 5, .estimate_s = 10, .procs = 2 },
-		{ .id = 9, .submit_s = 3.5, .run_s = 20, .estimate_s = 10, .procs = 1 },
+		{.id = 7, .submit_s = 2, .run_s = 5, .estimate_s = 10, .procs = 2},
+		{.id = 9, .submit_s = 3.5, .run_s = 20, .estimate_s = 10, .procs = 1},
 	};
-	const struct swf_trace trace = { .jobs_count = 2, .jobs = jobs, .procs = 2, .refused = 3 };
-	const struct replay_setup setup = { .trace = &trace,
-					    .procs = 2,
-					    .policy = replay_policy_find("fcfs") };
+	const struct swf_trace trace = {.jobs_count = 2, .jobs = jobs, .procs = 2, .refused = 3};
+	const struct replay_setup setup = {.trace = &trace,
+					   .procs = 2,
+					   .policy = replay_policy_find("fcfs")};
 	g_autofree char *folder = g_dir_make_tmp("replay-XXXXXX", NULL);
 	g_autofree char *path = g_build_filename(folder, "jobs.csv", NULL);
 	g_autofree char *text = NULL;
@@ -340,9 +339,9 @@ int main(int argc, char **argv)
 		const char *what;
 		GTestDataFunc test;
 	} tests[] = {
-		{ "starts every job of random traces when a plain replay does", test_random },
-		{ "does so on a synthetic trace", test_synthetic },
-		{ "does so on KTH-SP2", test_kth },
+		{"starts every job of random traces when a plain replay does", test_random},
+		{"does so on a synthetic trace", test_synthetic},
+		{"does so on KTH-SP2", test_kth},
 	};
 	uint32_t count;
 	const struct replay_policy *const *policies = replay_policies(&count);

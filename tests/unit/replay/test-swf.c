@@ -19,17 +19,17 @@ static void test_bad(void)
 		const char *name;
 		const char *says;
 	} cases[] = {
-		{ "short-line.swf", "short-line.swf:3: 9 fields; a job has 18" },
-		{ "long-line.swf", "long-line.swf:3: more than 18 fields" },
-		{ "not-a-number.swf", "not-a-number.swf:3: field 4, \"ten" },
-		{ "negative-submit.swf", "negative-submit.swf:3: field 2: submitted at -5 s" },
-		{ "fraction-of-a-processor.swf", ":3: field 5: 1.5 is not a number of processors" },
-		{ "endless-run.swf", ":3: field 4: 1e+300 is not a time in seconds" },
-		{ "no-size.swf", "give --procs" },
-		{ "cut-short.swf.gz", "the gzip stream is cut short" },
-		{ "nowhere.swf", "cannot be read: No such file" },
+		{"short-line.swf", "short-line.swf:3: 9 fields; a job has 18"},
+		{"long-line.swf", "long-line.swf:3: more than 18 fields"},
+		{"not-a-number.swf", "not-a-number.swf:3: field 4, \"ten"},
+		{"negative-submit.swf", "negative-submit.swf:3: field 2: submitted at -5 s"},
+		{"fraction-of-a-processor.swf", ":3: field 5: 1.5 is not a number of processors"},
+		{"endless-run.swf", ":3: field 4: 1e+300 is not a time in seconds"},
+		{"no-size.swf", "give --procs"},
+		{"cut-short.swf.gz", "the gzip stream is cut short"},
+		{"nowhere.swf", "cannot be read: No such file"},
 	};
-	const struct swf_filter all = { 0 };
+	const struct swf_filter all = {0};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GError) error = NULL;
@@ -44,8 +44,8 @@ static void test_bad(void)
 
 static void test_unsorted(void)
 {
-	static const int64_t order[] = { 2, 3, 1, 4 };
-	const struct swf_filter all = { 0 };
+	static const int64_t order[] = {2, 3, 1, 4};
+	const struct swf_filter all = {0};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(swf_trace_t) trace = read_fixture("unsorted.swf", &all, &error);
 
@@ -58,9 +58,9 @@ static void test_unsorted(void)
 
 static void test_wide(void)
 {
-	const struct swf_filter all = { 0 };
-	const struct swf_filter wider = { .procs = 5 };
-	const struct swf_filter one = { .procs = 5, .first = 1 };
+	const struct swf_filter all = {0};
+	const struct swf_filter wider = {.procs = 5};
+	const struct swf_filter one = {.procs = 5, .first = 1};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(swf_trace_t) trace = read_fixture("too-wide.swf", &all, &error);
 	g_autoptr(swf_trace_t) more = read_fixture("too-wide.swf", &wider, &error);
@@ -80,7 +80,7 @@ static void test_wide(void)
 /* Compression changes nothing. */
 static void test_gzip(void)
 {
-	const struct swf_filter all = { 0 };
+	const struct swf_filter all = {0};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(swf_trace_t) plain = read_fixture("synthetic.swf", &all, &error);
 	g_autoptr(swf_trace_t) zipped = read_fixture("synthetic.swf.gz", &all, &error);
@@ -100,7 +100,8 @@ static void test_gzip(void)
 }
 
 /* A trace of that text, or NULL with `error`. */
-static struct swf_trace *read_text(const char *text, const struct swf_filter *filter, GError **error)
+static struct swf_trace *read_text(const char *text, const struct swf_filter *filter,
+				   GError **error)
 {
 	g_autofree char *dir = g_dir_make_tmp("virtbed-swf-XXXXXX", NULL);
 	g_autofree char *path = g_build_filename(dir, "t.swf", NULL);
@@ -113,7 +114,7 @@ static struct swf_trace *read_text(const char *text, const struct swf_filter *fi
 	return trace;
 }
 
-#define JOB(id, submit, run, status) \
+#define JOB(id, submit, run, status)                                                               \
 	id " " submit " 0 " run " 2 -1 -1 2 20 -1 " status " 1 1 -1 1 1 -1 -1\n"
 
 /* What no reader of numbers should take for one. */
@@ -123,31 +124,41 @@ static void test_numbers(void)
 		const char *text;
 		const char *says;
 	} cases[] = {
-		{ "; MaxProcs: 1,024\n" JOB("1", "0", "10", "1"), "t.swf:1: header: MaxProcs: \"1,024\" is no whole number" },
-		{ "; MaxProcs: 1 024\n" JOB("1", "0", "10", "1"), ":1: header: MaxProcs:" },
-		{ "; MaxProcs: 0x10\n" JOB("1", "0", "10", "1"), ":1: header: MaxProcs:" },
-		{ ";\n; MaxNodes: 1e2\n" JOB("1", "0", "10", "1"), ":2: header: MaxNodes:" },
-		{ "; MaxProcs: 99999999999999999999\n" JOB("1", "0", "10", "1"), ":1: header: MaxProcs:" },
-		{ "; MaxProcs: 99999999999999999999\n" JOB("1", "0", "10", "1"), "is out of range; give --procs" },
-		{ "; MaxProcs: 5000000000\n" JOB("1", "0", "10", "1"),
-		  "the header says 5000000000 processors (MaxProcs), which is out of range" },
-		{ "; MaxNodes: 99999999999\n" JOB("1", "0", "10", "1"), "99999999999 processors (MaxNodes)" },
-		{ "; MaxProcs: 4\n" JOB("1", "0", "10", "2.5"), ":2: field 11: 2.5 is not a completion code" },
-		{ "; MaxProcs: 4\n" JOB("1", "0", "10", "77"), ":2: field 11: 77 is not a completion code" },
-		{ "; MaxProcs: 4\n" JOB("1", "0", "10", "6"), ":2: field 11: 6 is not a completion code" },
-		{ "; MaxProcs: 4\n" JOB("1", "0", "10", "-5"), ":2: field 11: -5 is not a completion code" },
-		{ "; MaxProcs: -1\n" JOB("1", "0", "10", "1"), "give --procs" },
-		{ "; MaxProcs: 4\n" JOB("1", "0", "0x10", "1"), ":2: field 4, \"0x10\", is no number" },
-		{ "; MaxProcs: 4\n" JOB("1", "0", "1,024", "1"), ":2: field 4," },
-		{ "; MaxProcs: 4\n" JOB("1", "+0", "10", "1"), ":2: field 2," },
-		{ "; MaxProcs: 4\n" JOB("1", "0", "nan", "1"), ":2: field 4," },
-		{ "; MaxProcs: 4\n" JOB("1", "0", "inf", "1"), ":2: field 4," },
-		{ "; MaxProcs: 4\n" JOB("1", "0", "1e999", "1"), ":2: field 4," },
-		{ "; MaxProcs: 4\n" JOB("1.5", "0", "10", "1"), ":2: field 1, \"1.5\", is no job number" },
-		{ "; MaxProcs: 4\n" JOB("1e3", "0", "10", "1"), ":2: field 1," },
-		{ "; MaxProcs: 4\n" JOB("9223372036854775808", "0", "10", "1"), ":2: field 1," },
+		{"; MaxProcs: 1,024\n" JOB("1", "0", "10", "1"),
+		 "t.swf:1: header: MaxProcs: \"1,024\" is no whole number"},
+		{"; MaxProcs: 1 024\n" JOB("1", "0", "10", "1"), ":1: header: MaxProcs:"},
+		{"; MaxProcs: 0x10\n" JOB("1", "0", "10", "1"), ":1: header: MaxProcs:"},
+		{";\n; MaxNodes: 1e2\n" JOB("1", "0", "10", "1"), ":2: header: MaxNodes:"},
+		{"; MaxProcs: 99999999999999999999\n" JOB("1", "0", "10", "1"),
+		 ":1: header: MaxProcs:"},
+		{"; MaxProcs: 99999999999999999999\n" JOB("1", "0", "10", "1"),
+		 "is out of range; give --procs"},
+		{"; MaxProcs: 5000000000\n" JOB("1", "0", "10", "1"),
+		 "the header says 5000000000 processors (MaxProcs), which is out of range"},
+		{"; MaxNodes: 99999999999\n" JOB("1", "0", "10", "1"),
+		 "99999999999 processors (MaxNodes)"},
+		{"; MaxProcs: 4\n" JOB("1", "0", "10", "2.5"),
+		 ":2: field 11: 2.5 is not a completion code"},
+		{"; MaxProcs: 4\n" JOB("1", "0", "10", "77"),
+		 ":2: field 11: 77 is not a completion code"},
+		{"; MaxProcs: 4\n" JOB("1", "0", "10", "6"),
+		 ":2: field 11: 6 is not a completion code"},
+		{"; MaxProcs: 4\n" JOB("1", "0", "10", "-5"),
+		 ":2: field 11: -5 is not a completion code"},
+		{"; MaxProcs: -1\n" JOB("1", "0", "10", "1"), "give --procs"},
+		{"; MaxProcs: 4\n" JOB("1", "0", "0x10", "1"),
+		 ":2: field 4, \"0x10\", is no number"},
+		{"; MaxProcs: 4\n" JOB("1", "0", "1,024", "1"), ":2: field 4,"},
+		{"; MaxProcs: 4\n" JOB("1", "+0", "10", "1"), ":2: field 2,"},
+		{"; MaxProcs: 4\n" JOB("1", "0", "nan", "1"), ":2: field 4,"},
+		{"; MaxProcs: 4\n" JOB("1", "0", "inf", "1"), ":2: field 4,"},
+		{"; MaxProcs: 4\n" JOB("1", "0", "1e999", "1"), ":2: field 4,"},
+		{"; MaxProcs: 4\n" JOB("1.5", "0", "10", "1"),
+		 ":2: field 1, \"1.5\", is no job number"},
+		{"; MaxProcs: 4\n" JOB("1e3", "0", "10", "1"), ":2: field 1,"},
+		{"; MaxProcs: 4\n" JOB("9223372036854775808", "0", "10", "1"), ":2: field 1,"},
 	};
-	const struct swf_filter all = { 0 };
+	const struct swf_filter all = {0};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GError) error = NULL;
@@ -168,13 +179,15 @@ static void test_forms(void)
 		";MaxProcs:4\n\t9007199254740993\t0 \t0 10 2 -1 -1 2 20 -1 1 1 1 -1 1 1 -1 -1 ",
 		"; MaxNodes: 4\n" JOB("9007199254740993", "0", "10.0", "1"),
 		"; MaxProcs: -1\n; MaxNodes: 4\n" JOB("9007199254740993", "0", "1e1", "1"),
-		"; MaxProcs:\n; MaxNodes: 4 two-way nodes\n" JOB("9007199254740993", "0", "10", "-1"),
+		"; MaxProcs:\n; MaxNodes: 4 two-way nodes\n" JOB("9007199254740993", "0", "10",
+								 "-1"),
 		/* comments in between, which are no header any more */
-		"; MaxProcs: 4\n" JOB("9007199254740993", "0", "10", "5") "; MaxProcs: 1,024\n;\n\n; x\n",
+		"; MaxProcs: 4\n" JOB("9007199254740993", "0", "10",
+				      "5") "; MaxProcs: 1,024\n;\n\n; x\n",
 		/* negative waits, and nothing known but what is needed */
 		"; MaxProcs: 4\n9007199254740993 0 -7 10 2 -1 -1 -1 20 -1 -1 -1 -1 -1 -1 -1 -1 -1\n",
 	};
-	const struct swf_filter all = { 0 };
+	const struct swf_filter all = {0};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
 		g_autoptr(GError) error = NULL;
@@ -192,7 +205,7 @@ static void test_forms(void)
 /* A header that cannot be read does not matter where the size of the machine is given. */
 static void test_given_size(void)
 {
-	const struct swf_filter given = { .procs = 8 };
+	const struct swf_filter given = {.procs = 8};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(swf_trace_t) trace =
 		read_text("; MaxProcs: 1,024\n" JOB("1", "0", "10", "1"), &given, &error);
@@ -205,14 +218,13 @@ static void test_given_size(void)
 /* SWF 2.2: codes 2, 3 and 4 are of parts; those after the first have no submit time. */
 static void test_parts(void)
 {
-	const struct swf_filter all = { 0 };
+	const struct swf_filter all = {0};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(swf_trace_t) trace = read_text(
-		"; MaxProcs: 4\n"
-		JOB("1", "0", "30", "1") JOB("1", "0", "10", "2") JOB("1", "-1", "20", "3")
-		JOB("2", "5", "10", "1")
-		JOB("3", "6", "5", "2") JOB("3", "-1", "6", "2") JOB("3", "-1", "6", "4")
-		JOB("3", "6", "17", "0") /* the whole behind its parts */
+		"; MaxProcs: 4\n" JOB("1", "0", "30", "1") JOB("1", "0", "10", "2")
+			JOB("1", "-1", "20", "3") JOB("2", "5", "10", "1") JOB("3", "6", "5", "2")
+				JOB("3", "-1", "6", "2") JOB("3", "-1", "6", "4")
+					JOB("3", "6", "17", "0") /* the whole behind its parts */
 		JOB("7", "8", "5", "2") JOB("7", "-1", "1", "3") JOB("9", "9", "1", "3"),
 		&all, &error);
 

@@ -10,26 +10,36 @@
 
 /* The paper's order: EASY last; under a limit UPE and Event-Based ahead of UPR. */
 const struct fixture_cell fixture_paper[] = {
-	{"easy", 1, 80, 2, 9000},          {"max-upr", 1, 100, 2, 9900},
-	{"max-upe", 1, 99, 2, 9000},       {"event-based", 1, 101, 2, 9800},
-	{"easy", 0.7, 55, 2, 7000},        {"max-upr", 0.7, 75, 2, 7000},
-	{"max-upe", 0.7, 85, 2, 7000},     {"event-based", 0.7, 84, 2, 7000},
+	{"easy", 1, 80, 2, 9000},
+	{"max-upr", 1, 100, 2, 9900},
+	{"max-upe", 1, 99, 2, 9000},
+	{"event-based", 1, 101, 2, 9800},
+	{"easy", 0.7, 55, 2, 7000},
+	{"max-upr", 0.7, 75, 2, 7000},
+	{"max-upe", 0.7, 85, 2, 7000},
+	{"event-based", 0.7, 84, 2, 7000},
 	{NULL},
 };
 
 /* The same but for EASY, which comes first when energy is short. */
 const struct fixture_cell fixture_turned[] = {
-	{"easy", 1, 80, 2, 9000},          {"max-upr", 1, 100, 2, 9900},
-	{"max-upe", 1, 99, 2, 9000},       {"event-based", 1, 101, 2, 9800},
-	{"easy", 0.7, 95, 2, 7000},        {"max-upr", 0.7, 75, 2, 7000},
-	{"max-upe", 0.7, 85, 2, 7000},     {"event-based", 0.7, 84, 2, 7000},
+	{"easy", 1, 80, 2, 9000},
+	{"max-upr", 1, 100, 2, 9900},
+	{"max-upe", 1, 99, 2, 9000},
+	{"event-based", 1, 101, 2, 9800},
+	{"easy", 0.7, 95, 2, 7000},
+	{"max-upr", 0.7, 75, 2, 7000},
+	{"max-upe", 0.7, 85, 2, 7000},
+	{"event-based", 0.7, 84, 2, 7000},
 	{NULL},
 };
 
 /* Differences that drown in the deviation. */
 const struct fixture_cell fixture_noisy[] = {
-	{"easy", 1, 99, 15, 9000},          {"max-upr", 1, 100, 15, 9900},
-	{"max-upe", 1, 99, 15, 9000},       {"event-based", 1, 101, 15, 9800},
+	{"easy", 1, 99, 15, 9000},
+	{"max-upr", 1, 100, 15, 9900},
+	{"max-upe", 1, 99, 15, 9000},
+	{"event-based", 1, 101, 15, 9800},
 	{NULL},
 };
 
@@ -60,11 +70,21 @@ static void put_tasks(struct store *store, const struct fixture *fixture,
 	for (uint32_t i = 0; i < fixture->tasks; i++) {
 		double wobble = i + 1 < fixture->tasks ? 0.5 * normal(random) : 0;
 		struct store_task task = {
-			.run = run->run, .task = i, .type = (char *)"IS.2",
-			.arrival_s = 2.0 * i, .utility_max = 4, .state = (char *)"completed",
-			.cluster = (char *)(i % 2 ? "c2" : "c1"), .nodes = (char *)"0",
-			.attempts = 1, .planned_start_s = NAN, .started_s = 2.0 * i,
-			.ended_s = 2.0 * i + 5, .etc_s = 5, .energy_j = 10, .eec_j = 10,
+			.run = run->run,
+			.task = i,
+			.type = (char *)"IS.2",
+			.arrival_s = 2.0 * i,
+			.utility_max = 4,
+			.state = (char *)"completed",
+			.cluster = (char *)(i % 2 ? "c2" : "c1"),
+			.nodes = (char *)"0",
+			.attempts = 1,
+			.planned_start_s = NAN,
+			.started_s = 2.0 * i,
+			.ended_s = 2.0 * i + 5,
+			.etc_s = 5,
+			.energy_j = 10,
+			.eec_j = 10,
 			.exec_s = 5 * fixture->ratio * (1 + 0.02 * normal(random)),
 			.utility = run->utility / fixture->tasks + wobble - carry,
 		};
@@ -103,8 +123,9 @@ static void put_run(struct store *store, const struct fixture *fixture,
 static void put_meta(struct store *store, const struct fixture *fixture)
 {
 	static const char *const measured[][2] = {
-		{"kind", "measured"}, {"virt_type", "qemu"},        {"cpu_cap", "quota"},
-		{"config_name", "fixture"}, {"modelled_watts", "true"}, {"cluster_order", "c1,c2"},
+		{"kind", "measured"},         {"virt_type", "qemu"},
+		{"cpu_cap", "quota"},         {"config_name", "fixture"},
+		{"modelled_watts", "true"},   {"cluster_order", "c1,c2"},
 		{"profile_host_load", "1.4"},
 	};
 	g_autoptr(GError) error = NULL;
@@ -121,7 +142,8 @@ static void put_meta(struct store *store, const struct fixture *fixture)
 	if (fixture->unmeasured)
 		good(store_set_meta(store, "unmeasured", fixture->unmeasured, &error), &error);
 	if (fixture->speed_changes)
-		good(store_set_meta(store, "speed_changes", fixture->speed_changes, &error), &error);
+		good(store_set_meta(store, "speed_changes", fixture->speed_changes, &error),
+		     &error);
 }
 
 void fixture_write(const struct fixture *fixture, const char *dir)

@@ -21,9 +21,9 @@ struct fixture_cell {
 /* The runs to make. */
 struct fixture {
 	bool measured;
-	uint32_t runs;  /* repeats or trials of every cell */
-	uint32_t tasks; /* per run; 0: no task rows. Their utilities sum to the run's */
-	double ratio;   /* measured/ETC of the tasks is about this */
+	uint32_t runs;            /* repeats or trials of every cell */
+	uint32_t tasks;           /* per run; 0: no task rows. Their utilities sum to the run's */
+	double ratio;             /* measured/ETC of the tasks is about this */
 	const char *capabilities; /* of its clusters c1 and c2, JSON, or NULL */
 	const char *unmeasured, *speed_changes; /* facts of these names, or NULL */
 	uint64_t seed;

@@ -16,8 +16,9 @@ int main(int argc, char **argv)
 	const struct fixture_cell *cells = noisy ? fixture_noisy : fixture_paper;
 	const struct fixture measured = {
 		.measured = true, .runs = 4, .tasks = 40, .ratio = 1.05, .seed = 5, .cells = cells};
-	const struct fixture simulated = {
-		.runs = 50, .seed = 5, .cells = differ ? fixture_turned : cells};
+	const struct fixture simulated = {.runs = 50,
+					  .seed = 5,
+					  .cells = differ ? fixture_turned : cells};
 	g_autofree char *measured_dir = NULL;
 	g_autofree char *simulated_dir = NULL;
 

@@ -26,12 +26,22 @@ static void put_task(struct store *store, uint32_t number, const char *state, co
 {
 	GError *error = NULL;
 	const struct store_task task = {
-		.run = 1, .task = number, .type = (char *)(number % 2 ? "CG.2" : "IS.2"),
-		.arrival_s = number, .utility_max = 4, .state = (char *)state,
-		.cluster = (char *)cluster, .nodes = (char *)nodes, .attempts = 1,
-		.planned_start_s = NAN, .started_s = started_s, .ended_s = ended_s,
-		.exec_s = strcmp(state, "completed") ? NAN : ended_s - started_s, .etc_s = 4,
-		.energy_j = strcmp(state, "completed") ? NAN : 100, .eec_j = 80,
+		.run = 1,
+		.task = number,
+		.type = (char *)(number % 2 ? "CG.2" : "IS.2"),
+		.arrival_s = number,
+		.utility_max = 4,
+		.state = (char *)state,
+		.cluster = (char *)cluster,
+		.nodes = (char *)nodes,
+		.attempts = 1,
+		.planned_start_s = NAN,
+		.started_s = started_s,
+		.ended_s = ended_s,
+		.exec_s = strcmp(state, "completed") ? NAN : ended_s - started_s,
+		.etc_s = 4,
+		.energy_j = strcmp(state, "completed") ? NAN : 100,
+		.eec_j = 80,
 		.utility = utility,
 	};
 
@@ -42,9 +52,18 @@ static void put_run(struct store *store, bool measured)
 {
 	GError *error = NULL;
 	struct store_run run = {
-		.policy = (char *)"max-upr", .limit = 0.6, .limit_j = 600, .repeat = 1,
-		.seed = 1, .measured = measured, .ended_by = (char *)"time", .ended_s = 10,
-		.utility = 5, .energy_j = 300, .idle_w = 100, .host_load = NAN,
+		.policy = (char *)"max-upr",
+		.limit = 0.6,
+		.limit_j = 600,
+		.repeat = 1,
+		.seed = 1,
+		.measured = measured,
+		.ended_by = (char *)"time",
+		.ended_s = 10,
+		.utility = 5,
+		.energy_j = 300,
+		.idle_w = 100,
+		.host_load = NAN,
 	};
 
 	good(store_add_run(store, &run, &error), error);
@@ -64,7 +83,8 @@ static void put_samples(struct store *store)
 	good(store_add_event(store, 1, 0, "baseline",
 			     "{\"hosts\":[{\"host\":\"a\",\"idle_w\":45},"
 			     "{\"host\":\"b\",\"idle_w\":55}]}",
-			     &error), error);
+			     &error),
+	     error);
 	good(store_add_event(store, 1, 7.5, "lost", "{\"task\":4,\"attempt\":1}", &error), error);
 	good(store_add_sample(store, 1, "a", 1, -1, 50000, 0, false, &error), error);
 	good(store_add_sample(store, 1, "a", 2, 4, 100000, 375000000, false, &error), error);
@@ -221,14 +241,18 @@ static void test_estimates(struct directory *directory, gconstpointer simulated)
 			"100,,\n");
 }
 
-static void test_estimates_are_of_simulated_seconds(struct directory *directory, gconstpointer simulated)
+static void test_estimates_are_of_simulated_seconds(struct directory *directory,
+						    gconstpointer simulated)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(charts_t) charts = NULL;
 
-	good(store_set_meta(directory->store, "capabilities", "{\"c1\": {\"speed\": 10.0}, \"c2\": {}}", &error), error);
+	good(store_set_meta(directory->store, "capabilities",
+			    "{\"c1\": {\"speed\": 10.0}, \"c2\": {}}", &error),
+	     error);
 	charts = all_charts(directory);
-	g_assert_nonnull(strstr(data_of(charts, "estimates"), "\nCG.2,c2,-0.2,0,6,,,120,,,1,6,,,100,,\n"));
+	g_assert_nonnull(
+		strstr(data_of(charts, "estimates"), "\nCG.2,c2,-0.2,0,6,,,120,,,1,6,,,100,,\n"));
 	g_assert_nonnull(strstr(data_of(charts, "estimates"), ",1,40,,,100,,\n"));
 	g_assert_nonnull(strstr(find(charts, "estimates")->caption, "simulated"));
 }
@@ -263,14 +287,33 @@ static void add_policy(struct store *store, guint number)
 	GError *error = NULL;
 	g_autofree char *policy = g_strdup_printf("policy-%u", number);
 	struct store_run run = {
-		.policy = policy, .limit = 0.6, .limit_j = 6e10, .repeat = 1, .seed = 1,
-		.measured = true, .ended_by = (char *)"time", .ended_s = 20000, .utility = 5,
-		.energy_j = 5e10, .idle_w = 100, .host_load = NAN,
+		.policy = policy,
+		.limit = 0.6,
+		.limit_j = 6e10,
+		.repeat = 1,
+		.seed = 1,
+		.measured = true,
+		.ended_by = (char *)"time",
+		.ended_s = 20000,
+		.utility = 5,
+		.energy_j = 5e10,
+		.idle_w = 100,
+		.host_load = NAN,
 	};
 	struct store_task task = {
-		.type = (char *)"IS.2", .utility_max = 4, .state = (char *)"completed",
-		.cluster = (char *)"c1", .nodes = (char *)"0", .attempts = 1, .planned_start_s = NAN,
-		.started_s = 1, .ended_s = 5, .exec_s = 4, .etc_s = 4, .energy_j = 100, .eec_j = 80,
+		.type = (char *)"IS.2",
+		.utility_max = 4,
+		.state = (char *)"completed",
+		.cluster = (char *)"c1",
+		.nodes = (char *)"0",
+		.attempts = 1,
+		.planned_start_s = NAN,
+		.started_s = 1,
+		.ended_s = 5,
+		.exec_s = 4,
+		.etc_s = 4,
+		.energy_j = 100,
+		.eec_j = 80,
 		.utility = 3,
 	};
 
@@ -376,7 +419,8 @@ static void test_styles(struct directory *directory, gconstpointer simulated)
 	g_autoptr(GHashTable) fills =
 		values_of(directory, "sprintf('%d %x', pattern(i), pale(i, 1))", 42);
 	g_autoptr(GHashTable) patterns = values_of(directory, "pattern(i)", 42);
-	g_autoptr(GHashTable) pale = values_of(directory, "sprintf('%06x', pale(2, 0.25 * (i - 1)))", 5);
+	g_autoptr(GHashTable) pale =
+		values_of(directory, "sprintf('%06x', pale(2, 0.25 * (i - 1)))", 5);
 
 	g_assert_cmpuint(g_hash_table_size(lines), ==, 60);
 	g_assert_cmpuint(g_hash_table_size(fills), ==, 42);
@@ -415,18 +459,12 @@ static void test_units(void)
 		const char *name;
 		double scaled;
 	} cases[] = {
-		{chart_energy_unit, 0, "J", 0},
-		{chart_energy_unit, 1e4, "J", 1e4},
-		{chart_energy_unit, 1e5, "kJ", 100},
-		{chart_energy_unit, 1e7, "MJ", 10},
-		{chart_energy_unit, 4e10, "GJ", 40},
-		{chart_energy_unit, 1e15, "TJ", 1000},
-		{chart_time_unit, 600, "s", 600},
-		{chart_time_unit, 3600, "min", 60},
-		{chart_time_unit, 86400, "h", 24},
-		{chart_time_unit, 864000, "days", 10},
-		{chart_power_unit, 900, "W", 900},
-		{chart_power_unit, 5e4, "kW", 50},
+		{chart_energy_unit, 0, "J", 0},      {chart_energy_unit, 1e4, "J", 1e4},
+		{chart_energy_unit, 1e5, "kJ", 100}, {chart_energy_unit, 1e7, "MJ", 10},
+		{chart_energy_unit, 4e10, "GJ", 40}, {chart_energy_unit, 1e15, "TJ", 1000},
+		{chart_time_unit, 600, "s", 600},    {chart_time_unit, 3600, "min", 60},
+		{chart_time_unit, 86400, "h", 24},   {chart_time_unit, 864000, "days", 10},
+		{chart_power_unit, 900, "W", 900},   {chart_power_unit, 5e4, "kW", 50},
 		{chart_power_unit, 1e8, "MW", 100},
 	};
 	g_autofree char *text = chart_energy_text(2.8e9);
@@ -456,9 +494,9 @@ static void test_notes(struct directory *directory, gconstpointer simulated)
 	charts = all_charts(directory);
 	good(chart_write(charts->utility, dir, &error), error);
 	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	g_assert_nonnull(strstr(text, "\nheading = 'Utility earned under each limit of energy'\n"));
 	g_assert_nonnull(
-		strstr(text, "\nheading = 'Utility earned under each limit of energy'\n"));
-	g_assert_nonnull(strstr(text, "'watts come from a model fed by CPU time, not from a meter'"));
+		strstr(text, "'watts come from a model fed by CPU time, not from a meter'"));
 	g_assert_nonnull(strstr(text, "set label 999 notes at screen"));
 	for (const char *at = strstr(text, "set title"); at; at = strstr(at + 1, "set title"))
 		lines++;

@@ -118,8 +118,10 @@ static void test_single_repeat_uses_tasks(void)
 
 static void test_single_repeat_without_tasks_is_too_noisy(void)
 {
-	const struct fixture measured = {
-		.measured = true, .runs = 1, .seed = 1, .cells = fixture_paper};
+	const struct fixture measured = {.measured = true,
+					 .runs = 1,
+					 .seed = 1,
+					 .cells = fixture_paper};
 	struct pair pair = pair_new(&measured, &simulated_paper);
 
 	g_assert_cmpint(find(pair.compare, 1, "easy", "max-upe")->measured.basis, ==,
@@ -128,8 +130,8 @@ static void test_single_repeat_without_tasks_is_too_noisy(void)
 	pair_clear(&pair);
 }
 
-static bool know_sd(struct compare_resampling *noise, enum compare_measure measure, const char *policy,
-		    double limit, double *ret_sd, uint32_t *ret_repeats)
+static bool know_sd(struct compare_resampling *noise, enum compare_measure measure,
+		    const char *policy, double limit, double *ret_sd, uint32_t *ret_repeats)
 {
 	*ret_sd = g_str_equal(policy, "max-upe") ? 4 : 3;
 	*ret_repeats = 100;
@@ -139,8 +141,10 @@ static bool know_sd(struct compare_resampling *noise, enum compare_measure measu
 static void test_simulated_repeats(void)
 {
 	struct compare_resampling noise = {know_sd};
-	const struct fixture measured = {
-		.measured = true, .runs = 1, .seed = 1, .cells = fixture_paper};
+	const struct fixture measured = {.measured = true,
+					 .runs = 1,
+					 .seed = 1,
+					 .cells = fixture_paper};
 	struct pair pair = pair_new(&measured, &simulated_paper);
 	g_autoptr(compare_t) compare =
 		compare_new(pair.measured, pair.simulated, &noise, false, NULL);
@@ -157,8 +161,9 @@ static void test_simulated_repeats(void)
 
 static void test_identical_policies_are_not_ranked(void)
 {
-	static const struct fixture_cell same[] = {
-		{"max-upr", 1, 100, 0, 9900}, {"max-upe", 1, 100, 0, 9900}, {NULL}};
+	static const struct fixture_cell same[] = {{"max-upr", 1, 100, 0, 9900},
+						   {"max-upe", 1, 100, 0, 9900},
+						   {NULL}};
 	const struct fixture measured = {.measured = true, .runs = 3, .seed = 1, .cells = same};
 	const struct fixture simulated = {.runs = 3, .seed = 1, .cells = same};
 	struct pair pair = pair_new(&measured, &simulated);
@@ -190,7 +195,12 @@ static void test_accuracy(void)
 static void test_accuracy_counts_simulated_seconds(void)
 {
 	const struct fixture measured = {
-		.measured = true, .runs = 4, .tasks = 40, .ratio = 0.105, .seed = 1, .cells = fixture_paper,
+		.measured = true,
+		.runs = 4,
+		.tasks = 40,
+		.ratio = 0.105,
+		.seed = 1,
+		.cells = fixture_paper,
 		.capabilities = "{\"c1\": {\"speed\": 10.0}, \"c2\": {\"speed\": 10.0}}"};
 	struct pair pair = pair_new(&measured, &simulated_paper);
 	const struct accuracy *all = &g_array_index(pair.compare->accuracies, struct accuracy, 2);
@@ -218,8 +228,9 @@ static void test_kinds_are_checked(void)
 
 static void test_nothing_in_common(void)
 {
-	static const struct fixture_cell other[] = {
-		{"random", 1, 100, 0, 9900}, {"easy", 1, 100, 0, 9900}, {NULL}};
+	static const struct fixture_cell other[] = {{"random", 1, 100, 0, 9900},
+						    {"easy", 1, 100, 0, 9900},
+						    {NULL}};
 	const struct fixture simulated = {.runs = 2, .seed = 1, .cells = other};
 	g_autoptr(GError) error = NULL;
 	char *a = fixture_new(&measured_paper);
@@ -239,8 +250,14 @@ static void test_text_and_json(void)
 	g_autofree char *text = compare_text(pair.compare);
 	g_autoptr(json_t) document = compare_json(pair.compare);
 	static const char *const words[] = {
-		"TCG", "quotas", "model", "Verdict: agree", "4 repeats of one workload",
-		"50 trials", "median |measured/ETC - 1|", "1.50 busy cores",
+		"TCG",
+		"quotas",
+		"model",
+		"Verdict: agree",
+		"4 repeats of one workload",
+		"50 trials",
+		"median |measured/ETC - 1|",
+		"1.50 busy cores",
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
@@ -267,7 +284,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/compare/identical policies are not ranked",
 			test_identical_policies_are_not_ranked);
 	g_test_add_func("/compare/execution times are held against estimates", test_accuracy);
-	g_test_add_func("/compare/execution times are simulated ones where time is", test_accuracy_counts_simulated_seconds);
+	g_test_add_func("/compare/execution times are simulated ones where time is",
+			test_accuracy_counts_simulated_seconds);
 	g_test_add_func("/compare/measured and simulated are told apart", test_kinds_are_checked);
 	g_test_add_func("/compare/nothing in common is bad input", test_nothing_in_common);
 	g_test_add_func("/compare/text and JSON say the same", test_text_and_json);

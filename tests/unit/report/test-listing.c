@@ -69,10 +69,11 @@ static void test_table(void)
 	g_autofree char *text = table_format(table, 0);
 	g_autofree char *first = table_format(one, 0);
 
-	g_assert_cmpstr(text, ==, "limit %  policy  kind    n  times      hidden\n"
-				  "-------  ------  ------  -  ---------  ------\n"
-				  "     50  easy    second  3  0.25 0.50     1.2\n"
-				  "    all  -       first   0  -               -\n");
+	g_assert_cmpstr(text, ==,
+			"limit %  policy  kind    n  times      hidden\n"
+			"-------  ------  ------  -  ---------  ------\n"
+			"     50  easy    second  3  0.25 0.50     1.2\n"
+			"    all  -       first   0  -               -\n");
 	g_assert_null(strstr(first, "all"));
 	free_rows(rows);
 }

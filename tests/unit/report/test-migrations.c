@@ -18,8 +18,14 @@ struct directory {
 static void add_run(struct store *store, const char *policy, uint32_t repeat)
 {
 	struct store_run run = {
-		.policy = (char *)policy, .limit = 1, .limit_j = 100, .repeat = repeat,
-		.measured = true, .ended_by = (char *)"done", .ended_s = 100, .host_load = NAN,
+		.policy = (char *)policy,
+		.limit = 1,
+		.limit_j = 100,
+		.repeat = repeat,
+		.measured = true,
+		.ended_by = (char *)"done",
+		.ended_s = 100,
+		.host_load = NAN,
 	};
 	const struct store_task tasks[] = {
 		{.task = 0, .type = (char *)"IS.1", .state = (char *)"completed"},
@@ -67,20 +73,54 @@ static void put_migrations(struct store *store)
 {
 	static const struct store_migration rows[] = {
 		{.run = 1, .task = 3, .attempt = 1, .n = 1, .requested_s = 10, .ended_s = 12},
-		{.run = 1, .task = 3, .attempt = 1, .n = 2, .requested_s = 20, .ended_s = 50,
-		 .by_person = true, .reason = (char *)"host b2 is down, \"b2\""},
+		{.run = 1,
+		 .task = 3,
+		 .attempt = 1,
+		 .n = 2,
+		 .requested_s = 20,
+		 .ended_s = 50,
+		 .by_person = true,
+		 .reason = (char *)"host b2 is down, \"b2\""},
 		{.run = 2, .task = 0, .attempt = 2, .n = 1, .requested_s = 10, .ended_s = 16},
 		{.run = 2, .task = 3, .attempt = 1, .n = 1, .requested_s = 30, .ended_s = NAN},
 	};
 	static const struct store_migration_vm vms[] = {
-		{.run = 1, .task = 3, .attempt = 1, .n = 1, .vm = 0, .from_node = 0, .to_node = 2,
-		 .total_s = 1.5, .downtime_s = 0.25},
-		{.run = 1, .task = 3, .attempt = 1, .n = 1, .vm = 1, .from_node = 1, .to_node = 1,
-		 .total_s = NAN, .downtime_s = NAN},
-		{.run = 1, .task = 3, .attempt = 1, .n = 2, .vm = 0, .from_node = 2, .to_node = 0,
-		 .total_s = 2, .downtime_s = 0.75},
-		{.run = 2, .task = 0, .attempt = 2, .n = 1, .vm = 0, .from_node = 0, .to_node = 1,
-		 .total_s = 3, .downtime_s = 0.5},
+		{.run = 1,
+		 .task = 3,
+		 .attempt = 1,
+		 .n = 1,
+		 .vm = 0,
+		 .from_node = 0,
+		 .to_node = 2,
+		 .total_s = 1.5,
+		 .downtime_s = 0.25},
+		{.run = 1,
+		 .task = 3,
+		 .attempt = 1,
+		 .n = 1,
+		 .vm = 1,
+		 .from_node = 1,
+		 .to_node = 1,
+		 .total_s = NAN,
+		 .downtime_s = NAN},
+		{.run = 1,
+		 .task = 3,
+		 .attempt = 1,
+		 .n = 2,
+		 .vm = 0,
+		 .from_node = 2,
+		 .to_node = 0,
+		 .total_s = 2,
+		 .downtime_s = 0.75},
+		{.run = 2,
+		 .task = 0,
+		 .attempt = 2,
+		 .n = 1,
+		 .vm = 0,
+		 .from_node = 0,
+		 .to_node = 1,
+		 .total_s = 3,
+		 .downtime_s = 0.5},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -146,8 +186,9 @@ static void test_formats(struct directory *directory, const void *data)
 	g_assert_nonnull(strstr(text, "person"));
 	g_assert_null(strstr(text, SHARES_TITLE));
 	csv = report_csv(&summary, 1, "migrations", &error);
-	g_assert_nonnull(strstr(csv, ",greedy-pmtn-migr,1,1,3,CG.2,1,policy,hosts,\"0,1\",\"2,1\",10,2,"
-				     "0.25,\n"));
+	g_assert_nonnull(strstr(csv,
+				",greedy-pmtn-migr,1,1,3,CG.2,1,policy,hosts,\"0,1\",\"2,1\",10,2,"
+				"0.25,\n"));
 	g_assert_nonnull(strstr(csv, ",person,hosts,\"0,1\",\"2,1\",20,30,0.75,\"host b2 is down, "
 				     "\"\"b2\"\"\"\n"));
 	document = report_json(&summary, 1, &error);
@@ -162,8 +203,13 @@ static void put_delivery(struct store *store, double time_s, double share, doubl
 			 double given_cores)
 {
 	const struct store_delivery row = {
-		.run = 1, .task = 0, .attempt = 1, .time_s = time_s, .share = share,
-		.asked_cores = asked_cores, .given_cores = given_cores,
+		.run = 1,
+		.task = 0,
+		.attempt = 1,
+		.time_s = time_s,
+		.share = share,
+		.asked_cores = asked_cores,
+		.given_cores = given_cores,
 	};
 
 	g_assert_true(store_put_delivery(store, &row, NULL));

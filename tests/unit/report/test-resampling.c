@@ -144,8 +144,8 @@ static void test_noise_is_that_of_repeats(void)
 			g_assert_true(told == sd_of(again, policies[j], limits[i]));
 		}
 	}
-	g_assert_false(resampling_compare(noise)->sd(resampling_compare(noise), COMPARE_BY_UTILITY, "random", 1,
-							&(double){0}, &(uint32_t){0}));
+	g_assert_false(resampling_compare(noise)->sd(resampling_compare(noise), COMPARE_BY_UTILITY,
+						     "random", 1, &(double){0}, &(uint32_t){0}));
 	clear(&once);
 	clear(&often);
 }
@@ -187,8 +187,8 @@ static enum compare_verdict verdict(const struct experiment_dir *measured,
 	g_autofree char *text = NULL;
 
 	g_assert_no_error(error);
-	compare = compare_new(measured->summary, simulated->summary, resampling_compare(noise), false,
-			      &error);
+	compare = compare_new(measured->summary, simulated->summary, resampling_compare(noise),
+			      false, &error);
 	g_assert_no_error(error);
 	text = compare_text(compare);
 	g_test_message("%s", text);
@@ -302,8 +302,8 @@ static char *compared(const struct experiment_dir *measured, const struct experi
 	g_auto(GStrv) parts = NULL;
 
 	g_assert_no_error(error);
-	compare = compare_new(measured->summary, simulated->summary, resampling_compare(noise), false,
-			      &error);
+	compare = compare_new(measured->summary, simulated->summary, resampling_compare(noise),
+			      false, &error);
 	g_assert_no_error(error);
 	document = compare_json(compare);
 	text = json_dumps(document, JSON_INDENT(1));
@@ -373,7 +373,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/noise/a simulation with permuted times differs",
 			test_permuted_etc_differs);
 	g_test_add_func("/noise/on record it is the same where a policy is not known", test_record);
-	g_test_add_func("/noise/a policy that is not known takes it from no other", test_unknown_policy);
+	g_test_add_func("/noise/a policy that is not known takes it from no other",
+			test_unknown_policy);
 	g_test_add_func("/noise/without a configuration there is none", test_without_configuration);
 	return g_test_run();
 }

@@ -76,9 +76,9 @@ static void test_signs(void)
 		struct stats_interval interval;
 		enum stats_sign sign;
 	} cases[] = {
-		{{2, 1, 3, 5}, STATS_SIGN_POSITIVE},   {{-2, -3, -1, 5}, STATS_SIGN_NEGATIVE},
-		{{1, -1, 3, 5}, STATS_SIGN_UNCLEAR},   {{0, 0, 0, 5}, STATS_SIGN_UNCLEAR},
-		{{1, 0, 2, 5}, STATS_SIGN_UNCLEAR},    {{1, 1, 1, 5}, STATS_SIGN_POSITIVE},
+		{{2, 1, 3, 5}, STATS_SIGN_POSITIVE},    {{-2, -3, -1, 5}, STATS_SIGN_NEGATIVE},
+		{{1, -1, 3, 5}, STATS_SIGN_UNCLEAR},    {{0, 0, 0, 5}, STATS_SIGN_UNCLEAR},
+		{{1, 0, 2, 5}, STATS_SIGN_UNCLEAR},     {{1, 1, 1, 5}, STATS_SIGN_POSITIVE},
 		{{1, NAN, NAN, 1}, STATS_SIGN_UNCLEAR},
 	};
 

@@ -31,8 +31,7 @@ static char *directory_new(bool measured, struct store **ret_store)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *root = source_root();
-	g_autofree char *from =
-		g_build_filename(root, "configs", "one-machine-sharing.yaml", NULL);
+	g_autofree char *from = g_build_filename(root, "configs", "one-machine-sharing.yaml", NULL);
 	char *dir = g_dir_make_tmp("virtbed-stretch-XXXXXX", NULL);
 	g_autofree char *to = g_build_filename(dir, "config.yaml", NULL);
 	g_autofree char *text = NULL;
@@ -45,7 +44,8 @@ static char *directory_new(bool measured, struct store **ret_store)
 	g_assert_true(g_file_set_contents(to, text, -1, &error));
 	*ret_store = store_open(dir, true, &error);
 	g_assert_no_error(error);
-	g_assert_true(store_set_meta(*ret_store, "kind", measured ? "measured" : "simulated", NULL));
+	g_assert_true(
+		store_set_meta(*ret_store, "kind", measured ? "measured" : "simulated", NULL));
 	g_assert_true(store_put_estimates(*ret_store, estimates, G_N_ELEMENTS(estimates), NULL));
 	return dir;
 }
@@ -55,9 +55,17 @@ static int64_t put_run(struct store *store, bool measured, const char *policy, u
 {
 	g_autoptr(GError) error = NULL;
 	struct store_run run = {
-		.policy = (char *)policy, .limit = 1, .limit_j = 1, .repeat = repeat, .seed = 1,
-		.measured = measured, .ended_by = (char *)"done", .ended_s = 1000,
-		.utility = utility, .host_load = NAN, .tasks_arrived = TASKS,
+		.policy = (char *)policy,
+		.limit = 1,
+		.limit_j = 1,
+		.repeat = repeat,
+		.seed = 1,
+		.measured = measured,
+		.ended_by = (char *)"done",
+		.ended_s = 1000,
+		.utility = utility,
+		.host_load = NAN,
+		.tasks_arrived = TASKS,
 		.tasks_completed = TASKS - UNFINISHED,
 	};
 
@@ -69,15 +77,23 @@ static void put_task(struct store *store, int64_t run, uint32_t number, const ch
 		     const char *state, double arrival_s, double ended_s)
 {
 	const struct store_task task = {
-		.run = run, .task = number, .type = (char *)type, .state = (char *)state,
-		.arrival_s = arrival_s, .ended_s = ended_s, .started_s = NAN, .exec_s = NAN,
-		.etc_s = NAN, .utility = 0,
+		.run = run,
+		.task = number,
+		.type = (char *)type,
+		.state = (char *)state,
+		.arrival_s = arrival_s,
+		.ended_s = ended_s,
+		.started_s = NAN,
+		.exec_s = NAN,
+		.etc_s = NAN,
+		.utility = 0,
 	};
 
 	g_assert_true(store_put_task(store, &task, NULL));
 }
 
-static void put_shape(struct store *store, const struct shape *shape, bool measured, uint32_t repeat)
+static void put_shape(struct store *store, const struct shape *shape, bool measured,
+		      uint32_t repeat)
 {
 	int64_t run = put_run(store, measured, shape->policy, repeat, shape->utility);
 
@@ -158,7 +174,8 @@ static void test_bounds(void)
 	g_assert_cmpuint(tasks->len, ==, G_N_ELEMENTS(expected));
 	for (guint i = 0; i < tasks->len; i++)
 		g_assert_cmpfloat(fabs(g_array_index(tasks, struct stretch_task, i).bounded -
-				       expected[i]), <, 1e-12);
+				       expected[i]),
+				  <, 1e-12);
 	g_assert_true(stretch_of_run(summary->store, summary->runs->pdata[0], &stretch, NULL));
 	g_assert_cmpuint(stretch.tasks, ==, 6);
 	g_assert_cmpuint(stretch.unfinished, ==, 3);
@@ -186,12 +203,18 @@ static void test_unknown(void)
 }
 
 /* Utilities say the opposite on either side: they do not count. */
-static const struct shape short_first[] = {
-	{"greedy", 60, 1}, {"greedy-pmtn", 90, 2}, {"easy", 150, 3}, {NULL}};
-static const struct shape same_order[] = {
-	{"greedy", 65, 3}, {"greedy-pmtn", 99, 2}, {"easy", 130, 1}, {NULL}};
-static const struct shape long_first[] = {
-	{"greedy", 150, 1}, {"greedy-pmtn", 90, 2}, {"easy", 60, 3}, {NULL}};
+static const struct shape short_first[] = {{"greedy", 60, 1},
+					   {"greedy-pmtn", 90, 2},
+					   {"easy", 150, 3},
+					   {NULL}};
+static const struct shape same_order[] = {{"greedy", 65, 3},
+					  {"greedy-pmtn", 99, 2},
+					  {"easy", 130, 1},
+					  {NULL}};
+static const struct shape long_first[] = {{"greedy", 150, 1},
+					  {"greedy-pmtn", 90, 2},
+					  {"easy", 60, 3},
+					  {NULL}};
 
 static void test_agree(void)
 {
@@ -260,8 +283,9 @@ static void test_trials_without_tasks(void)
 		put_shape(store, shape, false, 1);
 		for (uint32_t r = 2; r <= 4; r++) {
 			int64_t run = put_run(store, false, shape->policy, r, 1);
-			g_autofree char *detail = g_strdup_printf(
-				"{\"mean\": %u.%u, \"max\": 9}", (uint32_t)shape->turnaround_s / 40, r);
+			g_autofree char *detail =
+				g_strdup_printf("{\"mean\": %u.%u, \"max\": 9}",
+						(uint32_t)shape->turnaround_s / 40, r);
 
 			g_assert_true(store_add_event(store, run, 1, "stretch", detail, NULL));
 		}
@@ -270,8 +294,8 @@ static void test_trials_without_tasks(void)
 	simulated.summary = load(simulated.dir);
 	compare = compare_sides(&measured, &simulated);
 	g_assert_cmpint(compare->verdict, ==, COMPARE_DIFFER);
-	g_assert_cmpuint(g_array_index(compare->pairs, struct compare_pair, 0).trials.interval.n, ==,
-			 4);
+	g_assert_cmpuint(g_array_index(compare->pairs, struct compare_pair, 0).trials.interval.n,
+			 ==, 4);
 	/* Three trials each say what did not complete; the tasks of the first one all did. */
 	g_assert_cmpuint(simulated.summary->cells[0].unfinished, ==, 3 * UNFINISHED);
 	side_clear(&measured);

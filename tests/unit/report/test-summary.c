@@ -37,10 +37,18 @@ static void add(struct directory *directory, const char *policy, double limit, u
 {
 	g_autoptr(GError) error = NULL;
 	struct store_run run = {
-		.policy = (char *)policy, .limit = limit, .limit_j = 100 * limit, .repeat = repeat,
-		.measured = true, .ended_by = (char *)ended_by, .ended_s = 10 * repeat,
-		.utility = utility, .energy_j = 50, .host_load = repeat == 1 ? NAN : 1.25,
-		.gap_s = 0.5, .tasks_completed = repeat,
+		.policy = (char *)policy,
+		.limit = limit,
+		.limit_j = 100 * limit,
+		.repeat = repeat,
+		.measured = true,
+		.ended_by = (char *)ended_by,
+		.ended_s = 10 * repeat,
+		.utility = utility,
+		.energy_j = 50,
+		.host_load = repeat == 1 ? NAN : 1.25,
+		.gap_s = 0.5,
+		.tasks_completed = repeat,
 	};
 
 	g_assert_true(store_add_run(directory->store, &run, &error));
@@ -123,10 +131,13 @@ static void test_headings_say_what_is_not_real(struct directory *directory, cons
 }
 
 /* Watts of simulated clusters are no model's of CPU time. */
-static void test_headings_say_that_watts_are_simulated(struct directory *directory, const void *data)
+static void test_headings_say_that_watts_are_simulated(struct directory *directory,
+						       const void *data)
 {
 	static const char *const metas[][2] = {
-		{"virt_type", "simulated"}, {"meter", "simulated"}, {"modelled_watts", "true"},
+		{"virt_type", "simulated"},
+		{"meter", "simulated"},
+		{"modelled_watts", "true"},
 	};
 	g_autoptr(summary_t) summary = NULL;
 	g_autoptr(GPtrArray) heading = NULL;
@@ -143,10 +154,13 @@ static void test_headings_say_that_watts_are_simulated(struct directory *directo
 	g_assert_null(strstr(text, "CPU time"));
 }
 
-static void add_overdue(struct directory *directory, int64_t run, const char *seconds, const char *causes)
+static void add_overdue(struct directory *directory, int64_t run, const char *seconds,
+			const char *causes)
 {
-	g_autofree char *detail = g_strdup_printf("{\"task\":1,\"attempt\":1,\"reason\":\"starts %s s later than "
-						  "promised%s\"}", seconds, causes);
+	g_autofree char *detail =
+		g_strdup_printf("{\"task\":1,\"attempt\":1,\"reason\":\"starts %s s later than "
+				"promised%s\"}",
+				seconds, causes);
 
 	g_assert_true(store_add_event(directory->store, run, 5, "overdue", detail, NULL));
 }
@@ -171,14 +185,17 @@ static void test_overdue(struct directory *directory, const void *data)
 
 	add(directory, "conservative", 1, 1, "time", 1);
 	add(directory, "conservative", 1, 2, "aborted", 1);
-	add_overdue(directory, 1, "2.500", ": what ran on its nodes was late; a node of its place went");
+	add_overdue(directory, 1, "2.500",
+		    ": what ran on its nodes was late; a node of its place went");
 	add_overdue(directory, 1, "11.250", ": what ran on its nodes was late");
 	add_overdue(directory, 2, "99.000", ": the window had no energy left for it");
 	g_assert_true(store_add_event(directory->store, 1, 5, "slid", NULL, NULL));
 	summary = load(directory);
 	text = heading_text(summary);
-	g_assert_nonnull(strstr(text, "2 starts later than a reservation promised, by up to 11.2 s: what ran on its nodes "
-				      "was late (2), a node of its place went (1) (events \"overdue\")"));
+	g_assert_nonnull(strstr(
+		text,
+		"2 starts later than a reservation promised, by up to 11.2 s: what ran on its nodes "
+		"was late (2), a node of its place went (1) (events \"overdue\")"));
 	json = summary_json(summary);
 	g_assert_cmpint(json_integer_value(json_object_get(json, "overdue")), ==, 2);
 }
@@ -194,7 +211,8 @@ static void test_overdue_unknown(struct directory *directory, const void *data)
 	g_assert_true(store_add_event(directory->store, 1, 5, "overdue", NULL, NULL));
 	summary = load(directory);
 	text = heading_text(summary);
-	g_assert_nonnull(strstr(text, "1 start later than a reservation promised (events \"overdue\")"));
+	g_assert_nonnull(
+		strstr(text, "1 start later than a reservation promised (events \"overdue\")"));
 	summary_free(summary);
 	g_assert_true(store_set_meta(directory->store, "kind", "simulated", NULL));
 	summary = load(directory);
@@ -208,8 +226,8 @@ static void test_overdue_unknown(struct directory *directory, const void *data)
  */
 static void test_policies_of_a_service(struct directory *directory, const void *data)
 {
-	static const char *const policies[] = {"easy", "easy", "max-util", "easy", "fcfs", "easy",
-					       "fcfs", "easy"};
+	static const char *const policies[] = {"easy", "easy", "max-util", "easy",
+					       "fcfs", "easy", "fcfs",     "easy"};
 	static const char *const texts[] = {
 		NULL,
 		NULL,
@@ -226,7 +244,9 @@ static void test_policies_of_a_service(struct directory *directory, const void *
 		if (i < G_N_ELEMENTS(texts))
 			g_assert_cmpstr(text, ==, texts[i]);
 		else if (i + 1 == G_N_ELEMENTS(policies))
-			g_assert_true(g_str_has_prefix(text, "policies: 1 before until 2T, then max-util"));
+			g_assert_true(
+				g_str_has_prefix(text,
+						 "policies: 1 before until 2T, then max-util"));
 	}
 }
 
@@ -263,18 +283,56 @@ static void test_odd_names(struct directory *directory, const void *data)
 static void put_suspended(struct directory *directory)
 {
 	static const struct store_suspension rows[] = {
-		{.run = 1, .task = 0, .attempt = 1, .n = 1, .suspended_s = 10.5, .since_s = 20,
-		 .freeze_s = 0.1, .save_s = 0.5, .restore_s = 0, .resume_s = 0.2, .skew_s = NAN},
-		{.run = 1, .task = 0, .attempt = 1, .n = 2, .suspended_s = 31.5, .since_s = 50,
-		 .freeze_s = 0.3, .save_s = 1.5, .restore_s = 0, .resume_s = 0.4, .skew_s = NAN},
-		{.run = 1, .task = 0, .attempt = 1, .n = 3, .suspended_s = NAN, .since_s = NAN,
-		 .freeze_s = NAN, .save_s = NAN, .restore_s = NAN, .resume_s = NAN, .skew_s = NAN},
-		{.run = 1, .task = 1, .attempt = 1, .n = 1, .suspended_s = 60, .since_s = NAN,
-		 .freeze_s = 0.2, .save_s = 1, .restore_s = NAN, .resume_s = NAN, .skew_s = 0.01},
+		{.run = 1,
+		 .task = 0,
+		 .attempt = 1,
+		 .n = 1,
+		 .suspended_s = 10.5,
+		 .since_s = 20,
+		 .freeze_s = 0.1,
+		 .save_s = 0.5,
+		 .restore_s = 0,
+		 .resume_s = 0.2,
+		 .skew_s = NAN},
+		{.run = 1,
+		 .task = 0,
+		 .attempt = 1,
+		 .n = 2,
+		 .suspended_s = 31.5,
+		 .since_s = 50,
+		 .freeze_s = 0.3,
+		 .save_s = 1.5,
+		 .restore_s = 0,
+		 .resume_s = 0.4,
+		 .skew_s = NAN},
+		{.run = 1,
+		 .task = 0,
+		 .attempt = 1,
+		 .n = 3,
+		 .suspended_s = NAN,
+		 .since_s = NAN,
+		 .freeze_s = NAN,
+		 .save_s = NAN,
+		 .restore_s = NAN,
+		 .resume_s = NAN,
+		 .skew_s = NAN},
+		{.run = 1,
+		 .task = 1,
+		 .attempt = 1,
+		 .n = 1,
+		 .suspended_s = 60,
+		 .since_s = NAN,
+		 .freeze_s = 0.2,
+		 .save_s = 1,
+		 .restore_s = NAN,
+		 .resume_s = NAN,
+		 .skew_s = 0.01},
 	};
 
 	for (uint32_t i = 0; i < 2; i++) {
-		const struct store_task task = {.run = 1, .task = i, .type = (char *)"IS",
+		const struct store_task task = {.run = 1,
+						.task = i,
+						.type = (char *)"IS",
 						.state = (char *)"completed"};
 
 		g_assert_true(store_put_task(directory->store, &task, NULL));
@@ -337,7 +395,8 @@ static void test_nothing_suspended(struct directory *directory, const void *data
 	text = report_text(summary, NULL);
 	g_assert_null(strstr(text, SUSPENSIONS_COUNTS_TITLE));
 	document = report_json(&summary, 1, NULL);
-	types = json_object_get(json_object_get(json_array_get(document, 0), "suspensions"), "types");
+	types = json_object_get(json_object_get(json_array_get(document, 0), "suspensions"),
+				"types");
 	g_assert_true(json_is_array(types));
 	g_assert_cmpuint(json_array_size(types), ==, 0);
 	json_decref(document);
@@ -351,7 +410,8 @@ int main(int argc, char **argv)
 	TEST("/summary/cells hold means and deviations over their runs", test_cells);
 	TEST("/summary/runs that did not end are left out", test_unfinished_runs_are_left_out);
 	TEST("/summary/headings say what is not real", test_headings_say_what_is_not_real);
-	TEST("/summary/headings say that watts are simulated", test_headings_say_that_watts_are_simulated);
+	TEST("/summary/headings say that watts are simulated",
+	     test_headings_say_that_watts_are_simulated);
 	TEST("/summary/starts later than promised are counted", test_overdue);
 	TEST("/summary/starts later than promised are not known everywhere", test_overdue_unknown);
 	TEST("/summary/a service's policies are told in order", test_policies_of_a_service);

@@ -15,7 +15,7 @@
 
 static swf_trace_t *read_back(const char *dir, const char *text)
 {
-	const struct swf_filter filter = { 0 };
+	const struct swf_filter filter = {0};
 	g_autofree char *path = g_build_filename(dir, "run.swf", NULL);
 	g_autoptr(GError) error = NULL;
 	swf_trace_t *trace;
@@ -44,8 +44,8 @@ static void check_jobs(const struct swf_trace *trace, GPtrArray *tasks)
 		const struct store_task *task = tasks->pdata[i];
 		const struct swf_job *job = find(trace, task->task);
 
-		g_assert_true((job != NULL) ==
-			      (task->nodes && isfinite(task->started_s) && isfinite(task->ended_s)));
+		g_assert_true((job != NULL) == (task->nodes && isfinite(task->started_s) &&
+						isfinite(task->ended_s)));
 		if (!job)
 			continue;
 		ran++;
@@ -61,7 +61,11 @@ static void check_jobs(const struct swf_trace *trace, GPtrArray *tasks)
 static void test_read_back(void)
 {
 	const struct fixture fixture = {
-		.measured = true, .runs = 1, .tasks = TASKS, .ratio = 1, .seed = 1,
+		.measured = true,
+		.runs = 1,
+		.tasks = TASKS,
+		.ratio = 1,
+		.seed = 1,
 		.cells = fixture_paper,
 	};
 	char *dir = fixture_new(&fixture);
@@ -94,17 +98,39 @@ static void test_read_back(void)
 /* A store of tasks of all kinds, to the byte. */
 static void test_text(void)
 {
-	const struct fixture_cell cells[] = { { "easy", 1, 0, 0, 1 }, { NULL, 0, 0, 0, 0 } };
-	const struct fixture fixture = { .runs = 1, .tasks = 0, .seed = 1, .cells = cells };
+	const struct fixture_cell cells[] = {{"easy", 1, 0, 0, 1}, {NULL, 0, 0, 0, 0}};
+	const struct fixture fixture = {.runs = 1, .tasks = 0, .seed = 1, .cells = cells};
 	const struct store_task tasks[] = {
-		{ .run = 1, .task = 0, .type = "IS.2", .arrival_s = 1.4, .state = "completed",
-		  .cluster = "c1", .nodes = "0,1", .attempts = 1, .started_s = 3.6, .ended_s = 20.2,
-		  .etc_s = 15.5 },
-		{ .run = 1, .task = 1, .type = "EP.1", .arrival_s = 2.5, .state = "failed",
-		  .cluster = "c2", .nodes = "0", .attempts = 1, .started_s = 4, .ended_s = 4.2,
-		  .etc_s = NAN },
-		{ .run = 1, .task = 2, .type = "IS.2", .arrival_s = 9, .state = "dropped",
-		  .started_s = NAN, .ended_s = 11, .etc_s = NAN },
+		{.run = 1,
+		 .task = 0,
+		 .type = "IS.2",
+		 .arrival_s = 1.4,
+		 .state = "completed",
+		 .cluster = "c1",
+		 .nodes = "0,1",
+		 .attempts = 1,
+		 .started_s = 3.6,
+		 .ended_s = 20.2,
+		 .etc_s = 15.5},
+		{.run = 1,
+		 .task = 1,
+		 .type = "EP.1",
+		 .arrival_s = 2.5,
+		 .state = "failed",
+		 .cluster = "c2",
+		 .nodes = "0",
+		 .attempts = 1,
+		 .started_s = 4,
+		 .ended_s = 4.2,
+		 .etc_s = NAN},
+		{.run = 1,
+		 .task = 2,
+		 .type = "IS.2",
+		 .arrival_s = 9,
+		 .state = "dropped",
+		 .started_s = NAN,
+		 .ended_s = 11,
+		 .etc_s = NAN},
 	};
 	char *dir = fixture_new(&fixture);
 	g_autoptr(GError) error = NULL;
@@ -118,24 +144,25 @@ static void test_text(void)
 	g_autoptr(summary_t) summary = summary_load(dir, &error);
 	g_autofree char *text = swf_export(summary, swf_export_run(summary, 0), &error);
 
-	g_assert_cmpstr(text, ==,
-			"; Version: 2.2\n"
-			"; Computer: virtbed, a testbed of virtual clusters\n"
-			"; Conversion: virtbed report --format swf\n"
-			"; MaxJobs: 3\n"
-			"; MaxRecords: 3\n"
-			"; MaxProcs: 3\n"
-			"; Note: run 1, simulated, policy easy, at 100 % of the energy\n"
-			"; Note: a processor is a node, which one virtual machine fills\n"
-			"; Note: requested times are the estimates of where the task ran, and no limits: replay with "
-			"--overrun\n"
-			"; Note: executable 1 is type IS.2\n"
-			"; Note: executable 2 is type EP.1\n"
-			"; Partition: 1 is cluster c1\n"
-			"; Partition: 2 is cluster c2\n"
-			"1 1 3 16 2 -1 -1 2 16 -1 1 -1 -1 1 -1 1 -1 -1\n"
-			"2 3 1 1 1 -1 -1 1 -1 -1 0 -1 -1 2 -1 2 -1 -1\n"
-			"3 9 -1 -1 -1 -1 -1 -1 -1 -1 5 -1 -1 1 -1 -1 -1 -1\n");
+	g_assert_cmpstr(
+		text, ==,
+		"; Version: 2.2\n"
+		"; Computer: virtbed, a testbed of virtual clusters\n"
+		"; Conversion: virtbed report --format swf\n"
+		"; MaxJobs: 3\n"
+		"; MaxRecords: 3\n"
+		"; MaxProcs: 3\n"
+		"; Note: run 1, simulated, policy easy, at 100 % of the energy\n"
+		"; Note: a processor is a node, which one virtual machine fills\n"
+		"; Note: requested times are the estimates of where the task ran, and no limits: replay with "
+		"--overrun\n"
+		"; Note: executable 1 is type IS.2\n"
+		"; Note: executable 2 is type EP.1\n"
+		"; Partition: 1 is cluster c1\n"
+		"; Partition: 2 is cluster c2\n"
+		"1 1 3 16 2 -1 -1 2 16 -1 1 -1 -1 1 -1 1 -1 -1\n"
+		"2 3 1 1 1 -1 -1 1 -1 -1 0 -1 -1 2 -1 2 -1 -1\n"
+		"3 9 -1 -1 -1 -1 -1 -1 -1 -1 5 -1 -1 1 -1 -1 -1 -1\n");
 	g_clear_pointer(&summary, summary_free);
 	fixture_remove(dir);
 }
@@ -143,11 +170,19 @@ static void test_text(void)
 /* Names that turn the direction of text are shown as what they are. */
 static void test_visible(void)
 {
-	const struct fixture_cell cells[] = { { "ea\u202esy", 1, 0, 0, 1 }, { NULL, 0, 0, 0, 0 } };
-	const struct fixture fixture = { .runs = 1, .tasks = 0, .seed = 1, .cells = cells };
+	const struct fixture_cell cells[] = {{"ea\u202esy", 1, 0, 0, 1}, {NULL, 0, 0, 0, 0}};
+	const struct fixture fixture = {.runs = 1, .tasks = 0, .seed = 1, .cells = cells};
 	const struct store_task task = {
-		.run = 1, .task = 0, .type = "I\nS\u2066.2", .arrival_s = 1.4, .state = "completed",
-		.cluster = "c\u202d1", .nodes = "0", .attempts = 1, .started_s = 3.6, .ended_s = 20.2,
+		.run = 1,
+		.task = 0,
+		.type = "I\nS\u2066.2",
+		.arrival_s = 1.4,
+		.state = "completed",
+		.cluster = "c\u202d1",
+		.nodes = "0",
+		.attempts = 1,
+		.started_s = 3.6,
+		.ended_s = 20.2,
 		.etc_s = 15.5,
 	};
 	char *dir = fixture_new(&fixture);
@@ -177,8 +212,8 @@ static char *export_tasks(const struct store_task *tasks, size_t tasks_count,
 			  const struct store_suspension *suspensions, size_t suspensions_count,
 			  const struct store_lost *lost, size_t lost_count)
 {
-	const struct fixture_cell cells[] = { { "easy", 1, 0, 0, 1 }, { NULL, 0, 0, 0, 0 } };
-	const struct fixture fixture = { .runs = 1, .tasks = 0, .seed = 1, .cells = cells };
+	const struct fixture_cell cells[] = {{"easy", 1, 0, 0, 1}, {NULL, 0, 0, 0, 0}};
+	const struct fixture fixture = {.runs = 1, .tasks = 0, .seed = 1, .cells = cells};
 	char *dir = fixture_new(&fixture);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(summary_t) summary = NULL;
@@ -201,9 +236,10 @@ static char *export_tasks(const struct store_task *tasks, size_t tasks_count,
 	return text;
 }
 
-#define RUN_TASK(number) \
-	.run = 1, .task = number, .type = (char *)"EP.1", .cluster = (char *)"c1", .nodes = (char *)"0"
-#define SUSPENSION(number, which) \
+#define RUN_TASK(number)                                                                           \
+	.run = 1, .task = number, .type = (char *)"EP.1", .cluster = (char *)"c1",                 \
+	.nodes = (char *)"0"
+#define SUSPENSION(number, which)                                                                  \
 	.run = 1, .task = number, .attempt = which, .cluster = (char *)"c1", .nodes = (char *)"0"
 
 /* Run times are what was executed, and what lost attempts executed is no wait. */
@@ -211,42 +247,71 @@ static void test_suspended(void)
 {
 	static const struct store_task tasks[] = {
 		/* suspended twice, once rolled back */
-		{ RUN_TASK(0), .arrival_s = 0, .state = (char *)"completed", .attempts = 1, .started_s = 2,
-		  .ended_s = 102, .etc_s = 41 },
+		{RUN_TASK(0), .arrival_s = 0, .state = (char *)"completed", .attempts = 1,
+		 .started_s = 2, .ended_s = 102, .etc_s = 41},
 		/* suspended when it was killed */
-		{ RUN_TASK(1), .arrival_s = 1, .state = (char *)"killed", .attempts = 1, .started_s = 2,
-		  .ended_s = 60, .etc_s = 30 },
+		{RUN_TASK(1), .arrival_s = 1, .state = (char *)"killed", .attempts = 1,
+		 .started_s = 2, .ended_s = 60, .etc_s = 30},
 		/* lost twice, the first time after a suspension */
-		{ RUN_TASK(2), .arrival_s = 5, .state = (char *)"completed", .attempts = 3, .started_s = 80,
-		  .ended_s = 95, .etc_s = 14 },
+		{RUN_TASK(2), .arrival_s = 5, .state = (char *)"completed", .attempts = 3,
+		 .started_s = 80, .ended_s = 95, .etc_s = 14},
 		/* lost, and dropped while it waited to start again */
-		{ .run = 1, .task = 3, .type = (char *)"EP.1", .arrival_s = 6, .state = (char *)"dropped",
-		  .attempts = 1, .started_s = 10, .ended_s = 50, .etc_s = NAN },
+		{.run = 1,
+		 .task = 3,
+		 .type = (char *)"EP.1",
+		 .arrival_s = 6,
+		 .state = (char *)"dropped",
+		 .attempts = 1,
+		 .started_s = 10,
+		 .ended_s = 50,
+		 .etc_s = NAN},
 		/* lost before a store had lost attempts */
-		{ RUN_TASK(4), .arrival_s = 7, .state = (char *)"completed", .attempts = 2, .started_s = 30,
-		  .ended_s = 40, .etc_s = 10 },
+		{RUN_TASK(4), .arrival_s = 7, .state = (char *)"completed", .attempts = 2,
+		 .started_s = 30, .ended_s = 40, .etc_s = 10},
 	};
 	static const struct store_suspension suspensions[] = {
-		{ SUSPENSION(0, 1), .n = 1, .suspended_s = 15, .exec_s = 10, .since_s = 50, .resumed_s = 51 },
-		{ SUSPENSION(0, 1), .n = 2, .suspended_s = NAN, .exec_s = NAN, .since_s = NAN },
-		{ SUSPENSION(0, 1), .n = 3, .suspended_s = 62, .exec_s = 10.4, .since_s = 82, .resumed_s = 83 },
-		{ SUSPENSION(1, 1), .n = 1, .suspended_s = 20, .exec_s = 17, .since_s = NAN, .resumed_s = NAN },
-		{ SUSPENSION(2, 1), .n = 1, .suspended_s = 20, .exec_s = 5, .since_s = 30, .resumed_s = 30 },
+		{SUSPENSION(0, 1), .n = 1, .suspended_s = 15, .exec_s = 10, .since_s = 50,
+		 .resumed_s = 51},
+		{SUSPENSION(0, 1), .n = 2, .suspended_s = NAN, .exec_s = NAN, .since_s = NAN},
+		{SUSPENSION(0, 1), .n = 3, .suspended_s = 62, .exec_s = 10.4, .since_s = 82,
+		 .resumed_s = 83},
+		{SUSPENSION(1, 1), .n = 1, .suspended_s = 20, .exec_s = 17, .since_s = NAN,
+		 .resumed_s = NAN},
+		{SUSPENSION(2, 1), .n = 1, .suspended_s = 20, .exec_s = 5, .since_s = 30,
+		 .resumed_s = 30},
 	};
 	static const struct store_lost lost[] = {
-		{ .run = 1, .task = 2, .attempt = 1, .cluster = (char *)"c1", .nodes = (char *)"0", .started_s = 10,
-		  .ended_s = 34, .reason = (char *)"lost" },
-		{ .run = 1, .task = 2, .attempt = 2, .cluster = (char *)"c1", .nodes = (char *)"0", .started_s = 40,
-		  .ended_s = 41, .reason = (char *)"lost" },
-		{ .run = 1, .task = 3, .attempt = 1, .cluster = (char *)"c1", .nodes = (char *)"0,1", .started_s = 10,
-		  .ended_s = 18, .reason = (char *)"lost" },
+		{.run = 1,
+		 .task = 2,
+		 .attempt = 1,
+		 .cluster = (char *)"c1",
+		 .nodes = (char *)"0",
+		 .started_s = 10,
+		 .ended_s = 34,
+		 .reason = (char *)"lost"},
+		{.run = 1,
+		 .task = 2,
+		 .attempt = 2,
+		 .cluster = (char *)"c1",
+		 .nodes = (char *)"0",
+		 .started_s = 40,
+		 .ended_s = 41,
+		 .reason = (char *)"lost"},
+		{.run = 1,
+		 .task = 3,
+		 .attempt = 1,
+		 .cluster = (char *)"c1",
+		 .nodes = (char *)"0,1",
+		 .started_s = 10,
+		 .ended_s = 18,
+		 .reason = (char *)"lost"},
 	};
-	g_autofree char *text = export_tasks(tasks, G_N_ELEMENTS(tasks), suspensions, G_N_ELEMENTS(suspensions), lost,
-					     G_N_ELEMENTS(lost));
+	g_autofree char *text = export_tasks(tasks, G_N_ELEMENTS(tasks), suspensions,
+					     G_N_ELEMENTS(suspensions), lost, G_N_ELEMENTS(lost));
 	static const char *const lines[] = {
-		"\n1 0 2 40 1 -1 -1 1 41 -1 1 ",	 /* 10 + 10.4 + (102 - 82) */
+		"\n1 0 2 40 1 -1 -1 1 41 -1 1 ", /* 10 + 10.4 + (102 - 82) */
 		"\n2 1 1 17 1 -1 -1 1 30 -1 5 ",
-		"\n3 5 5 25 1 -1 -1 1 14 -1 1 ",	 /* 5 + (34 - 30), 1, 15 */
+		"\n3 5 5 25 1 -1 -1 1 14 -1 1 ", /* 5 + (34 - 30), 1, 15 */
 		"\n4 6 4 8 2 -1 -1 2 -1 -1 5 ",
 		"\n5 7 23 10 1 -1 -1 1 10 -1 1 ",
 		"; Note: run times are what was executed: of 3 jobs that were suspended",
@@ -270,8 +335,10 @@ static void test_replay(void)
 {
 	g_autofree struct store_task *tasks = g_new0(struct store_task, JOBS);
 	struct swf_job jobs[JOBS];
-	struct swf_trace made = { .jobs_count = JOBS, .jobs = jobs, .procs = PROCS };
-	struct replay_setup setup = { .trace = &made, .procs = PROCS, .policy = replay_policy_find("fcfs") };
+	struct swf_trace made = {.jobs_count = JOBS, .jobs = jobs, .procs = PROCS};
+	struct replay_setup setup = {.trace = &made,
+				     .procs = PROCS,
+				     .policy = replay_policy_find("fcfs")};
 	struct replay_result result;
 	g_autofree char *text = NULL;
 	g_auto(GStrv) lines = NULL;
@@ -284,16 +351,25 @@ static void test_replay(void)
 		g_snprintf(nodes[n], sizeof(nodes[n]), "%s,%u", nodes[n - 1], n - 1);
 	for (guint i = 0; i < JOBS; i++) {
 		now_s += g_test_rand_double_range(0, 9);
-		jobs[i] = (struct swf_job){ .id = i, .submit_s = now_s, .procs = (uint32_t)g_test_rand_int_range(1, PROCS),
-					    .run_s = g_test_rand_double_range(1, 30) };
+		jobs[i] = (struct swf_job){.id = i,
+					   .submit_s = now_s,
+					   .procs = (uint32_t)g_test_rand_int_range(1, PROCS),
+					   .run_s = g_test_rand_double_range(1, 30)};
 		jobs[i].estimate_s = jobs[i].run_s;
 	}
 	replay_run(&setup, &result);
 	for (guint i = 0; i < JOBS; i++)
-		tasks[i] = (struct store_task){ .run = 1, .task = i, .type = (char *)"EP.1", .cluster = (char *)"c1",
-						.nodes = nodes[jobs[i].procs], .state = (char *)"completed", .attempts = 1,
-						.arrival_s = jobs[i].submit_s, .started_s = result.start_s[i],
-						.ended_s = result.start_s[i] + jobs[i].run_s, .etc_s = jobs[i].run_s };
+		tasks[i] = (struct store_task){.run = 1,
+					       .task = i,
+					       .type = (char *)"EP.1",
+					       .cluster = (char *)"c1",
+					       .nodes = nodes[jobs[i].procs],
+					       .state = (char *)"completed",
+					       .attempts = 1,
+					       .arrival_s = jobs[i].submit_s,
+					       .started_s = result.start_s[i],
+					       .ended_s = result.start_s[i] + jobs[i].run_s,
+					       .etc_s = jobs[i].run_s};
 	replay_finish(&result);
 	text = export_tasks(tasks, JOBS, NULL, 0, NULL, 0);
 	g_assert_null(strstr(text, "suspended"));
@@ -314,7 +390,8 @@ static void test_replay(void)
 		while (lines[line][0] == ';')
 			line++;
 		fields = g_strsplit(lines[line++], " ", -1);
-		g_assert_true(read_number(fields[1], 0, 1e9, &submit_s) && read_number(fields[2], 0, 1e9, &wait_s));
+		g_assert_true(read_number(fields[1], 0, 1e9, &submit_s) &&
+			      read_number(fields[2], 0, 1e9, &wait_s));
 		g_assert_cmpint(trace->jobs[i].id, ==, i + 1);
 		g_assert_cmpfloat(result.start_s[i], ==, submit_s + wait_s);
 	}
@@ -326,7 +403,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/swf-export/our-reader-reads-it-back", test_read_back);
 	g_test_add_func("/swf-export/tasks-of-all-kinds", test_text);
-	g_test_add_func("/swf-export/suspended time is no run time and lost attempts are no wait", test_suspended);
+	g_test_add_func("/swf-export/suspended time is no run time and lost attempts are no wait",
+			test_suspended);
 	g_test_add_func("/swf-export/a schedule of fcfs is replayed", test_replay);
 	g_test_add_func("/swf-export/what is not shown is spelled out", test_visible);
 	return g_test_run();

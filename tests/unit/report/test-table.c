@@ -45,7 +45,9 @@ static void test_steering(void)
 
 	table_row(table);
 	table_text(table, "a\u202eb\033[2J<i>");
-	table_textf(table, "%s", "\u2066" "7");
+	table_textf(table, "%s",
+		    "\u2066"
+		    "7");
 	assert_text(table, " policy                    J\n"
 			   " ------------------  -------\n"
 			   " a\\u202eb\\x1b[2J<i>  \\u20667\n");

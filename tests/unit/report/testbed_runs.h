@@ -17,9 +17,9 @@ struct testbed_runs {
 	const double *limits;        /* limits_count fractions of budget_j of the configuration */
 	uint32_t limits_count;
 	bool measured;
-	uint32_t runs;   /* measured: repeats of trial 1; simulated: trials */
-	double spread;   /* standard deviation of the ratios; 0: exactly the estimates */
-	uint64_t seed;   /* of the ratios */
+	uint32_t runs; /* measured: repeats of trial 1; simulated: trials */
+	double spread; /* standard deviation of the ratios; 0: exactly the estimates */
+	uint64_t seed; /* of the ratios */
 };
 
 /* Makes a new temporary run directory; remove it with fixture_remove(). */

@@ -15,25 +15,59 @@ struct example {
 };
 
 static const struct example examples[] = {
-	{"by CPU time", {10000000, 1000000000, 4000, true, 1000}, {2000, 3000},
-	 4000000, {2000000, 3000000}, 1000000, 0},
-	{"odd microjoules go to the largest remainder", {10, 0, 0, true, 0}, {1, 2},
-	 0, {3, 7}, 0, 0},
+	{"by CPU time",
+	 {10000000, 1000000000, 4000, true, 1000},
+	 {2000, 3000},
+	 4000000,
+	 {2000000, 3000000},
+	 1000000,
+	 0},
+	{"odd microjoules go to the largest remainder",
+	 {10, 0, 0, true, 0},
+	 {1, 2},
+	 0,
+	 {3, 7},
+	 0,
+	 0},
 	{"among equals the earlier task has them", {3, 0, 0, true, 1}, {1, 1}, 0, {1, 1}, 1, 0},
 	{"and management last", {2, 0, 0, true, 1}, {1, 1}, 0, {1, 1}, 0, 0},
-	{"the meter shows less than idle: all is idle", {3000000, 1000000000, 4000, true, 5}, {7, 9},
-	 3000000, {0, 0}, 0, 0},
-	{"nothing was read", {5000000, 1000000000, 4000, false, 5}, {7, 9},
-	 4000000, {0, 0}, 0, 1000000},
-	{"no CPU time was used", {5000000, 1000000000, 4000, true, 0}, {0, 0},
-	 4000000, {0, 0}, 0, 1000000},
+	{"the meter shows less than idle: all is idle",
+	 {3000000, 1000000000, 4000, true, 5},
+	 {7, 9},
+	 3000000,
+	 {0, 0},
+	 0,
+	 0},
+	{"nothing was read",
+	 {5000000, 1000000000, 4000, false, 5},
+	 {7, 9},
+	 4000000,
+	 {0, 0},
+	 0,
+	 1000000},
+	{"no CPU time was used",
+	 {5000000, 1000000000, 4000, true, 0},
+	 {0, 0},
+	 4000000,
+	 {0, 0},
+	 0,
+	 1000000},
 	{"idle is rounded down", {9, 1999999, 1, true, 1}, {0, 0}, 1, {0, 0}, 8, 0},
 	{"nothing", {0, 0, 0, true, 0}, {0, 0}, 0, {0, 0}, 0, 0},
-	{"the largest numbers", {UINT64_MAX, UINT64_MAX, 0, true, UINT64_MAX},
-	 {UINT64_MAX, UINT64_MAX}, 0,
-	 {UINT64_MAX / 3, UINT64_MAX / 3}, UINT64_MAX / 3, 0},
-	{"idle beyond 64 bits", {UINT64_MAX, UINT64_MAX, UINT64_MAX, true, 1}, {1, 1},
-	 UINT64_MAX, {0, 0}, 0, 0},
+	{"the largest numbers",
+	 {UINT64_MAX, UINT64_MAX, 0, true, UINT64_MAX},
+	 {UINT64_MAX, UINT64_MAX},
+	 0,
+	 {UINT64_MAX / 3, UINT64_MAX / 3},
+	 UINT64_MAX / 3,
+	 0},
+	{"idle beyond 64 bits",
+	 {UINT64_MAX, UINT64_MAX, UINT64_MAX, true, 1},
+	 {1, 1},
+	 UINT64_MAX,
+	 {0, 0},
+	 0,
+	 0},
 };
 
 static void test_examples(void)
@@ -74,7 +108,10 @@ static void check_any(void)
 	struct energy_part parts[PARTS_MAX];
 	const size_t count = (size_t)g_test_rand_int_range(0, PARTS_MAX + 1);
 	const struct energy_interval interval = {
-		any_number(), any_number(), any_number() >> 20, g_test_rand_int_range(0, 8) > 0,
+		any_number(),
+		any_number(),
+		any_number() >> 20,
+		g_test_rand_int_range(0, 8) > 0,
 		g_test_rand_bit() ? any_number() : 0,
 	};
 	unsigned __int128 total = interval.management_ns;
@@ -91,8 +128,8 @@ static void check_any(void)
 	for (size_t i = 0; i < count; i++)
 		sum += parts[i].uj;
 	g_assert_true(sum == interval.meter_uj);
-	g_assert_true(sum - split.tasks_uj ==
-		      (unsigned __int128)split.idle_uj + split.management_uj + split.unattributed_uj);
+	g_assert_true(sum - split.tasks_uj == (unsigned __int128)split.idle_uj +
+						      split.management_uj + split.unattributed_uj);
 	dynamic_uj = interval.meter_uj - split.idle_uj;
 	if (!interval.known || total == 0) {
 		g_assert_cmpuint(split.unattributed_uj, ==, dynamic_uj);
@@ -115,6 +152,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/energy-split/worked cases", test_examples);
-	g_test_add_func("/energy-split/the parts are the whole, and fair, for any numbers", test_any);
+	g_test_add_func("/energy-split/the parts are the whole, and fair, for any numbers",
+			test_any);
 	return g_test_run();
 }

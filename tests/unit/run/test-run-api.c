@@ -8,7 +8,8 @@
 
 static json_t *read_description(void)
 {
-	g_autofree char *path = g_build_filename(g_getenv("G_TEST_SRCDIR"), "docs", "reference", "controller-api.json", NULL);
+	g_autofree char *path = g_build_filename(g_getenv("G_TEST_SRCDIR"), "docs", "reference",
+						 "controller-api.json", NULL);
 	g_autofree char *text = NULL;
 	gsize length;
 	g_autoptr(GError) error = NULL;
@@ -42,7 +43,8 @@ static json_t *least_object(const json_t *document, const json_t *schema)
 		const char *name = json_string_value(key);
 		const json_t *properties = json_object_get(schema, "properties");
 
-		json_object_set_new(object, name, least(document, json_object_get(properties, name)));
+		json_object_set_new(object, name,
+				    least(document, json_object_get(properties, name)));
 	}
 	return object;
 }
@@ -78,8 +80,10 @@ static void test_all_that_is_described_is_taken(void)
 		g_autofree char *status = g_strdup_printf("%d", at->status);
 		const json_t *path = json_object_get(json_object_get(document, "paths"), at->path);
 		const json_t *answers = json_object_get(json_object_get(path, method), "responses");
-		const json_t *content = json_object_get(json_object_get(answers, status), "content");
-		const json_t *schema = json_object_get(json_object_get(content, "application/json"), "schema");
+		const json_t *content =
+			json_object_get(json_object_get(answers, status), "content");
+		const json_t *schema =
+			json_object_get(json_object_get(content, "application/json"), "schema");
 		g_autoptr(json_t) answer = schema ? least(document, schema) : NULL;
 		g_autoptr(GError) error = NULL;
 
@@ -108,7 +112,8 @@ static void test_operations_are_found(void)
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		const struct http_operation *found = http_operation_find(run_api, cases[i].method, cases[i].path);
+		const struct http_operation *found =
+			http_operation_find(run_api, cases[i].method, cases[i].path);
 
 		g_assert_cmpstr(found ? found->path : NULL, ==, cases[i].found);
 	}

@@ -6,16 +6,24 @@
 #include "common/json.h"
 #include "controller/run/run_check_rows.h"
 
-static struct config_meter meter = {.kind = CONFIG_METER_IPMI, .address = (char *)"bmc1",
-				    .port = 623, .user = (char *)"virtbed",
-				    .password_file = (char *)"/p", .cipher_suite = 17,
-				    .privilege = (char *)"USER", .interval_s = 1};
+static struct config_meter meter = {.kind = CONFIG_METER_IPMI,
+				    .address = (char *)"bmc1",
+				    .port = 623,
+				    .user = (char *)"virtbed",
+				    .password_file = (char *)"/p",
+				    .cipher_suite = 17,
+				    .privilege = (char *)"USER",
+				    .interval_s = 1};
 static struct config_host hosts[] = {
 	{.name = (char *)"b1", .uri = (char *)"qemu+ssh://b1/system", .meter = &meter},
 	{.name = (char *)"b2", .uri = (char *)"qemu+ssh://b2/system"},
 };
-static const struct config_cluster cluster = {.name = (char *)"c1", .nodes = 2, .cores = 2,
-					      .max_mhz = 1000, .base_mhz = 2000, .hosts = hosts,
+static const struct config_cluster cluster = {.name = (char *)"c1",
+					      .nodes = 2,
+					      .cores = 2,
+					      .max_mhz = 1000,
+					      .base_mhz = 2000,
+					      .hosts = hosts,
 					      .hosts_count = 2};
 
 /* Everything as it should be, but for host b2, which has no meter. */
@@ -177,11 +185,17 @@ static void test_cures(void)
 		struct config_meter meter;
 		const char *words;
 	} cases[] = {
-		{{.kind = CONFIG_METER_REDFISH, .address = (char *)"bmc1", .port = 443,
-		  .user = (char *)"u", .ca_file = (char *)"/ca"},
+		{{.kind = CONFIG_METER_REDFISH,
+		  .address = (char *)"bmc1",
+		  .port = 443,
+		  .user = (char *)"u",
+		  .ca_file = (char *)"/ca"},
 		 "curl -u u --cacert /ca https://bmc1:443/redfish"},
-		{{.kind = CONFIG_METER_REDFISH, .address = (char *)"bmc1", .port = 443,
-		  .user = (char *)"u", .tls = CONFIG_METER_INSECURE},
+		{{.kind = CONFIG_METER_REDFISH,
+		  .address = (char *)"bmc1",
+		  .port = 443,
+		  .user = (char *)"u",
+		  .tls = CONFIG_METER_INSECURE},
 		 "curl -u u -k https://bmc1:443/redfish"},
 		{{.kind = CONFIG_METER_AMM, .address = (char *)"amm", .port = 161}, "at amm:161"},
 		{{.kind = CONFIG_METER_ACPI}, "docs/reference/meters.md"},
@@ -205,7 +219,8 @@ static void test_cures(void)
 static void test_silent(void)
 {
 	g_autoptr(GPtrArray) rows = run_check_rows_new();
-	const struct run_check_answers answers = {.cluster = &cluster, .trouble = (char *)"it ended"};
+	const struct run_check_answers answers = {.cluster = &cluster,
+						  .trouble = (char *)"it ended"};
 
 	run_check_add_cluster(rows, &answers);
 	g_assert_cmpuint(rows->len, ==, 1);
@@ -218,7 +233,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/run-check/all that works is said to", test_good);
 	g_test_add_func("/run-check/a steady lab is not for KVM", test_steady_on_kvm);
 	g_test_add_func("/run-check/what fails has a reason and a cure", test_bad);
-	g_test_add_func("/run-check/watts that are simulated are said to be so", test_simulated_watts);
+	g_test_add_func("/run-check/watts that are simulated are said to be so",
+			test_simulated_watts);
 	g_test_add_func("/run-check/a cure is for the kind of meter", test_cures);
 	g_test_add_func("/run-check/silence is told once", test_silent);
 	return g_test_run();

@@ -57,7 +57,8 @@ static G_NORETURN void lock_as_nobody(void)
 	    !g_setenv("STATE_DIRECTORY", "/nowhere", TRUE))
 		_exit(2);
 	_exit(!run_lock_take(&lock, "test-nobody", NULL, NULL, &error) &&
-			      g_error_matches(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT)
+			      g_error_matches(error, RUN_SUPERVISOR_ERROR,
+					      RUN_SUPERVISOR_ERROR_INPUT)
 		      ? 0
 		      : 1);
 }
@@ -278,7 +279,8 @@ static G_NORETURN void listen_as_nobody(const char *dir)
 	g_autofree char *found = NULL;
 	bool good = true;
 
-	if (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0 || g_mkdir(own, 0700) < 0)
+	if (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0 ||
+	    g_mkdir(own, 0700) < 0)
 		_exit(2);
 	g_unsetenv("RUNTIME_DIRECTORY");
 	for (gsize i = 0; i < G_N_ELEMENTS(unusable); i++) {

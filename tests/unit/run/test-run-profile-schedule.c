@@ -278,20 +278,25 @@ static void too_few_nodes_are_what_is_stuck(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/run/profile-schedule/a wide task waits for room, and no later round takes it",
-			a_wide_task_waits_for_room_and_no_later_round_takes_it);
+	g_test_add_func(
+		"/run/profile-schedule/a wide task waits for room, and no later round takes it",
+		a_wide_task_waits_for_room_and_no_later_round_takes_it);
 	g_test_add_func("/run/profile-schedule/a type that never arrives is measured twice",
 			a_type_that_never_arrives_is_measured_twice);
-	g_test_add_func("/run/profile-schedule/what is cold does not count", what_is_cold_does_not_count);
+	g_test_add_func("/run/profile-schedule/what is cold does not count",
+			what_is_cold_does_not_count);
 	g_test_add_func("/run/profile-schedule/what fails is wanted again in its round",
 			what_fails_is_wanted_again_in_its_round);
 	g_test_add_func("/run/profile-schedule/a node that rebooted is cold",
 			a_node_that_booted_anew_is_cold);
-	g_test_add_func("/run/profile-schedule/what fills comes after the measurements and arrives in runs",
-			what_fills_comes_after_the_measurements_and_arrives_in_runs);
-	g_test_add_func("/run/profile-schedule/what is given up is left out", what_is_given_up_is_left_out);
+	g_test_add_func(
+		"/run/profile-schedule/what fills comes after the measurements and arrives in runs",
+		what_fills_comes_after_the_measurements_and_arrives_in_runs);
+	g_test_add_func("/run/profile-schedule/what is given up is left out",
+			what_is_given_up_is_left_out);
 	g_test_add_func("/run/profile-schedule/what is on record is not measured again",
 			what_is_on_record_is_not_measured_again);
-	g_test_add_func("/run/profile-schedule/too few nodes are what is stuck", too_few_nodes_are_what_is_stuck);
+	g_test_add_func("/run/profile-schedule/too few nodes are what is stuck",
+			too_few_nodes_are_what_is_stuck);
 	return g_test_run();
 }

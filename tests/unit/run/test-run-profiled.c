@@ -44,12 +44,15 @@ static void test_what_was_not_known_stays_unknown(void)
 		session.store = store_open(dir, true, &error);
 		g_assert_no_error(error);
 		if (cases[i].sums)
-			g_assert_true(store_set_meta(session.store, "profile_sums", cases[i].sums, NULL));
+			g_assert_true(
+				store_set_meta(session.store, "profile_sums", cases[i].sums, NULL));
 		g_assert_true(run_profiled_init(&profiled, &session, &error));
 		load = run_profiled_host_load(&profiled);
 		idle_w = run_profiled_idle_w(&profiled);
-		g_assert_true(isnan(cases[i].load) ? isnan(load) : fabs(load - cases[i].load) < 1e-12);
-		g_assert_true(isnan(cases[i].idle_w) ? isnan(idle_w) : fabs(idle_w - cases[i].idle_w) < 1e-12);
+		g_assert_true(isnan(cases[i].load) ? isnan(load)
+						   : fabs(load - cases[i].load) < 1e-12);
+		g_assert_true(isnan(cases[i].idle_w) ? isnan(idle_w)
+						     : fabs(idle_w - cases[i].idle_w) < 1e-12);
 		run_profiled_clear(&profiled);
 		store_close(session.store);
 		clear(dir);
@@ -59,6 +62,7 @@ static void test_what_was_not_known_stays_unknown(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/run-profiled/what was not known stays unknown", test_what_was_not_known_stays_unknown);
+	g_test_add_func("/run-profiled/what was not known stays unknown",
+			test_what_was_not_known_stays_unknown);
 	return g_test_run();
 }

@@ -25,6 +25,7 @@ static void test_the_farthest_from_the_first_counts(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/run/speed/the farthest from the first counts", test_the_farthest_from_the_first_counts);
+	g_test_add_func("/run/speed/the farthest from the first counts",
+			test_the_farthest_from_the_first_counts);
 	return g_test_run();
 }

@@ -14,10 +14,14 @@ static void test_text(void)
 		double time_s;
 		const char *text;
 	} cases[] = {
-		{0, "2026-01-31T23:59:59.500Z"},     {0.499, "2026-01-31T23:59:59.999Z"},
-		{0.5, "2026-02-01T00:00:00.000Z"},   {-0.5, "2026-01-31T23:59:59.000Z"},
-		{86400, "2026-02-01T23:59:59.500Z"}, {(double)NAN, NULL},
-		{(double)INFINITY, NULL},	     {-1e12, NULL},
+		{0, "2026-01-31T23:59:59.500Z"},
+		{0.499, "2026-01-31T23:59:59.999Z"},
+		{0.5, "2026-02-01T00:00:00.000Z"},
+		{-0.5, "2026-01-31T23:59:59.000Z"},
+		{86400, "2026-02-01T23:59:59.500Z"},
+		{(double)NAN, NULL},
+		{(double)INFINITY, NULL},
+		{-1e12, NULL},
 		{1e300, NULL},
 	};
 
@@ -39,7 +43,8 @@ static void test_zero(void)
 	g_assert_cmpint(ABS(zero_us - now_us), <, 10 * G_USEC_PER_SEC);
 	for (int i = 0; i < 1000; i++)
 		g_assert_cmpint(run_utc_zero_us(utc, t0_ns), ==, zero_us);
-	g_assert_cmpint(zero_us - run_utc_zero_us(utc, t0_ns - 60000000000), >, 59 * G_USEC_PER_SEC);
+	g_assert_cmpint(zero_us - run_utc_zero_us(utc, t0_ns - 60000000000), >,
+			59 * G_USEC_PER_SEC);
 	run_utc_free(utc);
 }
 

@@ -99,23 +99,29 @@ static char *old_directory(const char *const *policies)
 	g_autofree char *names = g_strjoinv("\", \"", (char **)(uintptr_t)policies);
 	g_autofree char *text = g_strdup_printf(
 		"{\"experiment\": \"x\", \"api\": \"unix:/c\", \"estimates\": \"given\", \"profile_repeats\": 1,"
-		" \"run\": true, \"policies\": [\"%s\"], \"limits\": [1], \"repeats\": 1, \"schedulers\": []}", names);
+		" \"run\": true, \"policies\": [\"%s\"], \"limits\": [1], \"repeats\": 1, \"schedulers\": []}",
+		names);
 
 	for (; *policies; policies++) {
-		struct store_run row = {.policy = (char *)(uintptr_t)*policies, .limit = 1, .repeat = 1,
-					.measured = true, .ended_by = (char *)"done"};
+		struct store_run row = {.policy = (char *)(uintptr_t)*policies,
+					.limit = 1,
+					.repeat = 1,
+					.measured = true,
+					.ended_by = (char *)"done"};
 
 		g_assert_true(store_add_run(store, &row, NULL));
 	}
 	g_assert_true(store_set_meta(store, "ended_utc", "2026-01-01T00:00:00Z", NULL));
-	g_assert_true(database_exec(store->database, "PRAGMA user_version = 9", "become old", NULL));
+	g_assert_true(
+		database_exec(store->database, "PRAGMA user_version = 9", "become old", NULL));
 	g_assert_true(g_file_set_contents(path, text, -1, NULL));
 	return dir;
 }
 
 static void remove_directory(const char *dir)
 {
-	static const char *const files[] = {"plan.json", STORE_FILE, STORE_FILE "-wal", STORE_FILE "-shm"};
+	static const char *const files[] = {"plan.json", STORE_FILE, STORE_FILE "-wal",
+					    STORE_FILE "-shm"};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
 		g_autofree char *path = g_build_filename(dir, files[i], NULL);
@@ -131,8 +137,10 @@ static void remove_directory(const char *dir)
  */
 static void an_old_plan_means_the_policies_of_its_time(void)
 {
-	static const char *const before[] = {"easy", "max-util-preempt-pair", "max-upt-preempt-pair+no-wait", NULL};
-	static const char *const now[] = {"easy", "max-util-preempt-pair+algorithm-3", "max-upt-preempt-pair", NULL};
+	static const char *const before[] = {"easy", "max-util-preempt-pair",
+					     "max-upt-preempt-pair+no-wait", NULL};
+	static const char *const now[] = {"easy", "max-util-preempt-pair+algorithm-3",
+					  "max-upt-preempt-pair", NULL};
 	g_autofree char *dir = old_directory(before);
 
 	for (guint times = 0; times < 2; times++) {
@@ -198,8 +206,10 @@ static void estimates_leave_unknown_energies_out(void)
 {
 	struct config_cluster cluster = {.name = (char *)"c1"};
 	struct config_type types[] = {{.name = (char *)"A"}, {.name = (char *)"B"}};
-	const struct config config = {
-		.types = types, .types_count = 2, .clusters = &cluster, .clusters_count = 1};
+	const struct config config = {.types = types,
+				      .types_count = 2,
+				      .clusters = &cluster,
+				      .clusters_count = 1};
 	const struct run_measurement measurements[] = {
 		{.type = 0, .exec_s = 2, .energy_j = 10},
 		{.type = 0, .exec_s = 4, .energy_j = (double)NAN},
@@ -267,8 +277,10 @@ static char *service_file(const char *dir, const char *policy)
 		"workload: {arrival_mean_s: 1, duration_s: 8, seed: 1, utility_max: [1, 2, 3, 4]}\n"
 		"experiment: {policies: [easy], limits: [1], budget_j: 420, mapping_interval_s: 1, "
 		"duration_s: 12, baseline_s: 1, profile_repeats: 2, task_deadline_s: 60}\n",
-		policy, g_str_equal(policy, "fcfs") ? ", energy_limit_j: 500, energy_window_s: 60, "
-							 "meter_refresh_s: 2, tasks_max: 200000" : "");
+		policy,
+		g_str_equal(policy, "fcfs") ? ", energy_limit_j: 500, energy_window_s: 60, "
+					      "meter_refresh_s: 2, tasks_max: 200000"
+					    : "");
 	char *path = g_build_filename(dir, policy, NULL);
 
 	g_assert_true(g_file_set_contents(path, text, -1, NULL));
@@ -316,8 +328,9 @@ static void hosts_without_a_meter_are_named(void)
 	struct config_meter none = {.kind = CONFIG_METER_NONE};
 	struct config_host hosts[] = {{.name = (char *)"h1", .meter = &ipmi},
 				      {.name = (char *)"h2", .blade = (char *)"b2"}};
-	struct config_cluster cluster = {
-		.name = (char *)"c1", .hosts = hosts, .hosts_count = G_N_ELEMENTS(hosts)};
+	struct config_cluster cluster = {.name = (char *)"c1",
+					 .hosts = hosts,
+					 .hosts_count = G_N_ELEMENTS(hosts)};
 	const struct config config = {.clusters = &cluster, .clusters_count = 1};
 	g_autofree char *missing = NULL;
 
@@ -358,9 +371,12 @@ static void a_recorder_that_failed_records_nothing_more(void)
 	g_autofree char *dir = temporary_dir();
 	g_autofree char *path = g_build_filename(dir, STORE_FILE, NULL);
 	g_autoptr(store_t) store = store_open(dir, true, NULL);
-	struct store_run row = {.policy = (char *)"easy", .limit = 1, .repeat = 1,
+	struct store_run row = {.policy = (char *)"easy",
+				.limit = 1,
+				.repeat = 1,
 				.host_load = (double)NAN};
-	g_autoptr(GError) reason = g_error_new_literal(DATABASE_ERROR, DATABASE_ERROR_CORRUPT, "full");
+	g_autoptr(GError) reason =
+		g_error_new_literal(DATABASE_ERROR, DATABASE_ERROR_CORRUPT, "full");
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GPtrArray) events = NULL;
 	struct recorder_store *recorder;
@@ -454,9 +470,9 @@ static void test_script_types(void)
 		double time_s;
 		const char *name;
 	} cases[] = {
-		{0, 1, 60, "short"}, {0, 2, 60, "wide"}, {0, 1, 61, "long"}, {0, 5, 1, NULL},
-		{2, 0, 60, "pair"}, {2, 0, 61, "pair-long"}, {4, 0, 1, "four"},
-		{4, 0, 61, NULL}, {3, 0, 1, NULL}, {1, 0, 1, NULL},
+		{0, 1, 60, "short"}, {0, 2, 60, "wide"},      {0, 1, 61, "long"}, {0, 5, 1, NULL},
+		{2, 0, 60, "pair"},  {2, 0, 61, "pair-long"}, {4, 0, 1, "four"},  {4, 0, 61, NULL},
+		{3, 0, 1, NULL},     {1, 0, 1, NULL},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
@@ -482,6 +498,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/progress/notices", notices_are_numbered_and_few);
 	g_test_add_func("/progress/line", a_line_says_where_it_is);
 	g_test_add_func("/progress/rubbish", a_status_of_rubbish_makes_a_line);
-	g_test_add_func("/run/a script gets a type of just its nodes, or enough cores", test_script_types);
+	g_test_add_func("/run/a script gets a type of just its nodes, or enough cores",
+			test_script_types);
 	return g_test_run();
 }

@@ -30,13 +30,13 @@ struct account {
 
 static void open_service(struct account *account)
 {
-	account->service.accounts = g_hash_table_new_full(
-		g_str_hash, g_str_equal, NULL, (GDestroyNotify)host_account_free);
+	account->service.accounts = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
+							  (GDestroyNotify)host_account_free);
 	account->service.submissions = g_ptr_array_new();
 	g_ptr_array_set_size(account->service.submissions, 3);
 	account->service.session = &account->session;
-	account->service.recorder = recorder_store_new(account->session.store,
-						       account->service.row.run, NULL, true);
+	account->service.recorder =
+		recorder_store_new(account->session.store, account->service.row.run, NULL, true);
 	account->session.recorder = account->service.recorder;
 	account->session.service = &account->service;
 }
@@ -53,8 +53,10 @@ static void close_service(struct account *account)
 
 static void set_up(struct account *account, gconstpointer data)
 {
-	struct store_run run = {
-		.policy = (char *)"easy", .limit = 1, .repeat = 1, .host_load = NAN};
+	struct store_run run = {.policy = (char *)"easy",
+				.limit = 1,
+				.repeat = 1,
+				.host_load = NAN};
 	g_autoptr(GError) error = NULL;
 
 	fixture_set_up(&account->remote, data);
@@ -127,7 +129,7 @@ static void stand(struct account *account, double at_s, int64_t at_uj)
 
 /* One second until `to_s` of the run. */
 static struct wire_usage second(struct account *account, int64_t seq, int64_t to_s, int64_t from_uj,
-				  int64_t to_uj)
+				int64_t to_uj)
 {
 	return (struct wire_usage){
 		.seq = seq,
@@ -280,12 +282,17 @@ static void a_sum_that_fails_is_no_reason_not_to_serve(struct account *account, 
 	static const char *const days[] = {"2026-01-01", "2026-01-02"};
 
 	for (int i = 0; i < 2; i++) {
-		const struct store_account_meter meter = {
-			.run = account->service.row.run, .host = (char *)"b1",
-			.cluster = (char *)"c1", .before_uj = INT64_MAX - 10, .at_uj = 1000, .n = i + 1};
-		const struct store_account_interval interval = {
-			.policy = "easy", .day = days[i], .to_s = i, .to_uj = INT64_MAX - 10,
-			.unattributed_uj = INT64_MAX - 10};
+		const struct store_account_meter meter = {.run = account->service.row.run,
+							  .host = (char *)"b1",
+							  .cluster = (char *)"c1",
+							  .before_uj = INT64_MAX - 10,
+							  .at_uj = 1000,
+							  .n = i + 1};
+		const struct store_account_interval interval = {.policy = "easy",
+								.day = days[i],
+								.to_s = i,
+								.to_uj = INT64_MAX - 10,
+								.unattributed_uj = INT64_MAX - 10};
 
 		g_assert_true(store_add_account(account->session.store, &meter, &interval, NULL) &&
 			      store_put_account_meter(account->session.store, &meter, NULL));
@@ -297,7 +304,7 @@ static void a_sum_that_fails_is_no_reason_not_to_serve(struct account *account, 
 
 /* Of a host that is no emulated blade, what is no VM must be known. */
 static void without_the_hosts_own_cpu_time_nothing_is_known(struct account *account,
-							     gconstpointer data)
+							    gconstpointer data)
 {
 	struct wire_usage usage;
 	struct store_account_sum sum;
@@ -340,7 +347,9 @@ static int64_t count(struct store *store, const char *sql)
 	sqlite3_stmt *statement;
 	int64_t value;
 
-	g_assert_cmpint(sqlite3_prepare_v2(database_handle(store->database), sql, -1, &statement, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_prepare_v2(database_handle(store->database), sql, -1, &statement,
+					   NULL),
+			==, SQLITE_OK);
 	g_assert_cmpint(sqlite3_step(statement), ==, SQLITE_ROW);
 	value = sqlite3_column_int64(statement, 0);
 	sqlite3_finalize(statement);
@@ -355,7 +364,8 @@ static void many_intervals_go_on_record_at_once(struct account *account, gconstp
 
 	begin(account);
 	for (int i = 0; i < 5; i++)
-		take(account, second(account, 1 + i, 2 * AGE_S + i, 1000 + 100 * i, 1100 + 100 * i));
+		take(account,
+		     second(account, 1 + i, 2 * AGE_S + i, 1000 + 100 * i, 1100 + 100 * i));
 	g_assert_cmpint(count(other, sql), ==, 0);
 	g_assert_true(recorder_store_finish(account->service.recorder, NULL));
 	g_assert_cmpint(count(other, sql), ==, 5);
@@ -365,21 +375,25 @@ static void many_intervals_go_on_record_at_once(struct account *account, gconstp
  * The account in memory is ahead of the record then: nothing that follows may be written without
  * what failed.
  */
-static void after_an_answer_that_failed_nothing_is_written(struct account *account, gconstpointer data)
+static void after_an_answer_that_failed_nothing_is_written(struct account *account,
+							   gconstpointer data)
 {
-	static const char sql[] = "SELECT (SELECT count(*) FROM energy_interval) + (SELECT count(*) FROM energy_part)"
-				  " + (SELECT count(*) FROM energy_task) + (SELECT count(*) FROM energy_day)";
+	static const char sql[] =
+		"SELECT (SELECT count(*) FROM energy_interval) + (SELECT count(*) FROM energy_part)"
+		" + (SELECT count(*) FROM energy_task) + (SELECT count(*) FROM energy_day)";
 	struct store *store = account->session.store;
 	g_autoptr(GPtrArray) list = g_ptr_array_new();
 	struct wire_usage usages[4];
 
 	account->fails = true;
 	begin(account);
-	g_assert_cmpint(sqlite3_exec(database_handle(store->database),
-				     "CREATE TEMP TRIGGER full BEFORE INSERT ON energy_interval WHEN new.n = 2"
-				     " BEGIN SELECT RAISE(ABORT, 'full'); END",
-				     NULL, NULL, NULL),
-			==, SQLITE_OK);
+	g_assert_cmpint(
+		sqlite3_exec(
+			database_handle(store->database),
+			"CREATE TEMP TRIGGER full BEFORE INSERT ON energy_interval WHEN new.n = 2"
+			" BEGIN SELECT RAISE(ABORT, 'full'); END",
+			NULL, NULL, NULL),
+		==, SQLITE_OK);
 	for (int i = 0; i < 4; i++) {
 		usages[i] = second(account, 1 + i, 2 * AGE_S + i, 1000 + 100 * i, 1100 + 100 * i);
 		used(&usages[i], "test-1-1-1", 50);
@@ -483,7 +497,8 @@ static void a_service_that_ends_asks_once_more(struct account *account, gconstpo
 	run_service_energy_end(&account->service);
 	g_assert_cmpint(last_told(account), >=, last);
 	/* An interval ends with a sample, which is told as well. */
-	g_assert_cmpint(remote_link_samples_seq(remote_fleet_link(account->remote.fleet, 0)), >=, last_told(account));
+	g_assert_cmpint(remote_link_samples_seq(remote_fleet_link(account->remote.fleet, 0)), >=,
+			last_told(account));
 }
 
 /* Not even as long as a silent meter is taken to be there. */

@@ -60,7 +60,8 @@ static void put_task(struct bed *bed, const char *task, const char *state)
 {
 	g_autofree char *sql = g_strdup_printf(
 		"INSERT INTO task (run, task, state, arrival_s, pstate, reservation, attempts)"
-		" SELECT run, %s, '%s', 0, 0, 0, 0 FROM run", task, state);
+		" SELECT run, %s, '%s', 0, 0, 0, 0 FROM run",
+		task, state);
 
 	change(bed, sql);
 }
@@ -71,7 +72,9 @@ static int64_t count_rows(struct bed *bed, const char *table)
 	sqlite3_stmt *statement;
 	int64_t count;
 
-	g_assert_cmpint(sqlite3_prepare_v2(database_handle(bed->session.store->database), sql, -1, &statement, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_prepare_v2(database_handle(bed->session.store->database), sql, -1,
+					   &statement, NULL),
+			==, SQLITE_OK);
 	g_assert_cmpint(sqlite3_step(statement), ==, SQLITE_ROW);
 	count = sqlite3_column_int64(statement, 0);
 	sqlite3_finalize(statement);
@@ -85,7 +88,8 @@ static void copy_submission(struct bed *bed, const char *task)
 		"INSERT INTO submission SELECT run, %s, type, name, user, uid, submitted_utc, arrival_s,"
 		" key, first, count, utility_max, constant_s, zero_s, deadline_s, held, cancelled, priority,"
 		" asked_held, script_sha256"
-		" FROM submission WHERE task = 0", task);
+		" FROM submission WHERE task = 0",
+		task);
 
 	change(bed, sql);
 }
@@ -94,7 +98,7 @@ static void copy_submission(struct bed *bed, const char *task)
 static struct sched_system *make_system(void)
 {
 	static const struct sched_cluster clusters[] = {
-		{ .name = "c", .nodes = 2, .cores = 1, .pstates = 1 } };
+		{.name = "c", .nodes = 2, .cores = 1, .pstates = 1}};
 	struct sched_system *system = sched_system_new(clusters, 1, 1);
 
 	system->row_names[0] = "short";
@@ -107,14 +111,17 @@ static struct sched_system *make_system(void)
 
 static void set_up(struct bed *bed, const void *data)
 {
-	struct store_run run = { .policy = (char *)"easy", .limit = 1, .repeat = 1, .host_load = (double)NAN };
+	struct store_run run = {.policy = (char *)"easy",
+				.limit = 1,
+				.repeat = 1,
+				.host_load = (double)NAN};
 	struct run_service *service = &bed->service;
 	g_autofree char *scripts = NULL;
 	char message[256];
 	g_autoptr(GError) error = NULL;
 
-	bed->type = (struct config_type){ .name = "short", .benchmark = "script", .cores = 1 };
-	bed->config = (struct config){ .types = &bed->type, .types_count = 1 };
+	bed->type = (struct config_type){.name = "short", .benchmark = "script", .cores = 1};
+	bed->config = (struct config){.types = &bed->type, .types_count = 1};
 	g_assert_true(config_type_is_script(&bed->type));
 	bed->session.config = &bed->config;
 	bed->session.dir = g_dir_make_tmp("virtbed-restore-XXXXXX", NULL);
@@ -142,7 +149,8 @@ static void set_up(struct bed *bed, const void *data)
 		.mapping_interval_s = 1,
 		.duration_s = (double)INFINITY,
 	};
-	g_assert_cmpint(policy_parse("easy", &service->setup.policy, message, sizeof(message)), ==, 0);
+	g_assert_cmpint(policy_parse("easy", &service->setup.policy, message, sizeof(message)), ==,
+			0);
 }
 
 static void tear_down(struct bed *bed, const void *data)
@@ -205,7 +213,7 @@ static void write_script(const struct bed *bed, uint32_t first)
 /* Numbers that no task can have are left out, and named. */
 static void test_numbers(struct bed *bed, const void *data)
 {
-	static const char *const numbers[] = { "-1", "20", "4294967295", "4294967297", "'x'", "1.5" };
+	static const char *const numbers[] = {"-1", "20", "4294967295", "4294967297", "'x'", "1.5"};
 	g_autofree char *strays = NULL;
 
 	for (uint32_t i = 0; i < 3; i++)
@@ -220,7 +228,8 @@ static void test_numbers(struct bed *bed, const void *data)
 	for (uint32_t i = 0; i < 3; i++)
 		assert_state(bed, i, ENGINE_TASK_WAITING);
 	strays = store_stray_tasks(bed->session.store, bed->service.row.run, ROOM);
-	g_assert_cmpstr(strays, ==, "-7, -1, no number, 20, 4294967294, 4294967295, 4294967297, no number");
+	g_assert_cmpstr(strays, ==,
+			"-7, -1, no number, 20, 4294967294, 4294967295, 4294967297, no number");
 }
 
 /* A service.tasks_max that was lowered is another matter: no task may be left out for it. */
@@ -242,9 +251,9 @@ static void test_requests(struct bed *bed, const void *data)
 		uint32_t first, count;
 		bool good;
 	} rows[] = {
-		{ 0, 2, true }, { 0, 2, true },     { 2, 0, false },          { 0, 3, false },
-		{ 5, 1, false }, { 5, 16, false },  { 6, UINT32_MAX, false }, { UINT32_MAX, 1, false },
-		{ 8, 1, true },
+		{0, 2, true},           {0, 2, true},           {2, 0, false},
+		{0, 3, false},          {5, 1, false},          {5, 16, false},
+		{6, UINT32_MAX, false}, {UINT32_MAX, 1, false}, {8, 1, true},
 	};
 
 	for (uint32_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -288,17 +297,26 @@ static void test_script_of_a_quarantined_task(struct bed *bed, const void *data)
 }
 
 /* Of user 1000, whose rows put() writes. `key` may be NULL. */
-static bool submit_as(struct bed *bed, const char *key, bool held, uint32_t *ret_first, GError **error)
+static bool submit_as(struct bed *bed, const char *key, bool held, uint32_t *ret_first,
+		      GError **error)
 {
-	static char *nothing[] = { NULL };
+	static char *nothing[] = {NULL};
 	g_autoptr(GPtrArray) files = g_ptr_array_new();
-	const struct task_script script = {
-		.program = (char *)"run", .arguments = nothing, .results = nothing, .files = files };
-	const struct run_service_submit_request order = {
-		.task = { .type = (char *)"short", .key = (char *)key, .held = held, .uid = 1000, .count = 1,
-			  .utility_max = 1, .constant_s = (double)NAN, .zero_s = (double)NAN,
-			  .deadline_s = (double)NAN },
-		.script = &script, .unbound = true };
+	const struct task_script script = {.program = (char *)"run",
+					   .arguments = nothing,
+					   .results = nothing,
+					   .files = files};
+	const struct run_service_submit_request order = {.task = {.type = (char *)"short",
+								  .key = (char *)key,
+								  .held = held,
+								  .uid = 1000,
+								  .count = 1,
+								  .utility_max = 1,
+								  .constant_s = (double)NAN,
+								  .zero_s = (double)NAN,
+								  .deadline_s = (double)NAN},
+							 .script = &script,
+							 .unbound = true};
 	uint32_t count;
 
 	return run_service_submit(&bed->service, &order, ret_first, &count, error);
@@ -330,7 +348,8 @@ static void test_keys_of_old_submissions(struct bed *bed, const void *data)
 	g_assert_cmpuint(first, ==, 0);
 	g_assert_false(submit_as(bed, "new", true, &first, &error));
 	g_assert_error(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED);
-	g_assert_nonnull(strstr(error->message, "'new' was used for task 1 with other contents (held, script)"));
+	g_assert_nonnull(strstr(error->message,
+				"'new' was used for task 1 with other contents (held, script)"));
 	g_assert_cmpint(count_rows(bed, "submission"), ==, 2);
 }
 
@@ -339,10 +358,11 @@ static void go_on_recording(struct bed *bed)
 {
 	struct run_service *service = &bed->service;
 
-	bed->cluster = (struct config_cluster){ .nodes = 2, .cores = 1 };
+	bed->cluster = (struct config_cluster){.nodes = 2, .cores = 1};
 	bed->config.clusters = &bed->cluster;
 	bed->config.clusters_count = 1;
-	service->recorder = recorder_store_new(bed->session.store, service->row.run, bed->system, true);
+	service->recorder =
+		recorder_store_new(bed->session.store, service->row.run, bed->system, true);
 	bed->session.recorder = service->recorder;
 	service->setup.recorder = recorder_store_engine(service->recorder);
 	go_on(bed);
@@ -379,7 +399,7 @@ static void test_a_request_after_the_end(struct bed *bed, const void *data)
  */
 static void test_a_request_that_is_not_recorded(struct bed *bed, const void *data)
 {
-	static const char *const schedulers[] = { "unix:/nobody" };
+	static const char *const schedulers[] = {"unix:/nobody"};
 	g_autoptr(GError) error = NULL;
 
 	go_on_recording(bed);
@@ -398,7 +418,7 @@ static void test_a_request_that_is_not_recorded(struct bed *bed, const void *dat
 /* What was written beside the engine is lost as well: no submission is accepted any more. */
 static void test_a_request_after_a_lost_transaction(struct bed *bed, const void *data)
 {
-	static const char *const schedulers[] = { "unix:/nobody" };
+	static const char *const schedulers[] = {"unix:/nobody"};
 	struct engine_recorder *recorder;
 	g_autoptr(GError) error = NULL;
 
@@ -420,7 +440,7 @@ static void test_a_request_after_a_lost_transaction(struct bed *bed, const void 
  */
 static void check_wish(struct bed *bed, bool drains)
 {
-	static const char *const schedulers[] = { "unix:/nobody" };
+	static const char *const schedulers[] = {"unix:/nobody"};
 	struct run_service *service = &bed->service;
 	g_autoptr(GError) error = NULL;
 
@@ -459,20 +479,22 @@ int main(int argc, char **argv)
 		const char *path;
 		void (*run)(struct bed *bed, const void *data);
 	} tests[] = {
-		{ "/service-restore/leaves-out-numbers-of-no-task", test_numbers },
-		{ "/service-restore/refuses-more-tasks-than-there-is-room-for", test_no_room },
-		{ "/service-restore/sets-aside-requests-that-do-not-fit", test_requests },
-		{ "/service-restore/keeps-scripts-of-quarantined-tasks",
-		  test_script_of_a_quarantined_task },
-		{ "/service-restore/compares-what-is-on-record-under-a-key", test_keys_of_old_submissions },
-		{ "/service-restore/refuses-who-comes-after-its-end", test_a_request_after_the_end },
-		{ "/service-restore/keeps-nothing-that-it-could-not-record",
-		  test_a_request_that_is_not_recorded },
-		{ "/service-restore/takes-nothing-in-after-a-lost-transaction",
-		  test_a_request_after_a_lost_transaction },
-		{ "/service-restore/keeps-no-wish-that-it-could-not-record", test_a_wish_that_is_not_recorded },
-		{ "/service-restore/drains-no-node-that-it-could-not-record",
-		  test_a_drain_that_is_not_recorded },
+		{"/service-restore/leaves-out-numbers-of-no-task", test_numbers},
+		{"/service-restore/refuses-more-tasks-than-there-is-room-for", test_no_room},
+		{"/service-restore/sets-aside-requests-that-do-not-fit", test_requests},
+		{"/service-restore/keeps-scripts-of-quarantined-tasks",
+		 test_script_of_a_quarantined_task},
+		{"/service-restore/compares-what-is-on-record-under-a-key",
+		 test_keys_of_old_submissions},
+		{"/service-restore/refuses-who-comes-after-its-end", test_a_request_after_the_end},
+		{"/service-restore/keeps-nothing-that-it-could-not-record",
+		 test_a_request_that_is_not_recorded},
+		{"/service-restore/takes-nothing-in-after-a-lost-transaction",
+		 test_a_request_after_a_lost_transaction},
+		{"/service-restore/keeps-no-wish-that-it-could-not-record",
+		 test_a_wish_that_is_not_recorded},
+		{"/service-restore/drains-no-node-that-it-could-not-record",
+		 test_a_drain_that_is_not_recorded},
 	};
 
 	g_test_init(&argc, &argv, NULL);

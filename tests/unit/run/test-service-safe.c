@@ -69,7 +69,8 @@ static void tear_down(struct bed *bed, gconstpointer data)
 
 static guint events_on_record(struct bed *bed)
 {
-	g_autoptr(GPtrArray) events = store_events_after(bed->other, bed->service.row.run, 0, 100, NULL);
+	g_autoptr(GPtrArray) events =
+		store_events_after(bed->other, bed->service.row.run, 0, 100, NULL);
 
 	return events->len;
 }

@@ -21,54 +21,42 @@ struct scene {
 	struct taken taken[8]; /* up to the first without a length */
 	uint32_t width;
 	double duration_s;
-	double start_s;        /* INFINITY: never */
+	double start_s; /* INFINITY: never */
 	uint32_t chosen[4];
 };
 
 static const struct scene scenes[] = {
-	{ "an empty cluster starts now on the lowest nodes", 4, { { 0 } }, 2, 10, 0, { 0, 1 } },
-	{ "a cluster that is too small never starts",
-	  2,
-	  { { 0 } },
-	  3,
-	  10,
-	  (double)INFINITY,
-	  { 0 } },
-	{ "nodes must be free for the whole time", 1, { { 0, 5, 10 } }, 1, 6, 10, { 0 } },
-	{ "a gap that fits exactly is used", 1, { { 0, 5, 10 } }, 1, 5, 0, { 0 } },
-	{ "a node that is down is never free", 2, { { 0, 0, (double)INFINITY } }, 1, 5, 0, { 1 } },
-	{ "filling a void is better than beginning one",
-	  3,
-	  { { 0, 10, 20 }, { 2, 5, 20 }, { 1, 20, 30 } },
-	  1,
-	  5,
-	  0,
-	  { 2 } },
-	{ "of equal numbers of voids the smaller void is taken",
-	  2,
-	  { { 0, 20, 30 }, { 1, 15, 30 } },
-	  1,
-	  5,
-	  0,
-	  { 1 } },
-	{ "an open end is no void", 2, { { 0, 20, 30 } }, 1, 5, 0, { 1 } },
+	{"an empty cluster starts now on the lowest nodes", 4, {{0}}, 2, 10, 0, {0, 1}},
+	{"a cluster that is too small never starts", 2, {{0}}, 3, 10, (double)INFINITY, {0}},
+	{"nodes must be free for the whole time", 1, {{0, 5, 10}}, 1, 6, 10, {0}},
+	{"a gap that fits exactly is used", 1, {{0, 5, 10}}, 1, 5, 0, {0}},
+	{"a node that is down is never free", 2, {{0, 0, (double)INFINITY}}, 1, 5, 0, {1}},
+	{"filling a void is better than beginning one",
+	 3,
+	 {{0, 10, 20}, {2, 5, 20}, {1, 20, 30}},
+	 1,
+	 5,
+	 0,
+	 {2}},
+	{"of equal numbers of voids the smaller void is taken",
+	 2,
+	 {{0, 20, 30}, {1, 15, 30}},
+	 1,
+	 5,
+	 0,
+	 {1}},
+	{"an open end is no void", 2, {{0, 20, 30}}, 1, 5, 0, {1}},
 	/*
 	 * Figure 4 of Machovec 2018, in numbers: three of the nodes 3 to 6 at time 10. Nodes 5 and
 	 * 6 get no new void, 3 and 4 one each, and the one of node 3 is the smaller.
 	 */
-	{ "figure 4 of the paper",
-	  7,
-	  { { 0, 0, 40 },
-	    { 1, 0, 40 },
-	    { 2, 0, 40 },
-	    { 3, 0, 8 },
-	    { 4, 0, 4 },
-	    { 5, 0, 10 },
-	    { 6, 0, 10 } },
-	  3,
-	  10,
-	  10,
-	  { 3, 5, 6 } },
+	{"figure 4 of the paper",
+	 7,
+	 {{0, 0, 40}, {1, 0, 40}, {2, 0, 40}, {3, 0, 8}, {4, 0, 4}, {5, 0, 10}, {6, 0, 10}},
+	 3,
+	 10,
+	 10,
+	 {3, 5, 6}},
 };
 
 static void test_scene(const void *data)
@@ -100,11 +88,12 @@ static void test_scene(const void *data)
 /* An empty snapshot of one cluster, to build an oracle from. */
 static struct oracle_cluster *empty_oracle(uint32_t nodes, struct sched_system **ret_system)
 {
-	const struct sched_cluster cluster = {
-		.name = "c", .nodes = nodes, .cores = 1, .pstates = 1
-	};
+	const struct sched_cluster cluster = {.name = "c",
+					      .nodes = nodes,
+					      .cores = 1,
+					      .pstates = 1};
 	struct sched_system *system = sched_system_new(&cluster, 1, 0);
-	const struct sched_snapshot snapshot = { .system = system };
+	const struct sched_snapshot snapshot = {.system = system};
 
 	*ret_system = system;
 	return oracle_clusters_new(&snapshot);
@@ -143,7 +132,7 @@ static void fill(uint32_t nodes, uint64_t seed)
 
 static void test_random(void)
 {
-	static const uint32_t sizes[] = { 1, 2, 5, 16, 63, 64, 65, 130 };
+	static const uint32_t sizes[] = {1, 2, 5, 16, 63, 64, 65, 130};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++)
 		for (uint64_t seed = 0; seed < 12; seed++)

@@ -24,7 +24,7 @@ struct chain_task {
 
 struct chain {
 	enum completion_time_scenario scenario;
-	bool executes;       /* the first task has executed since `start` */
+	bool executes; /* the first task has executed since `start` */
 	int64_t start;
 	int64_t now;
 	uint32_t count;
@@ -39,8 +39,9 @@ struct outcomes {
 
 static void chain_draw(struct random_stream *random, struct chain *ret_chain)
 {
-	static const enum completion_time_scenario scenarios[] = { COMPLETION_NO_DROP, COMPLETION_DROP_PENDING,
-						       COMPLETION_DROP_ANY };
+	static const enum completion_time_scenario scenarios[] = {COMPLETION_NO_DROP,
+								  COMPLETION_DROP_PENDING,
+								  COMPLETION_DROP_ANY};
 
 	*ret_chain = (struct chain){
 		.scenario = scenarios[random_stream_below(random, 3)],
@@ -59,10 +60,11 @@ static void chain_draw(struct random_stream *random, struct chain *ret_chain)
 		for (uint32_t k = 0; k < task->impulses; k++) {
 			time += 1 + (int64_t)random_stream_below(random, 4);
 			task->time[k] = time;
-			task->weight[k] = k + 1 == task->impulses ?
-						  left :
-						  1 + random_stream_below(random, left -
-								  (task->impulses - k - 1));
+			task->weight[k] =
+				k + 1 == task->impulses
+					? left
+					: 1 + random_stream_below(random,
+								  left - (task->impulses - k - 1));
 			left -= task->weight[k];
 		}
 	}
@@ -111,10 +113,10 @@ static uint64_t sum_of(const uint64_t *values)
 static struct pet *chain_pet(const struct chain *chain)
 {
 	struct pet *pet = pet_new(chain->count, 1);
-	struct pmf pmf = { 0 };
+	struct pmf pmf = {0};
 
 	for (uint32_t i = 0; i < chain->count; i++) {
-		double masses[32] = { 0 };
+		double masses[32] = {0};
 
 		for (uint32_t k = 0; k < chain->tasks[i].impulses; k++)
 			masses[chain->tasks[i].time[k]] =
@@ -133,15 +135,17 @@ static void walk(struct completion_queue *queue, const struct chain *chain, cons
 	const struct chain_task *first = chain->tasks;
 
 	if (chain->executes)
-		g_assert_cmpint(completion_queue_begin_executing(queue, pet_at(pet, 0, 0), chain->start,
-							  chain->now, first->deadline,
-							  chain->scenario, merge),
+		g_assert_cmpint(completion_queue_begin_executing(queue, pet_at(pet, 0, 0),
+								 chain->start, chain->now,
+								 first->deadline, chain->scenario,
+								 merge),
 				==, PMF_OK);
 	else
-		g_assert_cmpint(completion_queue_begin(queue, chain->now, chain->scenario, merge), ==,
-				PMF_OK);
+		g_assert_cmpint(completion_queue_begin(queue, chain->now, chain->scenario, merge),
+				==, PMF_OK);
 	for (uint32_t i = chain->executes; i < chain->count; i++)
-		g_assert_cmpint(completion_queue_push(queue, pet_at(pet, i, 0), chain->tasks[i].deadline),
+		g_assert_cmpint(completion_queue_push(queue, pet_at(pet, i, 0),
+						      chain->tasks[i].deadline),
 				==, PMF_OK);
 	g_assert_cmpuint(queue->count, ==, chain->count);
 }
@@ -151,8 +155,7 @@ static bool possible(const struct chain *chain)
 {
 	const struct chain_task *first = chain->tasks;
 
-	return !chain->executes ||
-	       chain->start + first->time[first->impulses - 1] > chain->now;
+	return !chain->executes || chain->start + first->time[first->impulses - 1] > chain->now;
 }
 
 static double ratio(uint64_t part, uint64_t whole)
@@ -173,9 +176,8 @@ static void compare(const struct chain *chain, const struct completion_queue *qu
 					       1e-13);
 		for (int64_t bin = 0; bin < HORIZON; bin++) {
 			const int64_t at = bin - place->pct.first;
-			const double mass = at >= 0 && at < place->pct.count ?
-						    place->pct.mass[at] :
-						    0;
+			const double mass =
+				at >= 0 && at < place->pct.count ? place->pct.mass[at] : 0;
 
 			g_assert_cmpfloat_with_epsilon(mass, ratio(outcomes->free[i][bin], whole),
 						       1e-13);
@@ -186,12 +188,12 @@ static void compare(const struct chain *chain, const struct completion_queue *qu
 static void test_enumeration(void)
 {
 	struct random_stream random;
-	unsigned int compared[3] = { 0 };
+	unsigned int compared[3] = {0};
 
 	random_stream_init(&random, 4, 7);
 	for (unsigned int trial = 0; trial < 3000; trial++) {
 		g_autofree struct outcomes *outcomes = g_new0(struct outcomes, 1);
-		struct completion_queue queue = { 0 };
+		struct completion_queue queue = {0};
 		struct chain chain;
 		struct pet *pet;
 
@@ -213,9 +215,9 @@ static void test_enumeration(void)
 /* A machine that is free at 0 takes tasks of 2 or 6 bins, half and half. */
 static struct pet *coin(void)
 {
-	const double masses[] = { 0.5, 0, 0, 0, 0.5 };
+	const double masses[] = {0.5, 0, 0, 0, 0.5};
 	struct pet *pet = pet_new(1, 1);
-	struct pmf pmf = { 0 };
+	struct pmf pmf = {0};
 
 	g_assert_cmpint(pmf_from_masses(&pmf, 2, masses, 5, 0, NULL), ==, PMF_OK);
 	g_assert_cmpint(pet_set(pet, 0, 0, &pmf), ==, PMF_OK);
@@ -231,21 +233,25 @@ static void test_printed(void)
 {
 	struct pet *pet = coin();
 	const struct pet_entry *exec = pet_at(pet, 0, 0);
-	struct pmf free = { 0 }, first = { 0 }, second = { 0 };
+	struct pmf free = {0}, first = {0}, second = {0};
 
 	g_assert_cmpint(pmf_point(&free, 0), ==, PMF_OK);
-	g_assert_cmpint(completion_time_next(&first, &free, exec, 4, COMPLETION_DROP_ANY), ==, PMF_OK);
+	g_assert_cmpint(completion_time_next(&first, &free, exec, 4, COMPLETION_DROP_ANY), ==,
+			PMF_OK);
 	g_assert_cmpfloat(completion_time_chance(&free, exec, 4), ==, 0.5);
 	g_assert_cmpfloat(completion_time_chance_printed(&first, 4), ==, 1);
 	g_assert_cmpfloat(pmf_mean(&first), ==, 3);
 
-	g_assert_cmpint(completion_time_next(&first, &free, exec, 6, COMPLETION_DROP_ANY), ==, PMF_OK);
-	g_assert_cmpint(completion_time_next(&second, &first, exec, 3, COMPLETION_DROP_ANY), ==, PMF_OK);
+	g_assert_cmpint(completion_time_next(&first, &free, exec, 6, COMPLETION_DROP_ANY), ==,
+			PMF_OK);
+	g_assert_cmpint(completion_time_next(&second, &first, exec, 3, COMPLETION_DROP_ANY), ==,
+			PMF_OK);
 	g_assert_cmpfloat(pmf_mass(&second), ==, 1);
 	g_assert_cmpint(second.first, ==, 3);
 	g_assert_cmpfloat(second.mass[0], ==, 0.5);
 	g_assert_cmpfloat(second.mass[3], ==, 0.5);
-	g_assert_cmpint(completion_time_next(&second, &first, exec, 3, COMPLETION_DROP_ANY_PRINTED), ==, PMF_OK);
+	g_assert_cmpint(completion_time_next(&second, &first, exec, 3, COMPLETION_DROP_ANY_PRINTED),
+			==, PMF_OK);
 	g_assert_cmpfloat(pmf_mass(&second), >, 1);
 	g_assert_cmpint(pmf_check(&second), ==, PMF_MASS);
 	g_assert_cmpstr(completion_time_scenario_name(COMPLETION_DROP_ANY), ==, "drop-any");
@@ -262,26 +268,31 @@ static void test_ends(void)
 {
 	struct pet *pet = coin();
 	const struct pet_entry *exec = pet_at(pet, 0, 0);
-	struct pmf free = { 0 }, after = { 0 };
+	struct pmf free = {0}, after = {0};
 
 	g_assert_cmpint(pmf_point(&free, 10), ==, PMF_OK);
-	g_assert_cmpint(completion_time_next(&after, &free, exec, 10, COMPLETION_DROP_PENDING), ==, PMF_OK);
+	g_assert_cmpint(completion_time_next(&after, &free, exec, 10, COMPLETION_DROP_PENDING), ==,
+			PMF_OK);
 	g_assert_true(pmf_equal(&after, &free));
-	g_assert_cmpint(completion_time_next(&after, &free, exec, 10, COMPLETION_NO_DROP), ==, PMF_OK);
+	g_assert_cmpint(completion_time_next(&after, &free, exec, 10, COMPLETION_NO_DROP), ==,
+			PMF_OK);
 	g_assert_cmpfloat(pmf_mean(&after), ==, 14);
 	g_assert_cmpfloat(completion_time_chance(&free, exec, 10), ==, 0);
 	g_assert_cmpfloat(completion_time_chance(&free, exec, 11), ==, 0);
 	g_assert_cmpfloat(completion_time_chance(&free, exec, 12), ==, 0.5);
 	g_assert_cmpfloat(completion_time_chance(&free, exec, 16), ==, 1);
 	g_assert_cmpfloat(completion_time_chance(&free, exec, INT64_C(1) << 50), ==, 1);
-	g_assert_cmpint(completion_time_next(&after, &free, exec, INT64_C(1) << 50, COMPLETION_DROP_ANY), ==, PMF_OK);
+	g_assert_cmpint(completion_time_next(&after, &free, exec, INT64_C(1) << 50,
+					     COMPLETION_DROP_ANY),
+			==, PMF_OK);
 	g_assert_cmpfloat(pmf_mean(&after), ==, 14);
 	pmf_finish(&free);
 	pmf_finish(&after);
 	pet_free(pet);
 }
 
-static void assert_same_walk(const struct completion_queue *queue, const struct completion_queue *other)
+static void assert_same_walk(const struct completion_queue *queue,
+			     const struct completion_queue *other)
 {
 	g_assert_cmpuint(queue->count, ==, other->count);
 	g_assert_true(pmf_equal(completion_queue_free(queue), completion_queue_free(other)));
@@ -297,7 +308,7 @@ static void assert_same_walk(const struct completion_queue *queue, const struct 
 static void test_memory(void)
 {
 	struct random_stream random;
-	struct completion_queue queue = { 0 };
+	struct completion_queue queue = {0};
 	uint64_t arena = 0;
 	struct chain all;
 	struct pet *pet;
@@ -308,7 +319,7 @@ static void test_memory(void)
 	while (all.count < TASKS_MAX);
 	pet = chain_pet(&all);
 	for (unsigned int step = 0; step < 3000; step++) {
-		struct completion_queue fresh = { 0 };
+		struct completion_queue fresh = {0};
 
 		/* Time advances, the deadline of some task is another, the queue ends elsewhere. */
 		all.now += random_stream_below(&random, 4) == 0;
@@ -320,7 +331,8 @@ static void test_memory(void)
 			all.tasks[random_stream_below(&random, TASKS_MAX)].deadline =
 				all.now + (int64_t)random_stream_below(&random, 40) - 5;
 		if (random_stream_below(&random, 50) == 0)
-			all.scenario = (enum completion_time_scenario)random_stream_below(&random, 3);
+			all.scenario =
+				(enum completion_time_scenario)random_stream_below(&random, 3);
 		all.count = 1 + (uint32_t)random_stream_below(&random, TASKS_MAX);
 		walk(&queue, &all, pet, step / 1000 * 5);
 		walk(&fresh, &all, pet, step / 1000 * 5);
@@ -341,7 +353,7 @@ static void test_tries(void)
 {
 	struct pet *pet = coin();
 	const struct pet_entry *exec = pet_at(pet, 0, 0);
-	struct completion_queue queue = { 0 }, plain = { 0 };
+	struct completion_queue queue = {0}, plain = {0};
 
 	g_assert_cmpint(completion_queue_begin(&queue, 0, COMPLETION_DROP_ANY, 0), ==, PMF_OK);
 	g_assert_cmpint(completion_queue_push(&queue, exec, 7), ==, PMF_OK);
@@ -366,7 +378,7 @@ static void test_merged(void)
 
 	random_stream_init(&random, 4, 11);
 	for (unsigned int trial = 0; trial < 3000; trial++) {
-		struct completion_queue exact = { 0 }, merged = { 0 };
+		struct completion_queue exact = {0}, merged = {0};
 		struct chain chain;
 		struct pet *pet;
 
@@ -397,7 +409,7 @@ static void test_mass(void)
 {
 	struct random_stream random;
 	struct pet *pet = pet_new(6, 1);
-	struct pmf pmf = { 0 };
+	struct pmf pmf = {0};
 	g_autofree double *samples = g_new(double, 500);
 
 	random_stream_init(&random, 4, 13);
@@ -409,16 +421,19 @@ static void test_mass(void)
 		g_assert_cmpint(pet_set(pet, type, 0, &pmf), ==, PMF_OK);
 	}
 	for (unsigned int trial = 0; trial < 60; trial++) {
-		struct completion_queue queue = { 0 };
+		struct completion_queue queue = {0};
 		double sum = 0;
 
-		g_assert_cmpint(completion_queue_begin(&queue, 1000, (enum completion_time_scenario)(trial % 3), 0),
+		g_assert_cmpint(completion_queue_begin(&queue, 1000,
+						       (enum completion_time_scenario)(trial % 3),
+						       0),
 				==, PMF_OK);
 		for (uint32_t type = 0; type < 6; type++) {
 			const int64_t deadline = 1000 + (int64_t)random_stream_below(&random, 1500);
 
-			g_assert_cmpint(completion_queue_push(&queue, pet_at(pet, type, 0), deadline), ==,
-					PMF_OK);
+			g_assert_cmpint(completion_queue_push(&queue, pet_at(pet, type, 0),
+							      deadline),
+					==, PMF_OK);
 			g_assert_cmpint(pmf_check(&queue.places[type].pct), ==, PMF_OK);
 			sum += pet_at(pet, type, 0)->mean;
 		}

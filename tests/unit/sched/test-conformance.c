@@ -41,8 +41,8 @@ static void check_action(const struct decision *decision, const struct sched_act
 {
 	const struct sched_snapshot *snapshot = decision->snapshot;
 	const struct sched_task *task = find_waiting(snapshot, action->task);
-	const struct sched_option *option = sched_system_option(snapshot->system, task->row,
-								action->cluster, action->pstate);
+	const struct sched_option *option =
+		sched_system_option(snapshot->system, task->row, action->cluster, action->pstate);
 
 	g_assert_nonnull(option);
 	g_assert_cmpuint(action->nodes_count, ==, option->nodes);
@@ -50,10 +50,8 @@ static void check_action(const struct decision *decision, const struct sched_act
 	g_assert_cmpfloat(action->start_s, <, snapshot->end_s);
 	g_assert_cmpfloat(action->end_s, ==, action->start_s + option->etc_s);
 	g_assert_cmpfloat(action->energy_j, ==, option->eec_j);
-	g_assert_cmpfloat(action->utility, ==,
-			  sched_task_utility(task, action->end_s));
-	g_assert_true((action->kind == SCHED_ACTION_START) ==
-		      (action->start_s == snapshot->now_s));
+	g_assert_cmpfloat(action->utility, ==, sched_task_utility(task, action->end_s));
+	g_assert_true((action->kind == SCHED_ACTION_START) == (action->start_s == snapshot->now_s));
 	g_assert_nonnull(sched_reason_text(action->reason));
 	for (uint32_t i = 0; i < action->nodes_count; i++) {
 		g_assert_cmpuint(action->nodes[i], <,
@@ -96,8 +94,9 @@ static void check_drops(const struct decision *decision)
 	for (uint32_t i = 0; i < decision->plan->actions_count; i++) {
 		const struct sched_action *action = &decision->plan->actions[i];
 		const struct sched_task *task = find_waiting(snapshot, action->task);
-		const double best = sched_task_utility(
-			task, snapshot->now_s + snapshot->system->etc_min_s[task->row]);
+		const double best =
+			sched_task_utility(task, snapshot->now_s +
+							 snapshot->system->etc_min_s[task->row]);
 
 		g_assert_true((action->kind == SCHED_ACTION_DROP) == (best <= 0));
 	}
@@ -120,7 +119,7 @@ static void assert_same_plan(const struct sched_plan *a, const struct sched_plan
 /* The same seed gives the same plan, with fresh memory and while it explains itself. */
 static void check_purity(const struct decision *decision)
 {
-	struct policy_context context = { .arena = arena_new(), .flags = POLICY_EXPLAIN };
+	struct policy_context context = {.arena = arena_new(), .flags = POLICY_EXPLAIN};
 	struct sched_plan plan;
 
 	g_assert_cmpint(policy_decide(decision->policy, decision->snapshot, &context, &plan), ==,
@@ -141,7 +140,7 @@ static void check_purity(const struct decision *decision)
 /* Nothing that can start before the next event is lost by trimming. */
 static void check_trim(const struct decision *decision)
 {
-	struct policy_context context = { .arena = arena_new(), .flags = POLICY_TRIM };
+	struct policy_context context = {.arena = arena_new(), .flags = POLICY_TRIM};
 	struct sched_plan plan;
 	uint32_t kept = 0;
 
@@ -172,7 +171,8 @@ static struct random_snapshot *other_energies(uint64_t seed)
 
 		span->eec_min_j = (double)INFINITY;
 		span->eec_max_j = 0;
-		for (uint32_t i = system->options_first[row]; i < system->options_first[row + 1]; i++) {
+		for (uint32_t i = system->options_first[row]; i < system->options_first[row + 1];
+		     i++) {
 			struct sched_option *option = &system->options[i];
 
 			option->eec_j *= 1 + (i * 7 + row * 3) % 5;
@@ -202,8 +202,8 @@ static bool is_same_plan(const struct sched_plan *a, const struct sched_plan *b)
 static void test_energies(const void *data)
 {
 	const struct policy_ops *ops = data;
-	struct policy_context context = { .arena = arena_new() };
-	struct policy_context other_context = { .arena = arena_new() };
+	struct policy_context context = {.arena = arena_new()};
+	struct policy_context other_context = {.arena = arena_new()};
 	struct policy policy;
 	char message[256];
 	bool same = true;
@@ -232,8 +232,8 @@ static void test_energies(const void *data)
 /* A policy with the modifiers of a snapshot; those it refuses are left out. */
 static void make_policy(const struct policy_ops *ops, uint64_t seed, struct policy *ret_policy)
 {
-	static const char *const modifiers[] = { "", "", "+filter:resource:2", "+filter:task:1",
-						 "+reservations" };
+	static const char *const modifiers[] = {"", "", "+filter:resource:2", "+filter:task:1",
+						"+reservations"};
 	g_autofree char *name =
 		g_strconcat(ops->name, modifiers[seed % G_N_ELEMENTS(modifiers)], NULL);
 	char message[256];
@@ -245,13 +245,13 @@ static void make_policy(const struct policy_ops *ops, uint64_t seed, struct poli
 
 static void test_policy(const void *data)
 {
-	struct policy_context context = { .arena = arena_new() };
+	struct policy_context context = {.arena = arena_new()};
 	struct policy policy;
 
 	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
 		struct random_snapshot *random = random_snapshot_new(G_MAXINT32 + seed);
 		struct sched_plan plan;
-		const struct decision decision = { &policy, &random->snapshot, &plan };
+		const struct decision decision = {&policy, &random->snapshot, &plan};
 
 		make_policy(data, seed, &policy);
 		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
@@ -277,8 +277,7 @@ static void test_table(const void *data)
 	g_assert_true(ops->decide_immediate || ops->decide_sharing || ops->decide_queueing ||
 		      ops->future != POLICY_FUTURE_NONE);
 	g_assert_false((ops->decide_sharing || ops->decide_queueing) &&
-		       (ops->decide || ops->decide_immediate ||
-			ops->future != POLICY_FUTURE_NONE));
+		       (ops->decide || ops->decide_immediate || ops->future != POLICY_FUTURE_NONE));
 	g_assert_false(ops->decide_sharing && ops->decide_queueing);
 	g_assert_true(ops->future == POLICY_FUTURE_NONE ||
 		      !ops->decide_immediate == !ops->immediate_section);
@@ -294,16 +293,18 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; i < count; i++) {
 		g_autofree char *table =
 			g_strdup_printf("/conformance/%s has a complete table", list[i]->name);
-		g_autofree char *path = g_strdup_printf(
-			"/conformance/%s keeps the rules of the seam", list[i]->name);
+		g_autofree char *path =
+			g_strdup_printf("/conformance/%s keeps the rules of the seam",
+					list[i]->name);
 
 		g_test_add_data_func(table, list[i], test_table);
 		/* Those: test-sharing.c and test-queueing.c. */
 		if (list[i]->decide_sharing || list[i]->decide_queueing)
 			continue;
 
-		g_autofree char *energies = g_strdup_printf(
-			"/conformance/%s says whether it goes by energies", list[i]->name);
+		g_autofree char *energies =
+			g_strdup_printf("/conformance/%s says whether it goes by energies",
+					list[i]->name);
 
 		g_test_add_data_func(path, list[i], test_policy);
 		g_test_add_data_func(energies, list[i], test_energies);

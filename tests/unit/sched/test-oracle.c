@@ -45,7 +45,7 @@ static void assert_same_action(const struct sched_action *a, const struct sched_
 static void compare(const struct policy *policy, const struct sched_snapshot *snapshot,
 		    struct arena *arena)
 {
-	struct policy_context context = { .arena = arena };
+	struct policy_context context = {.arena = arena};
 	g_autoptr(GArray) expected = oracle_decide(policy, snapshot);
 	struct sched_plan plan;
 
@@ -63,7 +63,8 @@ static void test_policy(const void *data)
 	char message[256];
 
 	if (!oracle_knows(ops)) {
-		g_autofree char *reason = g_strdup_printf("the oracle does not know \"%s\"", ops->name);
+		g_autofree char *reason =
+			g_strdup_printf("the oracle does not know \"%s\"", ops->name);
 
 		g_test_skip(reason);
 		return;
@@ -86,19 +87,19 @@ static void test_policy(const void *data)
 /* Set where this program runs itself with a policy of one's own for the only one. */
 #define OWN "TEST_ORACLE_OWN"
 
-static const struct policy_ops own = { .name = "of-one's-own" };
+static const struct policy_ops own = {.name = "of-one's-own"};
 
 /* A policy of one's own is in the registry and not in the oracle. */
 static void test_unknown(void)
 {
-	const char *argv[] = { "/proc/self/exe", "--tap", NULL };
+	const char *argv[] = {"/proc/self/exe", "--tap", NULL};
 	g_auto(GStrv) environment = g_environ_setenv(g_get_environ(), OWN, "1", TRUE);
 	g_autoptr(GError) error = NULL;
 	g_autofree char *text = NULL;
 	int status;
 
-	g_spawn_sync(NULL, (char **)argv, environment, G_SPAWN_DEFAULT, NULL, NULL, &text, NULL, &status,
-		     &error);
+	g_spawn_sync(NULL, (char **)argv, environment, G_SPAWN_DEFAULT, NULL, NULL, &text, NULL,
+		     &status, &error);
 	g_assert_no_error(error);
 	g_assert_true(g_spawn_check_wait_status(status, NULL));
 	g_assert_nonnull(strstr(text, "# SKIP the oracle does not know \"of-one's-own\""));

@@ -6,7 +6,7 @@
 #include "controller/sched/pet.h"
 #include "controller/sched/pmf.h"
 
-static const double masses[] = { 0.25, 0, 0.5, 0.125, 0.125 };
+static const double masses[] = {0.25, 0, 0.5, 0.125, 0.125};
 
 static void make(struct pmf *ret_pmf, int64_t first)
 {
@@ -16,7 +16,7 @@ static void make(struct pmf *ret_pmf, int64_t first)
 
 static void test_values(void)
 {
-	struct pmf pmf = { 0 };
+	struct pmf pmf = {0};
 
 	make(&pmf, 3);
 	g_assert_cmpfloat(pmf_mass(&pmf), ==, 1);
@@ -36,16 +36,16 @@ static void test_bad_masses(void)
 		enum pmf_fault fault;
 		uint32_t index;
 	} cases[] = {
-		{ { 0 }, 0, PMF_EMPTY, 0 },
-		{ { 0.5, -0.25, 0.75 }, 3, PMF_NEGATIVE, 1 },
-		{ { 0.5, 0.5, NAN }, 3, PMF_NOT_FINITE, 2 },
-		{ { INFINITY }, 1, PMF_NOT_FINITE, 0 },
-		{ { 0.5, 0.25, 0.125 }, 3, PMF_MASS, 2 },
-		{ { 0.5, 0.5, 0.5 }, 3, PMF_MASS, 2 },
-		{ { 0, 0, 0 }, 3, PMF_MASS, 2 },
-		{ { 0.5, 0.5 + 2e-12 }, 2, PMF_MASS, 1 },
+		{{0}, 0, PMF_EMPTY, 0},
+		{{0.5, -0.25, 0.75}, 3, PMF_NEGATIVE, 1},
+		{{0.5, 0.5, NAN}, 3, PMF_NOT_FINITE, 2},
+		{{INFINITY}, 1, PMF_NOT_FINITE, 0},
+		{{0.5, 0.25, 0.125}, 3, PMF_MASS, 2},
+		{{0.5, 0.5, 0.5}, 3, PMF_MASS, 2},
+		{{0, 0, 0}, 3, PMF_MASS, 2},
+		{{0.5, 0.5 + 2e-12}, 2, PMF_MASS, 1},
 	};
-	struct pmf pmf = { 0 };
+	struct pmf pmf = {0};
 
 	make(&pmf, 3);
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -64,8 +64,8 @@ static void test_bad_masses(void)
 /* Printed decimals rarely sum to 1; what is made of them does. */
 static void test_printed_masses(void)
 {
-	const double thirds[] = { 0, 0.333333, 0.333333, 0.333333, 0 };
-	struct pmf pmf = { 0 };
+	const double thirds[] = {0, 0.333333, 0.333333, 0.333333, 0};
+	struct pmf pmf = {0};
 
 	g_assert_cmpint(pmf_from_masses(&pmf, 1, thirds, 5, 1e-5, NULL), ==, PMF_OK);
 	g_assert_cmpint(pmf.first, ==, 2);
@@ -76,10 +76,10 @@ static void test_printed_masses(void)
 
 static void test_samples(void)
 {
-	const double samples[] = { 3.5, 4.49, 4.4, 0.1, 7 };
-	const double bad[] = { 1, 0, 2 };
-	const double missing[] = { 1, 2, NAN };
-	struct pmf pmf = { 0 };
+	const double samples[] = {3.5, 4.49, 4.4, 0.1, 7};
+	const double bad[] = {1, 0, 2};
+	const double missing[] = {1, 2, NAN};
+	struct pmf pmf = {0};
 	uint32_t index;
 
 	g_assert_cmpint(pmf_from_samples(&pmf, samples, 5, 1, NULL), ==, PMF_OK);
@@ -101,7 +101,7 @@ static void test_samples(void)
 
 static void test_after(void)
 {
-	struct pmf pmf = { 0 }, after = { 0 };
+	struct pmf pmf = {0}, after = {0};
 
 	make(&pmf, 3);
 	g_assert_cmpint(pmf_after(&after, &pmf, 2), ==, PMF_OK);
@@ -127,7 +127,7 @@ static void test_after(void)
 
 static void test_shift(void)
 {
-	struct pmf pmf = { 0 }, shifted = { 0 };
+	struct pmf pmf = {0}, shifted = {0};
 
 	make(&pmf, 3);
 	g_assert_cmpint(pmf_shift(&shifted, &pmf, -10), ==, PMF_OK);
@@ -142,11 +142,11 @@ static void test_shift(void)
 /* By definition, and where the bound bites. */
 static void test_skewness(void)
 {
-	const double even[] = { 0.25, 0.5, 0.25 };
-	const double mild[] = { 0.4, 0.3, 0.2, 0.1 };
-	const double right[] = { 0.96875, 0, 0, 0, 0, 0.03125 };
-	const double left[] = { 0.03125, 0, 0, 0, 0, 0.96875 };
-	struct pmf pmf = { 0 };
+	const double even[] = {0.25, 0.5, 0.25};
+	const double mild[] = {0.4, 0.3, 0.2, 0.1};
+	const double right[] = {0.96875, 0, 0, 0, 0, 0.03125};
+	const double left[] = {0.03125, 0, 0, 0, 0, 0.96875};
+	struct pmf pmf = {0};
 
 	g_assert_cmpint(pmf_from_masses(&pmf, 100, even, 3, 1e-12, NULL), ==, PMF_OK);
 	g_assert_cmpfloat(pmf_skewness(&pmf), ==, 0);
@@ -182,7 +182,7 @@ static void random_pmf(struct random_stream *random, struct pmf *ret_pmf, uint32
 static void test_merge(void)
 {
 	struct random_stream random;
-	struct pmf pmf = { 0 }, merged = { 0 };
+	struct pmf pmf = {0}, merged = {0};
 
 	random_stream_init(&random, 7, 1);
 	for (unsigned int trial = 0; trial < 2000; trial++) {
@@ -215,7 +215,7 @@ static void test_merge(void)
 static void test_pet(void)
 {
 	struct pet *pet = pet_new(2, 3);
-	struct pmf pmf = { 0 };
+	struct pmf pmf = {0};
 	uint32_t type, machine;
 
 	make(&pmf, 3);

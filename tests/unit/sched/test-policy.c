@@ -14,63 +14,65 @@ static void test_parse(void)
 		double drop;
 		const char *says; /* part of the message */
 	} cases[] = {
-		{ "max-upr", "max-upr", POLICY_FUTURE_PLACEHOLDERS, 0, NULL },
-		{ "max-upr+reservations", "max-upr", POLICY_FUTURE_RESERVATIONS, 0, NULL },
-		{ "max-upr+placeholders", "max-upr", POLICY_FUTURE_PLACEHOLDERS, 0, NULL },
-		{ "max-upe+drop:0.5", "max-upe", POLICY_FUTURE_PLACEHOLDERS, 0.5, NULL },
-		{ "easy", "easy", POLICY_FUTURE_RESERVATIONS, 0, NULL },
-		{ "easy+reservations", "easy", POLICY_FUTURE_RESERVATIONS, 0, NULL },
-		{ "event-based", "event-based", POLICY_FUTURE_PLACEHOLDERS, 0, NULL },
-		{ "max-upt-preempt-pair", "max-upt-preempt-pair", POLICY_FUTURE_NONE, 0, NULL },
-		{ "max-util-preempt-diff+drop:0.5", "max-util-preempt-diff", POLICY_FUTURE_NONE,
-		  0.5, NULL },
-		{ "max-util-preempt-greedy+placeholders", NULL, 0, 0,
-		  "does not take \"+placeholders\"" },
-		{ "max-util-preempt-greedy+reservations", NULL, 0, 0,
-		  "does not take \"+reservations\"" },
-		{ "max-upt-preempt-greedy+filter:task:2", NULL, 0, 0, "does not take \"+filter\"" },
-		{ "easy+placeholders", NULL, 0, 0, "does not take \"+placeholders\"" },
-		{ "event-based+reservations", NULL, 0, 0, "does not take \"+reservations\"" },
-		{ "", NULL, 0, 0, "known: fcfs easy conservative" },
-		{ "max", NULL, 0, 0, "unknown policy \"max\"" },
-		{ "MAX-UPR", NULL, 0, 0, "unknown policy" },
-		{ "max-upr+", NULL, 0, 0, "unknown modifier \"+\"" },
-		{ "max-upr+filter", NULL, 0, 0, "known: +placeholders +reservations" },
-		{ "max-upr+filter:", NULL, 0, 0, "give +filter:task:LENIENCY" },
-		{ "max-upr+filter:node:2", NULL, 0, 0, "give +filter:task:LENIENCY" },
-		{ "max-upr+filter:task:", NULL, 0, 0, "must be a number above 0" },
-		{ "max-upr+filter:task:0", NULL, 0, 0, "must be a number above 0" },
-		{ "max-upr+filter:resource:-4", NULL, 0, 0, "must be a number above 0" },
-		{ "max-upr+filter:resource:inf", NULL, 0, 0, "must be a number above 0" },
-		{ "max-upr+filter:task:2", "max-upr", POLICY_FUTURE_PLACEHOLDERS, 0, NULL },
-		{ "easy+filter:resource:4.0+drop:0.5", "easy", POLICY_FUTURE_RESERVATIONS, 0.5,
-		  NULL },
-		{ "max-upr+filter-once", NULL, 0, 0, "+filter-once without a +filter" },
-		{ "easy+reserve-now", "easy", POLICY_FUTURE_RESERVATIONS, 0, NULL },
-		{ "max-upr+reserve-now+reservations", "max-upr", POLICY_FUTURE_RESERVATIONS, 0, NULL },
-		{ "fcfs+reserve-now", NULL, 0, 0, "+reserve-now without reservations" },
-		{ "max-upt-preempt-pair+reserve-now", NULL, 0, 0, "+reserve-now without reservations" },
-		{ "easy+reserve-now+reserve-now", NULL, 0, 0, "does not go with" },
-		{ "max-upt-preempt-pair+algorithm-3+drop:0.5", "max-upt-preempt-pair", POLICY_FUTURE_NONE, 0.5,
-		  NULL },
-		{ "max-upt-preempt-diff+algorithm-3", NULL, 0, 0, "does not take \"+algorithm-3\"" },
-		{ "max-util-preempt-pair+algorithm-3+no-wait", NULL, 0, 0, "does not go with" },
-		{ "max-util-preempt-pair+algorithm-4", NULL, 0, 0, "known: +placeholders" },
-		{ "max-upt-preempt-diff+no-wait", NULL, 0, 0, "does not take \"+no-wait\"" },
-		{ "max-util-preempt-pair+no-wait+no-wait", NULL, 0, 0, "does not go with" },
-		{ "max-upr+drop:", NULL, 0, 0, "must be a number from 0" },
-		{ "max-upr+drop:1+drop:2", NULL, 0, 0, "does not go with" },
-		{ "max-upe+filter:task:2+filter:resource:4", NULL, 0, 0, "does not go with" },
-		{ "max-upe+placeholders+reservations", NULL, 0, 0, "does not go with" },
-		{ "max-upr+drop:-1", NULL, 0, 0, "must be a number from 0" },
-		{ "max-upr+drop:1x", NULL, 0, 0, "must be a number from 0" },
-		{ "max-upr+drop:nan", NULL, 0, 0, "must be a number from 0" },
-		{ "max-upr+placeholders+placeholders+placeholders+placeholders+placeholders", NULL,
-		  0, 0, "longer than" },
+		{"max-upr", "max-upr", POLICY_FUTURE_PLACEHOLDERS, 0, NULL},
+		{"max-upr+reservations", "max-upr", POLICY_FUTURE_RESERVATIONS, 0, NULL},
+		{"max-upr+placeholders", "max-upr", POLICY_FUTURE_PLACEHOLDERS, 0, NULL},
+		{"max-upe+drop:0.5", "max-upe", POLICY_FUTURE_PLACEHOLDERS, 0.5, NULL},
+		{"easy", "easy", POLICY_FUTURE_RESERVATIONS, 0, NULL},
+		{"easy+reservations", "easy", POLICY_FUTURE_RESERVATIONS, 0, NULL},
+		{"event-based", "event-based", POLICY_FUTURE_PLACEHOLDERS, 0, NULL},
+		{"max-upt-preempt-pair", "max-upt-preempt-pair", POLICY_FUTURE_NONE, 0, NULL},
+		{"max-util-preempt-diff+drop:0.5", "max-util-preempt-diff", POLICY_FUTURE_NONE, 0.5,
+		 NULL},
+		{"max-util-preempt-greedy+placeholders", NULL, 0, 0,
+		 "does not take \"+placeholders\""},
+		{"max-util-preempt-greedy+reservations", NULL, 0, 0,
+		 "does not take \"+reservations\""},
+		{"max-upt-preempt-greedy+filter:task:2", NULL, 0, 0, "does not take \"+filter\""},
+		{"easy+placeholders", NULL, 0, 0, "does not take \"+placeholders\""},
+		{"event-based+reservations", NULL, 0, 0, "does not take \"+reservations\""},
+		{"", NULL, 0, 0, "known: fcfs easy conservative"},
+		{"max", NULL, 0, 0, "unknown policy \"max\""},
+		{"MAX-UPR", NULL, 0, 0, "unknown policy"},
+		{"max-upr+", NULL, 0, 0, "unknown modifier \"+\""},
+		{"max-upr+filter", NULL, 0, 0, "known: +placeholders +reservations"},
+		{"max-upr+filter:", NULL, 0, 0, "give +filter:task:LENIENCY"},
+		{"max-upr+filter:node:2", NULL, 0, 0, "give +filter:task:LENIENCY"},
+		{"max-upr+filter:task:", NULL, 0, 0, "must be a number above 0"},
+		{"max-upr+filter:task:0", NULL, 0, 0, "must be a number above 0"},
+		{"max-upr+filter:resource:-4", NULL, 0, 0, "must be a number above 0"},
+		{"max-upr+filter:resource:inf", NULL, 0, 0, "must be a number above 0"},
+		{"max-upr+filter:task:2", "max-upr", POLICY_FUTURE_PLACEHOLDERS, 0, NULL},
+		{"easy+filter:resource:4.0+drop:0.5", "easy", POLICY_FUTURE_RESERVATIONS, 0.5,
+		 NULL},
+		{"max-upr+filter-once", NULL, 0, 0, "+filter-once without a +filter"},
+		{"easy+reserve-now", "easy", POLICY_FUTURE_RESERVATIONS, 0, NULL},
+		{"max-upr+reserve-now+reservations", "max-upr", POLICY_FUTURE_RESERVATIONS, 0,
+		 NULL},
+		{"fcfs+reserve-now", NULL, 0, 0, "+reserve-now without reservations"},
+		{"max-upt-preempt-pair+reserve-now", NULL, 0, 0,
+		 "+reserve-now without reservations"},
+		{"easy+reserve-now+reserve-now", NULL, 0, 0, "does not go with"},
+		{"max-upt-preempt-pair+algorithm-3+drop:0.5", "max-upt-preempt-pair",
+		 POLICY_FUTURE_NONE, 0.5, NULL},
+		{"max-upt-preempt-diff+algorithm-3", NULL, 0, 0, "does not take \"+algorithm-3\""},
+		{"max-util-preempt-pair+algorithm-3+no-wait", NULL, 0, 0, "does not go with"},
+		{"max-util-preempt-pair+algorithm-4", NULL, 0, 0, "known: +placeholders"},
+		{"max-upt-preempt-diff+no-wait", NULL, 0, 0, "does not take \"+no-wait\""},
+		{"max-util-preempt-pair+no-wait+no-wait", NULL, 0, 0, "does not go with"},
+		{"max-upr+drop:", NULL, 0, 0, "must be a number from 0"},
+		{"max-upr+drop:1+drop:2", NULL, 0, 0, "does not go with"},
+		{"max-upe+filter:task:2+filter:resource:4", NULL, 0, 0, "does not go with"},
+		{"max-upe+placeholders+reservations", NULL, 0, 0, "does not go with"},
+		{"max-upr+drop:-1", NULL, 0, 0, "must be a number from 0"},
+		{"max-upr+drop:1x", NULL, 0, 0, "must be a number from 0"},
+		{"max-upr+drop:nan", NULL, 0, 0, "must be a number from 0"},
+		{"max-upr+placeholders+placeholders+placeholders+placeholders+placeholders", NULL,
+		 0, 0, "longer than"},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		struct policy policy = { .drop_threshold = 77 };
+		struct policy policy = {.drop_threshold = 77};
 		char message[256] = "stale";
 		const int result = policy_parse(cases[i].text, &policy, message, sizeof(message));
 
@@ -96,12 +98,12 @@ static void test_alias(void)
 		const char *name;
 		bool algorithm_3;
 	} cases[] = {
-		{ "max-util-preempt-pair", "max-util-preempt-pair", false },
-		{ "max-util-preempt-pair+no-wait", "max-util-preempt-pair", false },
-		{ "max-upt-preempt-pair+no-wait+drop:0.5", "max-upt-preempt-pair+drop:0.5", false },
-		{ "max-upt-preempt-pair+drop:0.50+no-wait", "max-upt-preempt-pair+drop:0.50", false },
-		{ "max-upt-preempt-pair+algorithm-3", "max-upt-preempt-pair+algorithm-3", true },
-		{ "max-upe+filter:task:2.0", "max-upe+filter:task:2.0", false },
+		{"max-util-preempt-pair", "max-util-preempt-pair", false},
+		{"max-util-preempt-pair+no-wait", "max-util-preempt-pair", false},
+		{"max-upt-preempt-pair+no-wait+drop:0.5", "max-upt-preempt-pair+drop:0.5", false},
+		{"max-upt-preempt-pair+drop:0.50+no-wait", "max-upt-preempt-pair+drop:0.50", false},
+		{"max-upt-preempt-pair+algorithm-3", "max-upt-preempt-pair+algorithm-3", true},
+		{"max-upe+filter:task:2.0", "max-upe+filter:task:2.0", false},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -136,11 +138,11 @@ static void test_short_message(void)
 static struct sched_system *make_system(void)
 {
 	const struct sched_cluster clusters[] = {
-		{ .name = "slow", .nodes = 2, .cores = 1, .pstates = 1 },
-		{ .name = "fast", .nodes = 2, .cores = 1, .pstates = 1 },
+		{.name = "slow", .nodes = 2, .cores = 1, .pstates = 1},
+		{.name = "fast", .nodes = 2, .cores = 1, .pstates = 1},
 	};
-	static const double etc_s[] = { 20, 10 };
-	static const double eec_j[] = { 10, 40 };
+	static const double etc_s[] = {20, 10};
+	static const double eec_j[] = {10, 40};
 	struct sched_system *system = sched_system_new(clusters, 2, 2);
 
 	for (uint32_t row = 0; row < 2; row++)
@@ -160,134 +162,134 @@ struct scene {
 	const char *policy;
 	double consumed_j;
 	double budget_j;
-	uint32_t rows[4];      /* of the waiting tasks */
-	double maxima[4];      /* their utilities; up to the first 0 */
-	bool promised;         /* nodes 0 and 1 of "fast" are reserved from 110 s to 120 s */
-	const char *plan;      /* "task kind cluster@start", in order */
+	uint32_t rows[4]; /* of the waiting tasks */
+	double maxima[4]; /* their utilities; up to the first 0 */
+	bool promised;    /* nodes 0 and 1 of "fast" are reserved from 110 s to 120 s */
+	const char *plan; /* "task kind cluster@start", in order */
 };
 
 static const struct scene scenes[] = {
-	{ "utility is higher where it is faster only if it decays: the first cluster wins a tie",
-	  "max-util",
-	  0,
-	  0,
-	  { 0 },
-	  { 2 },
-	  false,
-	  "0 start slow@100\n" },
-	{ "per core-second the fast cluster is better",
-	  "max-upr",
-	  0,
-	  0,
-	  { 0 },
-	  { 2 },
-	  false,
-	  "0 start fast@100\n" },
-	{ "per joule the slow one is", "max-upe", 0, 0, { 0 }, { 2 }, false, "0 start slow@100\n" },
-	{ "per time width does not count",
-	  "max-upt",
-	  0,
-	  0,
-	  { 1, 0 },
-	  { 3, 2 },
-	  false,
-	  "0 start fast@100\n1 placeholder fast@110\n" },
-	{ "per core-second it does",
-	  "max-upr",
-	  0,
-	  0,
-	  { 1, 0 },
-	  { 3, 2 },
-	  false,
-	  "1 start fast@100\n0 placeholder fast@110\n" },
-	{ "equal tasks go in order of arrival",
-	  "max-upr",
-	  0,
-	  0,
-	  { 0, 0, 0 },
-	  { 1, 1, 1 },
-	  false,
-	  "0 start fast@100\n1 start fast@100\n2 placeholder fast@110\n" },
-	{ "with reservations what waits is reserved",
-	  "max-upr+reservations",
-	  0,
-	  0,
-	  { 0, 0, 0 },
-	  { 1, 1, 1 },
-	  false,
-	  "0 start fast@100\n1 start fast@100\n2 reserve fast@110\n" },
-	{ "below the goal Event-Based is Max UPR",
-	  "event-based",
-	  90,
-	  1000,
-	  { 0 },
-	  { 2 },
-	  false,
-	  "0 start fast@100\n" },
-	{ "at the goal it still is",
-	  "event-based",
-	  100,
-	  1000,
-	  { 0 },
-	  { 2 },
-	  false,
-	  "0 start fast@100\n" },
-	{ "above the goal it is Max UPE",
-	  "event-based",
-	  101,
-	  1000,
-	  { 0 },
-	  { 2 },
-	  false,
-	  "0 start slow@100\n" },
-	{ "what is promised counts towards the goal",
-	  "event-based",
-	  90,
-	  1000,
-	  { 0 },
-	  { 2 },
-	  true,
-	  "0 start slow@100\n" },
-	{ "without a limit it is Max UPR",
-	  "event-based",
-	  1e9,
-	  0,
-	  { 0 },
-	  { 2 },
-	  false,
-	  "0 start fast@100\n" },
-	{ "EASY tries clusters in order and promises once",
-	  "easy",
-	  0,
-	  0,
-	  { 1, 1, 1, 1 },
-	  { 1, 1, 1, 1 },
-	  false,
-	  "0 start slow@100\n1 start fast@100\n2 reserve fast@110\n" },
-	{ "EASY promises nothing while it holds a reservation",
-	  "easy",
-	  0,
-	  0,
-	  { 1, 1, 1 },
-	  { 1, 1, 1 },
-	  true,
-	  "0 start slow@100\n1 start fast@100\n" },
-	{ "Conservative promises to everyone",
-	  "conservative",
-	  0,
-	  0,
-	  { 1, 1, 1, 1 },
-	  { 1, 1, 1, 1 },
-	  false,
-	  "0 start slow@100\n1 start fast@100\n2 reserve fast@110\n3 reserve slow@120\n" },
-	{ "a threshold makes cheap tasks leave",
-	  "max-upr+drop:2",
-	  0,
-	  0,
-	  { 0, 0 },
-	  { 1, 2 },
-	  false,
-	  "0 drop\n1 start fast@100\n" },
+	{"utility is higher where it is faster only if it decays: the first cluster wins a tie",
+	 "max-util",
+	 0,
+	 0,
+	 {0},
+	 {2},
+	 false,
+	 "0 start slow@100\n"},
+	{"per core-second the fast cluster is better",
+	 "max-upr",
+	 0,
+	 0,
+	 {0},
+	 {2},
+	 false,
+	 "0 start fast@100\n"},
+	{"per joule the slow one is", "max-upe", 0, 0, {0}, {2}, false, "0 start slow@100\n"},
+	{"per time width does not count",
+	 "max-upt",
+	 0,
+	 0,
+	 {1, 0},
+	 {3, 2},
+	 false,
+	 "0 start fast@100\n1 placeholder fast@110\n"},
+	{"per core-second it does",
+	 "max-upr",
+	 0,
+	 0,
+	 {1, 0},
+	 {3, 2},
+	 false,
+	 "1 start fast@100\n0 placeholder fast@110\n"},
+	{"equal tasks go in order of arrival",
+	 "max-upr",
+	 0,
+	 0,
+	 {0, 0, 0},
+	 {1, 1, 1},
+	 false,
+	 "0 start fast@100\n1 start fast@100\n2 placeholder fast@110\n"},
+	{"with reservations what waits is reserved",
+	 "max-upr+reservations",
+	 0,
+	 0,
+	 {0, 0, 0},
+	 {1, 1, 1},
+	 false,
+	 "0 start fast@100\n1 start fast@100\n2 reserve fast@110\n"},
+	{"below the goal Event-Based is Max UPR",
+	 "event-based",
+	 90,
+	 1000,
+	 {0},
+	 {2},
+	 false,
+	 "0 start fast@100\n"},
+	{"at the goal it still is",
+	 "event-based",
+	 100,
+	 1000,
+	 {0},
+	 {2},
+	 false,
+	 "0 start fast@100\n"},
+	{"above the goal it is Max UPE",
+	 "event-based",
+	 101,
+	 1000,
+	 {0},
+	 {2},
+	 false,
+	 "0 start slow@100\n"},
+	{"what is promised counts towards the goal",
+	 "event-based",
+	 90,
+	 1000,
+	 {0},
+	 {2},
+	 true,
+	 "0 start slow@100\n"},
+	{"without a limit it is Max UPR",
+	 "event-based",
+	 1e9,
+	 0,
+	 {0},
+	 {2},
+	 false,
+	 "0 start fast@100\n"},
+	{"EASY tries clusters in order and promises once",
+	 "easy",
+	 0,
+	 0,
+	 {1, 1, 1, 1},
+	 {1, 1, 1, 1},
+	 false,
+	 "0 start slow@100\n1 start fast@100\n2 reserve fast@110\n"},
+	{"EASY promises nothing while it holds a reservation",
+	 "easy",
+	 0,
+	 0,
+	 {1, 1, 1},
+	 {1, 1, 1},
+	 true,
+	 "0 start slow@100\n1 start fast@100\n"},
+	{"Conservative promises to everyone",
+	 "conservative",
+	 0,
+	 0,
+	 {1, 1, 1, 1},
+	 {1, 1, 1, 1},
+	 false,
+	 "0 start slow@100\n1 start fast@100\n2 reserve fast@110\n3 reserve slow@120\n"},
+	{"a threshold makes cheap tasks leave",
+	 "max-upr+drop:2",
+	 0,
+	 0,
+	 {0, 0},
+	 {1, 2},
+	 false,
+	 "0 drop\n1 start fast@100\n"},
 };
 
 static char *plan_text(const struct sched_system *system, const struct sched_plan *plan)
@@ -312,10 +314,10 @@ static void test_scene(const void *data)
 {
 	const struct scene *scene = data;
 	struct sched_system *system = make_system();
-	struct sched_task tasks[5] = { 0 };
+	struct sched_task tasks[5] = {0};
 	const struct sched_task *waiting[4];
-	static const uint32_t both[] = { 0, 1 };
-	const struct sched_planned promise = { &tasks[4], 1, 0, 2, both, 110, 120 };
+	static const uint32_t both[] = {0, 1};
+	const struct sched_planned promise = {&tasks[4], 1, 0, 2, both, 110, 120};
 	struct sched_snapshot snapshot = {
 		.system = system,
 		.now_s = 100,
@@ -327,17 +329,17 @@ static void test_scene(const void *data)
 		.reservations = &promise,
 		.reservations_count = scene->promised,
 	};
-	struct policy_context context = { .arena = arena_new() };
+	struct policy_context context = {.arena = arena_new()};
 	struct policy policy;
 	struct sched_plan plan;
 	char message[256];
 
 	for (uint32_t i = 0; i < 4 && scene->maxima[i] > 0; i++) {
-		tasks[i] = (struct sched_task){ i, scene->rows[i], 50 + i,
-						utility_testbed(scene->maxima[i], 500, 600) };
+		tasks[i] = (struct sched_task){i, scene->rows[i], 50 + i,
+					       utility_testbed(scene->maxima[i], 500, 600)};
 		waiting[snapshot.waiting_count++] = &tasks[i];
 	}
-	tasks[4] = (struct sched_task){ 4, 1, 0, utility_testbed(1, 500, 600) };
+	tasks[4] = (struct sched_task){4, 1, 0, utility_testbed(1, 500, 600)};
 	g_assert_cmpint(policy_parse(scene->policy, &policy, message, sizeof(message)), ==, 0);
 	g_assert_cmpint(policy_decide(&policy, &snapshot, &context, &plan), ==, 0);
 
@@ -350,23 +352,23 @@ static void test_scene(const void *data)
 
 static void test_systems(void)
 {
-	const struct sched_cluster good = { .name = "c", .nodes = 2, .cores = 1, .pstates = 1 };
-	const struct sched_cluster bad = { .name = "c", .nodes = 0, .cores = 1, .pstates = 1 };
+	const struct sched_cluster good = {.name = "c", .nodes = 2, .cores = 1, .pstates = 1};
+	const struct sched_cluster bad = {.name = "c", .nodes = 0, .cores = 1, .pstates = 1};
 	const struct {
 		const struct sched_cluster *cluster;
 		double etc_s, eec_j;
 		uint32_t nodes;
 		enum sched_system_fault fault;
 	} cases[] = {
-		{ &good, 1, 0, 2, SCHED_SYSTEM_OK },
-		{ &bad, 1, 1, 1, SCHED_SYSTEM_CLUSTER },
-		{ &good, 0, 1, 1, SCHED_SYSTEM_ESTIMATE },
-		{ &good, (double)INFINITY, 1, 1, SCHED_SYSTEM_ESTIMATE },
-		{ &good, 1, -1, 1, SCHED_SYSTEM_ESTIMATE },
-		{ &good, 1, (double)NAN, 1, SCHED_SYSTEM_ESTIMATE },
-		{ &good, 1, 1, 3, SCHED_SYSTEM_WIDTH },
-		{ &good, (double)NAN, 1, 1, SCHED_SYSTEM_OK },
-		{ &good, 1, 1, 0, SCHED_SYSTEM_OK },
+		{&good, 1, 0, 2, SCHED_SYSTEM_OK},
+		{&bad, 1, 1, 1, SCHED_SYSTEM_CLUSTER},
+		{&good, 0, 1, 1, SCHED_SYSTEM_ESTIMATE},
+		{&good, (double)INFINITY, 1, 1, SCHED_SYSTEM_ESTIMATE},
+		{&good, 1, -1, 1, SCHED_SYSTEM_ESTIMATE},
+		{&good, 1, (double)NAN, 1, SCHED_SYSTEM_ESTIMATE},
+		{&good, 1, 1, 3, SCHED_SYSTEM_WIDTH},
+		{&good, (double)NAN, 1, 1, SCHED_SYSTEM_OK},
+		{&good, 1, 1, 0, SCHED_SYSTEM_OK},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -385,8 +387,8 @@ static void test_systems(void)
 static void test_committed(void)
 {
 	struct sched_system *system = make_system();
-	const struct sched_task task = { .row = 0 };
-	const struct sched_running running = { .task = &task, .cluster = 1, .start_s = 100 };
+	const struct sched_task task = {.row = 0};
+	const struct sched_running running = {.task = &task, .cluster = 1, .start_s = 100};
 
 	g_assert_cmpfloat(sched_running_committed_j(system, &running, 100), ==, 40);
 	g_assert_cmpfloat(sched_running_committed_j(system, &running, 105), ==, 20);
@@ -424,7 +426,8 @@ int main(int argc, char **argv)
 
 		g_test_add_data_func(path, &scenes[i], test_scene);
 	}
-	g_test_add_func("/policy/its memory is all zeros, whatever an event left there", test_scratch);
+	g_test_add_func("/policy/its memory is all zeros, whatever an event left there",
+			test_scratch);
 	g_test_add_func("/model/a system that makes no sense is refused", test_systems);
 	g_test_add_func("/model/what a running task still takes", test_committed);
 	return g_test_run();

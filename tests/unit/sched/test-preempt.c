@@ -19,26 +19,26 @@ static const struct heuristic {
 	bool upt;
 	bool algorithm_3;
 } heuristics[] = {
-	{ "fcfs", NULL, ORACLE_FCFS, false },
-	{ "random", NULL, ORACLE_RANDOM, false },
-	{ "max-util", NULL, ORACLE_NEVER, false },
-	{ "max-upt", NULL, ORACLE_NEVER, true },
-	{ "max-util-preempt-greedy", "max-util", ORACLE_GREEDY, false },
-	{ "max-util-preempt-diff", "max-util", ORACLE_DIFF, false },
-	{ "max-util-preempt-pair", "max-util", ORACLE_PAIR, false },
-	{ "max-upt-preempt-greedy", "max-upt", ORACLE_GREEDY, true },
-	{ "max-upt-preempt-diff", "max-upt", ORACLE_DIFF, true },
-	{ "max-upt-preempt-pair", "max-upt", ORACLE_PAIR, true },
-	{ "max-util-preempt-pair+algorithm-3", "max-util", ORACLE_PAIR, false, true },
-	{ "max-upt-preempt-pair+algorithm-3", "max-upt", ORACLE_PAIR, true, true },
-	{ "max-util-preempt-pair+no-wait", "max-util", ORACLE_PAIR, false },
-	{ "max-upt-preempt-pair+no-wait", "max-upt", ORACLE_PAIR, true },
+	{"fcfs", NULL, ORACLE_FCFS, false},
+	{"random", NULL, ORACLE_RANDOM, false},
+	{"max-util", NULL, ORACLE_NEVER, false},
+	{"max-upt", NULL, ORACLE_NEVER, true},
+	{"max-util-preempt-greedy", "max-util", ORACLE_GREEDY, false},
+	{"max-util-preempt-diff", "max-util", ORACLE_DIFF, false},
+	{"max-util-preempt-pair", "max-util", ORACLE_PAIR, false},
+	{"max-upt-preempt-greedy", "max-upt", ORACLE_GREEDY, true},
+	{"max-upt-preempt-diff", "max-upt", ORACLE_DIFF, true},
+	{"max-upt-preempt-pair", "max-upt", ORACLE_PAIR, true},
+	{"max-util-preempt-pair+algorithm-3", "max-util", ORACLE_PAIR, false, true},
+	{"max-upt-preempt-pair+algorithm-3", "max-upt", ORACLE_PAIR, true, true},
+	{"max-util-preempt-pair+no-wait", "max-util", ORACLE_PAIR, false},
+	{"max-upt-preempt-pair+no-wait", "max-upt", ORACLE_PAIR, true},
 };
 
-static void decide(const char *name, const struct sched_snapshot *snapshot,
-		   struct arena *arena, unsigned int flags, struct sched_plan *ret_plan)
+static void decide(const char *name, const struct sched_snapshot *snapshot, struct arena *arena,
+		   unsigned int flags, struct sched_plan *ret_plan)
 {
-	struct policy_context context = { .arena = arena, .flags = flags };
+	struct policy_context context = {.arena = arena, .flags = flags};
 	struct policy policy;
 	char message[256];
 
@@ -74,7 +74,7 @@ struct tally {
 	uint32_t starts;
 	uint32_t suspends;
 	uint32_t resumes;
-	uint32_t moves;   /* suspended and resumed elsewhere in one event */
+	uint32_t moves; /* suspended and resumed elsewhere in one event */
 };
 
 static void count(struct tally *tally, const struct sched_plan *plan)
@@ -103,8 +103,9 @@ static void compare(const struct heuristic *heuristic, uint64_t seed, bool seria
 	struct sched_plan plan;
 
 	for (int cores = 0; cores <= serial; cores++) {
-		const struct preempt_oracle oracle = { &made->snapshot, heuristic->preempt, heuristic->upt,
-						       heuristic->algorithm_3, cores };
+		const struct preempt_oracle oracle = {&made->snapshot, heuristic->preempt,
+						      heuristic->upt, heuristic->algorithm_3,
+						      cores};
 		GArray *expected = preempt_oracle_decide(&oracle);
 
 		decide(heuristic->name, &made->snapshot, arena, POLICY_PLAIN, &plan);
@@ -120,7 +121,7 @@ static void test_oracle(const void *data)
 {
 	const struct heuristic *heuristic = data;
 	struct arena *arena = arena_new();
-	struct tally tally = { 0 };
+	struct tally tally = {0};
 
 	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++)
 		for (int serial = 0; serial < 2; serial++)
@@ -179,8 +180,7 @@ static void test_explain(const void *data)
 			const struct sched_considered *c = &explained.considered[i];
 
 			taken += c->refusal == SCHED_REFUSAL_TAKEN;
-			g_assert_true(c->action != UINT32_MAX ||
-				      c->refusal != SCHED_REFUSAL_TAKEN);
+			g_assert_true(c->action != UINT32_MAX || c->refusal != SCHED_REFUSAL_TAKEN);
 			if (c->action != UINT32_MAX)
 				g_assert_cmpuint(explained.actions[c->action].task, ==, c->task);
 			g_assert_nonnull(sched_refusal_text(c->refusal));
@@ -202,16 +202,16 @@ struct scene {
 	const char *name;
 	const char *policy;
 	uint32_t clusters;
-	uint32_t nodes[2];       /* of each */
+	uint32_t nodes[2]; /* of each */
 	struct {
 		double max;
-		double etc[2];   /* 10 s; 0: cannot run */
-		uint32_t width;  /* 0: 1 */
+		double etc[2];  /* 10 s; 0: cannot run */
+		uint32_t width; /* 0: 1 */
 		bool may_preempt;
 		bool preemptible;
-		int on;          /* cluster where it runs since 95 s; -1: it waits */
-		uint32_t first;  /* its first node */
-		double zero_s;   /* age at which the function ends; 0: 1000 */
+		int on;         /* cluster where it runs since 95 s; -1: it waits */
+		uint32_t first; /* its first node */
+		double zero_s;  /* age at which the function ends; 0: 1000 */
 		/* suspended in its cluster with so much; on is then -2 - cluster */
 		double executed_s;
 	} tasks[5];
@@ -226,8 +226,8 @@ struct scene {
 static void test_example(void)
 {
 	const struct sched_cluster clusters[] = {
-		{ .name = "c1", .nodes = 1, .cores = 1, .pstates = 1 },
-		{ .name = "c2", .nodes = 1, .cores = 1, .pstates = 1 },
+		{.name = "c1", .nodes = 1, .cores = 1, .pstates = 1},
+		{.name = "c2", .nodes = 1, .cores = 1, .pstates = 1},
 	};
 	const struct {
 		const char *policy;
@@ -235,24 +235,23 @@ static void test_example(void)
 		uint32_t cluster;
 		double objective;
 	} cases[] = {
-		{ "max-util-preempt-diff", 1, 1, 1.0 },
-		{ "max-util-preempt-greedy", 2, 0, 2.5 },
-		{ "max-util", 1, 1, 1.0 },
+		{"max-util-preempt-diff", 1, 1, 1.0},
+		{"max-util-preempt-greedy", 2, 0, 2.5},
+		{"max-util", 1, 1, 1.0},
 	};
 	struct sched_system *system = sched_system_new(clusters, 2, 1);
 	const struct utility falls = {
 		.max = 2.5,
 		.segments_count = 2,
-		.segments = { { UTILITY_CONSTANT, 50, 1, 1, 0 },
-			      { UTILITY_CONSTANT, 50, 0.4, 0.4, 0 } },
+		.segments = {{UTILITY_CONSTANT, 50, 1, 1, 0}, {UTILITY_CONSTANT, 50, 0.4, 0.4, 0}},
 	};
 	const struct sched_task tasks[] = {
-		{ 0, 0, 100, utility_testbed(2, 500, 500), true, true },
-		{ 1, 0, 160, falls, true, true },
+		{0, 0, 100, utility_testbed(2, 500, 500), true, true},
+		{1, 0, 160, falls, true, true},
 	};
-	const struct sched_task *waiting[] = { &tasks[1] };
+	const struct sched_task *waiting[] = {&tasks[1]};
 	const uint32_t node = 0;
-	const struct sched_running running = { &tasks[0], 0, 0, 1, &node, 150, 0, 190 };
+	const struct sched_running running = {&tasks[0], 0, 0, 1, &node, 150, 0, 190};
 	const struct sched_snapshot snapshot = {
 		.system = system,
 		.now_s = 160,
@@ -293,139 +292,217 @@ static void test_example(void)
 	sched_system_free(system);
 }
 
-#define FLAT(worth) .max = worth, .etc = { 1, 1 }, .on = -1
+#define FLAT(worth) .max = worth, .etc = {1, 1}, .on = -1
 #define BOTH .may_preempt = true, .preemptible = true
 
 static const struct scene scenes[] = {
-	{ "an idle node wins over a task of equal worth for the preempting one", "max-util-preempt-greedy",
-	  2, { 1, 1 },
-	  { { FLAT(8), .may_preempt = true }, { .max = 1, .etc = { 1, 1 }, .on = 0, BOTH } },
-	  "start 0 on 1:0\n" },
-	{ "of victims the one worth least gives way, in whatever cluster", "max-util-preempt-greedy",
-	  2, { 1, 1 },
-	  { { FLAT(8), .may_preempt = true },
-	    { .max = 2, .etc = { 1, 1 }, .on = 0, BOTH },
-	    { .max = 1, .etc = { 1, 1 }, .on = 1, BOTH } },
-	  "suspend 2\nstart 0 on 1:0\n" },
-	{ "equal worth does not preempt", "max-util-preempt-greedy", 1, { 1 },
-	  { { FLAT(1), BOTH }, { .max = 1, .etc = { 1, 1 }, .on = 0, BOTH } }, "" },
-	{ "a task that may not preempt waits", "max-util-preempt-greedy", 1, { 1 },
-	  { { FLAT(8) }, { .max = 1, .etc = { 1, 1 }, .on = 0, BOTH } }, "" },
-	{ "a task that is not preemptible stays", "max-util-preempt-greedy", 1, { 1 },
-	  { { FLAT(8), BOTH }, { .max = 1, .etc = { 1, 1 }, .on = 0, .may_preempt = true } }, "" },
-	{ "UPT spares what is almost done", "max-upt-preempt-greedy", 2, { 1, 1 },
-	  { { FLAT(3), .may_preempt = true },
-	    { .max = 1, .etc = { 0.6, 0.6 }, .on = 0, BOTH },
-	    { .max = 1, .etc = { 3, 3 }, .on = 1, BOTH } },
-	  "suspend 2\nstart 0 on 1:0\n" },
-	{ "a suspended task resumes in its cluster alone", "max-util-preempt-greedy", 2, { 1, 1 },
-	  { { .max = 1, .etc = { 2, 1 }, .on = -2, .executed_s = 5 },
-	    { .max = 2, .etc = { 1, 1 }, .on = 0, .may_preempt = true } },
-	  "" },
-	{ "and with what is left of it", "max-upt-preempt-greedy", 2, { 1, 1 },
-	  { { .max = 1, .etc = { 2, 1 }, .on = -2, .executed_s = 15 }, { FLAT(1) } },
-	  "resume 0 on 0:0\nstart 1 on 1:0\n" },
-	{ "a suspended task that can earn no more in its cluster leaves", "max-util-preempt-greedy",
-	  2, { 1, 1 },
-	  { { .max = 1, .etc = { 5, 0.5 }, .on = -2, .zero_s = 130, .executed_s = 1 } },
-	  "drop 0\n" },
-	{ "a wide task takes idle nodes first, then whole tasks of least worth",
-	  "max-util-preempt-greedy", 1, { 4 },
-	  { { FLAT(8), .width = 3, .may_preempt = true },
-	    { .max = 2, .etc = { 1 }, .on = 0, .first = 0, BOTH },
-	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, .width = 2, BOTH } },
-	  "suspend 2\nstart 0 on 0:1,2,3\n" },
-	{ "and has to be worth more than all of them together", "max-util-preempt-greedy", 1, { 2 },
-	  { { FLAT(3), .width = 2, .may_preempt = true },
-	    { .max = 2, .etc = { 1 }, .on = 0, .first = 0, BOTH },
-	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, BOTH } },
-	  "" },
-	{ "what a wide victim leaves idle goes to others in the same event",
-	  "max-util-preempt-greedy", 1, { 3 },
-	  { { FLAT(8), .may_preempt = true },
-	    { .max = 1, .etc = { 1 }, .on = 0, .width = 3, BOTH },
-	    { .max = 0.5, .etc = { 1 }, .on = -1 } },
-	  "suspend 1\nstart 0 on 0:0\nstart 2 on 0:1\n" },
-	{ "Algorithm 3: what loses nothing by waiting goes second", "max-util-preempt-pair+algorithm-3", 1, { 1 },
-	  { { FLAT(8), BOTH }, { .max = 1, .etc = { 1 }, .on = 0, BOTH } }, "", "goes-second" },
-	{ "Pair: a tie is the preempting one's", "max-util-preempt-pair", 1, { 1 },
-	  { { FLAT(8), BOTH }, { .max = 1, .etc = { 1 }, .on = 0, BOTH } },
-	  "suspend 1\nstart 0 on 0:0\n" },
-	{ "Pair: where the other one loses more it is left alone", "max-util-preempt-pair",
-	  1, { 2 },
-	  { { FLAT(8), BOTH },
-	    { .max = 2, .etc = { 1 }, .on = 0, .zero_s = 112, BOTH },
-	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, .preemptible = true } },
-	  "suspend 2\nstart 0 on 0:1\n" },
-	{ "Pair: what earns as much alone is left alone, even where t loses all by waiting",
-	  "max-util-preempt-pair", 1, { 1 },
-	  { { .max = 1, .etc = { 1 }, .on = -1, .zero_s = 112, .may_preempt = true },
-	    { .max = 1, .etc = { 1 }, .on = 0, BOTH } },
-	  "", "not-worth" },
-	{ "Pair: a wide task earns more than all tasks that give way", "max-util-preempt-pair",
-	  1, { 2 },
-	  { { FLAT(4), .width = 2, .may_preempt = true },
-	    { .max = 2, .etc = { 1 }, .on = 0, .first = 0, BOTH },
-	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, BOTH } },
-	  "suspend 1\nsuspend 2\nstart 0 on 0:0,1\n" },
-	{ "Pair: a task that earns as much as all of them is not placed",
-	  "max-util-preempt-pair", 1, { 2 },
-	  { { FLAT(3), .width = 2, .may_preempt = true },
-	    { .max = 2, .etc = { 1 }, .on = 0, .first = 0, BOTH },
-	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, BOTH } },
-	  "", "not-worth" },
-	{ "Pair: it is the r of the best pair that counts, not a task that earns less",
-	  "max-util-preempt-pair", 1, { 2 },
-	  { { FLAT(2), .may_preempt = true },
-	    { .max = 3, .etc = { 1 }, .on = 0, .first = 0, BOTH },
-	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, BOTH } },
-	  "", "not-worth" },
-	{ "Pair: utility counts for Max UPT, too, not that r is nearly finished",
-	  "max-upt-preempt-pair", 1, { 1 },
-	  { { .max = 3, .etc = { 10 }, .on = -1, .may_preempt = true },
-	    { .max = 1, .etc = { 1 }, .on = 0, BOTH } },
-	  "suspend 1\nstart 0 on 0:0\n" },
-	{ "Pair: a task that may not take the better node takes the idle one",
-	  "max-upt-preempt-pair", 2, { 1, 1 },
-	  { { .max = 2, .etc = { 1, 2 }, .on = -1, .may_preempt = true },
-	    { .max = 3, .etc = { 1, 1 }, .on = 0, BOTH } },
-	  "start 0 on 1:0\n", "not-worth taken" },
-	{ "Pair: of two clusters that have none of its pairs the best is named",
-	  "max-util-preempt-pair", 2, { 1, 1 },
-	  { { FLAT(2), .may_preempt = true },
-	    { .max = 3, .etc = { 1, 1 }, .on = 0, BOTH },
-	    { .max = 2, .etc = { 1, 1 }, .on = 1, BOTH } },
-	  "", "not-worth lower" },
-	{ "Pair: once the r of its best pair is gone a task takes another",
-	  "max-upt-preempt-pair", 1, { 2 },
-	  { { .max = 2, .etc = { 1 }, .on = -1, .may_preempt = true },
-	    { .max = 4, .etc = { 4 }, .on = -1, .may_preempt = true },
-	    { .max = 3, .etc = { 3 }, .on = 0, .first = 0, .preemptible = true },
-	    { .max = 1, .etc = { 10 }, .on = 0, .first = 1, .preemptible = true } },
-	  "suspend 2\nstart 1 on 0:0\nsuspend 3\nstart 0 on 0:1\n" },
-	{ "Pair: a task that may takes the better node", "max-upt-preempt-pair", 2, { 1, 1 },
-	  { { .max = 4, .etc = { 1, 2 }, .on = -1, .may_preempt = true },
-	    { .max = 3, .etc = { 1, 1 }, .on = 0, BOTH } },
-	  "suspend 1\nstart 0 on 0:0\n" },
-	{ "Pair: what loses more than it brings is left alone, though worth less",
-	  "max-util-preempt-pair", 1, { 1 },
-	  { { FLAT(3), .may_preempt = true },
-	    { .max = 2, .etc = { 1 }, .on = 0, .zero_s = 112, BOTH } },
-	  "", "goes-second" },
-	{ "Algorithm 3: without a loss a task waits for that one", "max-util-preempt-pair+algorithm-3", 1, { 2 },
-	  { { FLAT(8), BOTH },
-	    { .max = 2, .etc = { 1 }, .on = 0, .zero_s = 112, BOTH },
-	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, .preemptible = true } },
-	  "" },
-	{ "Algorithm 3: what loses by waiting goes first", "max-util-preempt-pair+algorithm-3", 1, { 1 },
-	  { { .max = 0.5, .etc = { 1 }, .on = -1, .zero_s = 112, .may_preempt = true },
-	    { .max = 1, .etc = { 1 }, .on = 0, BOTH } },
-	  "suspend 1\nstart 0 on 0:0\n" },
-	{ "Algorithm 3: an idle node is taken unless the pair is worth more", "max-util-preempt-pair+algorithm-3", 2,
-	  { 1, 1 },
-	  { { .max = 1, .etc = { 1, 1 }, .on = -1, .zero_s = 112, .may_preempt = true },
-	    { .max = 1, .etc = { 1, 1 }, .on = 0, BOTH } },
-	  "start 0 on 1:0\n" },
+	{"an idle node wins over a task of equal worth for the preempting one",
+	 "max-util-preempt-greedy",
+	 2,
+	 {1, 1},
+	 {{FLAT(8), .may_preempt = true}, {.max = 1, .etc = {1, 1}, .on = 0, BOTH}},
+	 "start 0 on 1:0\n"},
+	{"of victims the one worth least gives way, in whatever cluster",
+	 "max-util-preempt-greedy",
+	 2,
+	 {1, 1},
+	 {{FLAT(8), .may_preempt = true},
+	  {.max = 2, .etc = {1, 1}, .on = 0, BOTH},
+	  {.max = 1, .etc = {1, 1}, .on = 1, BOTH}},
+	 "suspend 2\nstart 0 on 1:0\n"},
+	{"equal worth does not preempt",
+	 "max-util-preempt-greedy",
+	 1,
+	 {1},
+	 {{FLAT(1), BOTH}, {.max = 1, .etc = {1, 1}, .on = 0, BOTH}},
+	 ""},
+	{"a task that may not preempt waits",
+	 "max-util-preempt-greedy",
+	 1,
+	 {1},
+	 {{FLAT(8)}, {.max = 1, .etc = {1, 1}, .on = 0, BOTH}},
+	 ""},
+	{"a task that is not preemptible stays",
+	 "max-util-preempt-greedy",
+	 1,
+	 {1},
+	 {{FLAT(8), BOTH}, {.max = 1, .etc = {1, 1}, .on = 0, .may_preempt = true}},
+	 ""},
+	{"UPT spares what is almost done",
+	 "max-upt-preempt-greedy",
+	 2,
+	 {1, 1},
+	 {{FLAT(3), .may_preempt = true},
+	  {.max = 1, .etc = {0.6, 0.6}, .on = 0, BOTH},
+	  {.max = 1, .etc = {3, 3}, .on = 1, BOTH}},
+	 "suspend 2\nstart 0 on 1:0\n"},
+	{"a suspended task resumes in its cluster alone",
+	 "max-util-preempt-greedy",
+	 2,
+	 {1, 1},
+	 {{.max = 1, .etc = {2, 1}, .on = -2, .executed_s = 5},
+	  {.max = 2, .etc = {1, 1}, .on = 0, .may_preempt = true}},
+	 ""},
+	{"and with what is left of it",
+	 "max-upt-preempt-greedy",
+	 2,
+	 {1, 1},
+	 {{.max = 1, .etc = {2, 1}, .on = -2, .executed_s = 15}, {FLAT(1)}},
+	 "resume 0 on 0:0\nstart 1 on 1:0\n"},
+	{"a suspended task that can earn no more in its cluster leaves",
+	 "max-util-preempt-greedy",
+	 2,
+	 {1, 1},
+	 {{.max = 1, .etc = {5, 0.5}, .on = -2, .zero_s = 130, .executed_s = 1}},
+	 "drop 0\n"},
+	{"a wide task takes idle nodes first, then whole tasks of least worth",
+	 "max-util-preempt-greedy",
+	 1,
+	 {4},
+	 {{FLAT(8), .width = 3, .may_preempt = true},
+	  {.max = 2, .etc = {1}, .on = 0, .first = 0, BOTH},
+	  {.max = 1, .etc = {1}, .on = 0, .first = 1, .width = 2, BOTH}},
+	 "suspend 2\nstart 0 on 0:1,2,3\n"},
+	{"and has to be worth more than all of them together",
+	 "max-util-preempt-greedy",
+	 1,
+	 {2},
+	 {{FLAT(3), .width = 2, .may_preempt = true},
+	  {.max = 2, .etc = {1}, .on = 0, .first = 0, BOTH},
+	  {.max = 1, .etc = {1}, .on = 0, .first = 1, BOTH}},
+	 ""},
+	{"what a wide victim leaves idle goes to others in the same event",
+	 "max-util-preempt-greedy",
+	 1,
+	 {3},
+	 {{FLAT(8), .may_preempt = true},
+	  {.max = 1, .etc = {1}, .on = 0, .width = 3, BOTH},
+	  {.max = 0.5, .etc = {1}, .on = -1}},
+	 "suspend 1\nstart 0 on 0:0\nstart 2 on 0:1\n"},
+	{"Algorithm 3: what loses nothing by waiting goes second",
+	 "max-util-preempt-pair+algorithm-3",
+	 1,
+	 {1},
+	 {{FLAT(8), BOTH}, {.max = 1, .etc = {1}, .on = 0, BOTH}},
+	 "",
+	 "goes-second"},
+	{"Pair: a tie is the preempting one's",
+	 "max-util-preempt-pair",
+	 1,
+	 {1},
+	 {{FLAT(8), BOTH}, {.max = 1, .etc = {1}, .on = 0, BOTH}},
+	 "suspend 1\nstart 0 on 0:0\n"},
+	{"Pair: where the other one loses more it is left alone",
+	 "max-util-preempt-pair",
+	 1,
+	 {2},
+	 {{FLAT(8), BOTH},
+	  {.max = 2, .etc = {1}, .on = 0, .zero_s = 112, BOTH},
+	  {.max = 1, .etc = {1}, .on = 0, .first = 1, .preemptible = true}},
+	 "suspend 2\nstart 0 on 0:1\n"},
+	{"Pair: what earns as much alone is left alone, even where t loses all by waiting",
+	 "max-util-preempt-pair",
+	 1,
+	 {1},
+	 {{.max = 1, .etc = {1}, .on = -1, .zero_s = 112, .may_preempt = true},
+	  {.max = 1, .etc = {1}, .on = 0, BOTH}},
+	 "",
+	 "not-worth"},
+	{"Pair: a wide task earns more than all tasks that give way",
+	 "max-util-preempt-pair",
+	 1,
+	 {2},
+	 {{FLAT(4), .width = 2, .may_preempt = true},
+	  {.max = 2, .etc = {1}, .on = 0, .first = 0, BOTH},
+	  {.max = 1, .etc = {1}, .on = 0, .first = 1, BOTH}},
+	 "suspend 1\nsuspend 2\nstart 0 on 0:0,1\n"},
+	{"Pair: a task that earns as much as all of them is not placed",
+	 "max-util-preempt-pair",
+	 1,
+	 {2},
+	 {{FLAT(3), .width = 2, .may_preempt = true},
+	  {.max = 2, .etc = {1}, .on = 0, .first = 0, BOTH},
+	  {.max = 1, .etc = {1}, .on = 0, .first = 1, BOTH}},
+	 "",
+	 "not-worth"},
+	{"Pair: it is the r of the best pair that counts, not a task that earns less",
+	 "max-util-preempt-pair",
+	 1,
+	 {2},
+	 {{FLAT(2), .may_preempt = true},
+	  {.max = 3, .etc = {1}, .on = 0, .first = 0, BOTH},
+	  {.max = 1, .etc = {1}, .on = 0, .first = 1, BOTH}},
+	 "",
+	 "not-worth"},
+	{"Pair: utility counts for Max UPT, too, not that r is nearly finished",
+	 "max-upt-preempt-pair",
+	 1,
+	 {1},
+	 {{.max = 3, .etc = {10}, .on = -1, .may_preempt = true},
+	  {.max = 1, .etc = {1}, .on = 0, BOTH}},
+	 "suspend 1\nstart 0 on 0:0\n"},
+	{"Pair: a task that may not take the better node takes the idle one",
+	 "max-upt-preempt-pair",
+	 2,
+	 {1, 1},
+	 {{.max = 2, .etc = {1, 2}, .on = -1, .may_preempt = true},
+	  {.max = 3, .etc = {1, 1}, .on = 0, BOTH}},
+	 "start 0 on 1:0\n",
+	 "not-worth taken"},
+	{"Pair: of two clusters that have none of its pairs the best is named",
+	 "max-util-preempt-pair",
+	 2,
+	 {1, 1},
+	 {{FLAT(2), .may_preempt = true},
+	  {.max = 3, .etc = {1, 1}, .on = 0, BOTH},
+	  {.max = 2, .etc = {1, 1}, .on = 1, BOTH}},
+	 "",
+	 "not-worth lower"},
+	{"Pair: once the r of its best pair is gone a task takes another",
+	 "max-upt-preempt-pair",
+	 1,
+	 {2},
+	 {{.max = 2, .etc = {1}, .on = -1, .may_preempt = true},
+	  {.max = 4, .etc = {4}, .on = -1, .may_preempt = true},
+	  {.max = 3, .etc = {3}, .on = 0, .first = 0, .preemptible = true},
+	  {.max = 1, .etc = {10}, .on = 0, .first = 1, .preemptible = true}},
+	 "suspend 2\nstart 1 on 0:0\nsuspend 3\nstart 0 on 0:1\n"},
+	{"Pair: a task that may takes the better node",
+	 "max-upt-preempt-pair",
+	 2,
+	 {1, 1},
+	 {{.max = 4, .etc = {1, 2}, .on = -1, .may_preempt = true},
+	  {.max = 3, .etc = {1, 1}, .on = 0, BOTH}},
+	 "suspend 1\nstart 0 on 0:0\n"},
+	{"Pair: what loses more than it brings is left alone, though worth less",
+	 "max-util-preempt-pair",
+	 1,
+	 {1},
+	 {{FLAT(3), .may_preempt = true}, {.max = 2, .etc = {1}, .on = 0, .zero_s = 112, BOTH}},
+	 "",
+	 "goes-second"},
+	{"Algorithm 3: without a loss a task waits for that one",
+	 "max-util-preempt-pair+algorithm-3",
+	 1,
+	 {2},
+	 {{FLAT(8), BOTH},
+	  {.max = 2, .etc = {1}, .on = 0, .zero_s = 112, BOTH},
+	  {.max = 1, .etc = {1}, .on = 0, .first = 1, .preemptible = true}},
+	 ""},
+	{"Algorithm 3: what loses by waiting goes first",
+	 "max-util-preempt-pair+algorithm-3",
+	 1,
+	 {1},
+	 {{.max = 0.5, .etc = {1}, .on = -1, .zero_s = 112, .may_preempt = true},
+	  {.max = 1, .etc = {1}, .on = 0, BOTH}},
+	 "suspend 1\nstart 0 on 0:0\n"},
+	{"Algorithm 3: an idle node is taken unless the pair is worth more",
+	 "max-util-preempt-pair+algorithm-3",
+	 2,
+	 {1, 1},
+	 {{.max = 1, .etc = {1, 1}, .on = -1, .zero_s = 112, .may_preempt = true},
+	  {.max = 1, .etc = {1, 1}, .on = 0, BOTH}},
+	 "start 0 on 1:0\n"},
 };
 
 static char *plan_text(const struct sched_plan *plan)
@@ -461,15 +538,16 @@ static char *verdicts_text(const struct sched_plan *plan)
 
 static struct sched_system *scene_system(const struct scene *scene)
 {
-	static const char *const names[] = { "0", "1", "2", "3", "4" };
+	static const char *const names[] = {"0", "1", "2", "3", "4"};
 	struct sched_cluster clusters[2];
 	struct sched_system *system;
 	uint32_t rows = 0;
 
 	for (uint32_t c = 0; c < scene->clusters; c++)
-		clusters[c] = (struct sched_cluster){
-			.name = names[c], .nodes = scene->nodes[c], .cores = 1, .pstates = 1
-		};
+		clusters[c] = (struct sched_cluster){.name = names[c],
+						     .nodes = scene->nodes[c],
+						     .cores = 1,
+						     .pstates = 1};
 	while (rows < 5 && scene->tasks[rows].max > 0)
 		rows++;
 	system = sched_system_new(clusters, scene->clusters, rows);
@@ -492,7 +570,7 @@ static struct sched_system *scene_system(const struct scene *scene)
 static void test_scene(const void *data)
 {
 	const struct scene *scene = data;
-	static const uint32_t nodes[] = { 0, 1, 2, 3, 4, 5 };
+	static const uint32_t nodes[] = {0, 1, 2, 3, 4, 5};
 	struct sched_system *system = scene_system(scene);
 	struct sched_task tasks[5];
 	const struct sched_task *waiting[5];
@@ -526,18 +604,23 @@ static void test_scene(const void *data)
 		if (scene->tasks[i].on == -1)
 			waiting[snapshot.waiting_count++] = &tasks[i];
 		else if (scene->tasks[i].on < 0)
-			suspended[snapshot.suspended_count++] = (struct sched_suspended){
-				&tasks[i], (uint32_t)(-2 - scene->tasks[i].on), 0, width,
-				scene->tasks[i].executed_s
-			};
+			suspended[snapshot.suspended_count++] =
+				(struct sched_suspended){&tasks[i],
+							 (uint32_t)(-2 - scene->tasks[i].on), 0,
+							 width, scene->tasks[i].executed_s};
 		else
-			running[snapshot.running_count++] = (struct sched_running){
-				&tasks[i], (uint32_t)scene->tasks[i].on, 0,   width,
-				nodes + scene->tasks[i].first,		 95,  0,
-				160
-			};
+			running[snapshot.running_count++] =
+				(struct sched_running){&tasks[i],
+						       (uint32_t)scene->tasks[i].on,
+						       0,
+						       width,
+						       nodes + scene->tasks[i].first,
+						       95,
+						       0,
+						       160};
 	}
-	decide(scene->policy, &snapshot, arena, scene->verdicts ? POLICY_EXPLAIN : POLICY_PLAIN, &plan);
+	decide(scene->policy, &snapshot, arena, scene->verdicts ? POLICY_EXPLAIN : POLICY_PLAIN,
+	       &plan);
 	text = plan_text(&plan);
 	g_assert_cmpstr(text, ==, scene->plan);
 	if (scene->verdicts) {

@@ -9,7 +9,7 @@
 
 #define SNAPSHOTS 3000
 
-static const char *const names[] = { "pam", "pamf", "mm", "msd", "mmu", "moc" };
+static const char *const names[] = {"pam", "pamf", "mm", "msd", "mmu", "moc"};
 
 static struct policy policy_named(const char *name)
 {
@@ -42,8 +42,8 @@ static void assert_plan(const struct sched_plan *plan, const struct queueing_pla
 static void test_oracle(gconstpointer name)
 {
 	const struct policy policy = policy_named(name);
-	struct policy_context context = { .arena = arena_new() };
-	uint32_t kinds[SCHED_ACTION_ENQUEUE + 1] = { 0 };
+	struct policy_context context = {.arena = arena_new()};
+	uint32_t kinds[SCHED_ACTION_ENQUEUE + 1] = {0};
 	uint32_t pruned = 0;
 
 	for (uint64_t seed = 1; seed <= SNAPSHOTS; seed++) {
@@ -71,8 +71,8 @@ static void test_oracle(gconstpointer name)
 static void test_memory(gconstpointer name)
 {
 	const struct policy policy = policy_named(name);
-	struct policy_context plain = { .arena = arena_new() };
-	struct policy_context other = { .arena = arena_new() };
+	struct policy_context plain = {.arena = arena_new()};
+	struct policy_context other = {.arena = arena_new()};
 
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		struct queueing_random *random = queueing_random_new(seed);
@@ -95,9 +95,8 @@ static void test_memory(gconstpointer name)
 				const struct sched_action *b = &again.actions[i];
 
 				g_assert_true(a->kind == b->kind && a->task == b->task &&
-					      a->cluster == b->cluster &&
-					      a->chance == b->chance && a->end_s == b->end_s &&
-					      a->threshold == b->threshold);
+					      a->cluster == b->cluster && a->chance == b->chance &&
+					      a->end_s == b->end_s && a->threshold == b->threshold);
 			}
 		}
 		queueing_memory_free(other.memory);
@@ -126,7 +125,7 @@ static uint32_t refused_early(const struct sched_plan *plan)
 static void test_explains_when_given_up(void)
 {
 	const struct policy policy = policy_named("pam");
-	struct policy_context context = { .arena = arena_new(), .flags = POLICY_EXPLAIN };
+	struct policy_context context = {.arena = arena_new(), .flags = POLICY_EXPLAIN};
 	uint32_t early = 0;
 
 	for (uint64_t seed = 1; seed <= 300; seed++) {
@@ -145,7 +144,7 @@ static void test_explains_when_given_up(void)
 static void test_explain(gconstpointer name)
 {
 	const struct policy policy = policy_named(name);
-	struct policy_context context = { .arena = arena_new(), .flags = POLICY_EXPLAIN };
+	struct policy_context context = {.arena = arena_new(), .flags = POLICY_EXPLAIN};
 
 	for (uint64_t seed = 1; seed <= 300; seed++) {
 		struct queueing_random *random = queueing_random_new(seed);
@@ -176,9 +175,8 @@ static void test_explain(gconstpointer name)
 		}
 		for (uint32_t i = 0; i < plan.considered_count; i++)
 			if (plan.considered[i].refusal == SCHED_REFUSAL_TAKEN)
-				g_assert_cmpuint(
-					plan.actions[plan.considered[i].action].cluster, ==,
-					plan.considered[i].cluster);
+				g_assert_cmpuint(plan.actions[plan.considered[i].action].cluster,
+						 ==, plan.considered[i].cluster);
 		queueing_random_free(random);
 	}
 	arena_free(context.arena);
@@ -195,17 +193,13 @@ static void test_trigger(void)
 		double level_after;
 		bool dropping_after;
 	} cases[] = {
-		{ 0, false, 0, 0.2, 0, false },
-		{ 0, false, 1, 0.2, 0.9, false },
-		{ 0.9, false, 1, 0.2, 0.99, false },
-		{ 0, false, 2, 0.2, 1.8, true },
-		{ 0, true, 1, 0.2, 0.9, true },
-		{ 0, true, 1, 0, 0.9, false },
-		{ 9, true, 0, 0.2, 0.9, true },
-		{ 8, true, 0, 0.2, 0.8, false },
+		{0, false, 0, 0.2, 0, false},      {0, false, 1, 0.2, 0.9, false},
+		{0.9, false, 1, 0.2, 0.99, false}, {0, false, 2, 0.2, 1.8, true},
+		{0, true, 1, 0.2, 0.9, true},      {0, true, 1, 0, 0.9, false},
+		{9, true, 0, 0.2, 0.9, true},      {8, true, 0, 0.2, 0.8, false},
 	};
 	const struct policy policy = policy_named("pam");
-	struct policy_context context = { .arena = arena_new() };
+	struct policy_context context = {.arena = arena_new()};
 	struct queueing_random *random = queueing_random_new(1);
 
 	random->snapshot.waiting_count = 0;
@@ -254,9 +248,9 @@ static void test_deadline_to_the_instant(void)
 	const struct {
 		double now; /* bins */
 		bool dropped;
-	} cases[] = { { 100.2, false }, { 100.49, false }, { 100.5 - 1e-7, true }, { 100.5, true } };
+	} cases[] = {{100.2, false}, {100.49, false}, {100.5 - 1e-7, true}, {100.5, true}};
 	const struct policy policy = policy_named("mm");
-	struct policy_context context = { .arena = arena_new() };
+	struct policy_context context = {.arena = arena_new()};
 	struct queueing_random *random = queueing_random_new(1);
 
 	random->snapshot.waiting_count = 1;
@@ -282,8 +276,8 @@ static void test_deadline_to_the_instant(void)
 static void test_machine_down(gconstpointer name)
 {
 	const struct policy policy = policy_named(name);
-	struct policy_context context = { .arena = arena_new() };
-	const struct sched_node down = { .cluster = 0, .node = 0 };
+	struct policy_context context = {.arena = arena_new()};
+	const struct sched_node down = {.cluster = 0, .node = 0};
 	uint32_t without = 0;
 
 	for (uint64_t seed = 1; seed <= 200; seed++) {
@@ -294,8 +288,8 @@ static void test_machine_down(gconstpointer name)
 
 			random->snapshot.down = &down;
 			random->snapshot.down_count = i;
-			g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==,
-					0);
+			g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan),
+					==, 0);
 			for (uint32_t k = 0; k < plan.actions_count; k++) {
 				const struct sched_action *action = &plan.actions[k];
 				const bool mapped = action->kind == SCHED_ACTION_ENQUEUE &&
@@ -315,7 +309,7 @@ static void test_machine_down(gconstpointer name)
 static void test_no_chance(void)
 {
 	const struct policy policy = policy_named("pamf");
-	struct policy_context context = { .arena = arena_new() };
+	struct policy_context context = {.arena = arena_new()};
 
 	for (uint64_t seed = 1; seed <= 300; seed++) {
 		struct queueing_random *random = queueing_random_new(seed);
@@ -339,8 +333,8 @@ static void test_settings_are_checked(void)
 	struct sched_queueing *settings = &random->settings;
 	double *const shares[] = {
 		&settings->pruning.drop_threshold, &settings->pruning.defer_threshold,
-		&settings->pruning.adjustment, &settings->pruning.recency,
-		&settings->pruning.separation, &settings->pruning.fairness,
+		&settings->pruning.adjustment,     &settings->pruning.recency,
+		&settings->pruning.separation,     &settings->pruning.fairness,
 		&settings->pruning.cull_threshold,
 	};
 
@@ -374,8 +368,8 @@ static void test_settings_are_checked(void)
 static void test_queues_fit(void)
 {
 	struct pet *pet = pet_new(1, 1);
-	struct pmf pmf = { 0 };
-	const double masses[] = { 0.5, 0.5 };
+	struct pmf pmf = {0};
+	const double masses[] = {0.5, 0.5};
 	const uint64_t most = (PMF_BINS_MAX - 7) / 2 - 1;
 
 	g_assert_cmpint(pmf_from_masses(&pmf, 7, masses, 2, 1e-12, NULL), ==, PMF_OK);
@@ -393,8 +387,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-		g_autofree char *oracle = g_strdup_printf("/queueing/%s/is-the-literal-rule",
-							  names[i]);
+		g_autofree char *oracle =
+			g_strdup_printf("/queueing/%s/is-the-literal-rule", names[i]);
 		g_autofree char *memory =
 			g_strdup_printf("/queueing/%s/decides-the-same-from-memory", names[i]);
 		g_autofree char *explain =

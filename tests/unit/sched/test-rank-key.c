@@ -37,8 +37,9 @@ static double draw_bits(GRand *rand)
  */
 static double draw(GRand *rand)
 {
-	static const double special[] = { 0, -0.0, INFINITY, -INFINITY, G_MINDOUBLE, G_MAXDOUBLE, -G_MAXDOUBLE,
-					  5e-324, 1, -1 };
+	static const double special[] = {0,           -0.0,        INFINITY,     -INFINITY,
+					 G_MINDOUBLE, G_MAXDOUBLE, -G_MAXDOUBLE, 5e-324,
+					 1,           -1};
 	const double sign = g_rand_boolean(rand) ? 1 : -1;
 	const int power = g_rand_int_range(rand, -40, 40);
 
@@ -88,7 +89,7 @@ struct number {
 
 static struct number make_number(double value)
 {
-	const struct number number = { value, rank_key(value), printed(value) };
+	const struct number number = {value, rank_key(value), printed(value)};
 
 	g_assert_cmpint(rank_key_compare(value, value), ==, 0);
 	g_assert_true(rank_key(number.key) == number.key);
@@ -142,20 +143,20 @@ static void test_examples(void)
 		double b;
 		int order;
 	} cases[] = {
-		{ 0.1 + 0.2, 0.3, 0 },
-		{ 8 * (1 - 5.0 / 14) / 4, 9.0 / 7, 0 },
-		{ 2488456.0 / (2488456.0 / 25962), 25962, 0 },
-		{ 1.00000000001, 1, 1 },
-		{ 1.000000000001, 1, 0 },
-		{ 9.99999999999, 10, -1 },
-		{ 9.9999999999996, 10, 0 },
-		{ 1e-300, 2e-300, -1 },
-		{ -1, 1, -1 },
-		{ -0.0, 0, 0 },
-		{ G_MAXDOUBLE, (double)INFINITY, -1 },
-		{ (double)INFINITY, (double)INFINITY, 0 },
-		{ -(double)INFINITY, (double)INFINITY, -1 },
-		{ 5e-324, 0, 1 },
+		{0.1 + 0.2, 0.3, 0},
+		{8 * (1 - 5.0 / 14) / 4, 9.0 / 7, 0},
+		{2488456.0 / (2488456.0 / 25962), 25962, 0},
+		{1.00000000001, 1, 1},
+		{1.000000000001, 1, 0},
+		{9.99999999999, 10, -1},
+		{9.9999999999996, 10, 0},
+		{1e-300, 2e-300, -1},
+		{-1, 1, -1},
+		{-0.0, 0, 0},
+		{G_MAXDOUBLE, (double)INFINITY, -1},
+		{(double)INFINITY, (double)INFINITY, 0},
+		{-(double)INFINITY, (double)INFINITY, -1},
+		{5e-324, 0, 1},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -168,6 +169,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/rank-key/equal numbers by different ways are ties", test_examples);
-	g_test_add_func("/rank-key/a million triples are in the order that printf() gives", test_order);
+	g_test_add_func("/rank-key/a million triples are in the order that printf() gives",
+			test_order);
 	return g_test_run();
 }

@@ -18,9 +18,9 @@
 #define SNAPSHOTS 3000
 
 static const struct sharing_size sizes[] = {
-	{ 4, 6, 4 },
-	{ 12, 16, 10 },
-	{ 40, 24, 40 },
+	{4, 6, 4},
+	{12, 16, 10},
+	{40, 24, 40},
 };
 
 static void make_policy(const char *name, struct policy *ret_policy)
@@ -172,12 +172,13 @@ static void test_oracle(const void *data)
 	struct policy policy;
 
 	if (!oracle_shares(ops->name)) {
-		g_autofree char *reason = g_strdup_printf("the oracle does not know \"%s\"", ops->name);
+		g_autofree char *reason =
+			g_strdup_printf("the oracle does not know \"%s\"", ops->name);
 
 		g_test_skip(reason);
 		return;
 	}
-	context = (struct policy_context){ .arena = arena_new() };
+	context = (struct policy_context){.arena = arena_new()};
 	make_policy(ops->name, &policy);
 	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
 		/* The plain implementation is slow where there is much to pack. */
@@ -221,8 +222,8 @@ static void test_purity(const void *data)
 	make_policy(ops->name, &policy);
 	for (uint64_t seed = 0; seed < 300; seed++) {
 		struct sharing_snapshot *random = sharing_snapshot_new(seed, &sizes[1]);
-		struct policy_context one = { .arena = arena_new() };
-		struct policy_context two = { .arena = arena_new(), .flags = POLICY_EXPLAIN };
+		struct policy_context one = {.arena = arena_new()};
+		struct policy_context two = {.arena = arena_new(), .flags = POLICY_EXPLAIN};
 		struct sched_plan plan;
 		struct sched_plan explained;
 
@@ -230,8 +231,7 @@ static void test_purity(const void *data)
 		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &two, &explained), ==, 0);
 		assert_same_plan(&plan, &explained);
 		g_assert_cmpuint(explained.considered_count, ==,
-				 random->snapshot.waiting_count +
-					 random->snapshot.suspended_count +
+				 random->snapshot.waiting_count + random->snapshot.suspended_count +
 					 random->snapshot.running_count);
 		for (uint32_t i = 0; i < explained.considered_count; i++)
 			if (explained.considered[i].action != UINT32_MAX)
@@ -247,8 +247,8 @@ static void test_purity(const void *data)
 /* The yield that all get is never above the best of all placements. */
 static void test_brute_force(void)
 {
-	static const struct sharing_size small = { 3, 4, 3 };
-	struct policy_context context = { .arena = arena_new() };
+	static const struct sharing_size small = {3, 4, 3};
+	struct policy_context context = {.arena = arena_new()};
 	struct policy policy;
 	uint32_t all = 0;
 
@@ -293,7 +293,7 @@ static void test_priority(void)
 
 static void test_stretch(void)
 {
-	const struct sharing_job job = { .flow_s = 1200, .virtual_s = 300 };
+	const struct sharing_job job = {.flow_s = 1200, .virtual_s = 300};
 
 	g_assert_cmpfloat(sharing_stretch(&job, 0.5, 600), ==, 3);
 	g_assert_cmpfloat_with_epsilon(sharing_stretch_yield(&job, 3, 600), 0.5, 1e-12);
@@ -305,7 +305,10 @@ static void test_stretch(void)
 static void test_packing(void)
 {
 	static const struct mcb8_job jobs[] = {
-		{ 1, 0.6, 0.1 }, { 1, 0.5, 0.2 }, { 1, 0.1, 0.7 }, { 1, 0.2, 0.5 },
+		{1, 0.6, 0.1},
+		{1, 0.5, 0.2},
+		{1, 0.1, 0.7},
+		{1, 0.2, 0.5},
 	};
 	struct arena *arena = arena_new();
 	struct mcb8_packing packing;
@@ -329,8 +332,8 @@ static void test_packing(void)
 /* Ten tasks of a tenth each fill a host exactly, and an eleventh does not fit. */
 static void test_tenths(void)
 {
-	const struct mcb8_job full = { 20, 0.1, 0.1 };
-	const struct mcb8_job over = { 21, 0.1, 0.1 };
+	const struct mcb8_job full = {20, 0.1, 0.1};
+	const struct mcb8_job over = {21, 0.1, 0.1};
 	struct arena *arena = arena_new();
 	struct mcb8_packing packing;
 	struct mcb8 mcb8;
@@ -360,8 +363,9 @@ int main(int argc, char **argv)
 		if (!list[i]->decide_sharing)
 			continue;
 
-		g_autofree char *same = g_strdup_printf(
-			"/sharing/%s decides like the plain implementation", list[i]->name);
+		g_autofree char *same =
+			g_strdup_printf("/sharing/%s decides like the plain implementation",
+					list[i]->name);
 		g_autofree char *pure =
 			g_strdup_printf("/sharing/%s is a function of the snapshot", list[i]->name);
 

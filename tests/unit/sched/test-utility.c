@@ -8,11 +8,12 @@
 static const struct utility steps = {
 	.max = 5,
 	.segments_count = 3,
-	.segments = {
-		{ UTILITY_CONSTANT, 10, 1, 1, 0 },
-		{ UTILITY_LINEAR, 20, 0.8, 0.4, 0 },
-		{ UTILITY_EXPONENTIAL, 60, 0.4, 0.1, 0.05 },
-	},
+	.segments =
+		{
+			{UTILITY_CONSTANT, 10, 1, 1, 0},
+			{UTILITY_LINEAR, 20, 0.8, 0.4, 0},
+			{UTILITY_EXPONENTIAL, 60, 0.4, 0.1, 0.05},
+		},
 };
 
 static void test_values(void)
@@ -21,19 +22,19 @@ static void test_values(void)
 		double age_s;
 		double value;
 	} cases[] = {
-		{ -5, 5 },
-		{ 0, 5 },
-		{ 9.999, 5 },
-		{ 10, 5 },
-		{ 10.0000001, 5 * (0.8 - 0.02e-7) },
-		{ 20, 3 },
-		{ 29.99999, 2.000001 },
-		{ 30, 2 },
-		{ 50, 5 * (0.1 + 0.3 * exp(-1)) },
-		{ 89.9999, 5 * (0.1 + 0.3 * exp(-0.05 * 59.9999)) },
-		{ 90, 5 * (0.1 + 0.3 * exp(-0.05 * 60)) },
-		{ 90.0000001, 0 },
-		{ 1e9, 0 },
+		{-5, 5},
+		{0, 5},
+		{9.999, 5},
+		{10, 5},
+		{10.0000001, 5 * (0.8 - 0.02e-7)},
+		{20, 3},
+		{29.99999, 2.000001},
+		{30, 2},
+		{50, 5 * (0.1 + 0.3 * exp(-1))},
+		{89.9999, 5 * (0.1 + 0.3 * exp(-0.05 * 59.9999))},
+		{90, 5 * (0.1 + 0.3 * exp(-0.05 * 60))},
+		{90.0000001, 0},
+		{1e9, 0},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
@@ -48,21 +49,21 @@ static void test_step(void)
 	static const struct utility step = {
 		.max = 2,
 		.segments_count = 1,
-		.segments = { { UTILITY_CONSTANT, 11, 1, 1, 0 } },
+		.segments = {{UTILITY_CONSTANT, 11, 1, 1, 0}},
 	};
 	const struct {
 		double arrival_s;
 		double end_s;
 		double value;
 	} cases[] = {
-		{ 4, 12 + 3, 2 },
-		{ 4.1, 12.1 + 3, 2 },
-		{ 0.1, 0.2 + 10.9, 2 },
-		{ 86400.1, 86401.3 + 9.8, 2 },
-		{ 2592004.4, 2592012.1 + 3.3, 2 },
-		{ 4, 15.0001, 0 },
-		{ 4, 14.9999, 2 },
-		{ 4, 3, 2 },
+		{4, 12 + 3, 2},
+		{4.1, 12.1 + 3, 2},
+		{0.1, 0.2 + 10.9, 2},
+		{86400.1, 86401.3 + 9.8, 2},
+		{2592004.4, 2592012.1 + 3.3, 2},
+		{4, 15.0001, 0},
+		{4, 14.9999, 2},
+		{4, 3, 2},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
@@ -79,7 +80,8 @@ static void test_jump(void)
 	const struct utility utility = {
 		.max = 10,
 		.segments_count = 2,
-		.segments = { { UTILITY_LINEAR, 0.3, 1, 0.5, 0 }, { UTILITY_CONSTANT, 0.7, 0.2, 0.2, 0 } },
+		.segments = {{UTILITY_LINEAR, 0.3, 1, 0.5, 0},
+			     {UTILITY_CONSTANT, 0.7, 0.2, 0.2, 0}},
 	};
 
 	g_assert_cmpfloat(utility_value(&utility, 0.1 + 0.2), ==, 5);
@@ -118,27 +120,25 @@ static void test_faults(void)
 		enum utility_fault fault;
 		uint32_t segment;
 	} cases[] = {
-		{ { 0, 1, { { UTILITY_CONSTANT, 1, 1, 1, 0 } } }, UTILITY_FAULT_MAX, 0 },
-		{ { (double)NAN, 1, { { UTILITY_CONSTANT, 1, 1, 1, 0 } } }, UTILITY_FAULT_MAX, 0 },
-		{ { 1, 0, { { 0 } } }, UTILITY_FAULT_COUNT, 0 },
-		{ { 1, UTILITY_SEGMENTS_MAX + 1, { { 0 } } }, UTILITY_FAULT_COUNT, 0 },
-		{ { 1, 1, { { (enum utility_curve)7, 1, 1, 1, 0 } } }, UTILITY_FAULT_CURVE, 0 },
-		{ { 1, 1, { { UTILITY_CONSTANT, 0, 1, 1, 0 } } }, UTILITY_FAULT_DURATION, 0 },
-		{ { 1, 1, { { UTILITY_CONSTANT, (double)INFINITY, 1, 1, 0 } } },
-		  UTILITY_FAULT_DURATION,
-		  0 },
-		{ { 1, 1, { { UTILITY_CONSTANT, 1, 1.5, 1.5, 0 } } }, UTILITY_FAULT_FRACTION, 0 },
-		{ { 1, 1, { { UTILITY_LINEAR, 1, 1, -0.5, 0 } } }, UTILITY_FAULT_FRACTION, 0 },
-		{ { 1, 1, { { UTILITY_CONSTANT, 1, 1, 0.5, 0 } } }, UTILITY_FAULT_CURVE, 0 },
-		{ { 1, 1, { { UTILITY_LINEAR, 1, 1, 0.5, 3 } } }, UTILITY_FAULT_CURVE, 0 },
-		{ { 1, 1, { { UTILITY_EXPONENTIAL, 1, 1, 0.5, 0 } } }, UTILITY_FAULT_CURVE, 0 },
-		{ { 1, 1, { { UTILITY_LINEAR, 1, 0.5, 1, 0 } } }, UTILITY_FAULT_INCREASES, 0 },
-		{ { 1,
-		    2,
-		    { { UTILITY_LINEAR, 1, 1, 0.5, 0 }, { UTILITY_CONSTANT, 1, 0.6, 0.6, 0 } } },
-		  UTILITY_FAULT_INCREASES,
-		  1 },
-		{ steps, UTILITY_FAULT_NONE, 0 },
+		{{0, 1, {{UTILITY_CONSTANT, 1, 1, 1, 0}}}, UTILITY_FAULT_MAX, 0},
+		{{(double)NAN, 1, {{UTILITY_CONSTANT, 1, 1, 1, 0}}}, UTILITY_FAULT_MAX, 0},
+		{{1, 0, {{0}}}, UTILITY_FAULT_COUNT, 0},
+		{{1, UTILITY_SEGMENTS_MAX + 1, {{0}}}, UTILITY_FAULT_COUNT, 0},
+		{{1, 1, {{(enum utility_curve)7, 1, 1, 1, 0}}}, UTILITY_FAULT_CURVE, 0},
+		{{1, 1, {{UTILITY_CONSTANT, 0, 1, 1, 0}}}, UTILITY_FAULT_DURATION, 0},
+		{{1, 1, {{UTILITY_CONSTANT, (double)INFINITY, 1, 1, 0}}},
+		 UTILITY_FAULT_DURATION,
+		 0},
+		{{1, 1, {{UTILITY_CONSTANT, 1, 1.5, 1.5, 0}}}, UTILITY_FAULT_FRACTION, 0},
+		{{1, 1, {{UTILITY_LINEAR, 1, 1, -0.5, 0}}}, UTILITY_FAULT_FRACTION, 0},
+		{{1, 1, {{UTILITY_CONSTANT, 1, 1, 0.5, 0}}}, UTILITY_FAULT_CURVE, 0},
+		{{1, 1, {{UTILITY_LINEAR, 1, 1, 0.5, 3}}}, UTILITY_FAULT_CURVE, 0},
+		{{1, 1, {{UTILITY_EXPONENTIAL, 1, 1, 0.5, 0}}}, UTILITY_FAULT_CURVE, 0},
+		{{1, 1, {{UTILITY_LINEAR, 1, 0.5, 1, 0}}}, UTILITY_FAULT_INCREASES, 0},
+		{{1, 2, {{UTILITY_LINEAR, 1, 1, 0.5, 0}, {UTILITY_CONSTANT, 1, 0.6, 0.6, 0}}},
+		 UTILITY_FAULT_INCREASES,
+		 1},
+		{steps, UTILITY_FAULT_NONE, 0},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

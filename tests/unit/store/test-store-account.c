@@ -20,8 +20,10 @@ struct fixture {
 
 static void set_up(struct fixture *fixture, const void *data)
 {
-	struct store_run run = {
-		.policy = (char *)"easy", .limit = 1, .repeat = 1, .host_load = NAN};
+	struct store_run run = {.policy = (char *)"easy",
+				.limit = 1,
+				.repeat = 1,
+				.host_load = NAN};
 	g_autoptr(GError) error = NULL;
 
 	fixture->dir = g_dir_make_tmp("virtbed-store-XXXXXX", &error);
@@ -90,8 +92,9 @@ static bool add(struct fixture *fixture, const char *host, int64_t n, const char
 	return store_begin_account(fixture->store, error) &&
 	       store_end_account(fixture->store,
 				 store_add_account(fixture->store, &meter, &interval, error) &&
-				 store_put_account_meter(fixture->store, &meter, error) &&
-				 store_add_account_parts(fixture->store, &meter, &sums, error),
+					 store_put_account_meter(fixture->store, &meter, error) &&
+					 store_add_account_parts(fixture->store, &meter, &sums,
+								 error),
 				 error);
 }
 
@@ -130,9 +133,13 @@ static void assert_sums(struct fixture *fixture, const char *by, const char *wan
 
 static void put_task(struct fixture *fixture, uint32_t number, const char *type, const char *user)
 {
-	const struct store_task task = {.run = fixture->run, .task = number, .type = (char *)type,
-					.state = (char *)"completed", .deadline_s = NAN,
-					.chance = NAN, .threshold = NAN};
+	const struct store_task task = {.run = fixture->run,
+					.task = number,
+					.type = (char *)type,
+					.state = (char *)"completed",
+					.deadline_s = NAN,
+					.chance = NAN,
+					.threshold = NAN};
 	const struct store_submission submission = {
 		.run = fixture->run,
 		.task = number,
@@ -218,8 +225,9 @@ static int64_t count(struct fixture *fixture, const char *sql)
 	sqlite3_stmt *statement;
 	int64_t value;
 
-	g_assert_cmpint(sqlite3_prepare_v2(database_handle(fixture->store->database), sql, -1, &statement, NULL), ==,
-			SQLITE_OK);
+	g_assert_cmpint(sqlite3_prepare_v2(database_handle(fixture->store->database), sql, -1,
+					   &statement, NULL),
+			==, SQLITE_OK);
 	g_assert_cmpint(sqlite3_step(statement), ==, SQLITE_ROW);
 	value = sqlite3_column_int64(statement, 0);
 	sqlite3_finalize(statement);
@@ -231,12 +239,14 @@ static void test_parts(struct fixture *fixture, const void *data)
 {
 	fill(fixture);
 	g_assert_cmpint(count(fixture, "SELECT count(*) FROM energy_part"), ==, 30);
-	g_assert_cmpint(count(fixture, "SELECT count(*) FROM energy_part WHERE (task, uj, cpu_ns) IN"
-				       " (VALUES (1, 60, 600), (2, 40, 400))"),
+	g_assert_cmpint(count(fixture,
+			      "SELECT count(*) FROM energy_part WHERE (task, uj, cpu_ns) IN"
+			      " (VALUES (1, 60, 600), (2, 40, 400))"),
 			==, 30);
-	g_assert_cmpint(count(fixture, "SELECT count(*) FROM energy_interval AS i WHERE 2 * tasks_uj !="
-				       " (SELECT sum(uj) FROM energy_part AS p WHERE p.host = i.host"
-				       " AND p.n BETWEEN i.n - 1 AND i.n)"),
+	g_assert_cmpint(count(fixture,
+			      "SELECT count(*) FROM energy_interval AS i WHERE 2 * tasks_uj !="
+			      " (SELECT sum(uj) FROM energy_part AS p WHERE p.host = i.host"
+			      " AND p.n BETWEEN i.n - 1 AND i.n)"),
 			==, 0);
 }
 
@@ -245,10 +255,12 @@ static void test_parts_large(struct fixture *fixture, const void *data)
 {
 	g_assert_true(add(fixture, "b1", 1, NULL, NULL));
 	g_assert_true(database_exec(fixture->store->database,
-				 "UPDATE energy_part SET cpu_ns = 9223372036854775807", "set", NULL));
+				    "UPDATE energy_part SET cpu_ns = 9223372036854775807", "set",
+				    NULL));
 	g_assert_true(add(fixture, "b1", 2, NULL, NULL));
 	g_assert_cmpint(count(fixture, "SELECT min(cpu_ns) FROM energy_part"), ==, INT64_MAX);
-	g_assert_cmpint(count(fixture, "SELECT sum(typeof(cpu_ns) = 'integer') FROM energy_part"), ==, 2);
+	g_assert_cmpint(count(fixture, "SELECT sum(typeof(cpu_ns) = 'integer') FROM energy_part"),
+			==, 2);
 }
 
 static void test_prune(struct fixture *fixture, const void *data)
@@ -377,8 +389,8 @@ static void test_reader_forgets(struct fixture *fixture, const void *data)
 
 	store_reader_ask(reader, fixture->store, read_behind_gate, &gate, note_answer, &answers);
 	for (int i = 0; i < 50; i++)
-		store_reader_forget(store_reader_ask(reader, fixture->store, read_behind_gate, &gate,
-						     note_answer, &answers));
+		store_reader_forget(store_reader_ask(reader, fixture->store, read_behind_gate,
+						     &gate, note_answer, &answers));
 	store_reader_ask(reader, fixture->store, read_behind_gate, &gate, note_answer, &answers);
 	open_gate(&gate);
 	wait_for(&answers, 52);
@@ -395,13 +407,15 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	TEST("/store-account/intervals are summed up by all that is known of them", test_sums);
-	TEST("/store-account/what was used since a time leaves out times without a service", test_since);
+	TEST("/store-account/what was used since a time leaves out times without a service",
+	     test_since);
 	TEST("/store-account/where each host's account stands is read back", test_meters);
 	TEST("/store-account/an interval counts as a whole or not at all", test_whole);
 	TEST("/store-account/parts of intervals are summed up", test_parts);
 	TEST("/store-account/... and remain whole numbers", test_parts_large);
 	TEST("/store-account/pruning removes intervals and keeps the sums", test_prune);
 	TEST("/store-account/another thread reads what was committed", test_reader);
-	TEST("/store-account/an answer does not wait for requests that were withdrawn", test_reader_forgets);
+	TEST("/store-account/an answer does not wait for requests that were withdrawn",
+	     test_reader_forgets);
 	return g_test_run();
 }

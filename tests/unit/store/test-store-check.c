@@ -24,7 +24,8 @@ static void fill(struct store *store)
 	g_assert_true(store_begin(store, NULL));
 	g_assert_true(store_add_run(store, &run, NULL));
 	for (int i = 0; i < ROWS; i++)
-		g_assert_true(store_add_sample(store, run.run, "b1", i + 1, i, 9000, i * 9000, false, NULL));
+		g_assert_true(store_add_sample(store, run.run, "b1", i + 1, i, 9000, i * 9000,
+					       false, NULL));
 	g_assert_true(store_commit(store, NULL));
 }
 
@@ -56,13 +57,16 @@ static void tear_down(struct fixture *fixture, const void *data)
 /* Where the first page of a table is in the file. */
 static gsize place_of(const struct fixture *fixture, const char *table)
 {
-	g_autofree char *sql = g_strdup_printf("SELECT (rootpage - 1) * page_size FROM sqlite_master, "
-					       "pragma_page_size WHERE name = '%s'", table);
+	g_autofree char *sql =
+		g_strdup_printf("SELECT (rootpage - 1) * page_size FROM sqlite_master, "
+				"pragma_page_size WHERE name = '%s'",
+				table);
 	sqlite3_stmt *statement = NULL;
 	sqlite3 *db = NULL;
 	gsize place;
 
-	g_assert_cmpint(sqlite3_open_v2(fixture->file, &db, SQLITE_OPEN_READONLY, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_open_v2(fixture->file, &db, SQLITE_OPEN_READONLY, NULL), ==,
+			SQLITE_OK);
 	g_assert_cmpint(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), ==, SQLITE_OK);
 	g_assert_cmpint(sqlite3_step(statement), ==, SQLITE_ROW);
 	place = (gsize)sqlite3_column_int64(statement, 0);
@@ -215,12 +219,13 @@ static void test_ends(struct fixture *fixture, const void *data)
 		;
 }
 
-#define TEST(path, data, function) \
+#define TEST(path, data, function)                                                                 \
 	g_test_add(path, struct fixture, data, set_up, function, tear_down)
 
 int main(int argc, char **argv)
 {
-	static const char *const tables[] = {"meta", "run", "task", "submission", "drain", "energy_task"};
+	static const char *const tables[] = {"meta",       "run",   "task",
+					     "submission", "drain", "energy_task"};
 
 	g_test_init(&argc, &argv, NULL);
 	TEST("/store/damage to the history is found beside serving", NULL, test_history);
@@ -229,8 +234,8 @@ int main(int argc, char **argv)
 	TEST("/store/damage to the history is refused to readers of all", NULL, test_reader);
 	TEST("/store/a check can be ended at any time", NULL, test_ends);
 	for (gsize i = 0; i < G_N_ELEMENTS(tables); i++) {
-		g_autofree char *path = g_strdup_printf("/store/a service does not continue from a damaged table/%s",
-							tables[i]);
+		g_autofree char *path = g_strdup_printf(
+			"/store/a service does not continue from a damaged table/%s", tables[i]);
 
 		TEST(path, tables[i], test_record);
 	}

@@ -67,8 +67,10 @@ static void set_up(struct fixture *fixture, const void *data)
 	fixture->dir = g_dir_make_tmp("virtbed-energy-XXXXXX", NULL);
 	fixture->store = store_open(fixture->dir, true, &error);
 	g_assert_no_error(error);
-	fixture->run = (struct store_run){.policy = (char *)"max-upr", .measured = true,
-					  .ended_s = 100.123456789, .idle_w = 130.7};
+	fixture->run = (struct store_run){.policy = (char *)"max-upr",
+					  .measured = true,
+					  .ended_s = 100.123456789,
+					  .idle_w = 130.7};
 	g_assert_true(store_add_run(fixture->store, &fixture->run, &error));
 }
 

@@ -24,8 +24,8 @@ struct old {
 };
 
 static const struct old olds[] = {
-	{1, "1-early"}, {1, "1"}, {2, "2"}, {3, "3"}, {4, "4"}, {5, "5"}, {6, "6"}, {7, "7"}, {8, "8"},
-	{9, "9"},
+	{1, "1-early"}, {1, "1"}, {2, "2"}, {3, "3"}, {4, "4"},
+	{5, "5"},       {6, "6"}, {7, "7"}, {8, "8"}, {9, "9"},
 };
 
 struct fixture {
@@ -171,13 +171,15 @@ static char *schema_of(struct store *store)
 	GString *text = g_string_new(NULL);
 	sqlite3_stmt *statement = NULL;
 
-	g_assert_cmpint(sqlite3_prepare_v2(database_handle(store->database),
-					   "SELECT m.type || ' ' || m.name || ' ' || coalesce(c.name || ' ' || c.type ||"
-					   " ' ' || c.\"notnull\" || ' ' || coalesce(c.dflt_value, '-') || ' ' || c.pk, '')"
-					   " FROM sqlite_master m LEFT JOIN pragma_table_info(m.name) c"
-					   " ORDER BY m.type, m.name, c.cid",
-					   -1, &statement, NULL),
-			==, SQLITE_OK);
+	g_assert_cmpint(
+		sqlite3_prepare_v2(
+			database_handle(store->database),
+			"SELECT m.type || ' ' || m.name || ' ' || coalesce(c.name || ' ' || c.type ||"
+			" ' ' || c.\"notnull\" || ' ' || coalesce(c.dflt_value, '-') || ' ' || c.pk, '')"
+			" FROM sqlite_master m LEFT JOIN pragma_table_info(m.name) c"
+			" ORDER BY m.type, m.name, c.cid",
+			-1, &statement, NULL),
+		==, SQLITE_OK);
 	while (sqlite3_step(statement) == SQLITE_ROW)
 		g_string_append_printf(text, "%s\n", sqlite3_column_text(statement, 0));
 	sqlite3_finalize(statement);
@@ -202,18 +204,37 @@ static void assert_like_new(struct store *store)
  */
 static void write_new(struct store *store)
 {
-	const struct store_submission submission = {.run = RUN, .task = 8, .type = (char *)"IS.2",
-						    .uid = -1, .submitted_utc = (char *)"2026",
-						    .constant_s = NAN, .zero_s = NAN,
-						    .deadline_s = NAN, .priority = 4};
-	const struct store_suspension suspension = {.run = RUN, .task = TASK, .attempt = 2, .n = 1,
-						    .cluster = (char *)"c1", .nodes = (char *)"0"};
-	const struct store_migration migration = {.run = RUN, .task = TASK, .attempt = 2, .n = 1,
-						  .cluster = (char *)"c1", .nodes = (char *)"0",
+	const struct store_submission submission = {.run = RUN,
+						    .task = 8,
+						    .type = (char *)"IS.2",
+						    .uid = -1,
+						    .submitted_utc = (char *)"2026",
+						    .constant_s = NAN,
+						    .zero_s = NAN,
+						    .deadline_s = NAN,
+						    .priority = 4};
+	const struct store_suspension suspension = {.run = RUN,
+						    .task = TASK,
+						    .attempt = 2,
+						    .n = 1,
+						    .cluster = (char *)"c1",
+						    .nodes = (char *)"0"};
+	const struct store_migration migration = {.run = RUN,
+						  .task = TASK,
+						  .attempt = 2,
+						  .n = 1,
+						  .cluster = (char *)"c1",
+						  .nodes = (char *)"0",
 						  .to_nodes = (char *)"1"};
-	const struct store_lost lost = {.run = RUN, .task = TASK, .attempt = 1, .cluster = (char *)"c1",
-					.nodes = (char *)"0,1", .started_s = 2, .ended_s = 5};
-	const struct store_account_meter meter = {.run = RUN, .host = (char *)"b2",
+	const struct store_lost lost = {.run = RUN,
+					.task = TASK,
+					.attempt = 1,
+					.cluster = (char *)"c1",
+					.nodes = (char *)"0,1",
+					.started_s = 2,
+					.ended_s = 5};
+	const struct store_account_meter meter = {.run = RUN,
+						  .host = (char *)"b2",
 						  .cluster = (char *)"c1",
 						  .counter = (char *)"second"};
 	g_autoptr(GError) error = NULL;
@@ -254,9 +275,12 @@ static void test_old(struct fixture *fixture, const void *data)
 
 static void assert_policies(struct store *store)
 {
-	static const char *const runs[] = {"easy", "max-upt-preempt-pair+algorithm-3",
-					   "max-upt-preempt-pair", "max-util-preempt-pair+algorithm-3+drop:0.5",
-					   "max-util-preempt-pair+drop:0.5", "max-upt-preempt-diff"};
+	static const char *const runs[] = {"easy",
+					   "max-upt-preempt-pair+algorithm-3",
+					   "max-upt-preempt-pair",
+					   "max-util-preempt-pair+algorithm-3+drop:0.5",
+					   "max-util-preempt-pair+drop:0.5",
+					   "max-upt-preempt-diff"};
 	g_autoptr(GPtrArray) rows = store_runs(store, NULL);
 	g_autoptr(GPtrArray) sums = store_account_sums(store, RUN, "policy", NULL);
 
@@ -270,8 +294,8 @@ static void assert_policies(struct store *store)
 		/* Each has kept its own joules. */
 		g_assert_cmpint(sum->meter_uj, ==,
 				g_str_equal(sum->key, "max-upt-preempt-pair+algorithm-3") ? 100
-				: g_str_equal(sum->key, "max-upt-preempt-pair")	     ? 200
-										     : 67);
+				: g_str_equal(sum->key, "max-upt-preempt-pair")           ? 200
+											  : 67);
 		g_assert_cmpint(sum->tasks_uj, ==, sum->meter_uj == 67 ? 50 : sum->meter_uj / 10);
 	}
 }
@@ -348,7 +372,8 @@ int main(int argc, char **argv)
 		   &olds[G_N_ELEMENTS(olds) - 1], set_up, test_spellings, tear_down);
 	for (gsize i = 0; i < G_N_ELEMENTS(olds); i++) {
 		g_autofree char *path = g_strdup_printf(
-			"/store/a file of version %s is read, and completed to be written", olds[i].name);
+			"/store/a file of version %s is read, and completed to be written",
+			olds[i].name);
 
 		g_test_add(path, struct fixture, &olds[i], set_up, test_old, tear_down);
 	}

@@ -28,8 +28,10 @@ static void reopen(struct fixture *fixture, bool create)
 
 static void set_up(struct fixture *fixture, const void *data)
 {
-	struct store_run run = {
-		.policy = (char *)"easy", .limit = 1, .repeat = 1, .host_load = NAN};
+	struct store_run run = {.policy = (char *)"easy",
+				.limit = 1,
+				.repeat = 1,
+				.host_load = NAN};
 	g_autoptr(GError) error = NULL;
 
 	fixture->dir = g_dir_make_tmp("virtbed-store-XXXXXX", &error);
@@ -87,9 +89,14 @@ static void put_submission(struct fixture *fixture, const struct store_submissio
 static void test_submissions(struct fixture *fixture, const void *data)
 {
 	struct store_submission row = some_submission(fixture, 4);
-	struct store_submission bare = {.run = fixture->run, .task = 3, .type = (char *)"CG.2",
-					.uid = -1, .submitted_utc = (char *)"2026",
-					.constant_s = NAN, .zero_s = NAN, .deadline_s = 9};
+	struct store_submission bare = {.run = fixture->run,
+					.task = 3,
+					.type = (char *)"CG.2",
+					.uid = -1,
+					.submitted_utc = (char *)"2026",
+					.constant_s = NAN,
+					.zero_s = NAN,
+					.deadline_s = 9};
 	g_autoptr(GPtrArray) rows = NULL;
 	const struct store_submission *one;
 
@@ -127,8 +134,11 @@ static void test_submissions(struct fixture *fixture, const void *data)
 
 static void test_drains(struct fixture *fixture, const void *data)
 {
-	struct store_drain row = {.run = fixture->run, .cluster = (char *)"c1", .node = 1,
-				  .reason = (char *)"disk", .since_utc = (char *)"2026"};
+	struct store_drain row = {.run = fixture->run,
+				  .cluster = (char *)"c1",
+				  .node = 1,
+				  .reason = (char *)"disk",
+				  .since_utc = (char *)"2026"};
 	g_autoptr(GPtrArray) rows = NULL;
 	g_autoptr(GPtrArray) none = NULL;
 	const struct store_drain *one;
@@ -284,7 +294,8 @@ static void ask_and_settle(struct store_sync *sync, struct answers *answers)
 /* Another one each time: pages that stay the same are not written. */
 static void put_text(struct fixture *fixture, const char *key, gsize length)
 {
-	const int letter = 'a' + sqlite3_total_changes(database_handle(fixture->store->database)) % 26;
+	const int letter =
+		'a' + sqlite3_total_changes(database_handle(fixture->store->database)) % 26;
 	g_autofree char *text = g_strnfill(length, (char)letter);
 	g_autoptr(GError) error = NULL;
 
@@ -404,7 +415,8 @@ static void test_sync_reader(struct fixture *fixture, const void *data)
 	struct store *reader = store_open(fixture->dir, false, NULL);
 	struct answers answers = {0};
 
-	g_assert_true(database_exec(reader->database, "BEGIN; SELECT count(*) FROM meta", "read", NULL));
+	g_assert_true(
+		database_exec(reader->database, "BEGIN; SELECT count(*) FROM meta", "read", NULL));
 	for (uint32_t i = 0; i < 20; i++) {
 		put_text(fixture, "long", 1 << 20);
 		ask_and_settle(sync, &answers);
@@ -502,7 +514,7 @@ static void test_sync_full(struct fixture *fixture, const void *data)
 	g_free(answers.failure);
 }
 
-#define TEST(path, data, function) \
+#define TEST(path, data, function)                                                                 \
 	g_test_add(path, struct fixture, data, set_up, function, tear_down)
 
 int main(int argc, char **argv)

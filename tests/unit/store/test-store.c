@@ -55,8 +55,10 @@ static void reopen(struct fixture *fixture)
 static int64_t add_run(struct store *store, const char *policy)
 {
 	g_autoptr(GError) error = NULL;
-	struct store_run run = {
-		.policy = (char *)policy, .limit = 1, .repeat = 1, .host_load = NAN};
+	struct store_run run = {.policy = (char *)policy,
+				.limit = 1,
+				.repeat = 1,
+				.host_load = NAN};
 
 	g_assert_true(store_add_run(store, &run, &error));
 	g_assert_no_error(error);
@@ -290,8 +292,12 @@ static void test_estimates_are_replaced(struct fixture *fixture, const void *dat
 static void test_a_pair_is_measured_once_a_round(struct fixture *fixture, const void *data)
 {
 	struct store *store = fixture->store;
-	struct store_measurement one = {.type = (char *)"IS.8", .cluster = (char *)"c1", .round = 0,
-					.work = (char *)"is", .exec_s = 1.25, .energy_j = NAN};
+	struct store_measurement one = {.type = (char *)"IS.8",
+					.cluster = (char *)"c1",
+					.round = 0,
+					.work = (char *)"is",
+					.exec_s = 1.25,
+					.energy_j = NAN};
 	struct store_unmeasured hole = {(char *)"CG.8", (char *)"c1", (char *)"hangs", 14};
 	struct store_overhead overhead = {0, (char *)"c1", (char *)"disk", (char *)"{}"};
 	g_autoptr(GPtrArray) rows = NULL;
@@ -335,8 +341,7 @@ static void test_a_pair_is_measured_once_a_round(struct fixture *fixture, const 
 	g_assert_cmpuint(holes->len, ==, 0);
 }
 
-static void test_the_last_delivery_is_that_of_the_attempt(struct fixture *fixture,
-							   const void *data)
+static void test_the_last_delivery_is_that_of_the_attempt(struct fixture *fixture, const void *data)
 {
 	int64_t run = add_run(fixture->store, "greedy");
 	g_autofree struct store_delivery *none = NULL;
@@ -345,8 +350,13 @@ static void test_the_last_delivery_is_that_of_the_attempt(struct fixture *fixtur
 
 	for (uint32_t i = 0; i < 12; i++) {
 		const struct store_delivery row = {
-			.run = run, .task = i % 2, .attempt = 1 + i / 6, .time_s = 2 * i,
-			.share = 0.5, .asked_cores = 1, .given_cores = i,
+			.run = run,
+			.task = i % 2,
+			.attempt = 1 + i / 6,
+			.time_s = 2 * i,
+			.share = 0.5,
+			.asked_cores = 1,
+			.given_cores = i,
 		};
 
 		g_assert_true(store_put_delivery(fixture->store, &row, &error));
@@ -361,14 +371,15 @@ static void test_the_last_delivery_is_that_of_the_attempt(struct fixture *fixtur
 
 /* SQLite's own limit on the file's size stands for a full disk: the same code path as ENOSPC. */
 static void test_full_disk_is_told_and_undoes_only_the_write(struct fixture *fixture,
-							      const void *data)
+							     const void *data)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *text = g_strnfill(1 << 20, 'x');
 	g_autoptr(GPtrArray) events = NULL;
 	int64_t run = add_run(fixture->store, "easy");
 
-	sqlite3_exec(database_handle(fixture->store->database), "PRAGMA max_page_count = 40", NULL, NULL, NULL);
+	sqlite3_exec(database_handle(fixture->store->database), "PRAGMA max_page_count = 40", NULL,
+		     NULL, NULL);
 	g_assert_false(store_add_event(fixture->store, run, 0, "big", text, &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_FULL);
 	g_assert_nonnull(strstr(error->message, "the disk is full"));
@@ -422,7 +433,8 @@ static void test_not_a_store(struct fixture *fixture, const void *data)
 
 static void test_newer_schema(struct fixture *fixture, const void *data)
 {
-	sqlite3_exec(database_handle(fixture->store->database), "PRAGMA user_version = 99", NULL, NULL, NULL);
+	sqlite3_exec(database_handle(fixture->store->database), "PRAGMA user_version = 99", NULL,
+		     NULL, NULL);
 	g_clear_pointer(&fixture->store, store_close);
 	expect_refused(fixture->dir, DATABASE_ERROR_SCHEMA, "schema 99");
 }

@@ -85,10 +85,10 @@ static void test_scale(void)
 			g_assert_cmpfloat(scaled[i].demand.memory, ==, plain[i].demand.memory);
 			work_s += scaled[i].run_s * scaled[i].demand.vms;
 		}
-		g_assert_cmpfloat_with_epsilon(
-			work_s / (LUBLIN_NODES *
-				  (scaled[JOBS - 1].arrival_s - scaled[0].arrival_s)),
-			load, 1e-9);
+		g_assert_cmpfloat_with_epsilon(work_s /
+						       (LUBLIN_NODES * (scaled[JOBS - 1].arrival_s -
+									scaled[0].arrival_s)),
+					       load, 1e-9);
 	}
 }
 
@@ -118,7 +118,7 @@ static void test_demands(void)
 /* The largest requirement is reached and not passed; the others are as likely as each other. */
 static void test_largest_memory(void)
 {
-	uint32_t counts[11] = { 0 };
+	uint32_t counts[11] = {0};
 
 	for (uint32_t trial = 1; trial <= TRIALS; trial++) {
 		g_autofree struct dfrs_job *jobs = dfrs_lublin_new(1, trial, JOBS, 0, 9);
@@ -137,16 +137,19 @@ static void test_hpc2n(void)
 {
 	const double gb = 1024 * 1024;
 	struct swf_job from[] = {
-		{ 1, 10, 5, 5, 4, 0.5 * gb },       /* even, a quarter each: 2 tasks of half */
-		{ 2, 20, 5, 5, 3, 0.5 * gb },       /* odd: 3 tasks of a quarter */
-		{ 3, 30, 5, 5, 4, 1.0 * gb },       /* half each: 4 tasks */
-		{ 4, 40, 5, 5, 2, 0 },              /* not known: 10 % each */
-		{ 5, 50, 5, 5, 240, 1.5 * gb },     /* cannot run: 240 tasks of 3/4 */
-		{ 6, 604800 + 7, 5, 5, 1, 4 * gb }, /* next week; all of a host's memory */
+		{1, 10, 5, 5, 4, 0.5 * gb},       /* even, a quarter each: 2 tasks of half */
+		{2, 20, 5, 5, 3, 0.5 * gb},       /* odd: 3 tasks of a quarter */
+		{3, 30, 5, 5, 4, 1.0 * gb},       /* half each: 4 tasks */
+		{4, 40, 5, 5, 2, 0},              /* not known: 10 % each */
+		{5, 50, 5, 5, 240, 1.5 * gb},     /* cannot run: 240 tasks of 3/4 */
+		{6, 604800 + 7, 5, 5, 1, 4 * gb}, /* next week; all of a host's memory */
 	};
-	const struct swf_trace trace = { .jobs_count = G_N_ELEMENTS(from), .jobs = from };
+	const struct swf_trace trace = {.jobs_count = G_N_ELEMENTS(from), .jobs = from};
 	const struct sched_demand expected[] = {
-		{ 2, 1, 0.5 }, { 3, 0.5, 0.25 }, { 4, 0.5, 0.5 }, { 1, 1, 0.2 },
+		{2, 1, 0.5},
+		{3, 0.5, 0.25},
+		{4, 0.5, 0.5},
+		{1, 1, 0.2},
 	};
 	uint32_t count;
 	g_autofree struct dfrs_job *first = dfrs_hpc2n_new(&trace, 0, DFRS_HPC2N_HOSTS, &count);
@@ -173,12 +176,12 @@ static void test_hpc2n(void)
 static void test_trial(void)
 {
 	const struct dfrs_job jobs[] = {
-		{ 1, 50, { 4, 1, 0.1 } },
-		{ 2, 60, { 3, 0.5, 0.2 } },
-		{ 3, 70, { 4, 0.25, 0.4 } },
+		{1, 50, {4, 1, 0.1}},
+		{2, 60, {3, 0.5, 0.2}},
+		{3, 70, {4, 0.25, 0.4}},
 	};
 	g_autoptr(environment_trial_t) trial = dfrs_trial_new(jobs, 3, 4);
-	const uint32_t hosts[] = { 4, 2, 2 };
+	const uint32_t hosts[] = {4, 2, 2};
 
 	g_assert_true(trial->system->shared);
 	g_assert_cmpuint(trial->system->rows_count, ==, 0);
@@ -206,7 +209,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/dfrs/means are those of the model", test_means);
 	g_test_add_func("/dfrs/a load is met by the same jobs", test_scale);
 	g_test_add_func("/dfrs/needs and requirements are the paper's", test_demands);
-	g_test_add_func("/dfrs/no task needs more memory than the largest requirement", test_largest_memory);
+	g_test_add_func("/dfrs/no task needs more memory than the largest requirement",
+			test_largest_memory);
 	g_test_add_func("/dfrs/the jobs of HPC2N become tasks", test_hpc2n);
 	g_test_add_func("/dfrs/a trial has a system for each kind of policy", test_trial);
 	return g_test_run();

@@ -14,9 +14,9 @@
 
 #define MACHINE(name) "{name: " name ", nodes: 1, cores: 1, memory_mib: 512}"
 #define TWO MACHINE("a") ", " MACHINE("b")
-#define EIGHT \
-	TWO ", " MACHINE("c") ", " MACHINE("d") ", " MACHINE("e") ", " MACHINE("f") ", " \
-	MACHINE("g") ", " MACHINE("h")
+#define EIGHT                                                                                      \
+	TWO ", " MACHINE("c") ", " MACHINE("d") ", " MACHINE("e") ", " MACHINE("f") ", " MACHINE(  \
+		"g") ", " MACHINE("h")
 
 static struct config *load(const char *machines, const char *pruning, const char *policies)
 {
@@ -42,11 +42,11 @@ static struct config *load(const char *machines, const char *pruning, const char
  * x takes 10 s on a and 20 s on b, y 30 s and 40 s. Under MM the first x goes to a, the second,
  * with 20 s on either, to a as well; y, due at 25, is late everywhere and leaves at its deadline.
  */
-#define LISTED                                                                           \
-	"prices: [3600, 7200], entries: [{type: x, machine: a, samples: [10]}, "         \
-	"{type: x, machine: b, first: 20, masses: [1]}, "                                \
-	"{type: y, machine: a, samples: [30]}, {type: y, machine: b, samples: [40]}], "  \
-	"list: [{type: x, arrival_s: 0, deadline_s: 10}, "                               \
+#define LISTED                                                                                     \
+	"prices: [3600, 7200], entries: [{type: x, machine: a, samples: [10]}, "                   \
+	"{type: x, machine: b, first: 20, masses: [1]}, "                                          \
+	"{type: y, machine: a, samples: [30]}, {type: y, machine: b, samples: [40]}], "            \
+	"list: [{type: x, arrival_s: 0, deadline_s: 10}, "                                         \
 	"{type: x, arrival_s: 0, deadline_s: 30}, {type: y, arrival_s: 0, deadline_s: 25}]"
 
 static void test_list_by_hand(void)
@@ -82,12 +82,12 @@ static void test_list_by_hand(void)
  */
 static void test_demand_is_of_what_machines_can_do(void)
 {
-	g_autoptr(config_t) config =
-		load(TWO,
-		     "tasks: 100, left_out: 0, demand: 3, level: 1, "
-		     "entries: [{type: x, machine: a, samples: [20]}, {type: x, machine: b, samples: [30]}, "
-		     "{type: y, machine: a, samples: [80]}, {type: y, machine: b, samples: [20]}]",
-		     "mm");
+	g_autoptr(config_t) config = load(
+		TWO,
+		"tasks: 100, left_out: 0, demand: 3, level: 1, "
+		"entries: [{type: x, machine: a, samples: [20]}, {type: x, machine: b, samples: [30]}, "
+		"{type: y, machine: a, samples: [80]}, {type: y, machine: b, samples: [20]}]",
+		"mm");
 	g_autoptr(GError) error = NULL;
 	g_autoptr(experiment_t) experiment = experiment_new(config, NULL, &error);
 	struct experiment_trial trial;
@@ -131,8 +131,8 @@ static char *matrix_text(void)
 		for (uint32_t m = 0; m < PRUNING_MACHINES; m++) {
 			const struct pet_entry *entry = pet_at(pet, type, m);
 
-			g_string_append_printf(text, "%s,m%u,%.3f,%d,%d\n", pruning_types[type], m + 1,
-					       entry->mean, (int)entry->pmf.first,
+			g_string_append_printf(text, "%s,m%u,%.3f,%d,%d\n", pruning_types[type],
+					       m + 1, entry->mean, (int)entry->pmf.first,
 					       (int)entry->pmf.first + (int)entry->pmf.count - 1);
 		}
 	pet_free(pet);
@@ -164,13 +164,13 @@ static void test_bins_are_looked_at(void)
 		const char *pruning;
 		const char *says;
 	} cases[] = {
-		{ EIGHT, "bin_s: 1e-6", "environment.pruning.bin_s" },
-		{ EIGHT, "queue_length: 1000, bin_s: 0.1", "larger bins or shorter queues" },
-		{ TWO,
-		  "bin_s: 0.001, queue_length: 1000, "
-		  "entries: [{type: x, machine: a, samples: [1, 9]}, "
-		  "{type: x, machine: b, samples: [1]}]",
-		  "larger bins or shorter queues" },
+		{EIGHT, "bin_s: 1e-6", "environment.pruning.bin_s"},
+		{EIGHT, "queue_length: 1000, bin_s: 0.1", "larger bins or shorter queues"},
+		{TWO,
+		 "bin_s: 0.001, queue_length: 1000, "
+		 "entries: [{type: x, machine: a, samples: [1, 9]}, "
+		 "{type: x, machine: b, samples: [1]}]",
+		 "larger bins or shorter queues"},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -192,7 +192,10 @@ static void test_threads_do_not_matter(void)
 	g_autoptr(experiment_t) experiment = experiment_new(config, NULL, &error);
 	const double limit_j = 1;
 	struct trials trials = {
-		.experiment = experiment, .trials = 3, .jobs = 1, .limits_j = &limit_j,
+		.experiment = experiment,
+		.trials = 3,
+		.jobs = 1,
+		.limits_j = &limit_j,
 		.limits_count = 1,
 	};
 	g_autofree struct engine_result *one = trials_run(&trials, &error);
@@ -216,7 +219,7 @@ static void test_threads_do_not_matter(void)
 static void test_policies_that_do_not_fit_are_refused(void)
 {
 	g_autoptr(config_t) config = load(TWO, LISTED, "mm");
-	const char *const names[] = { "easy", NULL };
+	const char *const names[] = {"easy", NULL};
 	g_autoptr(GError) error = NULL;
 
 	g_assert_null(experiment_new(config, names, &error));

@@ -170,7 +170,7 @@ static void test_no_bursts(void)
 /* Around 1 over a day, highest a quarter of a day after the phase is 0. */
 static void test_sine(void)
 {
-	struct config_environment environment = { .sine_amplitude = 0.5 };
+	struct config_environment environment = {.sine_amplitude = 0.5};
 	double sum = 0;
 
 	for (int i = 0; i < 1000; i++)
@@ -325,7 +325,7 @@ static void test_day(void)
 {
 	g_autoptr(config_t) config = load();
 	g_autoptr(GError) error = NULL;
-	const char *const names[] = { "max-util", NULL };
+	const char *const names[] = {"max-util", NULL};
 
 	config_environment(config)->tasks_per_day = 2000;
 
@@ -381,8 +381,8 @@ static void simulate_two(const char *const *names, double share, struct engine_r
 static void test_no_flags(const void *data)
 {
 	const char *name = data;
-	const char *const names[] = { g_str_has_prefix(name, "max-util") ? "max-util" : "max-upt",
-				      name, NULL };
+	const char *const names[] = {g_str_has_prefix(name, "max-util") ? "max-util" : "max-upt",
+				     name, NULL};
 	struct engine_result results[2];
 
 	simulate_two(names, 0, results);
@@ -396,12 +396,12 @@ static void test_no_flags(const void *data)
 /* What goes by energy has nothing to go by. */
 static void test_energy_is_refused(void)
 {
-	static const char *const refused[] = { "max-upe", "event-based", "task-based",
-					       "max-upr+filter:task:2.0" };
+	static const char *const refused[] = {"max-upe", "event-based", "task-based",
+					      "max-upr+filter:task:2.0"};
 	g_autoptr(config_t) config = load();
 
 	for (size_t i = 0; i < G_N_ELEMENTS(refused); i++) {
-		const char *const names[] = { refused[i], NULL };
+		const char *const names[] = {refused[i], NULL};
 		g_autoptr(GError) error = NULL;
 
 		g_assert_false(experiment_check_policies(config, names, &error));

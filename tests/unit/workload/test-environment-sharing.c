@@ -57,8 +57,8 @@ static struct engine_result *run_all(const struct config *config)
 	return results;
 }
 
-#define TWO_JOBS                                                                         \
-	"list: [{arrival_s: 0, run_s: 100, vms: 1, cpu: 1, memory: 0.6}, "               \
+#define TWO_JOBS                                                                                   \
+	"list: [{arrival_s: 0, run_s: 100, vms: 1, cpu: 1, memory: 0.6}, "                         \
 	"{arrival_s: 40, run_s: 50, vms: 1, cpu: 1, memory: %s}]"
 
 /*
@@ -87,7 +87,8 @@ static void test_stretches_by_hand(void)
 static void test_pauses_and_penalty_by_hand(void)
 {
 	for (int penalty_s = 0; penalty_s <= 30; penalty_s += 30) {
-		g_autofree char *jobs = g_strdup_printf(TWO_JOBS ", penalty_s: %d", "0.5", penalty_s);
+		g_autofree char *jobs =
+			g_strdup_printf(TWO_JOBS ", penalty_s: %d", "0.5", penalty_s);
 		g_autoptr(config_t) config = load(jobs, "1", "greedy-pmtn, greedy");
 		g_autofree struct engine_result *results = run_all(config);
 
@@ -119,7 +120,8 @@ static void test_virtual_time_in_penalty(void)
 
 		g_assert_no_error(error);
 		g_assert_true(experiment_trial_init(experiment, 0, 1, &trial, &error));
-		g_assert_cmpfloat(experiment_trial_setup(experiment, &trial, experiment->policies, 1)
+		g_assert_cmpfloat(experiment_trial_setup(experiment, &trial, experiment->policies,
+							 1)
 					  .virtual_pause_s,
 				  ==, i == 0 ? 200 : 0);
 		experiment_trial_clear(&trial);
@@ -142,7 +144,8 @@ static void test_trial_is_the_models(void)
 	g_assert_cmpuint(trial->workload->tasks_count, ==, 50);
 	for (uint32_t i = 0; i < 50; i++) {
 		g_assert_cmpfloat(trial->workload->tasks[i].arrival_s, ==, jobs[i].arrival_s);
-		g_assert_cmpfloat(trial->workload->tasks[i].demand.memory, ==, jobs[i].demand.memory);
+		g_assert_cmpfloat(trial->workload->tasks[i].demand.memory, ==,
+				  jobs[i].demand.memory);
 		g_assert_cmpfloat(trial->whole->etc_s[i], ==, jobs[i].run_s);
 	}
 }
@@ -156,8 +159,8 @@ static void test_job_that_cannot_run_is_named(void)
 	config->clusters[0].nodes = 3;
 	g_assert_null(environment_trial_new(config, NULL, 1, 1, &error));
 	g_assert_true(g_error_matches(error, WORKLOAD_ERROR, WORKLOAD_ERROR_TASK));
-	g_assert_nonnull(strstr(error->message,
-				"of trial 1 could not run on the empty cluster \"hosts\""));
+	g_assert_nonnull(
+		strstr(error->message, "of trial 1 could not run on the empty cluster \"hosts\""));
 }
 
 /* Weeks are counted from the configured one; what lies behind the trace is named. */
@@ -165,14 +168,13 @@ static void test_weeks_of_a_trace(void)
 {
 	g_autoptr(config_t) config = load("week: 2", "128", "fcfs");
 	struct swf_job swf[] = {
-		{ .id = 1, .submit_s = 10, .run_s = 5, .procs = 1 },
-		{ .id = 2, .submit_s = 7 * 86400 + 20, .run_s = 6, .procs = 3 },
-		{ .id = 3, .submit_s = 7 * 86400 + 30, .run_s = 7, .procs = 4 },
+		{.id = 1, .submit_s = 10, .run_s = 5, .procs = 1},
+		{.id = 2, .submit_s = 7 * 86400 + 20, .run_s = 6, .procs = 3},
+		{.id = 3, .submit_s = 7 * 86400 + 30, .run_s = 7, .procs = 4},
 	};
-	const struct swf_trace trace = { .jobs_count = 3, .jobs = swf };
+	const struct swf_trace trace = {.jobs_count = 3, .jobs = swf};
 	g_autoptr(GError) error = NULL;
-	g_autoptr(environment_trial_t) trial =
-		environment_trial_new(config, &trace, 1, 1, &error);
+	g_autoptr(environment_trial_t) trial = environment_trial_new(config, &trace, 1, 1, &error);
 
 	g_assert_no_error(error);
 	g_assert_cmpuint(trial->workload->tasks_count, ==, 2);
@@ -185,13 +187,16 @@ static void test_weeks_of_a_trace(void)
 
 static void test_threads_do_not_matter(void)
 {
-	g_autoptr(config_t) config =
-		load("jobs: 40, load: 0.9", "128", "easy, greedy-pmtn-migr, dynmcb8, dynmcb8-asap-per");
+	g_autoptr(config_t) config = load("jobs: 40, load: 0.9", "128",
+					  "easy, greedy-pmtn-migr, dynmcb8, dynmcb8-asap-per");
 	g_autoptr(GError) error = NULL;
 	g_autoptr(experiment_t) experiment = experiment_new(config, NULL, &error);
 	const double limit_j = 1;
 	struct trials trials = {
-		.experiment = experiment, .trials = 4, .jobs = 1, .limits_j = &limit_j,
+		.experiment = experiment,
+		.trials = 4,
+		.jobs = 1,
+		.limits_j = &limit_j,
 		.limits_count = 1,
 	};
 	g_autofree struct engine_result *one = trials_run(&trials, &error);

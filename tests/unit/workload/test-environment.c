@@ -13,8 +13,8 @@
 /* The paper's environment on fewer tasks, as a test has less time. */
 static struct config *load(const char *name)
 {
-	g_autofree char *path =
-		g_test_build_filename(G_TEST_DIST, "..", "..", "..", "configs", "papers", name, NULL);
+	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "..", "..", "..", "configs",
+						      "papers", name, NULL);
 	g_autoptr(GError) error = NULL;
 	struct config *config = config_controller_load(path, &error);
 
@@ -86,7 +86,9 @@ static void test_places(void)
 			const uint32_t cluster = options[i].cluster;
 
 			g_assert_cmpuint(cluster < 4 ? 0 : cluster - 3, ==,
-					 type < 60 ? 0 : type < 80 ? 1 : 2);
+					 type < 60   ? 0
+					 : type < 80 ? 1
+						     : 2);
 			g_assert_cmpuint(options[i].nodes, ==,
 					 (cores + system->clusters[cluster].cores - 1) /
 						 system->clusters[cluster].cores);
@@ -109,7 +111,7 @@ static void test_downey(void)
 static void test_classes(void)
 {
 	struct environment_class classes[ENVIRONMENT_CLASSES];
-	struct environment_type type = { .priority = 5, .mean_s = 600 };
+	struct environment_type type = {.priority = 5, .mean_s = 600};
 
 	environment_classes_draw(1, classes);
 	for (uint32_t i = 0; i < ENVIRONMENT_CLASSES; i++) {
@@ -135,13 +137,13 @@ static char *classes_text(void)
 	environment_classes_draw(1, classes);
 	for (uint32_t i = 0; i < ENVIRONMENT_CLASSES; i++)
 		for (uint32_t j = 0; j < classes[i].segments_count; j++)
-			g_string_append_printf(
-				text, "%u,%u,%s,%.6f,%.6f,%.6f,%.6f\n", i + 1, j + 1,
-				classes[i].segments[j].modifier > 0 ? "exponential" : "constant",
-				classes[i].segments[j].duration,
-				classes[i].segments[j].start_fraction,
-				classes[i].segments[j].end_fraction,
-				classes[i].segments[j].modifier);
+			g_string_append_printf(text, "%u,%u,%s,%.6f,%.6f,%.6f,%.6f\n", i + 1, j + 1,
+					       classes[i].segments[j].modifier > 0 ? "exponential"
+										   : "constant",
+					       classes[i].segments[j].duration,
+					       classes[i].segments[j].start_fraction,
+					       classes[i].segments[j].end_fraction,
+					       classes[i].segments[j].modifier);
 	return g_string_free(text, FALSE);
 }
 
@@ -188,7 +190,7 @@ static void test_day(const void *data)
 {
 	g_autoptr(config_t) config = load("energy-5000.yaml");
 	g_autoptr(GError) error = NULL;
-	const char *const names[] = { data, NULL };
+	const char *const names[] = {data, NULL};
 
 	config_environment(config)->tasks_per_day = 1000;
 
@@ -219,10 +221,8 @@ static void test_day(const void *data)
 int main(int argc, char **argv)
 {
 	static const char *const days[] = {
-		"max-upe+drop:0.5",
-		"max-upr+filter:resource:4.0+drop:0.5",
-		"task-based+drop:0.5",
-		"event-based+filter:task:2.0",
+		"max-upe+drop:0.5",    "max-upr+filter:resource:4.0+drop:0.5",
+		"task-based+drop:0.5", "event-based+filter:task:2.0",
 		"easy+drop:0.5",
 	};
 

@@ -44,7 +44,7 @@ static void test_known_hole(void)
 {
 	struct config *config = testbed_config_new();
 	const struct config_estimate *last = &config->estimates[config->estimates_count - 1];
-	struct config_unmeasured hole = { last->type, last->cluster, (char *)"it hangs" };
+	struct config_unmeasured hole = {last->type, last->cluster, (char *)"it hangs"};
 	struct sched_system *system;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(workload_t) workload = NULL;
@@ -71,7 +71,7 @@ static void test_known_hole(void)
 	system = workload_system_new(config, &error);
 	g_assert_no_error(error);
 	workload = workload_open_new(1);
-	workload->tasks[0] = (struct sched_task){ .utility = utility_testbed(1, 1, 2) };
+	workload->tasks[0] = (struct sched_task){.utility = utility_testbed(1, 1, 2)};
 	workload->tasks_count = 1;
 	g_assert_false(workload_check(workload, system, &error));
 	g_assert_nonnull(strstr(error->message, "which can run nowhere"));
@@ -137,8 +137,8 @@ static void test_distribution(void)
 {
 	struct config *config = testbed_config_new();
 	struct sched_system *system = workload_system_new(config, NULL);
-	uint32_t types[4] = { 0 };
-	uint32_t maxima[5] = { 0 };
+	uint32_t types[4] = {0};
+	uint32_t maxima[5] = {0};
 	double total = 0;
 	const uint32_t trials = 500;
 
@@ -174,24 +174,23 @@ static void test_check(void)
 {
 	struct config *config = testbed_config_new();
 	struct sched_system *system = workload_system_new(config, NULL);
-	const struct sched_task good = { .arrival_s = 5, .utility = utility_testbed(1, 2, 3) };
+	const struct sched_task good = {.arrival_s = 5, .utility = utility_testbed(1, 2, 3)};
 	const struct {
 		struct sched_task tasks[2];
 		const char *says; /* NULL: good */
 	} cases[] = {
-		{ { good, { 1, 3, 5, good.utility } }, NULL },
-		{ { good, { 1, 0, 4, good.utility } },
-		  "task 1 arrives at 4 s, before task 0 at 5 s" },
-		{ { good, { 2, 0, 6, good.utility } }, "task 1 has id 2" },
-		{ { { 0, 0, -1, good.utility }, good }, "task 0 arrives at -1 s" },
-		{ { { 0, 0, (double)NAN, good.utility }, good }, "task 0 arrives at nan s" },
-		{ { { 0, 4, 0, good.utility }, good }, "task 0 is of type 4; there are 4" },
-		{ { { 0, 0, 0, { 1, 1, { { UTILITY_LINEAR, 1, 0.5, 1, 0 } } } }, good },
-		  "segment 0: the value increases" },
+		{{good, {1, 3, 5, good.utility}}, NULL},
+		{{good, {1, 0, 4, good.utility}}, "task 1 arrives at 4 s, before task 0 at 5 s"},
+		{{good, {2, 0, 6, good.utility}}, "task 1 has id 2"},
+		{{{0, 0, -1, good.utility}, good}, "task 0 arrives at -1 s"},
+		{{{0, 0, (double)NAN, good.utility}, good}, "task 0 arrives at nan s"},
+		{{{0, 4, 0, good.utility}, good}, "task 0 is of type 4; there are 4"},
+		{{{0, 0, 0, {1, 1, {{UTILITY_LINEAR, 1, 0.5, 1, 0}}}}, good},
+		 "segment 0: the value increases"},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		const struct workload workload = { 1, 1, 2, (struct sched_task *)cases[i].tasks };
+		const struct workload workload = {1, 1, 2, (struct sched_task *)cases[i].tasks};
 		g_autoptr(GError) error = NULL;
 
 		g_assert_cmpint(workload_check(&workload, system, &error), ==, !cases[i].says);
@@ -208,7 +207,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/workload/tasks have the flags of their type", test_flags);
 	g_test_add_func("/workload/the testbed's tables become a system", test_system);
 	g_test_add_func("/workload/a hole in the estimates is refused with its place", test_hole);
-	g_test_add_func("/workload/a pair that could not be measured runs nothing", test_known_hole);
+	g_test_add_func("/workload/a pair that could not be measured runs nothing",
+			test_known_hole);
 	g_test_add_func("/workload/seed and trial alone give the arrivals", test_reproducible);
 	g_test_add_func("/workload/arrivals, types and maxima follow their distributions",
 			test_distribution);
