@@ -43,8 +43,8 @@ static void reply(struct http_request *request, int status, json_t *body)
 
 static void reply_error(struct http_request *request, const GError *error)
 {
-	/* An error of the parsers has their domain. */
-	int status = error->domain == SCHEDULER_ERROR ? 500 : 400;
+	/* Errors of the parsers have their domains. */
+	int status = error->domain == TASK_ERROR || error->domain == JSON_ERROR ? 400 : 500;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(statuses); i++)
 		if (g_error_matches(error, SCHEDULER_ERROR, (gint)statuses[i].code))

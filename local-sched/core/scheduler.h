@@ -70,8 +70,8 @@ void scheduler_stop(struct scheduler *scheduler, void (*done)(bool clean, void *
 
 /*
  * Starts task `id` as the body of the PUT says, or queues it until its turn comes. Returns the task
- * (borrowed), with *ret_new saying whether it is new, or NULL with `error`: SCHEDULER_ERROR, or an
- * error of another domain for an invalid request (status 400).
+ * (borrowed), with *ret_new saying whether it is new, or NULL with `error`: SCHEDULER_ERROR, or
+ * TASK_ERROR or JSON_ERROR for an invalid request (status 400).
  */
 const struct task *scheduler_put_task(struct scheduler *scheduler, const char *id,
 				      const json_t *body, bool *ret_new, GError **error);

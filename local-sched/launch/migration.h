@@ -29,7 +29,7 @@ struct migration *migration_new(const struct task *task, struct pool *pool, stru
 /* Frees it, also while calls are under way, without an event. NULL is allowed. */
 void migration_free(struct migration *migration);
 
-/* Moves the VMs as the record (borrowed until `ended`) says. The target nodes must be ready. */
+/* Moves the VMs as the record (borrowed until `ended` or `lost`) says. The target nodes must be ready. */
 void migration_start(struct migration *migration, struct task_migration *record);
 
 /* Continues if what the migration waits for has happened: a node is settled. */
@@ -43,8 +43,8 @@ void migration_lost(struct migration *migration, const struct vm *vm);
 
 /*
  * The task ends. No move begins any more, moves under way are stopped, and each step gets at most
- * ten seconds. In steps that hold (vm_step.h), `moved` follows when all is done, or `ended` where a
- * VM is lost. In other steps no event follows, except that nodes that VMs have left are reported
+ * ten seconds. In steps that hold (vm_step.h), `released` follows when all is done, or `lost` where
+ * a VM is lost. In other steps no event follows, except that nodes that VMs have left are reported
  * down while they have no VM.
  */
 void migration_abort(struct migration *migration);

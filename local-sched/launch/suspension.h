@@ -45,8 +45,8 @@ void suspension_resume(struct suspension *suspension);
 bool suspension_match_nodes(const struct suspension *suspension, uint32_t *nodes, GError **error);
 
 /*
- * Continues if what the suspension waits for has happened: see the events; also that a node is
- * settled.
+ * Continues if what the suspension waits for has happened. To be called when no request to a guest
+ * is under way any more, when the task's usage until `held` was read, and when a node is settled.
  */
 void suspension_proceed(struct suspension *suspension);
 

@@ -224,7 +224,7 @@ bool task_parse_nodes(const json_t *body, const char *what, uint32_t most, uint3
 	return true;
 }
 
-/* All of a request but its script, which is not stored. */
+/* All of a request but its script, of which only the summary is stored. */
 static bool parse_request(struct task *task, const json_t *body, uint32_t nodes, GError **error)
 {
 	return parse_kernel(task, body, error) && parse_numbers(task, body, error) &&

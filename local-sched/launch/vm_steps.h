@@ -42,15 +42,22 @@ struct vm_steps_kind {
  * suspension alone.
  */
 struct vm_steps_events {
-	/* Whether no request to a guest is under way. A migration calls it until it is true. */
+	/*
+	 * Whether no request to a guest is under way, and, for a migration, no rank waits for a
+	 * message. A migration calls it until it is true; a suspension waits for
+	 * suspension_proceed().
+	 */
 	bool (*is_quiet)(void *data);
-	/* The VMs are held since `t_ns`: nothing may be sent to the guests until `released`. */
+	/* A suspension's VMs stand still since `t_ns`; a migration's begin to move. */
 	void (*held)(int64_t t_ns, void *data);
-	/* The VMs execute since `t_ns`, and can be reached. A rollback may come without `held`. */
+	/*
+	 * The guests can be reached again, and execute since `t_ns` if they stood still. A rollback
+	 * may come without `held`.
+	 */
 	void (*released)(int64_t t_ns, void *data);
 	/* The end of a request. `reason` is NULL where it succeeded, and says why it did not. */
 	void (*ended)(const char *reason, void *data);
-	/* A VM is gone, or not usable: the task has to be ended. */
+	/* The rollback failed, or a VM is gone or not usable: the task has to be ended. */
 	void (*lost)(const char *reason, void *data);
 	/* When something was sent to a PMI port last, clock_now_ns(). */
 	int64_t (*last_sent_ns)(void *data);
