@@ -19,7 +19,7 @@ struct npb_report {
 	bool is_cube;       /* size is that of a cube's edge */
 	int64_t iterations; /* timed iterations, all repetitions together */
 	int processes;      /* MPI processes */
-	int ranks;          /* those that take part */
+	int ranks;          /* MPI processes that compute */
 	double operations;  /* counted operations in all timed iterations */
 	double time_s;      /* wall seconds of all timed sections, maximum over the ranks */
 	bool verified;      /* every repetition verified */

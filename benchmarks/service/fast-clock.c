@@ -2,10 +2,10 @@
 /*
  * Preloaded into the daemons (LD_PRELOAD) by `soak`, so that days pass in minutes; never installed.
  *
- *   VIRTBED_FASTER=N        their clocks, all of them, go N times as fast as those of the machine,
- *                           and what they wait for by the clock comes as much sooner
- *   VIRTBED_FASTER_FROM=NS  ... from when CLOCK_BOOTTIME showed that: the same for all daemons, and
- *                           for those that are started again
+ *   VIRTBED_FASTER=N        all clocks of the daemons run N times as fast as the machine's, and
+ *                           their timers fire as much sooner
+ *   VIRTBED_FASTER_FROM=NS  the CLOCK_BOOTTIME at which the clocks begin to run faster; all daemons
+ *                           have the same value, also after a restart
  *
  *   VIRTBED_HEAP=DIR        twice a second (of the machine's) each writes into DIR/PID how many
  *                           bytes of its heap are in use

@@ -50,7 +50,7 @@ struct summary {
 	bool deadlines;
 	bool shared;           /* hosts are shared in time: policies are ranked by stretch */
 	struct store *store;   /* open for reading */
-	GPtrArray *runs;       /* struct store_run: those that ended, or a service's, in order */
+	GPtrArray *runs;       /* struct store_run: ended runs, or a service's run, in order */
 	uint32_t left_out;     /* runs that did not end or were aborted */
 	GPtrArray *policies;   /* char *, borrowed from the runs, in order of first appearance */
 	GArray *limits;        /* double, descending */

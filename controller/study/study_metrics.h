@@ -35,7 +35,7 @@ enum study_metric {
 	STUDY_PAUSE_GIB_S,
 	STUDY_MIGRATION_GIB_S,
 	/* Of tasks with deadlines. */
-	STUDY_ROBUSTNESS, /* tasks on time, in percent of those that count */
+	STUDY_ROBUSTNESS, /* tasks on time, in percent of the tasks that count */
 	/* variance over the types of their percentages of tasks on time (Fig. 6) */
 	STUDY_VARIANCE,
 	STUDY_COST,   /* cost of the tasks that count, per percent on time (VII.F) */

@@ -366,8 +366,8 @@ static void scripted_resume(struct backend *backend, uint32_t task, uint32_t att
 }
 
 /*
- * Its new nodes are taken at once, and those that it left free when it is there, resume_s later; or
- * the new ones, if it is not.
+ * The task takes its new nodes at once. After resume_s its old nodes become free, or its new ones if
+ * the migration fails.
  */
 static void scripted_migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			     const uint32_t *nodes, uint32_t nodes_count)

@@ -109,8 +109,8 @@ void scripted_scheduler_fail_task(struct scripted_scheduler *scheduler, const ch
 void scripted_scheduler_forget(struct scripted_scheduler *scheduler, const char *id);
 
 /*
- * The task's ranks end now, and all goes well; but that is told when it is asked to be killed
- * alone, as if its output took long to fetch.
+ * The task's ranks end well now. The scheduler reports the end only when a request to kill the task
+ * arrives, as if its output took long to fetch.
  */
 void scripted_scheduler_hold_end(struct scripted_scheduler *scheduler, const char *id);
 

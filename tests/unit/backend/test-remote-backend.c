@@ -990,8 +990,8 @@ static void errors_for_a_moment_lose_nothing(struct fixture *fixture, gconstpoin
 }
 
 /*
- * Its other questions are answered, so it is not away; it is told to forget what is on record all
- * the same.
+ * The local scheduler answers other requests, so it is not away. A request about a task that it does
+ * not answer does not hold up the acknowledgement of recorded events.
  */
 static void a_question_that_is_never_answered_holds_nothing_up(struct fixture *fixture,
 							       gconstpointer data)

@@ -255,7 +255,7 @@ static void a_task_that_ends_before_it_is_frozen_ends(struct fixture *fixture, g
 enum moment {
 	BEFORE_SUSPEND = 0, /* recorded, not asked */
 	WHILE_SUSPENDING,
-	SUSPENDED_UNTOLD, /* it was, before anybody was told */
+	SUSPENDED_UNTOLD, /* suspended, and the event not fetched yet */
 	SUSPENDED,
 	BEFORE_RESUME,
 	WHILE_RESUMING,

@@ -50,7 +50,7 @@ struct scene {
 	double now_s; /* continues then, with the narrow tasks of test_restored() */
 	bool at_changes;
 	bool deaf;              /* the backend does not kill */
-	bool told;              /* all is told as events, with its details */
+	bool told;              /* the story has the details of events */
 	struct wish wishes[13]; /* up to the first at time 0 */
 	struct script_attempt attempts[2];
 	struct script_step steps[2];

@@ -56,7 +56,7 @@ struct fixture {
 	struct job *job;
 };
 
-/* nothing is told before the job's usage is read */
+/* no event comes before the job's usage is read */
 static const struct task_events task_events = {0};
 
 /* A job whose ranks run in a VM that the test driver has from the beginning; it has no ports. */

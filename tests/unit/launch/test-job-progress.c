@@ -81,7 +81,7 @@ struct fixture {
 	struct job *job;
 };
 
-/* nothing is told before the job's usage is read */
+/* no event comes before the job's usage is read */
 static const struct task_events task_events = {0};
 
 static void set_up(struct fixture *fixture, gconstpointer data)
