@@ -30,6 +30,7 @@ struct run_watch {
 	bool quiet; /* the controller's own lines reach the same journal */
 	bool live;  /* a live line is on the terminal */
 	bool pending;
+	bool stale;       /* the pending request was sent to a controller that has died since */
 	int64_t after;    /* number of the last notice shown */
 	int64_t asked_ns; /* time of the last request */
 	int silences;     /* requests in a row without an answer in time */
@@ -200,8 +201,12 @@ static void count_silence(struct run_watch *watch, const GError *error)
 static void answered(int status, json_t *body, const GError *error, void *data)
 {
 	struct run_watch *watch = data;
+	const bool stale = watch->stale;
 
 	watch->pending = false;
+	watch->stale = false;
+	if (stale)
+		return;
 	count_silence(watch, error);
 	if (error || !json_is_object(body))
 		return;
@@ -265,6 +270,7 @@ void run_watch_listen(struct run_watch *watch, const struct run_watch_events *ev
 void run_watch_restarted(struct run_watch *watch)
 {
 	watch->after = 0;
+	watch->stale = watch->pending;
 }
 
 const char *run_watch_error(const struct run_watch *watch)

@@ -611,6 +611,8 @@ write_preemption() {
 
 @test "critical tasks preempt others, a controller that is killed meanwhile continues, and all is compared" {
 	write_preemption
+	# A restart may take seconds on a slow machine; a suspended task completes after it.
+	sed -i 's/duration_s: 20/duration_s: 45/' "$config"
 	run_start run "$config" --estimates "$estimates" --policy max-util-preempt-greedy --out "$out"
 	run_wait_row "$out" "SELECT 1 FROM suspension WHERE suspended_s IS NOT NULL"
 	kill -9 "$(run_process virtbed-controller "$out")"
