@@ -19,8 +19,9 @@
 #include "common/output.h"
 #include "common/visible.h"
 #include "controller/api/status_api.h"
-#include "controller/run/run_service.h"
-#include "controller/run/run_session.h"
+#include "controller/service/run_service.h"
+#include "controller/session/run_session.h"
+#include "controller/work.h"
 
 /* Exit statuses beside 0, which `virtbed run` distinguishes. */
 enum { EXIT_FAILED = 1, EXIT_INPUT = 2, EXIT_STOPPED = 3 };
@@ -128,7 +129,7 @@ static int serve_and_work(struct run_session *session, GError **error)
 		g_unix_signal_add(SIGHUP, reload, session);
 	hold_hangup(SIG_UNBLOCK);
 	session->go_on = continue_run;
-	done = run_session_work(session, error);
+	done = work(session, error);
 	remote_fleet_until(session->fleet, end_seen, session, LINGER_S, !session->store_failed);
 	status_api_free(api);
 	return done ? EXIT_SUCCESS : EXIT_FAILED;

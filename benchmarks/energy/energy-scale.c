@@ -20,7 +20,7 @@
 #include "benchmarks/host.h"
 #include "common/json.h"
 #include "controller/config/config_controller.h"
-#include "controller/engine/experiment.h"
+#include "controller/experiment/experiment.h"
 
 /* Decisions are repeated for about so long. */
 #define MEASURE_S 0.2

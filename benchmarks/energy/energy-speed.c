@@ -16,7 +16,7 @@
 #include "benchmarks/host.h"
 #include "common/json.h"
 #include "controller/config/config_controller.h"
-#include "controller/engine/experiment.h"
+#include "controller/experiment/experiment.h"
 #include "tests/oracle/oracle.h"
 
 struct options {

@@ -21,7 +21,7 @@
 #include "common/json.h"
 #include "controller/config/config_controller.h"
 #include "controller/config/config_environment.h"
-#include "controller/engine/experiment.h"
+#include "controller/experiment/experiment.h"
 #include "tests/oracle/preempt_oracle.h"
 
 struct options {

@@ -23,7 +23,7 @@
 #include "common/json.h"
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
-#include "controller/engine/robustness.h"
+#include "controller/experiment/robustness.h"
 #include "controller/report/stats.h"
 #include "controller/sched/queueing.h"
 #include "controller/workload/pruning.h"
@@ -232,7 +232,8 @@ static void run_mapper(const struct job *job, const struct workload *workload, c
 		score->events = result.decisions;
 		score->warm_s = result.decide_s;
 	}
-	robustness_of(engine, (uint32_t)job->options->left_out, NULL, &score->robustness);
+	robustness_of(engine, setup.system->rows_count, (uint32_t)job->options->left_out, NULL,
+		      &score->robustness);
 	engine_free(engine);
 	backend_destroy(backend);
 	for (size_t i = 0; i < GUESTS; i++)

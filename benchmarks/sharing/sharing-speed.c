@@ -153,7 +153,7 @@ static double run(const struct environment_trial *trial, const char *name, doubl
 		g_error("%s: %s", name,
 			engine_reason(engine) ? engine_reason(engine) : "not all jobs ended");
 	for (uint32_t i = 0; i < count; i++) {
-		const struct engine_task *task = engine_task(engine, i);
+		const struct engine_task *task = engine_task_at(engine, i);
 
 		watch->end_s = fmax(watch->end_s, task->ended_s);
 		most = fmax(most, dfrs_bounded_stretch(task->ended_s - task->task->arrival_s,

@@ -22,7 +22,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "controller/config/config_controller.h"
-#include "controller/engine/trials.h"
+#include "controller/experiment/trials.h"
 #include "controller/sched/mapping.h"
 #include "tests/oracle/oracle.h"
 

@@ -5,7 +5,7 @@
 
 #include "common/json.h"
 #include "controller/api/status_api_private.h"
-#include "controller/run/run_service.h"
+#include "controller/service/run_service.h"
 
 char *api_peer_name(struct http_request *request)
 {

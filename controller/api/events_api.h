@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/http_server.h"
-#include "controller/run/run_session.h"
+#include "controller/session/run_session.h"
 
 /*
  * The events of the store in the controller's API (docs/reference/controller-api.json), numbered by

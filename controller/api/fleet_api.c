@@ -32,8 +32,8 @@ static struct engine_node engine_side(const struct run_session *session, uint32_
 
 	if (!session->engine)
 		return (struct engine_node){.task = FLEET_NO_TASK, .leaver = FLEET_NO_TASK};
-	return engine_node(session->engine, cluster,
-			   config->shared ? config_cluster_host(config, node) : node);
+	return engine_node_state(session->engine, cluster,
+				 config->shared ? config_cluster_host(config, node) : node);
 }
 
 /* Whether the local scheduler has not answered for long, or never. */

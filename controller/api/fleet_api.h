@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/http_server.h"
-#include "controller/run/run_session.h"
+#include "controller/session/run_session.h"
 
 /*
  * Clusters and nodes in the controller's API (docs/reference/controller-api.json): the last reports

@@ -10,8 +10,8 @@
 #include "controller/api/metrics_text.h"
 #include "controller/api/status_api_private.h"
 #include "controller/engine/engine.h"
-#include "controller/run/run_service.h"
 #include "controller/run/run_usage.h"
+#include "controller/service/run_service.h"
 
 #define MIB 1048576.0
 
@@ -60,14 +60,14 @@ static void add_run(GString *text, const struct run_session *session)
 
 static void add_tasks(GString *text, const struct run_session *session)
 {
-	uint32_t counts[ENGINE_TASK_QUARANTINED + 1] = {0};
+	uint32_t counts[ENGINE_TASK_STATES] = {0};
 
 	if (!session->engine)
 		return;
 	for (uint32_t i = 0; i < session->tasks_count; i++)
-		counts[engine_task(session->engine, i)->state]++;
+		counts[engine_task_at(session->engine, i)->state]++;
 	metrics_text_family(text, "virtbed_tasks", "gauge", "Tasks of the run under way by state.");
-	for (int i = ENGINE_TASK_WAITING; i <= ENGINE_TASK_QUARANTINED; i++)
+	for (int i = ENGINE_TASK_WAITING; i < ENGINE_TASK_STATES; i++)
 		metrics_text_sample(text, "virtbed_tasks", counts[i], "state",
 				    engine_task_state_name((enum engine_task_state)i), NULL);
 }
@@ -106,6 +106,9 @@ static void add_decisions(GString *text, const struct run_session *session)
 		(double)counts->decisions);
 	add_one(text, "virtbed_decide_seconds_total", "counter",
 		"Processor time that the policy took for them.", counts->decide_s);
+	add_one(text, "virtbed_impossible_events_total", "counter",
+		"Events that no state of their task allows, and that changed nothing: defects.",
+		(double)counts->impossible_events);
 	add_mapping(text, counts);
 	add_one(text, "virtbed_mapping_longest_seconds", "gauge", "The longest of them.",
 		counts->mapping_longest_s);

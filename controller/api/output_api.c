@@ -152,7 +152,7 @@ static bool find(struct http_request *request, const struct run_session *session
 		 const char *number, uint32_t *ret_task)
 {
 	return task_api_find(request, session, number, ret_task) &&
-	       (engine_task(session->engine, *ret_task)->attempts > 0 ||
+	       (engine_task_at(session->engine, *ret_task)->attempts > 0 ||
 		http_request_fail(request, 404, "task %u has not been started", *ret_task));
 }
 
@@ -160,7 +160,7 @@ static bool find(struct http_request *request, const struct run_session *session
 static void begin_wait(struct http_request *request, const struct run_session *session,
 		       uint32_t index, const char *below, const char *const *keys)
 {
-	const struct engine_task *task = engine_task(session->engine, index);
+	const struct engine_task *task = engine_task_at(session->engine, index);
 	struct output_wait *wait = g_new0(struct output_wait, 1);
 
 	*wait = (struct output_wait){
@@ -195,12 +195,12 @@ void output_api_get(struct http_request *request, const char *const *arguments, 
 	    !http_request_query_integer(request, "wait_s", 0, 60, 0, &wait_s) ||
 	    !find(request, session, arguments[0], &index))
 		return;
-	if (attempt > engine_task(session->engine, index)->attempts) {
+	if (attempt > engine_task_at(session->engine, index)->attempts) {
 		http_request_fail(request, 400, "query: attempt: task %u has had %u so far", index,
-				  engine_task(session->engine, index)->attempts);
+				  engine_task_at(session->engine, index)->attempts);
 		return;
 	}
-	if (attempt > 0 && attempt != engine_task(session->engine, index)->attempts)
+	if (attempt > 0 && attempt != engine_task_at(session->engine, index)->attempts)
 		from = 0;
 	below = g_strdup_printf("output?from=%" PRIu64 "&wait_s=%" PRIu64, from,
 				MIN(wait_s, (uint64_t)WAIT_MAX_S));

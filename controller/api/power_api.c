@@ -10,7 +10,7 @@
 #include "controller/api/window_api.h"
 #include "controller/backend/remote_curve.h"
 #include "controller/engine/engine.h"
-#include "controller/run/run_service.h"
+#include "controller/service/run_service.h"
 
 static const struct wire_sample *sample_at(const struct remote_meter *meter, guint i)
 {

@@ -12,7 +12,7 @@
 #include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
 #include "controller/api/task_json.h"
-#include "controller/run/run_service_scripts.h"
+#include "controller/service/run_service_scripts.h"
 
 static void send_error(struct http_request *request, const GError *error)
 {

@@ -15,16 +15,17 @@
 #include "controller/api/metrics_api.h"
 #include "controller/api/nodes_api.h"
 #include "controller/api/output_api.h"
-#include "controller/api/task_visibility.h"
 #include "controller/api/page_api.h"
 #include "controller/api/power_api.h"
 #include "controller/api/service_api.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
 #include "controller/api/task_texts.h"
+#include "controller/api/task_visibility.h"
 #include "controller/backend/remote_curve.h"
-#include "controller/run/run_service.h"
+#include "controller/run/run_tls.h"
 #include "controller/run/run_utc.h"
+#include "controller/service/run_service.h"
 #include "controller/store/store_reader.h"
 
 /* The most bytes of a notice's kind and text. */
@@ -242,9 +243,8 @@ bool status_api_listen(struct status_api *api, const char *address, GError **err
 {
 	struct http_tls tls;
 
-	api->browsers =
-		http_server_new_tls(address, run_session_tls(address, api->session->config, &tls),
-				    routes, api, error);
+	api->browsers = http_server_new_tls(address, run_tls(address, api->session->config, &tls),
+					    routes, api, error);
 	if (!api->browsers)
 		return false;
 	api->tokens = token_book_new(api->session->dir);

@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-#include "controller/run/run_session.h"
+#include "controller/session/run_session.h"
 
 /*
  * The controller's own API, for clients that watch it (docs/reference/api.md describes the one

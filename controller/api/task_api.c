@@ -6,13 +6,13 @@
 
 #include "common/json.h"
 #include "common/read_number.h"
-#include "controller/api/task_visibility.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/task_json.h"
 #include "controller/api/task_texts.h"
+#include "controller/api/task_visibility.h"
 #include "controller/engine/engine.h"
-#include "controller/run/run_service.h"
 #include "controller/run/run_utc.h"
+#include "controller/service/run_service.h"
 
 /* Tasks in an answer. */
 #define LIMIT_DEFAULT 1000
@@ -118,7 +118,7 @@ static bool is_wanted(const struct run_session *session, const struct filter *fi
 {
 	const struct store_submission *submission;
 
-	if (!(filter->states >> engine_task(session->engine, index)->state & 1))
+	if (!(filter->states >> engine_task_at(session->engine, index)->state & 1))
 		return false;
 	if (!filter->user)
 		return true;
@@ -162,7 +162,7 @@ static void list_first(struct list *list, const struct filter *filter)
 /* The end of a task; a task left over at the end of the run has none and sorts first. */
 static double ended_s(const struct run_session *session, uint32_t index)
 {
-	const double time_s = engine_task(session->engine, index)->ended_s;
+	const double time_s = engine_task_at(session->engine, index)->ended_s;
 
 	return isfinite(time_s) ? time_s : -INFINITY;
 }
@@ -181,7 +181,7 @@ static void list_lately(struct list *list, const struct filter *filter)
 	for (uint32_t i = session->tasks_count; i-- > filter->from;) {
 		uint32_t place = count;
 
-		if (!engine_task_over(engine_task(session->engine, i)) ||
+		if (!engine_task_over(engine_task_at(session->engine, i)) ||
 		    !is_wanted(session, filter, i))
 			continue;
 		for (; place > 0 && ended_s(session, last[place - 1]) < ended_s(session, i);
@@ -221,7 +221,7 @@ bool task_api_find(struct http_request *request, const struct run_session *sessi
 	if (!is_under_way(request, session))
 		return false;
 	if (read_number_unsigned(number, 0, G_MAXUINT32, &index) && index < session->tasks_count &&
-	    engine_task(session->engine, (uint32_t)index)->state != ENGINE_TASK_COMING) {
+	    engine_task_at(session->engine, (uint32_t)index)->state != ENGINE_TASK_COMING) {
 		*ret_index = (uint32_t)index;
 		return true;
 	}
@@ -256,9 +256,9 @@ void task_api_decisions(struct http_request *request, const char *const *argumen
 
 	if (!task_api_find(request, session, arguments[0], &task))
 		return;
-	one = engine_task(session->engine, task);
+	one = engine_task_at(session->engine, task);
 	actions = store_task_actions(session->store, session->run, task, one->task->arrival_s - 1,
-				     one->state >= ENGINE_TASK_COMPLETED && isfinite(one->ended_s)
+				     engine_task_over(one) && isfinite(one->ended_s)
 					     ? one->ended_s + 1
 					     : (double)INFINITY,
 				     ACTIONS_MAX, &error);
@@ -337,7 +337,7 @@ void task_api_migrate(struct http_request *request, const char *const *arguments
 		return;
 	}
 	note_asker(request, session);
-	cluster = &session->config->clusters[engine_task(session->engine, index)->cluster];
+	cluster = &session->config->clusters[engine_task_at(session->engine, index)->cluster];
 	if (!read_hosts(request, cluster, body, hosts))
 		return;
 	node_hosts = g_new(uint32_t, cluster->nodes);

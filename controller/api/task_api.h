@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/http_server.h"
-#include "controller/run/run_session.h"
+#include "controller/session/run_session.h"
 
 /*
  * The tasks of the present run in the controller's API (docs/how-to/run.md), and user requests

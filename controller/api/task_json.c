@@ -7,7 +7,7 @@
 #include "common/read_number.h"
 #include "controller/api/status_api_private.h"
 #include "controller/engine/engine.h"
-#include "controller/run/run_service.h"
+#include "controller/service/run_service.h"
 
 static const char *host_name(const struct config_cluster *cluster, uint32_t node)
 {
@@ -55,10 +55,10 @@ static const char *type_name(const struct run_session *session, const struct eng
 
 char *task_json_why(const struct run_session *session, uint32_t index)
 {
-	const struct engine_task *task = engine_task(session->engine, index);
+	const struct engine_task *task = engine_task_at(session->engine, index);
 	const char *waits = engine_waits_because(session->engine, task->task->id);
-	const bool out = task->state >= ENGINE_TASK_STARTING &&
-			 task->state <= ENGINE_TASK_MIGRATING && task->nodes_count > 0;
+	const bool out =
+		engine_task_state_in(task->state, ENGINE_TASK_UNDER_WAY) && task->nodes_count > 0;
 
 	if (waits || !out || remote_link_known(remote_fleet_link(session->fleet, task->cluster)))
 		return g_strdup(waits);
@@ -148,7 +148,7 @@ static void set_times(json_t *object, const struct run_session *session,
 
 json_t *task_json_short(const struct run_session *session, uint32_t index)
 {
-	const struct engine_task *task = engine_task(session->engine, index);
+	const struct engine_task *task = engine_task_at(session->engine, index);
 	json_t *object =
 		json_pack("{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:n, s:n, s:n}", "task", (int)index,
 			  "type", type_name(session, task), "state",
@@ -353,7 +353,7 @@ static void add_last_attempt(struct past *past, const struct run_session *sessio
 
 json_t *task_json(const struct run_session *session, uint32_t index)
 {
-	const struct engine_task *task = engine_task(session->engine, index);
+	const struct engine_task *task = engine_task_at(session->engine, index);
 	json_t *object = task_json_short(session, index);
 	g_autoptr(GPtrArray) lost = NULL;
 	struct past past;

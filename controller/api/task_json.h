@@ -3,7 +3,7 @@
 
 #include <jansson.h>
 
-#include "controller/run/run_session.h"
+#include "controller/session/run_session.h"
 
 /*
  * Tasks of the present run as JSON (docs/reference/controller-api.json, Task), for tasks that have

@@ -105,7 +105,7 @@ static void note(struct cached_task *cached, const struct engine_task *task, con
 const char *task_texts_get(struct task_texts *texts, uint32_t index, bool hidden)
 {
 	const struct run_session *session = texts->session;
-	const struct engine_task *task = engine_task(session->engine, index);
+	const struct engine_task *task = engine_task_at(session->engine, index);
 	struct cached_task *cached = &texts->cached[index % PLACES];
 	g_autofree char *why = task_json_why(session, index);
 	const int64_t zero_us = api_zero_us(session);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "controller/run/run_session.h"
+#include "controller/session/run_session.h"
 
 /*
  * The cache of tasks as JSON of lists. Every watching client asks for a thousand tasks each second

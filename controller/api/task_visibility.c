@@ -5,7 +5,7 @@
 
 #include "common/read_number.h"
 #include "controller/api/status_api_private.h"
-#include "controller/run/run_service.h"
+#include "controller/service/run_service.h"
 
 /* Texts by the owner, and reasons that quote the task's programs. */
 static const char *const private_keys[] = {"name", "reason"};

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/http_server.h"
-#include "controller/run/run_session.h"
+#include "controller/session/run_session.h"
 
 /*
  * The visibility of tasks in the controller's API. A service's tasks belong to the account that

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "controller/api/status_api_private.h"
-#include "controller/run/run_service.h"
+#include "controller/service/run_service.h"
 
 json_t *window_api_json(const struct run_session *session)
 {

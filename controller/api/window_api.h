@@ -3,7 +3,7 @@
 
 #include <jansson.h>
 
-#include "controller/run/run_session.h"
+#include "controller/session/run_session.h"
 
 /*
  * A service's energy window for GET /v1/power and /v1/energy (docs/reference/controller-api.json,

@@ -9,7 +9,7 @@
 #include "common/read_file.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/decide_queues.h"
-#include "controller/engine/snapshot_json.h"
+#include "controller/snapshot/snapshot_json.h"
 #include "controller/report/table.h"
 
 /* virtbed writes no larger snapshot. */

@@ -9,8 +9,8 @@
 #include "controller/cli/commands.h"
 #include "controller/config/config_controller.h"
 #include "controller/config/config_environment.h"
-#include "controller/run/run_results.h"
-#include "controller/run/run_supervisor.h"
+#include "controller/supervise/run_results.h"
+#include "controller/supervise/run_supervisor.h"
 
 /* The limit of experiment.profile_repeats of a configuration. */
 #define REPEATS_MAX 10000

@@ -4,8 +4,8 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/limit_list.h"
 #include "controller/report/resampling.h"
-#include "controller/run/run_results.h"
-#include "controller/run/run_supervisor.h"
+#include "controller/supervise/run_results.h"
+#include "controller/supervise/run_supervisor.h"
 
 /* The limit of experiment.repeats of a configuration. */
 #define REPEATS_MAX 10000

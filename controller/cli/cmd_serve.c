@@ -2,7 +2,7 @@
 #include <glib.h>
 
 #include "controller/cli/commands.h"
-#include "controller/run/run_supervisor.h"
+#include "controller/supervise/run_supervisor.h"
 
 int cmd_serve(int argc, char **argv)
 {

@@ -9,7 +9,7 @@
 #include "common/json.h"
 #include "common/number_option.h"
 #include "common/visible.h"
-#include "controller/engine/experiment.h"
+#include "controller/experiment/experiment.h"
 #include "controller/run/run_paths.h"
 #include "controller/workload/workload.h"
 

@@ -12,7 +12,7 @@
 #include "common/error_fail.h"
 #include "common/version/build_version.h"
 #include "controller/config/config_environment.h"
-#include "controller/engine/recorder_store.h"
+#include "controller/journal/recorder_store.h"
 #include "controller/store/store.h"
 
 /* The arguments of simulate_store_write(). */

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-#include "controller/engine/trials.h"
+#include "controller/experiment/trials.h"
 
 /*
  * Checks before a simulation whether run directory `dir` can be made, or written to if it exists

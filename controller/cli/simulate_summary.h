@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "controller/engine/trials.h"
+#include "controller/experiment/trials.h"
 #include "controller/report/stats.h"
 #include "controller/study/study_metrics.h"
 

@@ -7,7 +7,7 @@
 #include "common/number_option.h"
 #include "common/read_number.h"
 #include "controller/cli/script_files.h"
-#include "controller/run/run_service.h"
+#include "controller/run/run_service_check.h"
 
 G_DEFINE_QUARK(virtbed_submission, submission_error)
 

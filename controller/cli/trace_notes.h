@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "controller/engine/experiment.h"
+#include "controller/experiment/experiment.h"
 #include "controller/replay/swf.h"
 
 /*

@@ -11,28 +11,6 @@
 
 /* Attempts that ended. */
 
-enum engine_task_state engine_after_loss(struct engine *engine, uint32_t index, double time_s,
-					 const char *reason)
-{
-	struct engine_task *task = &engine->tasks[index];
-
-	engine_record_event(engine, time_s, ENGINE_EVENT_LOST, index, reason);
-	if (task->cancelled) {
-		engine->result.tasks_failed++;
-		return ENGINE_TASK_KILLED;
-	}
-	if (task->attempts - task->attempts_before >= ENGINE_ATTEMPTS_MAX) {
-		engine->result.tasks_failed++;
-		return ENGINE_TASK_FAILED;
-	}
-	if (isnan(task->waits_since_s)) {
-		engine_record_lost(engine, index, time_s, reason);
-		task->waits_since_s = time_s;
-	}
-	engine_enqueue_waiting(engine, index);
-	return ENGINE_TASK_WAITING;
-}
-
 void engine_count_completed(struct engine *engine, const struct engine_task *task)
 {
 	const struct sched_cluster *cluster = &engine->setup.system->clusters[task->cluster];
@@ -61,7 +39,8 @@ double engine_day_share(const struct engine *engine, uint32_t index, double star
 	       (executed_s + (end_s - start_s));
 }
 
-static enum engine_task_state after_outcome(struct engine *engine, uint32_t index,
+/* The event that the outcome of an attempt is for its task; counts the outcome. */
+static enum engine_task_event after_outcome(struct engine *engine, uint32_t index,
 					    const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[index];
@@ -74,7 +53,7 @@ static enum engine_task_state after_outcome(struct engine *engine, uint32_t inde
 		engine_note_utility(engine, event->time_s, task->utility);
 		engine->result.tasks_completed++;
 		engine_count_completed(engine, task);
-		return ENGINE_TASK_COMPLETED;
+		return ENGINE_TASK_COMPLETE;
 	case BACKEND_OUTCOME_LOST:
 		return engine_after_loss(engine, index, event->time_s, event->reason);
 	case BACKEND_OUTCOME_KILLED:
@@ -85,13 +64,13 @@ static enum engine_task_state after_outcome(struct engine *engine, uint32_t inde
 		if (engine->setup.open && !task->cancelled && !engine->ended)
 			return engine_after_loss(engine, index, event->time_s, event->reason);
 		engine->result.tasks_failed++;
-		return ENGINE_TASK_KILLED;
+		return ENGINE_TASK_KILL;
 	case BACKEND_OUTCOME_NONE:
 	case BACKEND_OUTCOME_FAILED:
 		break;
 	}
 	engine->result.tasks_failed++;
-	return ENGINE_TASK_FAILED;
+	return ENGINE_TASK_FAIL;
 }
 
 /* Tasks. */
@@ -106,8 +85,8 @@ static bool is_current(const struct engine *engine, const struct backend_event *
 
 	if (task->state == ENGINE_TASK_QUEUED && !backend_keeps_queues(engine->backend))
 		return false;
-	return task->attempts == event->attempt && task->state >= ENGINE_TASK_QUEUED &&
-	       task->state <= ENGINE_TASK_MIGRATING;
+	return task->attempts == event->attempt &&
+	       engine_task_state_in(task->state, ENGINE_TASK_ATTEMPTED);
 }
 
 static void handle_started(struct engine *engine, const struct backend_event *event)
@@ -115,26 +94,25 @@ static void handle_started(struct engine *engine, const struct backend_event *ev
 	struct engine_task *task = &engine->tasks[event->task];
 
 	engine_handle_began(engine, event);
-	if (!is_current(engine, event) || task->state != ENGINE_TASK_STARTING)
+	if (!is_current(engine, event) || !engine_expects(engine, event->task, ENGINE_TASK_STARTED))
 		return;
-	task->state = ENGINE_TASK_RUNNING;
+	engine_move_task(engine, event->task, ENGINE_TASK_STARTED);
 	engine_set_preemptible(engine, event->task);
 	task->reason = event->reason;
 	engine_record_task(engine, event->task);
 }
 
-static void handle_ended(struct engine *engine, const struct backend_event *event)
+static bool handle_ended(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[event->task];
 	const enum engine_task_state state = task->state;
 
 	if (engine_handle_evicted(engine, event) || !is_current(engine, event))
-		return;
+		return false;
 	engine->change_pending = true;
 	engine_clear_overrun(engine, event->task);
 	engine_window_note_ran(engine, event->task, event->time_s);
-	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING ||
-	    state == ENGINE_TASK_RESUMING || state == ENGINE_TASK_MIGRATING) {
+	if (engine_task_state_in(state, ENGINE_TASK_ON_NODES)) {
 		engine_stop_sharing(engine, event->task, event->time_s);
 		engine_free_nodes(engine, event->task, task->nodes);
 		engine_window_note_end(engine, event->task, event->time_s);
@@ -143,7 +121,7 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 	task->ended_s = event->time_s;
 	task->exec_s = event->exec_s;
 	task->energy_j = event->energy_j;
-	task->state = after_outcome(engine, event->task, event);
+	engine_move_task(engine, event->task, after_outcome(engine, event->task, event));
 	task->reason = event->reason;
 	if (engine->queues) {
 		engine_dequeue(engine, event->task);
@@ -159,8 +137,7 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 		engine_end_suspension(engine, event->task, state);
 	if (state == ENGINE_TASK_MIGRATING)
 		engine_end_migration(engine, event->task);
-	engine_retry_late(engine, event->time_s);
-	engine_resume_wanted(engine);
+	return true;
 }
 
 /* Nodes. */
@@ -213,15 +190,15 @@ static void handle_node(struct engine *engine, const struct backend_event *event
 
 /* All events. */
 
-void engine_handle(struct engine *engine, const struct backend_event *event)
+/* Handles an event. Returns whether a task may have left nodes. */
+static bool handle(struct engine *engine, const struct backend_event *event)
 {
 	switch (event->kind) {
 	case BACKEND_EVENT_STARTED:
 		handle_started(engine, event);
 		break;
 	case BACKEND_EVENT_ENDED:
-		handle_ended(engine, event);
-		break;
+		return handle_ended(engine, event);
 	case BACKEND_EVENT_BEGAN:
 		engine_handle_began(engine, event);
 		break;
@@ -235,16 +212,23 @@ void engine_handle(struct engine *engine, const struct backend_event *event)
 	case BACKEND_EVENT_SUSPENDED:
 	case BACKEND_EVENT_RESUMED:
 	case BACKEND_EVENT_SUSPENSION_FAILED:
-		if (is_current(engine, event) && event->n == engine->tasks[event->task].suspensions)
-			engine_handle_suspension(engine, event);
-		break;
+		return is_current(engine, event) &&
+		       event->n == engine->tasks[event->task].suspensions &&
+		       engine_handle_suspension(engine, event);
 	case BACKEND_EVENT_MIGRATED:
 	case BACKEND_EVENT_MIGRATION_FAILED:
-		if (is_current(engine, event))
-			engine_handle_migration(engine, event);
-		break;
+		return is_current(engine, event) && engine_handle_migration(engine, event);
 	case BACKEND_EVENT_NONE:
 	case BACKEND_EVENT_ENERGY_LIMIT:
 		break;
 	}
+	return false;
+}
+
+void engine_handle(struct engine *engine, const struct backend_event *event)
+{
+	if (!handle(engine, event))
+		return;
+	engine_retry_late(engine, event->time_s);
+	engine_resume_wanted(engine);
 }

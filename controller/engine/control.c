@@ -85,7 +85,7 @@ static void cancel_waiting(struct engine *engine, uint32_t index)
 	else if (task->state != ENGINE_TASK_QUARANTINED)
 		cancel_plans(engine, index);
 	task->held = false;
-	task->state = ENGINE_TASK_KILLED;
+	engine_move_task(engine, index, ENGINE_TASK_KILL);
 	task->ended_s = now_s(engine);
 	task->reason = "a user cancelled it";
 	engine->result.tasks_failed++;
@@ -102,7 +102,7 @@ static void cancel_waiting(struct engine *engine, uint32_t index)
 /* Whether a task is on nodes, or suspended from them. */
 static bool is_under_way(const struct engine_task *task)
 {
-	return task->state >= ENGINE_TASK_STARTING && task->state <= ENGINE_TASK_MIGRATING;
+	return engine_task_state_in(task->state, ENGINE_TASK_UNDER_WAY);
 }
 
 static void cancel_under_way(struct engine *engine, uint32_t index)
@@ -172,7 +172,7 @@ static const char *release_quarantined(struct engine *engine, uint32_t index)
 	if (task->task->row >= engine->setup.system->rows_count)
 		return "the configuration does not have its type; add the type again, or cancel "
 		       "the task";
-	task->state = ENGINE_TASK_WAITING;
+	engine_move_task(engine, index, ENGINE_TASK_RELEASE);
 	task->reason = NULL;
 	engine_enqueue_waiting(engine, index);
 	engine_record_request(engine, ENGINE_EVENT_RELEASED, index);
@@ -312,7 +312,7 @@ bool engine_drained(const struct engine *engine, uint32_t cluster, uint32_t node
 	return is_node(engine, cluster, node) && engine->closures[cluster][node].drained;
 }
 
-struct engine_node engine_node(const struct engine *engine, uint32_t cluster, uint32_t node)
+struct engine_node engine_node_state(const struct engine *engine, uint32_t cluster, uint32_t node)
 {
 	const struct engine_closure *closure = &engine->closures[cluster][node];
 

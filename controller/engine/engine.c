@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "common/wire/wire_task.h"
 #include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/queues.h"
@@ -13,220 +12,11 @@
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
 
-static const char *const state_names[] = {
-	[ENGINE_TASK_COMING] = "coming",
-	[ENGINE_TASK_WAITING] = "waiting",
-	[ENGINE_TASK_PLANNED] = "planned",
-	[ENGINE_TASK_QUEUED] = TASK_WORD_QUEUED,
-	[ENGINE_TASK_STARTING] = TASK_WORD_STARTING,
-	[ENGINE_TASK_RUNNING] = TASK_WORD_RUNNING,
-	[ENGINE_TASK_SUSPENDING] = TASK_WORD_SUSPENDING,
-	[ENGINE_TASK_SUSPENDED] = TASK_WORD_SUSPENDED,
-	[ENGINE_TASK_RESUMING] = TASK_WORD_RESUMING,
-	[ENGINE_TASK_MIGRATING] = "migrating",
-	[ENGINE_TASK_COMPLETED] = "completed",
-	[ENGINE_TASK_FAILED] = "failed",
-	[ENGINE_TASK_DROPPED] = "dropped",
-	[ENGINE_TASK_KILLED] = "killed",
-	[ENGINE_TASK_UNFINISHED] = "unfinished",
-	[ENGINE_TASK_QUARANTINED] = "quarantined",
-};
-
 const char *const engine_end_names[] = {"none", "limit", "time", "done", "aborted", NULL};
-
-const char *const engine_event_names[] = {
-	[ENGINE_EVENT_SLID] = "slid",           [ENGINE_EVENT_CANCELLED] = "cancelled",
-	[ENGINE_EVENT_OVERDUE] = "overdue",     [ENGINE_EVENT_OVERTAKEN] = "overtaken",
-	[ENGINE_EVENT_LATE] = "late",           [ENGINE_EVENT_LOST] = "lost",
-	[ENGINE_EVENT_STAYED] = "stayed",       [ENGINE_EVENT_UNMOVED] = "unmoved",
-	[ENGINE_EVENT_NODE_DOWN] = "node-down", [ENGINE_EVENT_NODE_UP] = "node-up",
-	[ENGINE_EVENT_PRUNER] = "pruner",       [ENGINE_EVENT_LIMIT] = "limit",
-	[ENGINE_EVENT_ABORTED] = "aborted",     [ENGINE_EVENT_REFUSED] = "refused",
-	[ENGINE_EVENT_EXHAUSTED] = "exhausted", [ENGINE_EVENT_WINDOW] = "window",
-	[ENGINE_EVENT_HELD] = "held",           [ENGINE_EVENT_RELEASED] = "released",
-	[ENGINE_EVENT_CANCEL] = "cancel",       [ENGINE_EVENT_SUSPEND] = "suspend",
-	[ENGINE_EVENT_RESUME] = "resume",       [ENGINE_EVENT_MIGRATE] = "migrate",
-	[ENGINE_EVENT_DRAINED] = "drained",     [ENGINE_EVENT_UNDRAINED] = "undrained",
-	[ENGINE_EVENT_ENDED] = "ended",         [ENGINE_EVENT_SUSPENDED] = "suspended",
-	[ENGINE_EVENT_RESUMED] = "resumed",     NULL,
-};
-
-const char *engine_task_state_name(enum engine_task_state state)
-{
-	return (size_t)state < G_N_ELEMENTS(state_names) ? state_names[state] : NULL;
-}
-
-int engine_task_state_parse(const char *name)
-{
-	for (size_t i = 0; i < G_N_ELEMENTS(state_names); i++)
-		if (strcmp(name, state_names[i]) == 0)
-			return (int)i;
-	return -1;
-}
 
 const char *engine_end_name(enum engine_end end)
 {
 	return end > ENGINE_END_NONE && end <= ENGINE_END_ABORTED ? engine_end_names[end] : NULL;
-}
-
-void engine_abort(struct engine *engine, const char *format, ...)
-{
-	va_list arguments;
-
-	if (engine->reason)
-		return;
-	va_start(arguments, format);
-	engine->reason = g_strdup_vprintf(format, arguments);
-	va_end(arguments);
-	engine->ended = true;
-	engine->result.ended_by = ENGINE_END_ABORTED;
-	engine->result.ended_s = backend_now_s(engine->backend);
-}
-
-void engine_record_task(struct engine *engine, uint32_t task)
-{
-	struct engine_recorder *recorder = engine->setup.recorder;
-
-	engine->changes++;
-	engine->dirty[task] = false;
-	if (recorder && recorder->task && !recorder->task(recorder, &engine->tasks[task]))
-		engine_abort(engine, "task %u could not be recorded", task);
-}
-
-void engine_touch(struct engine *engine, uint32_t task)
-{
-	engine->changes++;
-	if (!engine->setup.recorder || engine->dirty[task])
-		return;
-	engine->dirty[task] = true;
-	g_array_append_val(engine->changed, task);
-}
-
-void engine_record_changed(struct engine *engine)
-{
-	for (guint i = 0; i < engine->changed->len; i++) {
-		const uint32_t task = g_array_index(engine->changed, uint32_t, i);
-
-		if (engine->dirty[task])
-			engine_record_task(engine, task);
-	}
-	g_array_set_size(engine->changed, 0);
-}
-
-void engine_record_suspension(struct engine *engine, uint32_t task)
-{
-	struct engine_recorder *recorder = engine->setup.recorder;
-
-	engine->changes++;
-	if (recorder && recorder->suspension &&
-	    !recorder->suspension(recorder, engine->suspensions[task]))
-		engine_abort(engine, "the suspension of task %u could not be recorded", task);
-}
-
-void engine_record_object(struct engine *engine, double time_s, enum engine_event_kind kind,
-			  json_t *object)
-{
-	struct engine_recorder *recorder = engine->setup.recorder;
-	g_autoptr(json_t) detail = object;
-	g_autofree char *text = json_text(detail);
-
-	if (recorder && recorder->event &&
-	    !recorder->event(recorder, time_s, engine_event_names[kind], text))
-		engine_abort(engine, "event \"%s\" could not be recorded",
-			     engine_event_names[kind]);
-}
-
-static bool records_events(const struct engine *engine)
-{
-	return engine->setup.recorder && engine->setup.recorder->event;
-}
-
-void engine_record_event(struct engine *engine, double time_s, enum engine_event_kind kind,
-			 uint32_t task, const char *reason)
-{
-	if (records_events(engine))
-		engine_record_object(engine, time_s, kind,
-				     json_pack("{s:i, s:i, s:s*}", "task", (int)task, "attempt",
-					       (int)engine->tasks[task].attempts, "reason",
-					       reason));
-}
-
-void engine_record_lost(struct engine *engine, uint32_t task, double time_s, const char *reason)
-{
-	struct engine_recorder *recorder = engine->setup.recorder;
-
-	if (recorder && recorder->lost &&
-	    !recorder->lost(recorder, &engine->tasks[task], time_s, reason))
-		engine_abort(engine, "that task %u was lost could not be recorded", task);
-}
-
-void engine_set_asker(struct engine *engine, const char *user)
-{
-	g_free(engine->asker);
-	engine->asker = user ? g_utf8_make_valid(user, -1) : NULL;
-}
-
-void engine_record_request(struct engine *engine, enum engine_event_kind kind, uint32_t task)
-{
-	if (records_events(engine))
-		engine_record_object(engine, fmax(0, backend_now_s(engine->backend)), kind,
-				     json_pack("{s:i, s:i, s:s*}", "task", (int)task, "attempt",
-					       (int)engine->tasks[task].attempts, "user",
-					       engine->asker));
-}
-
-void engine_record_step(struct engine *engine, double time_s, enum engine_event_kind kind,
-			uint32_t task, const char *reason)
-{
-	if (engine->setup.record_steps)
-		engine_record_event(engine, time_s, kind, task, reason);
-}
-
-void engine_record_end(struct engine *engine, uint32_t index)
-{
-	const struct engine_task *task = &engine->tasks[index];
-
-	if (!engine->setup.record_steps || !records_events(engine) || !engine_task_over(task))
-		return;
-	engine_record_object(engine, task->ended_s, ENGINE_EVENT_ENDED,
-			     json_pack("{s:i, s:i, s:s, s:s*}", "task", (int)index, "attempt",
-				       (int)task->attempts, "state",
-				       engine_task_state_name(task->state), "reason",
-				       task->reason));
-}
-
-void engine_release_reason(struct engine *engine, struct engine_task *task)
-{
-	task->reason = task->reason && engine_task_over(task)
-			       ? g_string_chunk_insert_const(engine->ends, task->reason)
-			       : NULL;
-}
-
-void engine_record_pruner(struct engine *engine, double time_s)
-{
-	if (records_events(engine))
-		engine_record_object(engine, time_s, ENGINE_EVENT_PRUNER,
-				     json_pack("{s:f, s:b}", "level", engine->pruner.level,
-					       "dropping", (int)engine->pruner.dropping));
-}
-
-void engine_record_node(struct engine *engine, double time_s, enum engine_event_kind kind,
-			const struct sched_node *node, const char *reason, const char *user)
-{
-	if (records_events(engine))
-		engine_record_object(engine, time_s, kind,
-				     json_pack("{s:s, s:i, s:s*, s:s*}", "cluster",
-					       engine->setup.system->clusters[node->cluster].name,
-					       "node", (int)node->node, "reason", reason, "user",
-					       user));
-}
-
-void engine_flush(struct engine *engine)
-{
-	struct engine_recorder *recorder = engine->setup.recorder;
-
-	if (recorder && recorder->flush && !recorder->flush(recorder))
-		engine_abort(engine, "the record could not be written");
 }
 
 /* The largest number of nodes that a task can get. */
@@ -469,7 +259,7 @@ const char *engine_reason(const struct engine *engine)
 	return engine->reason;
 }
 
-const struct engine_task *engine_task(const struct engine *engine, uint32_t task)
+const struct engine_task *engine_task_at(const struct engine *engine, uint32_t task)
 {
 	return &engine->tasks[task];
 }
@@ -511,9 +301,8 @@ static void handle_limit(struct engine *engine, double time_s)
 		return;
 	}
 	if (engine->marks_next == engine->setup.marks_count) {
-		if (records_events(engine))
-			engine_record_object(engine, time_s, ENGINE_EVENT_LIMIT,
-					     json_pack("{s:f}", "limit_j", engine->setup.limit_j));
+		engine_record_object(engine, time_s, ENGINE_EVENT_LIMIT,
+				     json_pack("{s:f}", "limit_j", engine->setup.limit_j));
 		end_run(engine, ENGINE_END_LIMIT, time_s);
 		return;
 	}
@@ -602,7 +391,7 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 	}
 	engine_stop_applying(engine);
 	engine->result.energy_j = backend_energy_j(engine->backend) - engine->day_j;
-	if (engine->reason && records_events(engine))
+	if (engine->reason)
 		engine_record_object(engine, engine->result.ended_s, ENGINE_EVENT_ABORTED,
 				     json_pack("{s:s}", "reason", engine->reason));
 	engine_arrive(engine, engine->result.ended_s);

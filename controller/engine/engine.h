@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "controller/backend/backend.h"
+#include "controller/engine/task_fsm.h"
 #include "controller/sched/model.h"
 #include "controller/sched/policy.h"
 #include "controller/workload/workload.h"
@@ -47,36 +48,6 @@
  */
 struct engine;
 
-/* The state of a task. Every task is counted once, by its last state. */
-enum engine_task_state {
-	ENGINE_TASK_COMING = 0, /* has not arrived */
-	ENGINE_TASK_WAITING,
-	ENGINE_TASK_PLANNED,    /* holds a reservation or a place-holder */
-	ENGINE_TASK_QUEUED,     /* in the queue of a cluster, which does not execute it yet */
-	ENGINE_TASK_STARTING,   /* the backend was asked to start it */
-	ENGINE_TASK_RUNNING,    /* all of its ranks run */
-	ENGINE_TASK_SUSPENDING, /* the backend was asked to take it off its nodes */
-	ENGINE_TASK_SUSPENDED,  /* it keeps its progress and occupies no nodes */
-	ENGINE_TASK_RESUMING,   /* the backend was asked to resume it */
-	/* It runs, and the backend was asked to move its VMs to other nodes. */
-	ENGINE_TASK_MIGRATING,
-	ENGINE_TASK_COMPLETED,
-	ENGINE_TASK_FAILED,  /* by its own fault, or lost too often */
-	ENGINE_TASK_DROPPED, /* it could earn nothing (or too little) any more */
-	ENGINE_TASK_KILLED,
-	ENGINE_TASK_UNFINISHED, /* the run ended before it did */
-	/*
-	 * The stored record of the task cannot be used: the engine ignores the task until a user
-	 * cancels or releases it.
-	 */
-	ENGINE_TASK_QUARANTINED,
-};
-
-/* "coming", "waiting", ... as in the store; NULL: unknown. */
-const char *engine_task_state_name(enum engine_task_state state);
-/* The state of that name, or -1. */
-int engine_task_state_parse(const char *name);
-
 /*
  * How often a task is started at most: a task that lost so many attempts has failed. In an open
  * run, which may be stopped and continued any number of times, starts before the last continuation
@@ -87,8 +58,8 @@ int engine_task_state_parse(const char *name);
 /* A task of the run. Times are NAN until they are known. */
 struct engine_task {
 	const struct sched_task *task;
-	enum engine_task_state state;
-	uint32_t cluster; /* valid if nodes_count > 0 */
+	enum engine_task_state state; /* written by task_fsm.c alone */
+	uint32_t cluster;             /* valid if nodes_count > 0 */
 	uint32_t pstate;
 	uint32_t nodes_count;     /* of its last placement; 0: never placed */
 	const uint32_t *nodes;    /* ascending; of a suspended task the nodes that it left */
@@ -210,6 +181,8 @@ struct engine_result {
 	double mapping_longest_s; /* wall time of the longest of them, seconds */
 	/* Events above the bound before, up to this bound; last: above all bounds. */
 	uint64_t mapping_counts[ENGINE_MAPPING_BOUNDS + 1];
+	/* Events of tasks that were impossible in their states: defects of the engine. */
+	uint64_t impossible_events;
 };
 
 /*
@@ -668,7 +641,7 @@ struct engine_node {
 };
 
 /* O(1). */
-struct engine_node engine_node(const struct engine *engine, uint32_t cluster, uint32_t node);
+struct engine_node engine_node_state(const struct engine *engine, uint32_t cluster, uint32_t node);
 
 /*
  * Why a task does not run yet; NULL if it is under way or has ended. The text is valid until the
@@ -701,7 +674,7 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 void engine_window_settle(struct engine *engine);
 
 /* The state of the window under way. O(running tasks). */
-struct engine_window_state engine_window(const struct engine *engine);
+struct engine_window_state engine_window_now(const struct engine *engine);
 
 /*
  * To be called after the wall clock was set: windows begin at begin_s + n x length_s from the next
@@ -717,8 +690,8 @@ double engine_virtual_time_s(const struct engine *engine, uint32_t task);
 const struct engine_result *engine_mark_result(const struct engine *engine, uint32_t mark);
 
 /*
- * During the run: `decisions`, `decide_s` and `ended_by` so far; the other fields are set at the
- * end. Borrowed.
+ * During the run: `decisions`, `decide_s`, `impossible_events` and `ended_by` so far; the other
+ * fields are set at the end. Borrowed.
  */
 const struct engine_result *engine_counts(const struct engine *engine);
 
@@ -745,11 +718,14 @@ const char *engine_reason(const struct engine *engine);
  */
 static inline bool engine_task_over(const struct engine_task *task)
 {
-	return task->state >= ENGINE_TASK_COMPLETED && task->state != ENGINE_TASK_QUARANTINED;
+	return engine_task_state_in(task->state, ENGINE_TASK_OVER);
 }
 
+/* Whether a task completed by its deadline, up to rounding. */
+bool engine_on_time(const struct engine *engine, uint32_t task);
+
 /* The task at an index of the workload. */
-const struct engine_task *engine_task(const struct engine *engine, uint32_t task);
+const struct engine_task *engine_task_at(const struct engine *engine, uint32_t task);
 
 /* The present attempt of a task as a backend gets it. */
 struct backend_start engine_task_start(const struct engine_task *task);

@@ -7,6 +7,27 @@
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
+/* The state of a task. */
+
+bool engine_expects(struct engine *engine, uint32_t index, enum engine_task_event event)
+{
+	const enum engine_task_state state = engine->tasks[index].state;
+	const enum engine_task_rule rule = engine_task_transition(state, event)->rule;
+
+	if (rule == ENGINE_TASK_IMPOSSIBLE) {
+		engine->result.impossible_events++;
+		g_critical("task %u is %s: '%s' is impossible", index,
+			   engine_task_state_name(state), engine_task_event_name(event));
+	}
+	return rule == ENGINE_TASK_MOVES;
+}
+
+void engine_move_task(struct engine *engine, uint32_t index, enum engine_task_event event)
+{
+	if (engine_expects(engine, index, event))
+		engine_task_move(&engine->tasks[index].state, event);
+}
+
 /* Waiting. */
 
 void engine_enqueue_waiting(struct engine *engine, uint32_t task)
@@ -30,7 +51,7 @@ void engine_arrive(struct engine *engine, double time_s)
 
 		if (task->state != ENGINE_TASK_COMING)
 			continue; /* restored */
-		task->state = ENGINE_TASK_WAITING;
+		engine_move_task(engine, engine->arrivals_next, ENGINE_TASK_ARRIVE);
 		task->waits_since_s = task->task->arrival_s;
 		task->reason = NULL;
 		engine->result.tasks_arrived++;
@@ -60,81 +81,6 @@ void engine_set_place(struct engine *engine, uint32_t index, uint32_t cluster, u
 	task->nodes_count = nodes_count;
 	task->etc_s = option ? option->etc_s : (double)INFINITY; /* not known on shared hosts */
 	task->eec_j = option ? option->eec_j : 0;
-}
-
-bool engine_place_free(const struct engine *engine, uint32_t index)
-{
-	const struct engine_task *task = &engine->tasks[index];
-
-	for (uint32_t i = 0; i < task->nodes_count; i++)
-		if (!engine_node_idle(engine, task->cluster, task->nodes[i]))
-			return false;
-	return true;
-}
-
-bool engine_nodes_meet(const uint32_t *nodes, uint32_t count, const uint32_t *others,
-		       uint32_t others_count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		for (uint32_t k = 0; k < others_count; k++)
-			if (nodes[i] == others[k])
-				return true;
-	return false;
-}
-
-static int by_number(const void *left, const void *right)
-{
-	const uint32_t a = *(const uint32_t *)left;
-	const uint32_t b = *(const uint32_t *)right;
-
-	return (a > b) - (a < b);
-}
-
-void engine_sort_nodes(uint32_t *nodes, uint32_t count)
-{
-	qsort(nodes, count, sizeof(*nodes), by_number);
-}
-
-void engine_allocate_nodes(struct engine *engine, uint32_t index, const uint32_t *nodes)
-{
-	const struct engine_task *task = &engine->tasks[index];
-
-	if (engine->shared_nodes) {
-		engine_promise_memory(engine, index, nodes, true);
-		return;
-	}
-	engine->changes++;
-	engine->tallied = false;
-	for (uint32_t i = 0; i < task->nodes_count; i++)
-		engine->allocated[task->cluster][nodes[i]] = index;
-}
-
-void engine_free_nodes(struct engine *engine, uint32_t index, const uint32_t *nodes)
-{
-	const struct engine_task *task = &engine->tasks[index];
-
-	if (engine->shared_nodes) {
-		engine_promise_memory(engine, index, nodes, false);
-		return;
-	}
-	engine->changes++;
-	engine->tallied = false;
-	/* Where clusters keep their queues the next task may be on the nodes already. */
-	for (uint32_t i = 0; i < task->nodes_count; i++)
-		if (engine->allocated[task->cluster][nodes[i]] == index)
-			engine->allocated[task->cluster][nodes[i]] = ENGINE_NO_TASK;
-}
-
-void engine_set_departing(struct engine *engine, uint32_t task, uint32_t cluster,
-			  const uint32_t *nodes, uint32_t count, bool leaves)
-{
-	if (engine->shared_nodes) {
-		engine_leave_shared_nodes(engine, task, nodes, count, leaves);
-		return;
-	}
-	engine->tallied = false;
-	for (uint32_t i = 0; i < count; i++)
-		engine->departing[cluster][nodes[i]] = leaves ? task : ENGINE_NO_TASK;
 }
 
 /* Running. */
@@ -186,7 +132,7 @@ static void begin_attempt(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	task->state = ENGINE_TASK_STARTING;
+	engine_move_task(engine, index, ENGINE_TASK_START);
 	task->reservation = false;
 	task->attempts++;
 	task->suspensions = 0;
@@ -208,7 +154,7 @@ void engine_begin_queued(struct engine *engine, uint32_t index, double time_s)
 	struct engine_task *task = &engine->tasks[index];
 	struct sched_running running;
 
-	task->state = ENGINE_TASK_STARTING;
+	engine_move_task(engine, index, ENGINE_TASK_START);
 	task->suspensions = 0;
 	task->executed_s = 0;
 	task->started_s = task->since_s = time_s;
@@ -227,7 +173,7 @@ static void begin_claim(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	task->state = ENGINE_TASK_PLANNED;
+	engine_move_task(engine, index, ENGINE_TASK_CLAIM);
 	task->reservation = true;
 	task->executed_s = 0;
 	task->expected_end_s = engine_expected_end_s(task, backend_now_s(engine->backend));
@@ -290,7 +236,29 @@ void engine_cancel_planned(struct engine *engine, uint32_t index)
 
 	if (task->reservation)
 		engine_enqueue_waiting(engine, index);
-	task->state = ENGINE_TASK_WAITING;
+	engine_move_task(engine, index, ENGINE_TASK_UNPLAN);
 	task->reservation = false;
 	engine_touch(engine, index);
+}
+
+enum engine_task_event engine_after_loss(struct engine *engine, uint32_t index, double time_s,
+					 const char *reason)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	engine_record_event(engine, time_s, ENGINE_EVENT_LOST, index, reason);
+	if (task->cancelled) {
+		engine->result.tasks_failed++;
+		return ENGINE_TASK_KILL;
+	}
+	if (task->attempts - task->attempts_before >= ENGINE_ATTEMPTS_MAX) {
+		engine->result.tasks_failed++;
+		return ENGINE_TASK_FAIL;
+	}
+	if (isnan(task->waits_since_s)) {
+		engine_record_lost(engine, index, time_s, reason);
+		task->waits_since_s = time_s;
+	}
+	engine_enqueue_waiting(engine, index);
+	return ENGINE_TASK_LOSE;
 }

@@ -79,7 +79,7 @@ void engine_begin_migrate(struct engine *engine, uint32_t index, const uint32_t 
 	memcpy(migration->to, nodes, size);
 	if (migration->record.attempt != task->attempts)
 		migration->failures = 0;
-	task->state = ENGINE_TASK_MIGRATING;
+	engine_move_task(engine, index, ENGINE_TASK_MIGRATE);
 	task->migrations++;
 	migration->record = (struct engine_migration){
 		.task = index,
@@ -178,14 +178,16 @@ static bool has_left_a_node(const struct migration *migration)
 	return false;
 }
 
-void engine_handle_migration(struct engine *engine, const struct backend_event *event)
+bool engine_handle_migration(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[event->task];
 	struct migration *migration = engine->migrations[event->task];
 	const bool failed = event->kind == BACKEND_EVENT_MIGRATION_FAILED;
+	const enum engine_task_event moved =
+		failed ? ENGINE_TASK_MIGRATE_FAILED : ENGINE_TASK_MIGRATE_DONE;
 
-	if (task->state != ENGINE_TASK_MIGRATING || event->n != task->migrations)
-		return;
+	if (event->n != task->migrations || !engine_expects(engine, event->task, moved))
+		return false;
 	if (failed)
 		engine_record_event(engine, event->time_s, ENGINE_EVENT_UNMOVED, event->task,
 				    event->reason);
@@ -193,7 +195,7 @@ void engine_handle_migration(struct engine *engine, const struct backend_event *
 	take_moves(engine, migration, event);
 	set_departing(engine, migration, false);
 	settle_nodes(engine, event->task, failed);
-	task->state = ENGINE_TASK_RUNNING;
+	engine_move_task(engine, event->task, moved);
 	migration->record.ended_s = event->time_s;
 	migration->record.reason = event->reason;
 	migration->record.moves = event->moves;
@@ -217,8 +219,7 @@ void engine_handle_migration(struct engine *engine, const struct backend_event *
 		engine->change_pending = true;
 	if (task->late && (failed || has_left_a_node(migration)))
 		engine_replan_reservations(engine);
-	engine_retry_late(engine, event->time_s);
-	engine_resume_wanted(engine);
+	return true;
 }
 
 void engine_end_migration(struct engine *engine, uint32_t index)

@@ -24,7 +24,7 @@ static void drop_task(struct engine *engine, uint32_t index)
 	const enum engine_task_state state = task->state;
 
 	engine_dequeue_waiting(engine, index);
-	task->state = ENGINE_TASK_DROPPED;
+	engine_move_task(engine, index, ENGINE_TASK_DROP);
 	task->ended_s = backend_now_s(engine->backend);
 	engine->result.tasks_dropped++;
 	engine_record_end(engine, index);
@@ -44,7 +44,7 @@ static void plan_start(struct engine *engine, const struct sched_action *action)
 {
 	struct engine_task *task = &engine->tasks[action->task];
 
-	task->state = ENGINE_TASK_PLANNED;
+	engine_move_task(engine, action->task, ENGINE_TASK_PLAN);
 	task->reservation = action->kind == SCHED_ACTION_RESERVE;
 	if (task->reservation) {
 		engine_dequeue_waiting(engine, action->task);

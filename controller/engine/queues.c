@@ -70,7 +70,7 @@ void engine_enqueue(struct engine *engine, uint32_t index, uint32_t cluster)
 		nodes[i] = i;
 	engine_dequeue_waiting(engine, index);
 	engine_set_place(engine, index, cluster, 0, nodes, option->nodes);
-	engine->tasks[index].state = ENGINE_TASK_QUEUED;
+	engine_move_task(engine, index, ENGINE_TASK_ENQUEUE);
 	engine->tasks[index].queued_n = ++engine->queued_n;
 	/* It may begin at any time: this is an attempt. */
 	if (backend_keeps_queues(engine->backend))

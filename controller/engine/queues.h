@@ -37,9 +37,6 @@ void engine_handle_began(struct engine *engine, const struct backend_event *even
 /* Puts a restored task into the queue of its cluster; an executing task at the head. */
 void engine_requeue(struct engine *engine, uint32_t task);
 
-/* Whether a task completed by its deadline, up to rounding. */
-bool engine_on_time(const struct engine *engine, uint32_t task);
-
 /*
  * To be called when a task completed or was dropped: updates the sufferage of its type (Gentry
  * 2019, V.D.2).

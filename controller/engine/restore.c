@@ -7,6 +7,9 @@
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
+/* States of records whose tasks do not start again by themselves. */
+#define NOT_RESTARTED (ENGINE_TASK_SETTLED | ENGINE_TASK_SET(ENGINE_TASK_QUARANTINED))
+
 static bool placement_exists(const struct engine *engine, const struct engine_task *task,
 			     const struct engine_task *record)
 {
@@ -33,7 +36,7 @@ static bool restore_running(struct engine *engine, uint32_t index, const struct 
 	/* With queues its successor may have begun before its end was reported. */
 	if ((!engine->queues && !engine_place_free(engine, index)) || !isfinite(record->started_s))
 		return false;
-	task->state = record->state;
+	engine_task_restore(&task->state, record->state);
 	task->started_s = task->since_s = record->started_s;
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
 	engine_allocate_nodes(engine, index, task->nodes);
@@ -51,7 +54,7 @@ static bool restore_queued(struct engine *engine, uint32_t index, const struct e
 	if (!queue || record->nodes_count == 0 || record->queued_n == 0 ||
 	    queue->count >= engine->setup.system->queueing->length)
 		return false;
-	engine->tasks[index].state = record->state;
+	engine_task_restore(&engine->tasks[index].state, record->state);
 	engine_requeue(engine, index);
 	return true;
 }
@@ -67,7 +70,7 @@ static bool restore_suspended(struct engine *engine, uint32_t index,
 
 	if (record->nodes_count == 0 || !isfinite(record->started_s))
 		return false;
-	task->state = record->state;
+	engine_task_restore(&task->state, record->state);
 	task->since_s = record->started_s;
 	task_list_add(&engine->suspended, index);
 	return true;
@@ -79,7 +82,7 @@ static void restore_planned(struct engine *engine, uint32_t index, const struct 
 	struct engine_task *task = &engine->tasks[index];
 	const double start_s = record->planned_start_s;
 
-	task->state = ENGINE_TASK_PLANNED;
+	engine_task_restore(&task->state, ENGINE_TASK_PLANNED);
 	task->reservation = record->reservation;
 	if (task->reservation)
 		task->promised_s = start_s;
@@ -94,7 +97,7 @@ static void restore_ended(struct engine *engine, struct engine_task *task,
 {
 	struct engine_result *result = &engine->result;
 
-	task->state = record->state;
+	engine_task_restore(&task->state, record->state);
 	task->ended_s = record->ended_s;
 	task->exec_s = record->exec_s;
 	task->energy_j = record->energy_j;
@@ -122,27 +125,18 @@ static void restore_time(struct engine *engine)
 	engine->event_next = (uint64_t)ceil(now_s / engine->setup.mapping_interval_s);
 }
 
-static bool is_over(enum engine_task_state state)
-{
-	return state >= ENGINE_TASK_COMPLETED && state != ENGINE_TASK_UNFINISHED;
-}
-
-static bool is_running(enum engine_task_state state)
-{
-	return state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING ||
-	       state == ENGINE_TASK_RESUMING || state == ENGINE_TASK_MIGRATING;
-}
-
 /* Whether the configuration still has the cluster, nodes and type of a record. */
 static bool is_possible(const struct engine *engine, const struct engine_task *task,
 			const struct engine_task *record)
 {
 	const bool planned = record->state == ENGINE_TASK_PLANNED;
 
-	if ((planned || is_running(record->state) || record->nodes_count > 0) &&
+	if ((planned || engine_task_state_in(record->state, ENGINE_TASK_ON_NODES) ||
+	     record->nodes_count > 0) &&
 	    !placement_exists(engine, task, record))
 		return false;
-	if (!is_over(record->state) && task->task->row >= engine->setup.system->rows_count)
+	if (!engine_task_state_in(record->state, NOT_RESTARTED) &&
+	    task->task->row >= engine->setup.system->rows_count)
 		return false;
 	return !planned || isfinite(record->planned_start_s);
 }
@@ -155,7 +149,8 @@ static void restore_waiting(struct engine_task *task, const struct engine_task *
 {
 	const bool started = isfinite(record->started_s);
 	const bool waits =
-		record->state <= ENGINE_TASK_QUEUED || record->state == ENGINE_TASK_UNFINISHED;
+		engine_task_state_in(record->state,
+				     ENGINE_TASK_PENDING | ENGINE_TASK_SET(ENGINE_TASK_UNFINISHED));
 
 	task->waited_s = started ? fmax(0, record->started_s - task->task->arrival_s) : 0;
 	task->waits_since_s = NAN;
@@ -185,7 +180,7 @@ void engine_restore_lost(struct engine *engine, uint32_t index, uint32_t attempt
 bool engine_restore_task(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	struct engine_task *task;
-	const bool running = is_running(record->state);
+	const bool running = engine_task_state_in(record->state, ENGINE_TASK_ON_NODES);
 	const bool suspended =
 		record->state == ENGINE_TASK_SUSPENDING || record->state == ENGINE_TASK_SUSPENDED;
 	const bool queued = record->state == ENGINE_TASK_QUEUED;
@@ -222,7 +217,7 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 		restore_planned(engine, index, record);
 	} else if (record->state == ENGINE_TASK_WAITING ||
 		   record->state == ENGINE_TASK_UNFINISHED) {
-		task->state = ENGINE_TASK_WAITING;
+		engine_task_restore(&task->state, ENGINE_TASK_WAITING);
 		engine_enqueue_waiting(engine, index);
 	} else if (!running && !suspended && !queued) {
 		restore_ended(engine, task, record);
@@ -241,7 +236,7 @@ bool engine_restore_quarantined(struct engine *engine, uint32_t index, uint32_t 
 		return false;
 	restore_time(engine);
 	task = &engine->tasks[index];
-	task->state = ENGINE_TASK_QUARANTINED;
+	engine_move_task(engine, index, ENGINE_TASK_QUARANTINE);
 	task->waits_since_s = task->task->arrival_s;
 	task->attempts = attempts;
 	task->attempts_before = engine->setup.open ? attempts : 0;
@@ -266,7 +261,7 @@ void engine_restore_pruner(struct engine *engine, const struct sched_pruner *pru
 	if (!engine->queues)
 		return;
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++)
-		if (engine->tasks[i].state >= ENGINE_TASK_COMPLETED)
+		if (engine_task_over(&engine->tasks[i]))
 			g_array_append_val(ended, i);
 	g_array_sort_with_data(ended, by_end, engine);
 	for (guint i = 0; i < ended->len; i++) {
@@ -377,8 +372,8 @@ bool engine_restore_suspension(struct engine *engine, const struct engine_suspen
 	if (record->task >= engine->setup.workload->tasks_count)
 		return false;
 	task = &engine->tasks[record->task];
-	if (record->attempt != task->attempts || task->state < ENGINE_TASK_STARTING ||
-	    task->state > ENGINE_TASK_MIGRATING)
+	if (record->attempt != task->attempts ||
+	    !engine_task_state_in(task->state, ENGINE_TASK_UNDER_WAY))
 		return record->attempt <= task->attempts;
 	good = record->cluster == task->cluster && record->nodes_count == task->nodes_count &&
 	       record->n == task->suspensions + 1;
@@ -409,8 +404,8 @@ bool engine_restore_migration(struct engine *engine, const struct engine_migrati
 	if (record->task >= engine->setup.workload->tasks_count)
 		return false;
 	task = &engine->tasks[record->task];
-	if (record->attempt != task->attempts || task->state < ENGINE_TASK_STARTING ||
-	    task->state > ENGINE_TASK_MIGRATING)
+	if (record->attempt != task->attempts ||
+	    !engine_task_state_in(task->state, ENGINE_TASK_UNDER_WAY))
 		return record->attempt <= task->attempts;
 	good = record->cluster == task->cluster && record->nodes_count == task->nodes_count &&
 	       record->n == task->migrations + 1;

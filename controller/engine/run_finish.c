@@ -84,10 +84,10 @@ void engine_finish_run(struct engine *engine)
 	for (uint32_t i = 0; i < engine->arrivals_next; i++) {
 		struct engine_task *task = &engine->tasks[i];
 
-		if (task->state >= ENGINE_TASK_COMPLETED)
+		if (!engine_task_moves(task->state, ENGINE_TASK_FINISH))
 			continue;
 		lose_attempt(engine, i);
-		task->state = ENGINE_TASK_UNFINISHED;
+		engine_move_task(engine, i, ENGINE_TASK_FINISH);
 		task->reason = "the run ended";
 		engine_record_task(engine, i);
 	}

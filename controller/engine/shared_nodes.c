@@ -116,8 +116,7 @@ uint32_t engine_unblock_shared_nodes(struct engine *engine, uint32_t *ret_tasks)
 	return count;
 }
 
-/* A task with a claim to a host, or ENGINE_NO_TASK. */
-static uint32_t find_claimant(struct engine *engine, uint32_t node)
+uint32_t engine_find_claimant(struct engine *engine, uint32_t node)
 {
 	running_list_settle(&engine->running);
 	for (uint32_t i = 0; i < engine->running.count; i++) {
@@ -129,12 +128,6 @@ static uint32_t find_claimant(struct engine *engine, uint32_t node)
 				return running->task->id;
 	}
 	return ENGINE_NO_TASK;
-}
-
-void engine_unclaim_shared_node(struct engine *engine, uint32_t node)
-{
-	for (uint32_t claimant; (claimant = find_claimant(engine, node)) != ENGINE_NO_TASK;)
-		engine_unclaim(engine, claimant);
 }
 
 /* Yields and virtual time. */

@@ -45,8 +45,8 @@ uint32_t engine_overfull_nodes(const struct engine *engine, uint32_t task, const
  */
 uint32_t engine_unblock_shared_nodes(struct engine *engine, uint32_t *ret_tasks);
 
-/* Cancels the claims to a host. */
-void engine_unclaim_shared_node(struct engine *engine, uint32_t node);
+/* A task with a claim to a host, or ENGINE_NO_TASK. */
+uint32_t engine_find_claimant(struct engine *engine, uint32_t node);
 
 /* The virtual time of a task at `time_s`, in seconds. */
 double engine_virtual_s(const struct engine_task *task, double time_s);

@@ -13,7 +13,9 @@
  * The engine's internals, shared by its files:
  *
  *    engine.c           the loop
- *    lifecycle.c        arrival, placement and start of a task
+ *    engine_record.c    what the recorder is told
+ *    nodes.c            which task has a node, and which is leaving it
+ *    lifecycle.c        arrival, placement, start and loss of a task
  *    backend_events.c   what the backend reports about tasks and nodes
  *    control.c          requests of users about waiting tasks and about nodes
  *    restore.c          interrupted runs that are continued
@@ -262,11 +264,13 @@ struct engine {
 	char *asker;        /* user of the requests that follow: engine_set_asker() */
 };
 
+/* engine.c: initialises the engine's data of the task that was just appended to an open workload. */
+void engine_init_task(struct engine *engine, uint32_t task);
+
+/* engine_record.c */
+
 /* Ends the run as aborted. The first reason is kept. */
 void engine_abort(struct engine *engine, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-/* Initialises the engine's data of the task that was just appended to an open workload. */
-void engine_init_task(struct engine *engine, uint32_t task);
 
 /* Records a task at once. */
 void engine_record_task(struct engine *engine, uint32_t task);
@@ -319,7 +323,50 @@ void engine_record_pruner(struct engine *engine, double time_s);
 void engine_record_node(struct engine *engine, double time_s, enum engine_event_kind kind,
 			const struct sched_node *node, const char *reason, const char *user);
 
+/* nodes.c */
+
+/* Whether two lists of nodes of a cluster have a node in common. */
+bool engine_nodes_meet(const uint32_t *nodes, uint32_t count, const uint32_t *others,
+		       uint32_t others_count);
+
+/* Whether a node is up, free, and not being left. */
+static inline bool engine_node_idle(const struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	return engine->allocated[cluster][node] == ENGINE_NO_TASK &&
+	       engine->departing[cluster][node] == ENGINE_NO_TASK && !engine->down[cluster][node];
+}
+
+/* Sorts the nodes of a task, which are ascending where tasks do not share them. */
+void engine_sort_nodes(uint32_t *nodes, uint32_t count);
+
+/* Notes that the task begins to leave these nodes (`leaves`), or that it is off them. */
+void engine_set_departing(struct engine *engine, uint32_t task, uint32_t cluster,
+			  const uint32_t *nodes, uint32_t count, bool leaves);
+
+/* Allocates these nodes to the task, as many as its placement has. */
+void engine_allocate_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes);
+
+/* Frees these nodes of the task. */
+void engine_free_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes);
+
+/*
+ * How many of the nodes that were just allocated to the task are still being left by other tasks.
+ */
+uint32_t engine_leaving_nodes(const struct engine *engine, uint32_t task, const uint32_t *nodes);
+
+/* Whether all nodes of the task's placement are up, free, and not being left. */
+bool engine_place_free(const struct engine *engine, uint32_t task);
+
 /* lifecycle.c */
+
+/*
+ * Whether an event moves a task on from its state. An event that is impossible in the state is
+ * logged and counted (engine_result.impossible_events); in tests the log entry is fatal.
+ */
+bool engine_expects(struct engine *engine, uint32_t task, enum engine_task_event event);
+
+/* Moves a task on by an event; no effect if engine_expects() is false. */
+void engine_move_task(struct engine *engine, uint32_t task, enum engine_task_event event);
 
 /* Lets the tasks arrive whose arrival is at or before `time_s`. */
 void engine_arrive(struct engine *engine, double time_s);
@@ -347,30 +394,6 @@ void engine_begin_queued(struct engine *engine, uint32_t task, double time_s);
 /* Prepares the start of a task whose claim has come due. */
 void engine_begin_claimed(struct engine *engine, uint32_t task);
 
-/* Whether two lists of nodes of a cluster have a node in common. */
-bool engine_nodes_meet(const uint32_t *nodes, uint32_t count, const uint32_t *others,
-		       uint32_t others_count);
-
-/* Whether a node is up, free, and not being left. */
-static inline bool engine_node_idle(const struct engine *engine, uint32_t cluster, uint32_t node)
-{
-	return engine->allocated[cluster][node] == ENGINE_NO_TASK &&
-	       engine->departing[cluster][node] == ENGINE_NO_TASK && !engine->down[cluster][node];
-}
-
-/* Sorts the nodes of a task, which are ascending where tasks do not share them. */
-void engine_sort_nodes(uint32_t *nodes, uint32_t count);
-
-/* Notes that the task begins to leave these nodes (`leaves`), or that it is off them. */
-void engine_set_departing(struct engine *engine, uint32_t task, uint32_t cluster,
-			  const uint32_t *nodes, uint32_t count, bool leaves);
-
-/* Allocates these nodes to the task, as many as its placement has. */
-void engine_allocate_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes);
-
-/* Frees these nodes of the task. */
-void engine_free_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes);
-
 /*
  * The entry of a task in the list of running tasks, on `nodes` of its cluster (borrowed) from
  * start_s on, after the execution time that it has already.
@@ -393,8 +416,12 @@ void engine_cancel_planned(struct engine *engine, uint32_t task);
 /* Asks the backend to start a task that engine_begin() prepared. */
 void engine_launch(struct engine *engine, uint32_t task);
 
-/* Whether all nodes of the task's placement are up, free, and not being left. */
-bool engine_place_free(const struct engine *engine, uint32_t task);
+/*
+ * Puts a task that lost its attempt among the waiting, or lets it fail after too many attempts.
+ * Returns the event that its state has yet to be moved by: LOSE, FAIL or KILL.
+ */
+enum engine_task_event engine_after_loss(struct engine *engine, uint32_t task, double time_s,
+					 const char *reason);
 
 /*
  * utility_log.c: logs the utility of a task that completes at time_s; to be called before its state
@@ -403,13 +430,6 @@ bool engine_place_free(const struct engine *engine, uint32_t task);
 void engine_note_utility(struct engine *engine, double time_s, double utility);
 
 /* backend_events.c */
-
-/*
- * Puts a task that lost its attempt among the waiting, or lets it fail after too many attempts.
- * Returns its new state.
- */
-enum engine_task_state engine_after_loss(struct engine *engine, uint32_t task, double time_s,
-					 const char *reason);
 
 /* Adds a completed task to the totals of completed tasks. */
 void engine_count_completed(struct engine *engine, const struct engine_task *task);

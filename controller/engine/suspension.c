@@ -65,18 +65,6 @@ static void set_departing(struct engine *engine, const struct engine_suspension 
 			     record->nodes_count, leaves);
 }
 
-uint32_t engine_leaving_nodes(const struct engine *engine, uint32_t index, const uint32_t *nodes)
-{
-	const struct engine_task *task = &engine->tasks[index];
-	uint32_t leaving = 0;
-
-	if (engine->shared_nodes)
-		return engine_overfull_nodes(engine, index, nodes);
-	for (uint32_t i = 0; i < task->nodes_count; i++)
-		leaving += engine->departing[task->cluster][nodes[i]] != ENGINE_NO_TASK;
-	return leaving;
-}
-
 /* Suspending. */
 
 void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
@@ -88,7 +76,7 @@ void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 	running_list_remove(&engine->running, index);
 	engine_stop_sharing(engine, index, engine_now_s(engine));
 	engine_free_nodes(engine, index, task->nodes);
-	task->state = ENGINE_TASK_SUSPENDING;
+	engine_move_task(engine, index, ENGINE_TASK_SUSPEND);
 	task->suspensions++;
 	memcpy(suspension->own.nodes, task->nodes, task->nodes_count * sizeof(*task->nodes));
 	*suspension = (struct engine_suspension){
@@ -131,7 +119,7 @@ static void begin_resume_now(struct engine *engine, uint32_t index)
 	struct engine_task *task = &engine->tasks[index];
 	struct engine_suspension *suspension = engine->suspensions[index];
 
-	task->state = ENGINE_TASK_RESUMING;
+	engine_move_task(engine, index, ENGINE_TASK_RESUME);
 	engine_begin_sharing(engine, index, engine->setup.virtual_pause_s);
 	suspension->own.claimed = false;
 	memcpy(engine->task_nodes[index], suspension->own.to_nodes,
@@ -217,10 +205,11 @@ void engine_unclaim(struct engine *engine, uint32_t index)
 
 void engine_unclaim_node(struct engine *engine, uint32_t cluster, uint32_t node)
 {
-	const uint32_t claimant = engine->allocated[cluster][node];
+	uint32_t claimant = engine->allocated[cluster][node];
 
 	if (engine->shared_nodes)
-		engine_unclaim_shared_node(engine, node);
+		while ((claimant = engine_find_claimant(engine, node)) != ENGINE_NO_TASK)
+			engine_unclaim(engine, claimant);
 	else if (claimant != ENGINE_NO_TASK && engine->blocked[claimant] > 0)
 		engine_unclaim(engine, claimant);
 }
@@ -327,7 +316,7 @@ static void handle_suspended(struct engine *engine, const struct backend_event *
 
 	engine_clear_overrun(engine, event->task);
 	engine_window_note_ran(engine, event->task, frozen_s);
-	task->state = ENGINE_TASK_SUSPENDED;
+	engine_move_task(engine, event->task, ENGINE_TASK_SUSPEND_DONE);
 	task->reason = event->reason;
 	task->executed_s += event->exec_s;
 	if (frozen_s < engine->setup.lead_s)
@@ -345,8 +334,6 @@ static void handle_suspended(struct engine *engine, const struct backend_event *
 	if (!suspension->own.claimed)
 		engine_enqueue_suspended(engine, event->task);
 	leave_nodes(engine, event->task);
-	engine_retry_late(engine, event->time_s);
-	engine_resume_wanted(engine);
 }
 
 static void handle_resumed(struct engine *engine, const struct backend_event *event)
@@ -354,7 +341,7 @@ static void handle_resumed(struct engine *engine, const struct backend_event *ev
 	struct engine_task *task = &engine->tasks[event->task];
 	struct engine_suspension *suspension = engine->suspensions[event->task];
 
-	task->state = ENGINE_TASK_RUNNING;
+	engine_move_task(engine, event->task, ENGINE_TASK_RESUME_DONE);
 	task->reason = event->reason;
 	task->since_s = event->since_s;
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
@@ -398,7 +385,7 @@ static void roll_back_suspend(struct engine *engine, uint32_t index)
 							 .end_s = running.end_s},
 				 engine_now_s(engine), NULL);
 	engine_allocate_nodes(engine, index, task->nodes);
-	task->state = ENGINE_TASK_RUNNING;
+	engine_move_task(engine, index, ENGINE_TASK_SUSPENSION_FAILED);
 	engine_begin_sharing(engine, index, 0);
 	task->suspensions--;
 	task->expected_end_s = running.end_s;
@@ -420,7 +407,7 @@ static void roll_back_resume(struct engine *engine, uint32_t index)
 	running_list_remove(&engine->running, index);
 	engine_stop_sharing(engine, index, engine_now_s(engine));
 	engine_free_nodes(engine, index, task->nodes);
-	task->state = ENGINE_TASK_SUSPENDED;
+	engine_move_task(engine, index, ENGINE_TASK_SUSPENSION_FAILED);
 	suspension->resume_requested_s = NAN;
 	engine_enqueue_suspended(engine, index);
 }
@@ -436,7 +423,8 @@ static void lose_attempt(struct engine *engine, uint32_t index, const struct bac
 	backend_kill(engine->backend, index, task->attempts);
 	task->ended_s = event->time_s;
 	task->exec_s = task->executed_s;
-	task->state = engine_after_loss(engine, index, event->time_s, event->reason);
+	engine_move_task(engine, index,
+			 engine_after_loss(engine, index, event->time_s, event->reason));
 	engine_end_suspension(engine, index, ENGINE_TASK_SUSPENDED);
 }
 
@@ -465,17 +453,22 @@ static void handle_suspension_failed(struct engine *engine, const struct backend
 	engine_retry_late(engine, event->time_s);
 }
 
-void engine_handle_suspension(struct engine *engine, const struct backend_event *event)
+bool engine_handle_suspension(struct engine *engine, const struct backend_event *event)
 {
-	const enum engine_task_state state = engine->tasks[event->task].state;
+	static const struct {
+		enum engine_task_event event;
+		void (*handle)(struct engine *engine, const struct backend_event *event);
+	} steps[] = {
+		[BACKEND_EVENT_SUSPENDED] = {ENGINE_TASK_SUSPEND_DONE, handle_suspended},
+		[BACKEND_EVENT_RESUMED] = {ENGINE_TASK_RESUME_DONE, handle_resumed},
+		[BACKEND_EVENT_SUSPENSION_FAILED] = {ENGINE_TASK_SUSPENSION_FAILED,
+						     handle_suspension_failed},
+	};
 
-	if (event->kind == BACKEND_EVENT_SUSPENDED && state == ENGINE_TASK_SUSPENDING)
-		handle_suspended(engine, event);
-	else if (event->kind == BACKEND_EVENT_RESUMED && state == ENGINE_TASK_RESUMING)
-		handle_resumed(engine, event);
-	else if (event->kind == BACKEND_EVENT_SUSPENSION_FAILED &&
-		 (state == ENGINE_TASK_SUSPENDING || state == ENGINE_TASK_RESUMING))
-		handle_suspension_failed(engine, event);
+	if (!engine_expects(engine, event->task, steps[event->kind].event))
+		return false;
+	steps[event->kind].handle(engine, event);
+	return event->kind == BACKEND_EVENT_SUSPENDED;
 }
 
 void engine_end_suspension(struct engine *engine, uint32_t index, enum engine_task_state state)

@@ -34,11 +34,6 @@ void engine_launch_suspend(struct engine *engine, uint32_t task);
 void engine_begin_resume(struct engine *engine, uint32_t task, const uint32_t *nodes);
 void engine_launch_resume(struct engine *engine, uint32_t task);
 
-/*
- * How many of the nodes that were just allocated to the task are still being left by other tasks.
- */
-uint32_t engine_leaving_nodes(const struct engine *engine, uint32_t task, const uint32_t *nodes);
-
 /* Cancels the claims to a node. */
 void engine_unclaim_node(struct engine *engine, uint32_t cluster, uint32_t node);
 
@@ -47,9 +42,9 @@ void engine_unclaim(struct engine *engine, uint32_t task);
 
 /*
  * Handles the backend's SUSPENDED, RESUMED and SUSPENSION_FAILED events of the present
- * suspension of the present attempt.
+ * suspension of the present attempt. Returns whether the task has left its nodes.
  */
-void engine_handle_suspension(struct engine *engine, const struct backend_event *event);
+bool engine_handle_suspension(struct engine *engine, const struct backend_event *event);
 
 /*
  * Cleans up after a task that was suspended, being suspended or being resumed has ended or lost its
@@ -97,8 +92,11 @@ bool engine_migration_retries_exhausted(const struct engine *engine, uint32_t ta
 /* Records the present migration of a task, or its last one. */
 void engine_record_migration(struct engine *engine, uint32_t task);
 
-/* Handles the backend's MIGRATED and MIGRATION_FAILED events of the present attempt. */
-void engine_handle_migration(struct engine *engine, const struct backend_event *event);
+/*
+ * Handles the backend's MIGRATED and MIGRATION_FAILED events of the present attempt. Returns false
+ * if the event has no effect.
+ */
+bool engine_handle_migration(struct engine *engine, const struct backend_event *event);
 
 /* After a restart: puts back a migration that is under way. The arrays of `record` are copied. */
 void engine_reattach_migration(struct engine *engine, const struct engine_migration *record);

@@ -21,11 +21,6 @@
 #include "controller/engine/window.h"
 #include "controller/sched/rank_key.h"
 
-bool engine_window_is_set(const struct engine *engine)
-{
-	return engine->window.limit_j > 0;
-}
-
 static double reported_j(const struct engine *engine)
 {
 	const double until_s = engine_window_watermark(engine).until_s;
@@ -122,7 +117,7 @@ double engine_window_left_j(const struct engine *engine)
 	return engine->window.limit_j - reported_j(engine) - committed_j(engine);
 }
 
-struct engine_window_state engine_window(const struct engine *engine)
+struct engine_window_state engine_window_now(const struct engine *engine)
 {
 	struct engine_window_state state = {.limit_j = NAN};
 	struct window_measure measured;

@@ -11,7 +11,10 @@
 /* window.c */
 
 /* Whether there is a limit per window. */
-bool engine_window_is_set(const struct engine *engine);
+static inline bool engine_window_is_set(const struct engine *engine)
+{
+	return engine->window.limit_j > 0;
+}
 
 /* To be called when a task leaves its nodes, before it is removed from the running tasks. */
 void engine_window_note_end(struct engine *engine, uint32_t task, double time_s);

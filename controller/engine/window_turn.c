@@ -132,7 +132,7 @@ static void exhaust_window(struct engine *engine, double time_s)
 
 /*
  * Hosts that draw less than their baseline earn no energy for later
- * (controller/run/energy_split.h).
+ * (controller/energy/energy_split.h).
  */
 void engine_window_settle(struct engine *engine)
 {

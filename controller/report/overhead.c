@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "controller/backend/sim.h"
-#include "controller/engine/experiment.h"
+#include "controller/experiment/experiment.h"
 #include "controller/report/listing.h"
 
 /* A policy under a limit. Counts are successful suspensions, means over repeats. */
@@ -109,7 +109,7 @@ static double simulate(const struct experiment *experiment, const struct experim
 	engine_run(engine, &result);
 	*ret_suspensions = 0;
 	for (uint32_t i = 0; i < count; i++)
-		*ret_suspensions += engine_task(engine, i)->suspensions;
+		*ret_suspensions += engine_task_at(engine, i)->suspensions;
 	engine_free(engine);
 	backend_destroy(backend);
 	return result.utility;

@@ -8,7 +8,7 @@
 #include "common/json.h"
 #include "common/record/record.h"
 #include "controller/backend/sim.h"
-#include "controller/engine/experiment.h"
+#include "controller/experiment/experiment.h"
 #include "controller/report/stats.h"
 
 /* Selects the random draws: any fixed number would do. */

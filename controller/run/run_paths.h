@@ -33,6 +33,12 @@ char *run_paths_config(const char *dir, bool serve);
 char *run_paths_service_state(void);
 
 /*
+ * In a run directory, beside MACHINE_PROBE_FILE: a line for each thing that was shrunk, or could
+ * not be.
+ */
+#define RUN_FIT_FILE "fitted.txt"
+
+/*
  * The directory for locks and sockets of root's runs, and for the state of labs. Only root can
  * enter it; if a service is for a group, others may search it, so files in it must be private by
  * their own mode.

@@ -3,7 +3,7 @@
 
 #include "common/error_fail.h"
 #include "controller/config/config_controller.h"
-#include "controller/run/run_service.h"
+#include "controller/run/run_service_check.h"
 
 G_DEFINE_QUARK(virtbed_run_reload, run_reload_error)
 

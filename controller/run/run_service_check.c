@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which configurations can be served. */
-#include "controller/config/config_environment.h"
 #include "common/error_fail.h"
-#include "controller/engine/experiment.h"
+#include "controller/config/config_environment.h"
+#include "controller/experiment/experiment.h"
 #include "controller/run/run_meters.h"
-#include "controller/run/run_service.h"
+#include "controller/run/run_service_check.h"
 
 #define SECONDS_PER_DAY 86400.0
 

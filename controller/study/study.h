@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <signal.h>
 
-#include "controller/engine/experiment.h"
+#include "controller/experiment/experiment.h"
 #include "controller/study/study_store.h"
 
 /*

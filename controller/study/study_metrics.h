@@ -13,7 +13,7 @@
  *
  * Those of shared hosts are the figures of Stillwell 2010, section V, Tables I and II; a run in
  * which a job did not end has none. Those of tasks with deadlines are the figures of Gentry 2019,
- * section VII (controller/engine/robustness.h defines the terms).
+ * section VII (controller/experiment/robustness.h defines the terms).
  */
 enum study_metric {
 	STUDY_UTILITY,

@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 #include "controller/api/status_api.h"
-#include "controller/engine/experiment.h"
-#include "controller/run/run_session.h"
+#include "controller/experiment/experiment.h"
+#include "controller/session/run_session.h"
 
 /*
  * What the fuzzers of the controller's API share: a session with a store and the API on a socket,

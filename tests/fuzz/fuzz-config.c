@@ -8,7 +8,7 @@
 #include "common/config/config.h"
 #include "controller/config/config_controller.h"
 #include "controller/config/config_environment.h"
-#include "controller/engine/experiment.h"
+#include "controller/experiment/experiment.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char base_text[] =

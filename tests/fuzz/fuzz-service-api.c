@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "common/json.h"
-#include "controller/run/run_service_private.h"
-#include "controller/run/run_service_scripts.h"
+#include "controller/service/run_service_private.h"
+#include "controller/service/run_service_scripts.h"
 #include "controller/store/store_private.h"
 #include "tests/fuzz/api_bed.h"
 #include "tests/fuzz/fuzz.h"

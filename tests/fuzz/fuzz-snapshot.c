@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "controller/engine/snapshot_json.h"
+#include "controller/snapshot/snapshot_json.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Policies are for policies' tests; a huge system only takes time here. */

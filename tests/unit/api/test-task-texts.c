@@ -12,8 +12,8 @@
 #include "controller/api/task_texts.h"
 #include "controller/config/config_controller.h"
 #include "controller/engine/engine.h"
-#include "controller/engine/experiment.h"
-#include "controller/run/run_session.h"
+#include "controller/experiment/experiment.h"
+#include "controller/session/run_session.h"
 #include "tests/unit/backend/scripted_backend.h"
 
 /* A text has the name of a task's host for each of its nodes. */

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "controller/backend/sim.h"
-#include "controller/engine/overheads.h"
+#include "controller/experiment/overheads.h"
 #include "controller/sched/model.h"
 
 /* One cluster of four nodes; row 0: 10 s and 100 J, row 1: 20 s and 100 J. */

@@ -126,7 +126,7 @@ static void do_deed(struct async_stage *stage, enum async_deed deed, uint32_t of
 		break;
 	case RESUME_AND_CANCEL:
 		g_assert_null(engine_request_resume(stage->engine, of));
-		g_assert_cmpint(engine_task(stage->engine, of)->state, ==, ENGINE_TASK_RESUMING);
+		g_assert_cmpint(engine_task_at(stage->engine, of)->state, ==, ENGINE_TASK_RESUMING);
 		g_assert_null(engine_request_cancel(stage->engine, of));
 		break;
 	case MIGRATE: /* to the other node, which is another host */
@@ -152,10 +152,10 @@ static void do_deed(struct async_stage *stage, enum async_deed deed, uint32_t of
 		handoff_unlock(&gate.mutex);
 		break;
 	case LOOK_PROMISED:
-		while (engine_task(stage->engine, of)->state != ENGINE_TASK_PLANNED)
+		while (engine_task_at(stage->engine, of)->state != ENGINE_TASK_PLANNED)
 			engine_take_answer(stage->engine);
 		engine_take_answer(stage->engine);
-		g_assert_cmpint(engine_task(stage->engine, of)->state, ==, ENGINE_TASK_PLANNED);
+		g_assert_cmpint(engine_task_at(stage->engine, of)->state, ==, ENGINE_TASK_PLANNED);
 		break;
 	default:
 		break;

@@ -240,7 +240,7 @@ static bool look_at_decision(struct engine_recorder *recorder, const struct poli
 
 	for (uint32_t c = 0; c < bed->system->clusters_count; c++)
 		for (uint32_t n = 0; n < bed->system->clusters[c].nodes; n++) {
-			const struct engine_node node = engine_node(bed->engine, c, n);
+			const struct engine_node node = engine_node_state(bed->engine, c, n);
 			const bool left = node.leaver != UINT32_MAX && node.task == UINT32_MAX;
 
 			g_assert_true(is_listed(snapshot, c, n) == (node.drained || left));
@@ -296,7 +296,7 @@ static void do_something(struct open_bed *bed)
 	if (deed == 7 && !answer && bed->system->shared)
 		g_assert_true(bed->caller.woken); /* yields are others now */
 	for (uint32_t i = 0; i < engine_tasks_count(engine); i++) {
-		const enum engine_task_state state = engine_task(engine, i)->state;
+		const enum engine_task_state state = engine_task_at(engine, i)->state;
 
 		if (state < ENGINE_TASK_STARTING)
 			g_assert_nonnull(engine_waits_because(engine, i));

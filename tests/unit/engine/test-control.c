@@ -443,9 +443,9 @@ static const char *submit(struct stage *stage, const struct wish *wish)
 		return NULL;
 	g_assert_cmpuint(index, ==, count);
 	g_assert_cmpuint(engine_tasks_count(stage->engine), ==, count + 1);
-	g_assert_cmpfloat(engine_task(stage->engine, index)->task->arrival_s, ==,
+	g_assert_cmpfloat(engine_task_at(stage->engine, index)->task->arrival_s, ==,
 			  backend_now_s(stage->backend));
-	g_assert_cmpint(engine_task(stage->engine, index)->state, ==, ENGINE_TASK_WAITING);
+	g_assert_cmpint(engine_task_at(stage->engine, index)->state, ==, ENGINE_TASK_WAITING);
 	engine_flush(stage->engine);
 	return "";
 }
@@ -664,8 +664,8 @@ static void test_reasons(void)
 	g_assert_true(engine_restore_held(stage.engine, 1));
 	engine_run(stage.engine, &stage.result);
 	for (uint32_t i = 0; i < G_N_ELEMENTS(reasons); i++)
-		g_assert_cmpstr(engine_task(stage.engine, i)->reason, ==, reasons[i]);
-	g_assert_cmpint(engine_task(stage.engine, 3)->state, ==, ENGINE_TASK_COMPLETED);
+		g_assert_cmpstr(engine_task_at(stage.engine, i)->reason, ==, reasons[i]);
+	g_assert_cmpint(engine_task_at(stage.engine, 3)->state, ==, ENGINE_TASK_COMPLETED);
 	stage_finish(&stage);
 }
 
@@ -708,9 +708,10 @@ static void test_restored(void)
 	g_assert_false(engine_restore_cancelled(stage.engine, 4));
 	g_assert_true(engine_restore_drained(stage.engine, 0, 1, "for a year"));
 	g_assert_false(engine_restore_drained(stage.engine, 0, 2, NULL));
-	g_assert_cmpstr(engine_node(stage.engine, 0, 1).reason, ==, "for a year");
-	g_assert_true(engine_drained(stage.engine, 0, 1) && !engine_node(stage.engine, 0, 1).down);
-	g_assert_cmpuint(engine_node(stage.engine, 0, 0).task, ==, 1);
+	g_assert_cmpstr(engine_node_state(stage.engine, 0, 1).reason, ==, "for a year");
+	g_assert_true(engine_drained(stage.engine, 0, 1) &&
+		      !engine_node_state(stage.engine, 0, 1).down);
+	g_assert_cmpuint(engine_node_state(stage.engine, 0, 0).task, ==, 1);
 	scripted_backend_adopt(stage.backend, &start, 40);
 	engine_run(stage.engine, &stage.result);
 	g_assert_cmpstr(scripted_backend_log(stage.backend), ==,
@@ -718,7 +719,7 @@ static void test_restored(void)
 	g_assert_cmpuint(stage.result.tasks_completed, ==, 3);
 	g_assert_cmpuint(stage.result.tasks_failed, ==, 1);
 	g_assert_cmpuint(stage.result.tasks_arrived, ==, 4);
-	g_assert_cmpint(engine_task(stage.engine, 1)->state, ==, ENGINE_TASK_KILLED);
+	g_assert_cmpint(engine_task_at(stage.engine, 1)->state, ==, ENGINE_TASK_KILLED);
 	stage_finish(&stage);
 }
 

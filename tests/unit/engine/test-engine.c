@@ -488,12 +488,6 @@ static void test_recorder_fails(void)
 
 static void test_names(void)
 {
-	for (int state = ENGINE_TASK_COMING; state <= ENGINE_TASK_UNFINISHED; state++)
-		g_assert_cmpint(engine_task_state_parse(
-					engine_task_state_name((enum engine_task_state)state)),
-				==, state);
-	g_assert_cmpint(engine_task_state_parse("asleep"), ==, -1);
-	g_assert_null(engine_task_state_name((enum engine_task_state)99));
 	g_assert_null(engine_end_name((enum engine_end)99));
 }
 

@@ -104,7 +104,7 @@ static void test_apart(void)
 	open_bed_run(&bed);
 	g_assert_cmpuint(bed.result.tasks_completed, ==, G_N_ELEMENTS(calls_s));
 	for (uint32_t i = 0; i < G_N_ELEMENTS(calls_s); i++)
-		g_assert_cmpfloat(engine_task(bed.engine, i)->started_s, ==, starts_s[i]);
+		g_assert_cmpfloat(engine_task_at(bed.engine, i)->started_s, ==, starts_s[i]);
 	g_assert_cmpuint(bed.result.decisions, ==, 4);
 	open_bed_finish(&bed);
 }
@@ -114,8 +114,8 @@ static void call_loss(void *data)
 {
 	struct open_bed *bed = data;
 
-	g_assert_cmpint(engine_task(bed->engine, 0)->state, >=, ENGINE_TASK_STARTING);
-	backend_kill(bed->caller.sim, 0, engine_task(bed->engine, 0)->attempts);
+	g_assert_cmpint(engine_task_at(bed->engine, 0)->state, >=, ENGINE_TASK_STARTING);
+	backend_kill(bed->caller.sim, 0, engine_task_at(bed->engine, 0)->attempts);
 }
 
 static void losing_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
@@ -151,8 +151,8 @@ static void check_losses(uint32_t before)
 	bed.engine = engine_new(&bed.setup, &bed.caller.base);
 	g_assert_true(engine_restore_task(bed.engine, 0, &waiting));
 	engine_run(bed.engine, &bed.result);
-	g_assert_cmpuint(engine_task(bed.engine, 0)->attempts, ==, before + 3);
-	g_assert_cmpint(engine_task(bed.engine, 0)->state, ==, ENGINE_TASK_FAILED);
+	g_assert_cmpuint(engine_task_at(bed.engine, 0)->attempts, ==, before + 3);
+	g_assert_cmpint(engine_task_at(bed.engine, 0)->state, ==, ENGINE_TASK_FAILED);
 	open_bed_finish(&bed);
 }
 
@@ -190,7 +190,7 @@ static bool note_lost(struct engine_recorder *base, const struct engine_task *ta
 /* Put back from what is on record of it, it has waited as long. */
 static void assert_restored(const struct open_bed *bed, const struct losses *losses)
 {
-	const struct engine_task *was = engine_task(bed->engine, 0);
+	const struct engine_task *was = engine_task_at(bed->engine, 0);
 	struct engine *engine = engine_new(&bed->setup, (struct backend *)&bed->caller.base);
 	const struct engine_task *task;
 
@@ -198,7 +198,7 @@ static void assert_restored(const struct open_bed *bed, const struct losses *los
 	for (uint32_t i = losses->count; i-- > 0;)
 		engine_restore_lost(engine, 0, losses->rows[i].attempt, losses->rows[i].started_s,
 				    losses->rows[i].ended_s);
-	task = engine_task(engine, 0);
+	task = engine_task_at(engine, 0);
 	g_assert_cmpfloat_with_epsilon(task->waited_s, was->waited_s, 1e-9);
 	g_assert_true(isnan(task->waits_since_s));
 	engine_free(engine);
@@ -228,7 +228,7 @@ static void test_waiting(void)
 	for (uint32_t i = 0; i < 3; i++)
 		bed.caller.calls_s[i] = 130 + 60 * i;
 	open_bed_run(&bed);
-	task = engine_task(bed.engine, 0);
+	task = engine_task_at(bed.engine, 0);
 	g_assert_cmpint(task->state, ==, ENGINE_TASK_FAILED);
 	g_assert_cmpuint(losses.count, ==, 2); /* the last one is the task's own */
 	for (uint32_t i = 0; i < 2; i++) {

@@ -104,8 +104,8 @@ static void check_same(const char *policy, bool shared, bool apart, uint64_t see
 	g_assert_cmpfloat_with_epsilon(open.result.energy_j, closed.result.energy_j,
 				       1e-9 * closed.result.energy_j);
 	for (uint32_t i = 0; i < OPEN_TASKS_MAX; i++) {
-		const struct engine_task *a = engine_task(closed.engine, i);
-		const struct engine_task *b = engine_task(open.engine, i);
+		const struct engine_task *a = engine_task_at(closed.engine, i);
+		const struct engine_task *b = engine_task_at(open.engine, i);
 
 		assert_same(a->task->arrival_s, b->task->arrival_s);
 		g_assert_cmpint(a->state, ==, b->state);
@@ -142,8 +142,8 @@ static void check_end(const struct open_bed *bed)
 	uint32_t unfinished = 0;
 
 	for (uint32_t i = 0; i < engine_tasks_count(bed->engine); i++) {
-		g_assert_cmpint(engine_task(bed->engine, i)->state, >=, ENGINE_TASK_COMPLETED);
-		unfinished += engine_task(bed->engine, i)->state == ENGINE_TASK_UNFINISHED;
+		g_assert_cmpint(engine_task_at(bed->engine, i)->state, >=, ENGINE_TASK_COMPLETED);
+		unfinished += engine_task_at(bed->engine, i)->state == ENGINE_TASK_UNFINISHED;
 	}
 	g_assert_cmpuint(result->tasks_arrived, ==, engine_tasks_count(bed->engine));
 	g_assert_cmpuint(result->tasks_arrived, ==,

@@ -342,7 +342,7 @@ static void cut_off(double time_s, void *data)
 	if (time_s != CUT_S)
 		return;
 	first->suspension = first->told;
-	first->task = *engine_task(first->stage.engine, 0);
+	first->task = *engine_task_at(first->stage.engine, 0);
 }
 
 static void run_first(struct first *first, const struct cut *cut)

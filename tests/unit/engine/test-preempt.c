@@ -365,14 +365,14 @@ static void test_record(void)
 			"0.1 #1 from 0: 10, 22 after 10; nan, nan\n"
 			"0.1 #1 from 0: 10, 22 after 10; 40, nan\n"
 			"0.1 #1 from 0: 10, 22 after 10; 40, 52\n");
-	task = engine_task(stage.engine, 0);
+	task = engine_task_at(stage.engine, 0);
 	g_assert_cmpfloat(task->started_s, ==, 0);
 	g_assert_cmpfloat(task->since_s, ==, 52);
 	g_assert_cmpfloat(task->executed_s, ==, 10);
 	g_assert_cmpfloat(task->exec_s, ==, 15);
 	g_assert_cmpfloat(task->ended_s, ==, 57);
 	g_assert_cmpuint(task->suspensions, ==, 1);
-	task = engine_task(stage.engine, 1);
+	task = engine_task_at(stage.engine, 1);
 	g_assert_cmpfloat(task->planned_start_s, ==, 10);
 	g_assert_cmpfloat(task->started_s, ==, 22);
 	g_assert_cmpfloat(task->exec_s, ==, 15);

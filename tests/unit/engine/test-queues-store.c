@@ -12,8 +12,8 @@
 
 #include "common/json.h"
 #include "controller/engine/engine.h"
-#include "controller/engine/recorder_store.h"
-#include "controller/engine/snapshot_json.h"
+#include "controller/journal/recorder_store.h"
+#include "controller/snapshot/snapshot_json.h"
 #include "controller/store/store.h"
 #include "controller/workload/pruning.h"
 #include "tests/oracle/pruning_system.h"
@@ -317,7 +317,7 @@ static uint32_t adopted_queued;
 static void adopt(struct engine *engine, const struct bed *bed, struct kept *kept)
 {
 	for (uint32_t i = 0; i < bed->workload->tasks_count; i++) {
-		const struct engine_task *task = engine_task(engine, i);
+		const struct engine_task *task = engine_task_at(engine, i);
 		const struct backend_start start = {
 			i,           task->attempts,   task->task->row, task->cluster, task->pstate,
 			task->nodes, task->nodes_count};

@@ -8,7 +8,7 @@
 
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
-#include "controller/engine/robustness.h"
+#include "controller/experiment/robustness.h"
 #include "controller/sched/queueing.h"
 #include "controller/workload/pruning.h"
 #include "tests/oracle/pruning_system.h"
@@ -153,7 +153,7 @@ static struct outcome run(const char *name, const struct sched_system *system,
 	g_assert_cmpstr(engine_reason(engine), ==, NULL);
 	g_assert_cmpint(outcome.result.ended_by, ==, ENGINE_END_DONE);
 	for (uint32_t i = 0; i < workload->tasks_count; i++) {
-		const struct engine_task *task = engine_task(engine, i);
+		const struct engine_task *task = engine_task_at(engine, i);
 		const bool completed = task->state == ENGINE_TASK_COMPLETED;
 		const bool on_time = completed && task->ended_s <= task->task->deadline_s;
 
@@ -301,7 +301,7 @@ static void test_robustness_by_hand(void)
 	g_assert_cmpint(policy_parse("mm", &setup.policy, NULL, 0), ==, 0);
 	engine = engine_new(&setup, backend);
 	engine_run(engine, &result);
-	robustness_of(engine, 1, prices, &robustness);
+	robustness_of(engine, setup.system->rows_count, 1, prices, &robustness);
 	g_assert_cmpuint(robustness.counted, ==, 3);
 	g_assert_cmpuint(robustness.on_time, ==, 2);
 	g_assert_cmpfloat_with_epsilon(robustness.share, 2.0 / 3, 1e-12);

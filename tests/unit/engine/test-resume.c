@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "controller/engine/experiment.h"
-#include "controller/engine/recorder_store.h"
+#include "controller/experiment/experiment.h"
+#include "controller/journal/recorder_store.h"
 #include "controller/sched/mapping.h"
 #include "controller/store/store.h"
 #include "tests/unit/backend/scripted_backend.h"
@@ -215,7 +215,7 @@ static void adopt_tasks(struct engine *engine, const struct workload *workload, 
 	g_autoptr(GPtrArray) rows = store_suspensions(place->store, place->row.run, NULL);
 
 	for (uint32_t i = 0; i < workload->tasks_count; i++) {
-		const struct engine_task *task = engine_task(engine, i);
+		const struct engine_task *task = engine_task_at(engine, i);
 		const struct backend_start start = {
 			i,           task->attempts,   task->task->row, task->cluster, task->pstate,
 			task->nodes, task->nodes_count};

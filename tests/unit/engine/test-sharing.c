@@ -12,8 +12,8 @@
 #include "common/random.h"
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
-#include "controller/engine/recorder_store.h"
-#include "controller/engine/snapshot_json.h"
+#include "controller/journal/recorder_store.h"
+#include "controller/snapshot/snapshot_json.h"
 #include "controller/store/store.h"
 #include "controller/sched/sharing.h"
 #include "tests/oracle/sharing_oracle.h"
@@ -146,8 +146,8 @@ static void run_engine(const struct scene *scene, const char *name, double penal
 	g_assert_cmpint(result.ended_by, ==, ENGINE_END_DONE);
 	g_assert_cmpuint(result.tasks_completed, ==, scene->workload.tasks_count);
 	for (uint32_t i = 0; i < scene->workload.tasks_count; i++) {
-		ret_outcome->end_s[i] = engine_task(engine, i)->ended_s;
-		ret_outcome->virtual_s[i] = engine_task(engine, i)->virtual_s;
+		ret_outcome->end_s[i] = engine_task_at(engine, i)->ended_s;
+		ret_outcome->virtual_s[i] = engine_task_at(engine, i)->virtual_s;
 	}
 	engine_free(engine);
 	backend_destroy(backend);

@@ -3,7 +3,7 @@
 #include <glib.h>
 
 #include "common/json.h"
-#include "controller/engine/snapshot_json.h"
+#include "controller/snapshot/snapshot_json.h"
 
 /*
  * A snapshot in ties/, the policy that decides, and its decision: kind, task and cluster of each

@@ -189,7 +189,7 @@ static double power_w(const struct bed *bed)
 /* What is shown is right at every moment. */
 static void look_at_state(struct bed *bed)
 {
-	const struct engine_window_state state = engine_window(bed->engine);
+	const struct engine_window_state state = engine_window_now(bed->engine);
 
 	bed->unknown = MAX(bed->unknown, state.unknown);
 	g_assert_cmpfloat(state.overshoot_j, <=,
@@ -295,7 +295,7 @@ static void bed_begin(struct bed *bed, struct backend *sim, const struct scene *
 
 static void look_at_end(const struct bed *bed)
 {
-	const struct engine_window_state state = engine_window(bed->engine);
+	const struct engine_window_state state = engine_window_now(bed->engine);
 	const struct meters *meters = &bed->meters;
 
 	g_test_message(
@@ -348,7 +348,7 @@ static uint32_t play_unknown(const struct scene *scene, uint32_t *ret_last, uint
 	g_assert_cmpuint(result.tasks_completed, ==, scene->tasks + 1);
 	g_assert_cmpuint(bed.windows, >, 2);
 	look_at_end(&bed);
-	*ret_last = engine_window(bed.engine).unknown;
+	*ret_last = engine_window_now(bed.engine).unknown;
 	*ret_most = bed.unknown;
 	engine_free(bed.engine);
 	backend_destroy(sim);

@@ -249,11 +249,11 @@ static void test_goes_on(void)
 
 	bed_run(&bed, "easy", 1, LIMIT_J, LIMIT_J - 10, NULL, &result);
 	g_assert_cmpuint(result.tasks_completed, ==, TASKS);
-	g_assert_cmpfloat(engine_task(bed.engine, 0)->started_s, >=, WINDOW_S - 30);
+	g_assert_cmpfloat(engine_task_at(bed.engine, 0)->started_s, >=, WINDOW_S - 30);
 	bed_finish(&bed);
 	bed_run(&bed, "easy", 1, LIMIT_J, LIMIT_J + 10, NULL, &result);
 	g_assert_cmpuint(result.tasks_completed, ==, TASKS);
-	g_assert_cmpfloat(engine_task(bed.engine, 0)->started_s, >=, WINDOW_S - 30);
+	g_assert_cmpfloat(engine_task_at(bed.engine, 0)->started_s, >=, WINDOW_S - 30);
 	bed_finish(&bed);
 }
 
@@ -272,7 +272,7 @@ static void test_rounding(void)
 		bed_go(&bed, policies[i], &result);
 		g_assert_cmpuint(result.tasks_completed, ==, TASKS);
 		for (uint32_t k = 0; k < TASKS; k++)
-			first += engine_task(bed.engine, k)->started_s < 1;
+			first += engine_task_at(bed.engine, k)->started_s < 1;
 		g_assert_cmpuint(first, ==, 3);
 		g_assert_cmpuint(bed.suspensions, ==, 0);
 		bed_finish(&bed);
@@ -289,7 +289,7 @@ static void test_none(void)
 	g_assert_cmpuint(result.tasks_completed, ==, TASKS);
 	g_assert_cmpfloat(result.ended_s, <=, TASKS / NODES * ETC_S + 1e-6);
 	g_assert_cmpuint(bed.windows + bed.refused + bed.exhausted, ==, 0);
-	g_assert_true(isnan(engine_window(bed.engine).limit_j));
+	g_assert_true(isnan(engine_window_now(bed.engine).limit_j));
 	bed_finish(&bed);
 }
 
@@ -297,7 +297,7 @@ static void test_none(void)
 
 static void set_limit(struct bed *bed, double limit_j)
 {
-	const struct engine_window_state state = engine_window(bed->engine);
+	const struct engine_window_state state = engine_window_now(bed->engine);
 	const struct engine_window window = {limit_j, WINDOW_S, -30,
 					     isnan(state.limit_j) ? 0 : state.spent_j};
 
@@ -308,7 +308,7 @@ static void set_limit(struct bed *bed, double limit_j)
 static void raise_limit(struct bed *bed)
 {
 	/* one may be promised nodes */
-	g_assert_cmpuint(engine_window(bed->engine).refusals, >=, TASKS - 4);
+	g_assert_cmpuint(engine_window_now(bed->engine).refusals, >=, TASKS - 4);
 	set_limit(bed, 20000);
 }
 
@@ -322,7 +322,7 @@ static void test_raised(void)
 	bed_run(&bed, "easy", 1, LIMIT_J, 0, wishes, &result);
 	g_assert_cmpuint(result.tasks_completed, ==, TASKS);
 	g_assert_cmpfloat(result.ended_s, <=, 60 + TASKS / NODES * ETC_S + 1e-6);
-	g_assert_cmpuint(engine_window(bed.engine).refusals, ==, 0);
+	g_assert_cmpuint(engine_window_now(bed.engine).refusals, ==, 0);
 	bed_finish(&bed);
 }
 
@@ -330,13 +330,13 @@ static void lower_limit(struct bed *bed)
 {
 	set_limit(bed, 500);
 	bed->before_j = 1000; /* what was used is used */
-	g_assert_true(engine_window(bed->engine).exhausted);
+	g_assert_true(engine_window_now(bed->engine).exhausted);
 }
 
 static void see_all_off(struct bed *bed)
 {
 	for (uint32_t i = 0; i < 3; i++)
-		g_assert_cmpint(engine_task(bed->engine, i)->state, ==, ENGINE_TASK_SUSPENDED);
+		g_assert_cmpint(engine_task_at(bed->engine, i)->state, ==, ENGINE_TASK_SUSPENDED);
 	g_assert_cmpstr(engine_waits_because(bed->engine, 0), ==,
 			"energy: the limit of 500.0 J is used up (900.0 spent), for another 309 s");
 	g_assert_cmpstr(
@@ -353,8 +353,8 @@ static void end_limit(struct bed *bed)
 static void see_them_run(struct bed *bed)
 {
 	for (uint32_t i = 0; i < 3; i++)
-		g_assert_cmpint(engine_task(bed->engine, i)->state, ==, ENGINE_TASK_RUNNING);
-	g_assert_true(isnan(engine_window(bed->engine).limit_j));
+		g_assert_cmpint(engine_task_at(bed->engine, i)->state, ==, ENGINE_TASK_RUNNING);
+	g_assert_true(isnan(engine_window_now(bed->engine).limit_j));
 	bed->limit_j = INFINITY;
 }
 
@@ -377,23 +377,23 @@ static void test_lowered(void)
 
 static void ask_both(struct bed *bed)
 {
-	g_assert_true(engine_window(bed->engine).exhausted);
+	g_assert_true(engine_window_now(bed->engine).exhausted);
 	g_assert_cmpstr(engine_request_resume(bed->engine, 0), ==, NULL);
 	g_assert_cmpstr(engine_request_suspend(bed->engine, 1), ==, NULL);
-	g_assert_cmpint(engine_task(bed->engine, 0)->state, ==, ENGINE_TASK_SUSPENDED);
+	g_assert_cmpint(engine_task_at(bed->engine, 0)->state, ==, ENGINE_TASK_SUSPENDED);
 }
 
 static void see_one_wait(struct bed *bed)
 {
-	g_assert_cmpint(engine_task(bed->engine, 0)->state, ==, ENGINE_TASK_SUSPENDED);
+	g_assert_cmpint(engine_task_at(bed->engine, 0)->state, ==, ENGINE_TASK_SUSPENDED);
 	g_assert_true(g_str_has_prefix(engine_waits_because(bed->engine, 0), "energy: "));
 	g_assert_cmpstr(engine_waits_because(bed->engine, 1), ==, "a user suspended it");
 }
 
 static void see_one_run(struct bed *bed)
 {
-	g_assert_cmpint(engine_task(bed->engine, 0)->state, ==, ENGINE_TASK_RUNNING);
-	g_assert_cmpint(engine_task(bed->engine, 2)->state, ==, ENGINE_TASK_RUNNING);
+	g_assert_cmpint(engine_task_at(bed->engine, 0)->state, ==, ENGINE_TASK_RUNNING);
+	g_assert_cmpint(engine_task_at(bed->engine, 2)->state, ==, ENGINE_TASK_RUNNING);
 	g_assert_cmpstr(engine_waits_because(bed->engine, 1), ==, "a user suspended it");
 	g_assert_cmpstr(engine_request_resume(bed->engine, 1), ==, NULL);
 }
@@ -445,11 +445,11 @@ static void test_long(void)
 
 static void see_one_make_way(struct bed *bed)
 {
-	g_assert_cmpint(engine_task(bed->engine, 4)->state, ==, ENGINE_TASK_RUNNING);
-	g_assert_cmpint(engine_task(bed->engine, 5)->state, ==, ENGINE_TASK_WAITING);
+	g_assert_cmpint(engine_task_at(bed->engine, 4)->state, ==, ENGINE_TASK_RUNNING);
+	g_assert_cmpint(engine_task_at(bed->engine, 5)->state, ==, ENGINE_TASK_WAITING);
 	g_assert_cmpuint(bed->suspensions, >, 0);
 	for (uint32_t i = 0, running = 0; i < 4; i++) {
-		running += engine_task(bed->engine, i)->state == ENGINE_TASK_RUNNING;
+		running += engine_task_at(bed->engine, i)->state == ENGINE_TASK_RUNNING;
 		g_assert_true(i < 3 || running == 3);
 	}
 }

@@ -6,8 +6,8 @@
 
 #include "common/random.h"
 #include "controller/backend/sim.h"
-#include "controller/engine/experiment.h"
-#include "controller/engine/recorder_store.h"
+#include "controller/experiment/experiment.h"
+#include "controller/journal/recorder_store.h"
 #include "controller/store/store.h"
 
 /* Ratios to draw from, per cluster. */

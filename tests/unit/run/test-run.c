@@ -7,18 +7,18 @@
 
 #include "common/json.h"
 #include "controller/config/config_controller.h"
-#include "controller/engine/recorder_store.h"
-#include "controller/run/host_load.h"
-#include "controller/run/run_estimate.h"
+#include "controller/journal/recorder_store.h"
+#include "controller/measure/run_estimate.h"
+#include "controller/measure/run_overshoot.h"
 #include "controller/run/run_finished.h"
-#include "controller/run/run_overshoot.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_plan.h"
-#include "controller/run/run_progress.h"
 #include "controller/run/run_reload.h"
-#include "controller/run/run_service_scripts.h"
-#include "controller/run/run_watch.h"
+#include "controller/service/run_service_scripts.h"
+#include "controller/session/host_load.h"
+#include "controller/session/run_progress.h"
 #include "controller/store/store_private.h"
+#include "controller/supervise/run_watch.h"
 
 static char *temporary_dir(void)
 {

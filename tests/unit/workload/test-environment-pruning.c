@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "controller/config/config_controller.h"
-#include "controller/engine/experiment.h"
-#include "controller/engine/trials.h"
+#include "controller/experiment/experiment.h"
+#include "controller/experiment/trials.h"
 #include "controller/workload/environment.h"
 #include "controller/workload/environment_pruning.h"
 

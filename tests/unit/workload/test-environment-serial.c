@@ -5,7 +5,7 @@
 
 #include "controller/config/config_controller.h"
 #include "controller/config/config_environment.h"
-#include "controller/engine/experiment.h"
+#include "controller/experiment/experiment.h"
 #include "controller/workload/environment_serial.h"
 #include "controller/workload/environment_types.h"
 

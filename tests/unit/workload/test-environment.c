@@ -6,7 +6,7 @@
 
 #include "controller/config/config_controller.h"
 #include "controller/config/config_environment.h"
-#include "controller/engine/experiment.h"
+#include "controller/experiment/experiment.h"
 #include "controller/workload/environment_types.h"
 #include "controller/workload/variates.h"
 

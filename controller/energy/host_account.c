@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/energy/host_account.h"
+
+#define PARTS_S 60.0
+
+struct host_account *host_account_new(struct store_account_meter *meter)
+{
+	struct host_account *account = g_new0(struct host_account, 1);
+
+	account->meter = meter;
+	account->parts = g_array_new(FALSE, FALSE, sizeof(struct store_account_part));
+	return account;
+}
+
+void host_account_free(struct host_account *account)
+{
+	if (!account)
+		return;
+	store_account_meter_free(account->meter);
+	g_array_unref(account->parts);
+	g_free(account->day);
+	g_free(account);
+}
+
+int host_account_compare_parts(const void *a, const void *b)
+{
+	const struct store_account_part *one = a;
+	const struct store_account_part *other = b;
+
+	if (one->task != other->task)
+		return one->task < other->task ? -1 : 1;
+	return (one->attempt > other->attempt) - (one->attempt < other->attempt);
+}
+
+/* Sorts the parts and merges those of one attempt. */
+static void merge_parts(GArray *parts)
+{
+	guint kept = 0;
+
+	g_array_sort(parts, host_account_compare_parts);
+	for (guint i = 1; i < parts->len; i++) {
+		const struct store_account_part *one =
+			&g_array_index(parts, struct store_account_part, i);
+		struct store_account_part *sum =
+			&g_array_index(parts, struct store_account_part, kept);
+
+		if (host_account_compare_parts(sum, one) == 0) {
+			sum->cpu_ns += MIN(one->cpu_ns, INT64_MAX - sum->cpu_ns);
+			sum->uj += one->uj;
+		} else {
+			g_array_index(parts, struct store_account_part, ++kept) = *one;
+		}
+	}
+	g_array_set_size(parts, MIN(parts->len, kept + 1));
+}
+
+static bool put_parts(struct host_account *account, struct store *store, const char *policy,
+		      GError **error)
+{
+	struct store_account_parts parts = {
+		.policy = policy,
+		.day = account->day,
+		.n = account->parts_n,
+		.to_s = account->parts_s,
+	};
+	bool good;
+
+	merge_parts(account->parts);
+	parts.parts = (const struct store_account_part *)(void *)account->parts->data;
+	parts.count = account->parts->len;
+	good = store_add_account_parts(store, account->meter, &parts, error);
+	g_array_set_size(account->parts, 0);
+	return good;
+}
+
+/* Adds the parts to the sums; sums of another day, or of a complete minute, are stored first. */
+static bool keep_parts(struct host_account *account, struct store *store,
+		       const struct store_account_interval *interval, const GArray *parts,
+		       GError **error)
+{
+	const bool complete = !account->parts_n || interval->to_s - account->parts_s >= PARTS_S;
+
+	if ((complete || g_strcmp0(account->day, interval->day) != 0) &&
+	    !put_parts(account, store, interval->policy, error))
+		return false;
+	if (complete) {
+		account->parts_n = account->meter->n;
+		account->parts_s = interval->to_s;
+	}
+	g_free(account->day);
+	account->day = g_strdup(interval->day);
+	if (parts)
+		g_array_append_vals(account->parts, parts->data, parts->len);
+	return true;
+}
+
+bool host_account_add(struct host_account *account, struct store *store,
+		      const struct store_account_interval *interval, const GArray *parts,
+		      GError **error)
+{
+	struct store_account_meter *meter = account->meter;
+
+	meter->at_uj = interval->to_uj;
+	meter->at_s = interval->to_s;
+	meter->n++;
+	return keep_parts(account, store, interval, parts, error) &&
+	       store_add_account(store, meter, interval, error);
+}
+
+bool host_account_put(struct host_account *account, struct store *store, const char *policy,
+		      GError **error)
+{
+	if (!account->day)
+		return true;
+	if (!put_parts(account, store, policy, error))
+		return false;
+	g_clear_pointer(&account->day, g_free);
+	return store_put_account_meter(store, account->meter, error);
+}

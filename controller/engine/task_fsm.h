@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The states of a task and the transitions between them, as data. Pure; the engine's files act on
+ * it.
+ *
+ *   coming --arrive--> waiting --start--> starting --started--> running --complete--> completed
+ *                      waiting --plan--> planned --start--> starting
+ *                      waiting --enqueue--> queued --start--> starting
+ *
+ *   running --suspend--> suspending --suspended--> suspended --resume--> resuming --resumed-->
+ *           running
+ *   running --migrate--> migrating --migrated--> running
+ *
+ * A step that failed leads back to the state before it. A lost attempt leads back to waiting.
+ */
+
+/* The state of a task. Every task is counted once, by its last state. */
+enum engine_task_state {
+	ENGINE_TASK_COMING = 0, /* has not arrived */
+	ENGINE_TASK_WAITING,
+	ENGINE_TASK_PLANNED,    /* holds a reservation or a place-holder */
+	ENGINE_TASK_QUEUED,     /* in the queue of a cluster, which does not execute it yet */
+	ENGINE_TASK_STARTING,   /* the backend was asked to start it */
+	ENGINE_TASK_RUNNING,    /* all of its ranks run */
+	ENGINE_TASK_SUSPENDING, /* the backend was asked to take it off its nodes */
+	ENGINE_TASK_SUSPENDED,  /* it keeps its progress and occupies no nodes */
+	ENGINE_TASK_RESUMING,   /* the backend was asked to resume it */
+	/* It runs, and the backend was asked to move its VMs to other nodes. */
+	ENGINE_TASK_MIGRATING,
+	ENGINE_TASK_COMPLETED,
+	ENGINE_TASK_FAILED,  /* by its own fault, or lost too often */
+	ENGINE_TASK_DROPPED, /* it could earn nothing (or too little) any more */
+	ENGINE_TASK_KILLED,
+	ENGINE_TASK_UNFINISHED, /* the run ended before it did */
+	/*
+	 * The stored record of the task cannot be used: the engine ignores the task until a user
+	 * cancels or releases it.
+	 */
+	ENGINE_TASK_QUARANTINED,
+	ENGINE_TASK_STATES,
+};
+
+/* What can happen to a task. */
+enum engine_task_event {
+	ENGINE_TASK_ARRIVE = 0, /* its time of arrival has come, or a user submitted it */
+	ENGINE_TASK_PLAN,       /* the policy reserves nodes, or holds nodes for it */
+	ENGINE_TASK_UNPLAN,     /* its reservation, place-holder or claim is given up */
+	/* it starts when other tasks have left its nodes */
+	ENGINE_TASK_CLAIM,
+	ENGINE_TASK_ENQUEUE, /* the policy puts it into the queue of a cluster */
+	ENGINE_TASK_START,   /* an attempt begins */
+	ENGINE_TASK_STARTED, /* all of its ranks run */
+	ENGINE_TASK_SUSPEND, /* the backend is asked to suspend it */
+	ENGINE_TASK_SUSPEND_DONE,
+	ENGINE_TASK_RESUME, /* the backend is asked to resume it */
+	ENGINE_TASK_RESUME_DONE,
+	ENGINE_TASK_SUSPENSION_FAILED, /* of a suspension the step that is under way */
+	ENGINE_TASK_MIGRATE,           /* the backend is asked to migrate it */
+	ENGINE_TASK_MIGRATE_DONE,
+	ENGINE_TASK_MIGRATE_FAILED,
+	ENGINE_TASK_COMPLETE,
+	ENGINE_TASK_FAIL,
+	ENGINE_TASK_LOSE,       /* its attempt is lost, and there will be another one */
+	ENGINE_TASK_KILL,       /* a user cancelled it, or it was killed */
+	ENGINE_TASK_DROP,       /* the policy drops it */
+	ENGINE_TASK_FINISH,     /* the run ends */
+	ENGINE_TASK_QUARANTINE, /* its record cannot be used */
+	ENGINE_TASK_RELEASE,    /* a user releases the quarantined task */
+	ENGINE_TASK_EVENTS,
+};
+
+/* Sets of states, as bits. */
+#define ENGINE_TASK_SET(state) (UINT32_C(1) << (state))
+/* It occupies nodes of the present attempt. */
+#define ENGINE_TASK_ON_NODES                                                                       \
+	(ENGINE_TASK_SET(ENGINE_TASK_STARTING) | ENGINE_TASK_SET(ENGINE_TASK_RUNNING) |            \
+	 ENGINE_TASK_SET(ENGINE_TASK_RESUMING) | ENGINE_TASK_SET(ENGINE_TASK_MIGRATING))
+/* It is on nodes, or has been and keeps its progress. */
+#define ENGINE_TASK_UNDER_WAY                                                                      \
+	(ENGINE_TASK_ON_NODES | ENGINE_TASK_SET(ENGINE_TASK_SUSPENDING) |                          \
+	 ENGINE_TASK_SET(ENGINE_TASK_SUSPENDED))
+/* The backend may know it: it is in a queue or under way. */
+#define ENGINE_TASK_ATTEMPTED (ENGINE_TASK_UNDER_WAY | ENGINE_TASK_SET(ENGINE_TASK_QUEUED))
+/* It has arrived, and no attempt has begun. */
+#define ENGINE_TASK_PENDING                                                                        \
+	(ENGINE_TASK_SET(ENGINE_TASK_WAITING) | ENGINE_TASK_SET(ENGINE_TASK_PLANNED) |             \
+	 ENGINE_TASK_SET(ENGINE_TASK_QUEUED))
+/* It has ended by itself or at a request, not with its run. */
+#define ENGINE_TASK_SETTLED                                                                        \
+	(ENGINE_TASK_SET(ENGINE_TASK_COMPLETED) | ENGINE_TASK_SET(ENGINE_TASK_FAILED) |            \
+	 ENGINE_TASK_SET(ENGINE_TASK_DROPPED) | ENGINE_TASK_SET(ENGINE_TASK_KILLED))
+/* It has ended for good. */
+#define ENGINE_TASK_OVER (ENGINE_TASK_SETTLED | ENGINE_TASK_SET(ENGINE_TASK_UNFINISHED))
+
+/* Whether a state is in a set. */
+static inline bool engine_task_state_in(enum engine_task_state state, uint32_t set)
+{
+	return (set & ENGINE_TASK_SET(state)) != 0;
+}
+
+/* What the table says about an event in a state. */
+enum engine_task_rule {
+	ENGINE_TASK_IMPOSSIBLE = 0, /* the engine has a defect */
+	ENGINE_TASK_MOVES,
+	ENGINE_TASK_IGNORES, /* a report that is late or repeated */
+};
+
+struct engine_task_transition {
+	enum engine_task_rule rule;
+	enum engine_task_state to; /* MOVES */
+	const char *because;       /* IGNORES */
+};
+
+/* The transition of a pair. O(1). */
+const struct engine_task_transition *engine_task_transition(enum engine_task_state state,
+							    enum engine_task_event event);
+
+/* Whether the event moves a task on from the state. */
+static inline bool engine_task_moves(enum engine_task_state state, enum engine_task_event event)
+{
+	return engine_task_transition(state, event)->rule == ENGINE_TASK_MOVES;
+}
+
+/*
+ * Moves a state on by an event. Returns whether it is a move; otherwise the state stays. Besides
+ * engine_task_restore() the only writer of a task's state.
+ */
+bool engine_task_move(enum engine_task_state *state, enum engine_task_event event);
+
+/*
+ * Gives a task of an interrupted run the state of its record, in which it may be given it again.
+ * False: it has another state already than COMING.
+ */
+bool engine_task_restore(enum engine_task_state *state, enum engine_task_state recorded);
+
+/* "coming", "waiting", ... as in the store; NULL: unknown. */
+const char *engine_task_state_name(enum engine_task_state state);
+/* The state of that name, or -1. */
+int engine_task_state_parse(const char *name);
+/* "arrive", "plan", ...: for logs. */
+const char *engine_task_event_name(enum engine_task_event event);

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/journal/recorder_store.h"
+
+#include <math.h>
+
+#include "common/decimal.h"
+#include "common/json.h"
+#include "controller/snapshot/snapshot_json.h"
+
+struct recorder_store {
+	struct engine_recorder recorder; /* first: callbacks cast back */
+	struct store *store;
+	int64_t run;
+	const struct sched_system *system;
+	bool durable;
+	uint32_t most; /* most tasks of a recorded snapshot */
+	bool open;     /* a transaction is open */
+	char *pet;     /* the key of the matrix of execution times in meta; NULL: not stored */
+	GError *error; /* the first failure */
+	void (*on_event)(const char *kind, const char *detail); /* recorder_store_tell() */
+};
+
+/* Begins a transaction unless one is open. */
+static bool ensure_transaction(struct recorder_store *recorder)
+{
+	if (recorder->error)
+		return false;
+	if (recorder->open)
+		return store_check_begun(recorder->store, &recorder->error);
+	recorder->open = store_begin(recorder->store, &recorder->error);
+	return recorder->open;
+}
+
+static bool commit(struct recorder_store *recorder)
+{
+	if (recorder->error)
+		return false;
+	if (!recorder->open)
+		return true;
+	recorder->open = false;
+	return store_commit(recorder->store, &recorder->error);
+}
+
+/*
+ * The matrix of a system with queues is large and does not change: it is stored once, under its
+ * checksum, and snapshots name it.
+ */
+static bool keep_pet(struct recorder_store *recorder, const struct sched_system *system)
+{
+	g_autoptr(json_t) object = NULL;
+	g_autofree char *text = NULL;
+	g_autofree char *sum = NULL;
+
+	if (!system->queueing || recorder->pet)
+		return true;
+	object = snapshot_json_pet(system);
+	text = json_text(object);
+	sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+	recorder->pet = g_strdup_printf("pet:%.16s", sum);
+	return store_set_meta(recorder->store, recorder->pet, text, &recorder->error);
+}
+
+static uint32_t snapshot_tasks(const struct sched_snapshot *snapshot)
+{
+	return snapshot->waiting_count + snapshot->suspended_count + snapshot->running_count +
+	       snapshot->reservations_count;
+}
+
+/* Whether an action lasts longer than until the next mapping event. */
+static bool outlasts_event(const struct sched_action *action)
+{
+	return action->kind != SCHED_ACTION_PLACEHOLDER && action->kind != SCHED_ACTION_DEFER;
+}
+
+/*
+ * A snapshot that only counts its tasks. With tens of thousands of tasks each whole snapshot takes
+ * megabytes, and a service decides once a second.
+ */
+static json_t *brief_snapshot(const struct policy *policy, const struct sched_snapshot *snapshot)
+{
+	return json_pack("{s:I, s:f, s:s, s:{s:i, s:i, s:i, s:i}}", "event",
+			 (json_int_t)snapshot->event, "now_s", snapshot->now_s, "policy",
+			 policy->name, "left_out", "waiting", (int)snapshot->waiting_count,
+			 "suspended", (int)snapshot->suspended_count, "running",
+			 (int)snapshot->running_count, "reservations",
+			 (int)snapshot->reservations_count);
+}
+
+static void describe(const struct engine_recorder *base, const struct policy *policy,
+		     const struct sched_snapshot *snapshot, const struct sched_plan *plan,
+		     struct engine_description *ret_description)
+{
+	const struct recorder_store *recorder = (const struct recorder_store *)base;
+	const bool whole = snapshot_tasks(snapshot) <= recorder->most;
+	g_autoptr(json_t) object = whole ? snapshot_json_write(snapshot, policy, recorder->pet)
+					 : brief_snapshot(policy, snapshot);
+
+	*ret_description = (struct engine_description){
+		.now_s = snapshot->now_s,
+		.snapshot = json_text(object),
+		.actions = snapshot_text_actions(snapshot->system, plan,
+						 whole ? NULL : outlasts_event),
+	};
+}
+
+static bool record_described(struct engine_recorder *base,
+			     const struct engine_description *description)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+
+	return ensure_transaction(recorder) &&
+	       store_add_decision(recorder->store, recorder->run, description->now_s,
+				  description->snapshot, description->actions, &recorder->error);
+}
+
+static bool record_decision(struct engine_recorder *base, const struct policy *policy,
+			    const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+	struct engine_description description;
+	bool good;
+
+	if (!ensure_transaction(recorder) || !keep_pet(recorder, snapshot->system))
+		return false;
+	describe(base, policy, snapshot, plan, &description);
+	good = record_described(base, &description);
+	g_free(description.snapshot);
+	g_free(description.actions);
+	return good;
+}
+
+/* "0,1,5" */
+static char *nodes_text(const uint32_t *nodes, uint32_t count)
+{
+	GString *text = g_string_new(NULL);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (i > 0)
+			g_string_append_c(text, ',');
+		decimal_append(text, nodes[i]);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static bool record_task(struct engine_recorder *base, const struct engine_task *task)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+	const struct sched_system *system = recorder->system;
+	const bool placed = task->nodes_count > 0;
+	g_autofree char *nodes = placed ? nodes_text(task->nodes, task->nodes_count) : NULL;
+	const struct store_task row = {
+		.run = recorder->run,
+		.task = task->task->id,
+		.type = task->task->row < system->rows_count
+				? (char *)system->row_names[task->task->row]
+				: NULL,
+		.arrival_s = task->task->arrival_s,
+		.utility_max = task->task->utility.max,
+		.state = (char *)engine_task_state_name(task->state),
+		.cluster = placed ? (char *)system->clusters[task->cluster].name : NULL,
+		.nodes = nodes,
+		.pstate = task->pstate,
+		.reservation = task->reservation,
+		.attempts = task->attempts,
+		.planned_start_s = task->planned_start_s,
+		.started_s = task->started_s,
+		.ended_s = task->ended_s,
+		.exec_s = task->exec_s,
+		.etc_s = isfinite(task->etc_s) ? task->etc_s : (double)NAN, /* not known */
+		.energy_j = task->energy_j,
+		.eec_j = task->eec_j,
+		.utility = task->utility,
+		.reason = (char *)task->reason,
+		.deadline_s = system->queueing ? task->task->deadline_s : (double)NAN,
+		.chance = task->chance,
+		.threshold = task->threshold,
+		.queued_n = task->queued_n,
+	};
+
+	return ensure_transaction(recorder) &&
+	       store_put_task(recorder->store, &row, &recorder->error);
+}
+
+/* Records the overhead of the step that has just ended, by VM. */
+static bool record_vms(struct recorder_store *recorder, const struct engine_suspension *suspension)
+{
+	const bool resumed = !isnan(suspension->since_s);
+
+	for (uint32_t i = 0; i < suspension->vms_count; i++) {
+		const struct backend_overhead *overhead = &suspension->vms[i].overhead;
+		const struct store_vm_overhead row = {
+			.run = recorder->run,
+			.task = suspension->task,
+			.attempt = suspension->attempt,
+			.n = suspension->n,
+			.vm = i,
+			.freeze_s = resumed ? (double)NAN : overhead->freeze_s,
+			.save_s = resumed ? (double)NAN : overhead->save_s,
+			.restore_s = resumed ? overhead->restore_s : (double)NAN,
+			.resume_s = resumed ? overhead->resume_s : (double)NAN,
+		};
+
+		if (!store_put_vm_overhead(recorder->store, &row, &recorder->error))
+			return false;
+	}
+	return true;
+}
+
+static bool record_suspension(struct engine_recorder *base,
+			      const struct engine_suspension *suspension)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+	const struct sched_cluster *cluster = &recorder->system->clusters[suspension->cluster];
+	const bool goes = !isnan(suspension->resume_requested_s);
+	const uint32_t count = suspension->nodes_count;
+	g_autofree char *nodes = nodes_text(suspension->nodes, count);
+	g_autofree char *to_nodes = goes ? nodes_text(suspension->to_nodes, count) : NULL;
+	const struct store_suspension row = {
+		.run = recorder->run,
+		.task = suspension->task,
+		.attempt = suspension->attempt,
+		.n = suspension->n,
+		.cluster = (char *)cluster->name,
+		.nodes = nodes,
+		.to_nodes = to_nodes,
+		.by_person = suspension->by_person,
+		.held = suspension->held,
+		.requested_s = suspension->requested_s,
+		.suspended_s = suspension->suspended_s,
+		.exec_s = suspension->exec_s,
+		.resume_requested_s = suspension->resume_requested_s,
+		.resumed_s = suspension->resumed_s,
+		.since_s = suspension->since_s,
+		.freeze_s = suspension->overhead.freeze_s,
+		.save_s = suspension->overhead.save_s,
+		.restore_s = suspension->overhead.restore_s,
+		.resume_s = suspension->overhead.resume_s,
+		.skew_s = suspension->overhead.skew_s,
+	};
+
+	return ensure_transaction(recorder) &&
+	       store_put_suspension(recorder->store, &row, &recorder->error) &&
+	       record_vms(recorder, suspension);
+}
+
+/* Records the moves of a migration that has ended, by VM. */
+static bool record_moves(struct recorder_store *recorder, const struct engine_migration *migration)
+{
+	for (uint32_t i = 0; i < migration->moves_count; i++) {
+		const struct backend_vm_move *move = &migration->moves[i];
+		const struct store_migration_vm row = {
+			.run = recorder->run,
+			.task = migration->task,
+			.attempt = migration->attempt,
+			.n = migration->n,
+			.vm = i,
+			.from_node = move->from,
+			.to_node = move->to,
+			.total_s = move->total_s,
+			.downtime_s = move->downtime_s,
+		};
+
+		if (!store_put_migration_vm(recorder->store, &row, &recorder->error))
+			return false;
+	}
+	return true;
+}
+
+static bool record_migration(struct engine_recorder *base, const struct engine_migration *migration)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+	g_autofree char *nodes = nodes_text(migration->nodes, migration->nodes_count);
+	g_autofree char *to_nodes = nodes_text(migration->to_nodes, migration->nodes_count);
+	const struct store_migration row = {
+		.run = recorder->run,
+		.task = migration->task,
+		.attempt = migration->attempt,
+		.n = migration->n,
+		.cluster = (char *)recorder->system->clusters[migration->cluster].name,
+		.nodes = nodes,
+		.to_nodes = to_nodes,
+		.by_person = migration->by_person,
+		.requested_s = migration->requested_s,
+		.ended_s = migration->ended_s,
+		.reason = (char *)migration->reason,
+	};
+
+	return ensure_transaction(recorder) &&
+	       store_put_migration(recorder->store, &row, &recorder->error) &&
+	       record_moves(recorder, migration);
+}
+
+static bool record_lost(struct engine_recorder *base, const struct engine_task *task,
+			double ended_s, const char *reason)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+	g_autofree char *nodes = nodes_text(task->nodes, task->nodes_count);
+	const struct store_lost row = {
+		.run = recorder->run,
+		.task = task->task->id,
+		.attempt = task->attempts,
+		.cluster = (char *)recorder->system->clusters[task->cluster].name,
+		.nodes = nodes,
+		.started_s = task->started_s,
+		.ended_s = ended_s,
+		.reason = (char *)reason,
+	};
+
+	return ensure_transaction(recorder) &&
+	       store_put_lost(recorder->store, &row, &recorder->error);
+}
+
+static bool record_share(struct engine_recorder *base, double time_s,
+			 const struct engine_task *task)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+	const struct store_share row = {
+		.run = recorder->run,
+		.task = task->task->id,
+		.attempt = task->attempts + (task->state == ENGINE_TASK_WAITING),
+		.time_s = time_s,
+		.yield = task->yield,
+		.virtual_s = task->virtual_s,
+	};
+
+	return ensure_transaction(recorder) &&
+	       store_put_share(recorder->store, &row, &recorder->error);
+}
+
+static bool record_event(struct engine_recorder *base, double time_s, const char *kind,
+			 const char *detail)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+
+	if (!ensure_transaction(recorder) ||
+	    !store_add_event(recorder->store, recorder->run, time_s, kind, detail,
+			     &recorder->error))
+		return false;
+	if (recorder->on_event)
+		recorder->on_event(kind, detail);
+	return true;
+}
+
+static bool record_flush(struct engine_recorder *base)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+
+	return recorder->durable ? commit(recorder) : !recorder->error;
+}
+
+struct recorder_store *recorder_store_new(struct store *store, int64_t run,
+					  const struct sched_system *system, bool durable)
+{
+	struct recorder_store *recorder = g_new0(struct recorder_store, 1);
+
+	recorder->recorder = (struct engine_recorder){
+		.decision = record_decision,
+		.describe = describe,
+		.described = record_described,
+		.task = record_task,
+		.suspension = record_suspension,
+		.migration = record_migration,
+		.lost = record_lost,
+		.share = record_share,
+		.event = record_event,
+		.flush = record_flush,
+	};
+	recorder->store = store;
+	recorder->run = run;
+	recorder->system = system;
+	recorder->durable = durable;
+	recorder->most = UINT32_MAX;
+	return recorder;
+}
+
+void recorder_store_limit(struct recorder_store *recorder, uint32_t most)
+{
+	recorder->most = most;
+}
+
+struct engine_recorder *recorder_store_engine(struct recorder_store *recorder)
+{
+	return &recorder->recorder;
+}
+
+void recorder_store_tell(struct recorder_store *recorder,
+			 void (*on_event)(const char *kind, const char *detail))
+{
+	recorder->on_event = on_event;
+}
+
+/* Sets `error` to the recorder's error unless `good`. Returns `good`. */
+static bool copy_error(const struct recorder_store *recorder, bool good, GError **error)
+{
+	if (!good)
+		g_propagate_error(error, g_error_copy(recorder->error));
+	return good;
+}
+
+bool recorder_store_join(struct recorder_store *recorder, GError **error)
+{
+	return copy_error(recorder, ensure_transaction(recorder), error);
+}
+
+bool recorder_store_finish(struct recorder_store *recorder, GError **error)
+{
+	return copy_error(recorder, commit(recorder), error);
+}
+
+void recorder_store_fail(struct recorder_store *recorder, const GError *reason)
+{
+	store_rollback(recorder->store);
+	recorder->open = false;
+	if (!recorder->error)
+		recorder->error = g_error_copy(reason);
+}
+
+void recorder_store_free(struct recorder_store *recorder)
+{
+	if (!recorder)
+		return;
+	if (recorder->open)
+		store_rollback(recorder->store);
+	g_clear_error(&recorder->error);
+	g_free(recorder->pet);
+	g_free(recorder);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/measure/run_measured.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "common/clock.h"
+#include "common/error_fail.h"
+#include "common/json.h"
+#include "controller/backend/remote.h"
+#include "controller/engine/engine.h"
+#include "controller/journal/recorder_store.h"
+#include "controller/measure/run_overshoot.h"
+#include "controller/measure/run_speed.h"
+#include "controller/session/host_load.h"
+#include "controller/session/run_reattach.h"
+#include "controller/session/run_record.h"
+
+/* One run. */
+struct measured_run {
+	struct run_series *series;
+	struct store_run row;
+	const struct policy *policy;
+	bool continued;
+	struct backend *backend;
+	struct recorder_store *recorder;
+	struct engine *engine;
+	struct engine_setup setup;
+	struct host_load before, after;
+	struct run_speed *speed; /* NULL: it is not measured */
+};
+
+static bool store_fault(GError **error, GError *reason)
+{
+	g_propagate_prefixed_error(error, reason, "the store cannot be written: ");
+	return false;
+}
+
+/* Progress. */
+
+static double guess_run_s(const struct run_series *series)
+{
+	return series->timed ? series->timed_s / series->timed : run_session_run_s(series->session);
+}
+
+static void count_tasks(const struct measured_run *run, struct run_progress *progress)
+{
+	progress->tasks = run->series->trial.workload->tasks_count;
+	progress->waiting = progress->running = progress->suspended = progress->completed = 0;
+	progress->utility = 0;
+	for (uint32_t i = 0; i < progress->tasks; i++)
+		run_progress_count(progress, engine_task_at(run->engine, i));
+}
+
+/*
+ * Updates the progress. The time left assumes the full duration; the energy limit may end a run
+ * before.
+ */
+static void refresh_progress(struct run_progress *progress, void *data)
+{
+	struct measured_run *run = data;
+	struct run_series *series = run->series;
+	double left_s;
+
+	count_tasks(run, progress);
+	progress->time_s = backend_now_s(run->backend);
+	progress->energy_j = backend_energy_j(run->backend);
+	left_s = fmax(0, progress->duration_s - progress->time_s);
+	if (progress->energy_j > 0 && run->setup.limit_j > 0)
+		left_s = fmin(left_s, fmax(0, run->setup.limit_j / progress->energy_j - 1) *
+					      progress->time_s);
+	progress->phase_left_s = left_s;
+	progress->left_s = left_s + (series->total - series->done - 1) * guess_run_s(series);
+}
+
+static void show_run(struct measured_run *run)
+{
+	struct run_progress *progress = run->series->session->progress;
+
+	progress->phase = RUN_PHASE_RUN;
+	progress->run = run->series->done + 1;
+	progress->runs = run->series->total;
+	g_free(progress->policy);
+	progress->policy = g_strdup(run->row.policy);
+	progress->limit = run->row.limit;
+	progress->limit_j = run->row.limit_j;
+	progress->duration_s = run->setup.duration_s;
+	progress->refresh_data = run;
+	progress->refresh = refresh_progress;
+}
+
+/* Life cycle of a run. */
+
+static bool begin_new(struct measured_run *run, GError **error)
+{
+	struct run_session *session = run->series->session;
+
+	session->progress->phase = RUN_PHASE_SETTLE;
+	session->progress->phase_left_s = (double)NAN;
+	session->progress->left_s =
+		(run->series->total - run->series->done) * guess_run_s(run->series);
+	if (!run_session_settle(session, error))
+		return false;
+	run->speed = run_speed_begin(session);
+	return run_record_begin(session, &run->row, &run->before, NULL, NULL, error);
+}
+
+static void continue_run(struct measured_run *run)
+{
+	struct run_session *session = run->series->session;
+	g_autoptr(json_t) baseline = run_record_find_baseline(session->store, run->row.run);
+
+	run->before.busy_s = json_number_value(json_object_get(baseline, "host_busy_s"));
+	run->before.at_s = json_number_value(json_object_get(baseline, "host_at_s"));
+
+	session->run = run->row.run;
+	session->t0_ns = run->row.t0_ns;
+	run->continued = true;
+	run->speed = run_speed_begin(session);
+}
+
+static bool restore_run(struct measured_run *run, GError **error)
+{
+	struct run_session *session = run->series->session;
+	const double continued_s = backend_now_s(run->backend);
+
+	if (!recorder_store_restore(session->store, run->row.run, &run->setup, run->engine, NULL,
+				    error))
+		return false;
+	run_session_note(session, "resumed",
+			 "the controller was restarted; run %" PRId64 " continues at %.1f s",
+			 run->row.run, continued_s);
+	run_reattach(run->engine, run->backend, run->series->trial.workload->tasks_count);
+	engine_queue_again(run->engine);
+	remote_backend_wait_asked(run->backend, RUN_SESSION_READY_S);
+	return true;
+}
+
+static bool open_run(struct measured_run *run, GError **error)
+{
+	struct run_series *series = run->series;
+	struct run_session *session = series->session;
+	const struct remote_run remote = run_record_remote(session, run->row.run);
+
+	run->backend = remote_backend_new(session->fleet, &remote);
+	run->setup = experiment_trial_setup(series->experiment, &series->trial, run->policy,
+					    run->row.limit_j);
+	run->recorder =
+		recorder_store_new(session->store, run->row.run, series->experiment->system, true);
+	session->recorder = run->recorder;
+	recorder_store_tell(run->recorder, run_record_log);
+	run->setup.recorder = recorder_store_engine(run->recorder);
+	run->setup.record_steps = true;
+	run->engine = engine_new(&run->setup, run->backend);
+	show_run(run);
+	return !run->continued || restore_run(run, error);
+}
+
+static void close_run(struct measured_run *run)
+{
+	struct run_session *session = run->series->session;
+
+	session->progress->refresh = NULL;
+	engine_free(run->engine);
+	backend_destroy(run->backend);
+	session->recorder = NULL;
+	recorder_store_free(run->recorder);
+	session->run = 0;
+}
+
+/*
+ * Samples show with a delay that the limit was reached; what happened in between does not count. If
+ * the last task ended in that time, the run seemed to be complete.
+ */
+static void correct_end(struct measured_run *run, struct engine_result *result)
+{
+	struct run_session *session = run->series->session;
+	GPtrArray *meters = remote_fleet_meters(session->fleet);
+	int64_t end_ns = session->t0_ns + (int64_t)(result->ended_s * 1e9);
+	int64_t t_ns;
+
+	if (result->ended_by == ENGINE_END_ABORTED)
+		return;
+	remote_fleet_wait_covered(session->fleet, end_ns, RUN_RECORD_COVER_S);
+	if (result->ended_by != ENGINE_END_LIMIT && run->setup.limit_j > 0 &&
+	    remote_meters_crossing(meters, run->row.limit_j, session->t0_ns, end_ns, &t_ns)) {
+		result->ended_by = ENGINE_END_LIMIT;
+		result->ended_s = clock_elapsed_s(session->t0_ns, t_ns);
+	}
+	result->tasks_arrived = 0;
+	for (uint32_t i = 0; i < run->series->trial.workload->tasks_count; i++) {
+		const struct engine_task *task = engine_task_at(run->engine, i);
+		struct engine_task late;
+
+		result->tasks_arrived += task->task->arrival_s <= result->ended_s;
+		if (run_overshoot_correct(task, result, &late))
+			run->setup.recorder->task(run->setup.recorder, &late);
+	}
+}
+
+static void take_result(struct measured_run *run, const struct engine_result *result)
+{
+	run->row.host_load = host_load_cores(&run->before, &run->after);
+	g_free(run->row.ended_by);
+	run->row.ended_by = g_strdup(engine_end_name(result->ended_by));
+	run->row.ended_s = result->ended_s;
+	run->row.energy_j = result->energy_j;
+	run_record_result(&run->row, result);
+}
+
+static void note_result(const struct measured_run *run)
+{
+	g_autofree char *energy =
+		isnan(run->row.energy_j) ? g_strdup("energy not known")
+		: run->setup.limit_j > 0
+			? g_strdup_printf("%.1f J of %.1f J", run->row.energy_j, run->row.limit_j)
+			: g_strdup_printf("%.1f J", run->row.energy_j);
+
+	run_progress_note(run->series->session->progress, "run-ended",
+			  "run %u of %u: %s at %.0f %%: utility %.2f, %s, %u of %u tasks "
+			  "completed, ended by %s after %.1f s",
+			  run->series->done + 1, run->series->total, run->row.policy,
+			  100 * run->row.limit, run->row.utility, energy, run->row.tasks_completed,
+			  run->row.tasks_arrived, run->row.ended_by, run->row.ended_s);
+}
+
+/* Records an aborted run as far as it went; the error says what aborted it. */
+static bool end_run(struct measured_run *run, const struct engine_result *result, GError **error)
+{
+	struct run_session *session = run->series->session;
+	g_autoptr(GError) fault = NULL;
+	bool recorded = recorder_store_finish(run->recorder, &fault);
+	const char *stopped = remote_fleet_stopped(session->fleet);
+
+	take_result(run, result);
+	if (recorded)
+		recorded = run_record_energy(session, &run->row, &fault) &&
+			   store_update_run(session->store, &run->row, &fault);
+	if (!recorded)
+		return store_fault(error, g_steal_pointer(&fault));
+	if (result->ended_by != ENGINE_END_ABORTED) {
+		note_result(run);
+		return true;
+	}
+	return error_fail(error, RUN_ERROR, stopped ? RUN_ERROR_STOPPED : RUN_ERROR_MEASURE, "%s",
+		    stopped ?: engine_reason(run->engine) ?: "the run was aborted");
+}
+
+/* `name` is as in the headings of reports. */
+static void end_speed(struct measured_run *run, const struct engine_result *result)
+{
+	const bool done = result->ended_by != ENGINE_END_ABORTED;
+	g_autofree char *name = g_strdup_printf("run %" PRId64 " (%s at %.0f %%)", run->row.run,
+						run->row.policy, 100 * run->row.limit);
+
+	run_speed_end(g_steal_pointer(&run->speed), done ? name : NULL);
+}
+
+/* Reports that show a run's energy need the sample after its end as well. */
+static bool carry_out_run(struct measured_run *run, GError **error)
+{
+	struct engine_result result = {0};
+	bool good;
+
+	good = open_run(run, error);
+	if (good) {
+		run->series->session->engine = run->engine;
+		run->series->session->tasks_count = run->series->trial.workload->tasks_count;
+		engine_run(run->engine, &result);
+		run->series->session->engine = NULL;
+		correct_end(run, &result);
+		/* before the probe of the machine's speed, which is a load itself */
+		host_load_read(NULL, &run->after);
+		end_speed(run, &result);
+		good = end_run(run, &result, error);
+	}
+	close_run(run);
+	return good;
+}
+
+bool run_measured(struct run_series *series, const struct policy *policy, struct store_run *row,
+		  GError **error)
+{
+	struct measured_run run = {.series = series, .policy = policy, .row = *row};
+	bool good;
+
+	if (row->run)
+		continue_run(&run);
+	good = (run.continued || begin_new(&run, error)) && carry_out_run(&run, error);
+	run_speed_end(run.speed, NULL);
+	*row = run.row;
+	return good;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define LOG_SUBSYSTEM "run"
+/*
+ * The time up to which a service has been under way is a fact in the store, written once a minute,
+ * with the numbers of the samples read by then. A controller that continues the service reads
+ * samples from there; a service that is started again begins with the next ones.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "controller/service/run_service_private.h"
+#include "controller/session/run_record.h"
+
+#define ACCOUNT_KEY STORE_SERVICE_ACCOUNT
+#define SECONDS_PER_DAY 86400.0
+
+/*
+ * Old records are removed on the main loop, so many rows of a table at a time, for at most
+ * PRUNE_TAKES_S of a second. With 200 clusters and 5,000 tasks, 5,000 rows are added each second,
+ * and removing them takes some ten milliseconds.
+ */
+#define PRUNE_ROWS 5000
+#define PRUNE_TAKES_S 0.05
+
+/* The account as it is stored. */
+struct account {
+	double time_s; /* how long the service had been under way */
+	int64_t at_ns; /* the boot-clock reading at that time, of boot_id */
+	char *boot_id;
+	json_t *samples_seq;                   /* by cluster: the last sample read */
+	double window_begin_s, window_spent_j; /* of the limit's window; NAN: there was none */
+};
+
+static const struct record_field account_fields[] = {
+	{RECORD_FIELD_REAL(account, time_s)},
+	{RECORD_FIELD_I64(account, at_ns)},
+	{RECORD_FIELD_TEXT(account, boot_id)},
+	{RECORD_AT(account, samples_seq), .type = RECORD_JSON},
+	{RECORD_FIELD_REAL(account, window_begin_s), .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
+	{RECORD_FIELD_REAL(account, window_spent_j), .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
+	{NULL},
+};
+static const struct record account_record = {.size = sizeof(struct account),
+					     .fields = account_fields,
+					     .open = true};
+
+bool run_service_account_keep(struct run_service *service, GError **error)
+{
+	struct run_session *session = service->session;
+	const struct engine_window_state window =
+		service->engine ? engine_window_now(service->engine)
+				: (struct engine_window_state){.limit_j = (double)NAN};
+	const bool limited = !isnan(window.limit_j);
+	g_autoptr(json_t) seqs = run_record_samples_seq(session);
+	const struct account account = {
+		.time_s = run_session_now_s(session),
+		.at_ns = clock_now_ns(),
+		.boot_id = service->row.boot_id,
+		.samples_seq = seqs,
+		.window_begin_s = limited ? window.begin_s : (double)NAN,
+		.window_spent_j = limited ? window.spent_j : (double)NAN,
+	};
+	g_autoptr(json_t) object = record_to_json(&account_record, &account);
+	g_autofree char *text = json_text(object);
+
+	service->row.energy_j = run_service_energy_j(service);
+	return store_set_meta(session->store, ACCOUNT_KEY, text, error) &&
+	       store_update_run(session->store, &service->row, error);
+}
+
+static void read_account(struct store *store, struct account *ret_account)
+{
+	g_autoptr(json_t) json = store_get_document(store, ACCOUNT_KEY);
+	g_autoptr(GError) damage = NULL;
+
+	record_init(&account_record, ret_account);
+	if (!record_from_json(&account_record, json, ret_account, &damage) && json)
+		log_warning("the stored account of energy is damaged and begins again: %s",
+			    damage->message);
+}
+
+/*
+ * Seconds since the service began, by UTC, but at least account->time_s: wall clocks can be set
+ * back.
+ */
+static double age_by_utc_s(const struct run_service *service, const struct account *account)
+{
+	g_autoptr(GDateTime) began = g_date_time_new_from_iso8601(service->row.started_utc, NULL);
+	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	const double age_s =
+		began ? (double)g_date_time_difference(now, began) / G_USEC_PER_SEC : 0;
+
+	return fmax(age_s, account->time_s);
+}
+
+char *run_service_unknown_idle(const struct run_service *service)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+	g_autoptr(json_t) baseline =
+		run_record_find_baseline(service->session->store, service->row.run);
+	GString *names = g_string_new(NULL);
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+
+		if (isnan(run_record_idle_w(baseline, meter->host)))
+			g_string_append_printf(names, "%s%s", names->len ? " " : "", meter->host);
+	}
+	return g_string_free(names, names->len == 0);
+}
+
+bool run_service_account_resume(struct run_service *service, GError **error)
+{
+	struct run_session *session = service->session;
+	g_autofree char *boot_id = clock_boot_id();
+	g_autoptr(json_t) baseline = run_record_find_baseline(session->store, service->row.run);
+	const int64_t now_ns = clock_now_ns();
+	struct account account;
+	bool same_boot;
+	bool follows; /* on the account, without a break */
+
+	read_account(session->store, &account);
+	same_boot = g_strcmp0(boot_id, service->row.boot_id) == 0;
+	if (!same_boot) {
+		service->row.t0_ns = now_ns - (int64_t)(age_by_utc_s(service, &account) * 1e9);
+		g_free(service->row.boot_id);
+		service->row.boot_id = g_strdup(boot_id);
+	}
+	session->t0_ns = service->row.t0_ns;
+	service->kept_begin_s = account.window_begin_s;
+	service->kept_spent_j = account.window_spent_j;
+	/* A note is made of hosts with unknown idle watts (run_service_unknown_idle()). */
+	follows = same_boot && session->go_on && account.at_ns;
+	run_record_start_meters(session, baseline, follows ? account.at_ns : now_ns);
+	if (follows)
+		run_record_samples_from(session, account.samples_seq);
+	record_clear(&account_record, &account);
+	return store_update_run(session->store, &service->row, error);
+}
+
+bool run_service_prune(struct run_service *service, GError **error)
+{
+	const double before_s = run_session_now_s(service->session) -
+				service->config.retention_days * SECONDS_PER_DAY;
+	const int64_t began_ns = clock_now_ns();
+	bool good;
+
+	do {
+		service->pruning = false;
+		good = before_s <= 0 || store_prune(service->session->store, service->row.run,
+						    before_s, PRUNE_ROWS, &service->pruning, error);
+	} while (good && service->pruning &&
+		 clock_elapsed_s(began_ns, clock_now_ns()) < PRUNE_TAKES_S);
+	return good;
+}

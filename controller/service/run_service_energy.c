@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The energy account of a service. The usage that local schedulers report between samples
+ * (remote_usage.h) is split (energy_split.h) and stored, interval after interval of each host
+ * (host_account.h). The store has the end of each host's account, so repeated reports are skipped;
+ * energy that cannot be attributed any more becomes a marked interval of its own.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "common/clock.h"
+#include "common/read_number.h"
+#include "controller/energy/energy_split.h"
+#include "controller/run/run_meters.h"
+#include "controller/service/run_service_private.h"
+#include "controller/session/run_record.h"
+
+/* Marks of intervals that no local scheduler reports. */
+#define MARK_GAP "gap"
+#define MARK_UNREAD "unread"
+#define MARK_MISSED "missed"
+#define MARK_NEW "new-counter"
+
+/* Key in the store's meta: since when a controller serves, seconds of the run. */
+#define SERVED_KEY "service_served_s"
+
+/*
+ * The bound of the sum over all hosts; energy beyond it is not counted (146 years of a kilowatt).
+ */
+#define COUNTED_MAX_UJ (INT64_MAX / 2)
+
+double run_service_energy_j(const struct run_service *service)
+{
+	g_autofree char *missing = run_meters_missing(service->session->config);
+
+	return missing ? (double)NAN : (double)service->dynamic_uj * 1e-6;
+}
+
+double run_service_unreported_j(const struct run_service *service)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+	const int64_t now_ns = clock_now_ns();
+	double unreported_j = 0;
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+		const struct host_account *account =
+			g_hash_table_lookup(service->accounts, meter->host);
+		const int64_t at_ns =
+			account ? service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9)
+				: 0;
+
+		unreported_j += remote_meter_dynamic_j(meter, now_ns);
+		if (account)
+			unreported_j -= remote_meter_dynamic_j(meter, at_ns);
+	}
+	return unreported_j;
+}
+
+/* Sums without overflow: an older store may have any numbers. */
+static int64_t saturated(int64_t sum, int64_t more)
+{
+	int64_t result;
+
+	return __builtin_add_overflow(sum, more, &result) ? INT64_MAX : result;
+}
+
+static double run_s(const struct run_service *service, int64_t t_ns)
+{
+	return clock_elapsed_s(service->session->t0_ns, t_ns);
+}
+
+/* The UTC day of a time of the run. */
+static char *day_of(const struct run_service *service, double time_s)
+{
+	const double ago_s = run_session_now_s(service->session) - time_s;
+	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	g_autoptr(GDateTime) then = g_date_time_add_seconds(now, -ago_s);
+
+	return g_date_time_format(then, "%Y-%m-%d");
+}
+
+/* A host's baseline in milliwatts; 0 if it is not known. */
+static uint64_t idle_mw_of(const struct run_service *service, const char *host)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+
+		if (g_str_equal(meter->host, host) && meter->idle_w > 0)
+			return (uint64_t)llround(meter->idle_w * 1e3);
+	}
+	return 0;
+}
+
+/* Adds an interval that ends where `interval` says, with the `parts` of tasks (NULL: none). */
+static bool add(struct run_service *service, struct host_account *account,
+		struct store_account_interval *interval, const struct energy_split *split,
+		const GArray *parts, GError **error)
+{
+	g_autofree char *day = day_of(service, interval->to_s);
+
+	interval->policy = service->row.policy;
+	interval->day = day;
+	interval->idle_uj = (int64_t)split->idle_uj;
+	interval->tasks_uj = (int64_t)split->tasks_uj;
+	interval->management_uj = (int64_t)split->management_uj;
+	interval->unattributed_uj = (int64_t)split->unattributed_uj;
+	if (!host_account_add(account, service->session->store, interval, parts, error))
+		return false;
+	service->counted_uj += interval->to_uj - interval->from_uj;
+	if (g_strcmp0(interval->mark, STORE_ACCOUNT_UNSERVED) != 0)
+		service->dynamic_uj += interval->to_uj - interval->from_uj - interval->idle_uj;
+	return true;
+}
+
+static bool add_hole(struct run_service *service, struct host_account *account, double to_s,
+		     int64_t to_uj, const char *mark, GError **error)
+{
+	struct store_account_interval interval = {
+		.from_s = account->meter->at_s,
+		.to_s = to_s,
+		.from_uj = account->meter->at_uj,
+		.to_uj = to_uj,
+		.mark = mark,
+	};
+	const struct energy_interval all = {
+		.meter_uj = (uint64_t)(to_uj - interval.from_uj),
+		.duration_ns = (uint64_t)((interval.to_s - interval.from_s) * 1e9),
+		.idle_mw = idle_mw_of(service, account->meter->host),
+	};
+	const struct energy_split split = energy_split(&all, NULL, 0);
+
+	return add(service, account, &interval, &split, NULL, error);
+}
+
+/*
+ * Adds an unattributed interval from the end of the account to `to_uj` at `to_s`. The time in which
+ * no controller served becomes a separate interval; the counter is assumed to have risen evenly.
+ */
+static bool add_unreported(struct run_service *service, struct host_account *account, double to_s,
+			   int64_t to_uj, GError **error)
+{
+	const double served_s = service->served_s;
+	const double at_s = account->meter->at_s;
+	const int64_t at_uj = account->meter->at_uj;
+	const int64_t uj = to_uj - at_uj;
+
+	to_s = fmax(to_s, at_s);
+	if (to_s <= served_s)
+		return add_hole(service, account, to_s, to_uj, STORE_ACCOUNT_UNSERVED, error);
+	if (at_s < served_s &&
+	    !add_hole(service, account, served_s,
+		      at_uj + MIN((int64_t)((double)uj * (served_s - at_s) / (to_s - at_s)), uj),
+		      STORE_ACCOUNT_UNSERVED, error))
+		return false;
+	return add_hole(service, account, to_s, to_uj, MARK_MISSED, error);
+}
+
+/* The counter restarted: its rise so far is kept, and energy used in between is not counted. */
+static bool begin_counter(struct run_service *service, struct host_account *account, double at_s,
+			  int64_t at_uj, GError **error)
+{
+	struct store_account_meter *meter = account->meter;
+	struct store_account_interval interval = {
+		.from_s = meter->at_s,
+		.to_s = fmax(at_s, meter->at_s),
+		.from_uj = at_uj,
+		.to_uj = at_uj,
+		.mark = MARK_NEW,
+	};
+	const struct energy_split nothing = {0};
+
+	meter->before_uj = saturated(meter->before_uj, meter->at_uj - meter->begin_uj);
+	meter->begin_uj = at_uj;
+	return add(service, account, &interval, &nothing, NULL, error);
+}
+
+/*
+ * The parts of an interval, ordered by task; CPU time of foreign tasks is added to *ret_others_ns,
+ * without overflow.
+ */
+static GArray *parts_of(const struct run_service *service, const struct wire_usage *usage,
+			int64_t *ret_others_ns)
+{
+	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct store_account_part));
+
+	for (uint32_t i = 0; i < usage->tasks_count; i++) {
+		const struct wire_usage_task *task = &usage->tasks[i];
+		struct store_account_part part = {.cpu_ns = task->cpu_ns};
+
+		if (remote_usage_task_of(service->session->plan->experiment, service->row.run,
+					 task->id, &part.task, &part.attempt) &&
+		    part.task < service->submissions->len)
+			g_array_append_val(parts, part);
+		else
+			*ret_others_ns += MIN(task->cpu_ns, INT64_MAX - *ret_others_ns);
+	}
+	g_array_sort(parts, host_account_compare_parts);
+	return parts;
+}
+
+/*
+ * Whether the CPU time of processes that are no VMs is missing: emulated blades cannot report it
+ * (docs/how-to/service.md), other hosts must.
+ */
+static bool lacks_others(const struct run_service *service, uint32_t cluster,
+			 const struct wire_usage *usage)
+{
+	const struct config_cluster *of = &service->session->config->clusters[cluster];
+
+	for (uint32_t i = 0; i < of->hosts_count && usage->others_ns < 0; i++)
+		if (g_str_equal(of->hosts[i].name, usage->host))
+			return !of->hosts[i].blade;
+	return false;
+}
+
+static const char *mark_of(const struct run_service *service, uint32_t cluster,
+			   const struct wire_usage *usage)
+{
+	if (run_s(service, usage->to_ns) <= service->served_s)
+		return STORE_ACCOUNT_UNSERVED;
+	if (usage->gap)
+		return MARK_GAP;
+	return usage->read && !lacks_others(service, cluster, usage) ? NULL : MARK_UNREAD;
+}
+
+static bool add_reported(struct run_service *service, struct host_account *account,
+			 uint32_t cluster, const struct wire_usage *usage, GError **error)
+{
+	int64_t others_ns = usage->vms_ns + MAX(usage->others_ns, 0);
+	g_autoptr(GArray) parts = parts_of(service, usage, &others_ns);
+	g_autofree struct energy_part *shares = g_new0(struct energy_part, parts->len);
+	const char *mark = mark_of(service, cluster, usage);
+	const struct energy_interval all = {
+		.meter_uj = (uint64_t)(usage->to_uj - usage->from_uj),
+		.duration_ns = (uint64_t)usage->length_ns,
+		.idle_mw = idle_mw_of(service, usage->host),
+		.known = !mark,
+		.management_ns = (uint64_t)others_ns,
+	};
+	struct store_account_interval interval = {
+		.from_s = account->meter->at_s,
+		.to_s = fmax(run_s(service, usage->to_ns), account->meter->at_s),
+		.from_uj = usage->from_uj,
+		.to_uj = usage->to_uj,
+		.mark = mark,
+	};
+	struct energy_split split;
+
+	for (guint i = 0; i < parts->len; i++)
+		shares[i].cpu_ns =
+			(uint64_t)g_array_index(parts, struct store_account_part, i).cpu_ns;
+	split = energy_split(&all, shares, parts->len);
+	for (guint i = 0; i < parts->len; i++)
+		g_array_index(parts, struct store_account_part, i).uj = (int64_t)shares[i].uj;
+	return add(service, account, &interval, &split, all.known ? parts : NULL, error);
+}
+
+static struct host_account *open_account(struct run_service *service,
+					 struct store_account_meter *meter)
+{
+	struct host_account *account = host_account_new(meter);
+
+	g_hash_table_insert(service->accounts, meter->host, account);
+	return account;
+}
+
+static struct host_account *account_of(struct run_service *service, uint32_t cluster,
+				       const struct wire_usage *usage)
+{
+	struct host_account *account = g_hash_table_lookup(service->accounts, usage->host);
+	struct store_account_meter *meter;
+
+	if (account)
+		return account;
+	meter = g_new(struct store_account_meter, 1);
+	*meter = (struct store_account_meter){
+		.run = service->row.run,
+		.host = g_strdup(usage->host),
+		.cluster = g_strdup(service->session->config->clusters[cluster].name),
+		.begin_uj = usage->from_uj,
+		.at_uj = usage->from_uj,
+		.at_s = run_s(service, usage->from_ns),
+	};
+	return open_account(service, meter);
+}
+
+/*
+ * Whether the interval is of another counter than the account: a new counter begins at 0, and may
+ * have passed the old value since.
+ */
+static bool is_another(const struct store_account_meter *meter, const struct wire_usage *usage)
+{
+	return usage->from_uj < meter->at_uj ||
+	       (meter->counter && usage->counter && !g_str_equal(meter->counter, usage->counter));
+}
+
+/*
+ * Stores the counter's name. If the local scheduler does not name its counters, only their values
+ * can show a restart.
+ */
+static void note_counter(struct store_account_meter *meter, const struct wire_usage *usage)
+{
+	if (g_strcmp0(meter->counter, usage->counter) == 0)
+		return;
+	g_free(meter->counter);
+	meter->counter = g_strdup(usage->counter);
+}
+
+static bool add_usage(struct run_service *service, uint32_t cluster, const char *stream,
+		      const struct wire_usage *usage, GError **error)
+{
+	const double from_s = run_s(service, usage->from_ns);
+	struct host_account *account;
+	struct store_account_meter *meter;
+	bool another;
+
+	/* An account begins with the service, or with a host that is added. */
+	if (from_s < fmax(service->served_s, 0) &&
+	    !g_hash_table_contains(service->accounts, usage->host))
+		return true;
+	account = account_of(service, cluster, usage);
+	meter = account->meter;
+	if (g_strcmp0(meter->stream, stream) != 0) {
+		g_free(meter->stream);
+		meter->stream = g_strdup(stream);
+		meter->seq = 0;
+	} else if (usage->seq <= meter->seq) {
+		return true; /* a repeated report */
+	}
+	another = is_another(meter, usage);
+	note_counter(meter, usage);
+	if (usage->to_uj - MIN(meter->at_uj, usage->from_uj) >
+	    COUNTED_MAX_UJ - service->counted_uj) {
+		meter->seq = usage->seq;
+		return begin_counter(service, account, run_s(service, usage->to_ns), usage->to_uj,
+				     error);
+	}
+	if (another && !begin_counter(service, account, from_s, usage->from_uj, error))
+		return false;
+	if (usage->from_uj > meter->at_uj &&
+	    !add_unreported(service, account, from_s, usage->from_uj, error))
+		return false;
+	meter->seq = usage->seq;
+	return add_reported(service, account, cluster, usage, error);
+}
+
+static bool add_intervals(struct run_service *service, uint32_t cluster, const char *stream,
+			  const GPtrArray *intervals, GError **error)
+{
+	for (guint i = 0; i < intervals->len; i++)
+		if (!add_usage(service, cluster, stream, g_ptr_array_index(intervals, i), error))
+			return false;
+	for (guint i = 0; i < intervals->len; i++) {
+		const struct wire_usage *usage = g_ptr_array_index(intervals, i);
+		struct host_account *account = g_hash_table_lookup(service->accounts, usage->host);
+
+		if (account &&
+		    !host_account_put(account, service->session->store, service->row.policy, error))
+			return false;
+	}
+	return true;
+}
+
+static bool add_usage_of_cluster(struct run_service *service, uint32_t cluster, const char *stream,
+				 const GPtrArray *intervals, GError **error)
+{
+	struct store *store = service->session->store;
+
+	return recorder_store_join(service->recorder, error) && store_begin_account(store, error) &&
+	       store_end_account(store, add_intervals(service, cluster, stream, intervals, error),
+				 error);
+}
+
+void run_service_energy_sample(double time_s, const struct remote_meter *meter,
+			       const struct wire_sample *sample, void *data)
+{
+	struct run_session *session = data;
+	GError *error = NULL;
+
+	if (session->service && !recorder_store_join(session->service->recorder, &error))
+		run_session_store_failed(session, error);
+	else
+		run_record_sample(time_s, meter, sample, session);
+}
+
+void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArray *intervals,
+			     void *data)
+{
+	struct run_session *session = data;
+	GError *error = NULL;
+
+	if (session->service &&
+	    !add_usage_of_cluster(session->service, cluster, stream, intervals, &error))
+		run_session_store_failed(session, error);
+}
+
+/* Beginning. */
+
+static void recall_accounts(struct run_service *service, GPtrArray *meters)
+{
+	g_ptr_array_set_free_func(meters, NULL);
+	service->counted_uj = 0;
+	for (guint i = 0; i < meters->len; i++) {
+		struct store_account_meter *meter = g_ptr_array_index(meters, i);
+
+		open_account(service, meter);
+		service->counted_uj = saturated(service->counted_uj,
+						saturated(meter->before_uj,
+							  MAX(meter->at_uj - meter->begin_uj, 0)));
+	}
+}
+
+static bool sum_stored_energy(struct run_service *service, GError **error)
+{
+	g_autoptr(GPtrArray) sums =
+		store_account_sums(service->session->store, service->row.run, "host", error);
+
+	if (!sums)
+		return false;
+	service->dynamic_uj = 0;
+	for (guint i = 0; i < sums->len; i++) {
+		const struct store_account_sum *sum = g_ptr_array_index(sums, i);
+
+		service->dynamic_uj = saturated(service->dynamic_uj,
+						sum->meter_uj - sum->idle_uj - sum->unserved_uj);
+	}
+	return true;
+}
+
+/* If the sum cannot be read, the service starts all the same. */
+static void sum_stored_or_note(struct run_service *service)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!sum_stored_energy(service, &error))
+		run_session_note(
+			service->session, "energy-unknown",
+			"what the service has used so far is not known, and counts from now on: %s",
+			error->message);
+}
+
+/* A controller that continues a run serves since the one before it did. */
+static bool begin_serving(struct run_service *service, GError **error)
+{
+	struct run_session *session = service->session;
+	char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+	if (session->go_on) {
+		g_autofree char *since = store_get_meta(session->store, SERVED_KEY);
+
+		service->served_s = -INFINITY; /* if it is not known */
+		read_number(since, -DBL_MAX, DBL_MAX, &service->served_s);
+		return true;
+	}
+	service->served_s = run_session_now_s(session);
+	return store_set_meta(session->store, SERVED_KEY,
+			      g_ascii_dtostr(text, sizeof(text), service->served_s), error);
+}
+
+/* Continues after the last stored interval of the cluster. */
+static void ask_cluster(struct run_service *service, uint32_t cluster)
+{
+	const struct run_session *session = service->session;
+	const char *name = session->config->clusters[cluster].name;
+	const char *stream = NULL;
+	int64_t seq = 0;
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, service->accounts);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const struct store_account_meter *meter =
+			((const struct host_account *)value)->meter;
+
+		if (g_str_equal(meter->cluster, name) && meter->seq > seq) {
+			stream = meter->stream;
+			seq = meter->seq;
+		}
+	}
+	remote_link_usage_from(remote_fleet_link(session->fleet, cluster), stream, seq);
+}
+
+bool run_service_energy_begin(struct run_service *service, GError **error)
+{
+	struct run_session *session = service->session;
+	g_autoptr(GPtrArray) meters = store_account_meters(session->store, service->row.run, error);
+
+	if (!meters)
+		return false;
+	recall_accounts(service, meters);
+	sum_stored_or_note(service);
+	if (!begin_serving(service, error))
+		return false;
+	for (uint32_t i = 0; i < session->config->clusters_count; i++)
+		ask_cluster(service, i);
+	return true;
+}
+
+/* Ending. */
+
+/* Available local schedulers answer at once. */
+#define LAST_WORDS_S 2.0
+
+struct ending {
+	const struct run_session *session;
+	int64_t since_ns;
+};
+
+static bool have_reported(void *data)
+{
+	const struct ending *ending = data;
+	bool reported = true;
+
+	for (uint32_t i = 0; i < ending->session->config->clusters_count; i++)
+		reported &= remote_link_usage_complete(remote_fleet_link(ending->session->fleet, i),
+						       ending->since_ns);
+	return reported || ending->session->store_failed;
+}
+
+/*
+ * All energy that is not reported by then counts for the next controller as used while none served.
+ */
+void run_service_energy_end(struct run_service *service)
+{
+	struct ending ending = {service->session, clock_now_ns()};
+
+	remote_fleet_until(service->session->fleet, have_reported, &ending, LAST_WORDS_S, false);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The energy limit per window (controller/engine/window.c) of a service. Windows begin at multiples
+ * of their length in UTC; a day's at midnight. The energy used in the present window is stored
+ * (store_account.h); the part since then follows from the hosts' counters. The engine counts by
+ * monotonic time: when the clock is set, the present window keeps its end, and the next one is
+ * aligned again.
+ */
+#include <math.h>
+
+#include "common/clock.h"
+#include "controller/service/run_service_private.h"
+
+/* Smaller differences come from steering the clock, and are followed once they have added up. */
+#define CLOCK_SET_S 1.0
+
+/* UTC in seconds, at the run's time 0. */
+static double epoch_s(const struct run_service *service)
+{
+	return (double)g_get_real_time() * 1e-6 - run_session_now_s(service->session);
+}
+
+/* The time of the run at which UTC is a multiple of the window's length. */
+static double in_step_s(const struct run_service *service, double window_s)
+{
+	return -fmod(epoch_s(service), window_s);
+}
+
+/* Used energy. */
+
+/* Joules above idle that a meter counted since the end of its host's account. */
+static double since_account_j(const struct run_service *service, const struct remote_meter *meter)
+{
+	const struct host_account *account = g_hash_table_lookup(service->accounts, meter->host);
+	const int64_t now_ns = clock_now_ns();
+	int64_t from_ns = meter->start_ns;
+	double counted_j;
+
+	if (account)
+		from_ns = MAX(from_ns,
+			      service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9));
+	counted_j =
+		(remote_meter_counter_uj(meter, now_ns) - remote_meter_counter_uj(meter, from_ns)) *
+		1e-6;
+	return fmax(0, counted_j - meter->idle_w * clock_elapsed_s(from_ns, now_ns));
+}
+
+/*
+ * Adds up the energy used since begin_s, time of the run. The account lacks what local schedulers
+ * had not reported when the service was stopped, which was stored then as the window's energy.
+ */
+static bool add_spent(struct run_service *service, double begin_s, double *ret_j, GError **error)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+	int64_t uj;
+
+	if (!store_account_dynamic_since(service->session->store, service->row.run, begin_s, &uj,
+					 error))
+		return false;
+	*ret_j = (double)uj * 1e-6;
+	for (guint i = 0; i < meters->len; i++)
+		*ret_j += since_account_j(service, g_ptr_array_index(meters, i));
+	if (service->kept_begin_s > begin_s - CLOCK_SET_S)
+		*ret_j = fmax(*ret_j, service->kept_spent_j);
+	return true;
+}
+
+/* Whether all meters have samples, so that the energy used since a restart is known. */
+static bool have_answered(const struct run_service *service)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+
+	for (guint i = 0; i < meters->len; i++)
+		if (!remote_meter_last(g_ptr_array_index(meters, i)))
+			return false;
+	return true;
+}
+
+bool run_service_limit_find(struct run_service *service, const struct config_service *config,
+			    struct engine_window *ret_window, GError **error)
+{
+	struct engine_window window = {
+		.limit_j = config->energy_limit_j,
+		.length_s = config->energy_window_s,
+		.begin_s = in_step_s(service, config->energy_window_s),
+	};
+	const double past =
+		floor((run_session_now_s(service->session) - window.begin_s) / window.length_s);
+
+	if (window.limit_j > 0 &&
+	    !add_spent(service, window.begin_s + past * window.length_s, &window.spent_j, error))
+		return false;
+	*ret_window = window;
+	return true;
+}
+
+void run_service_limit_set(struct run_service *service, const struct engine_window *window)
+{
+	service->window_begin_s = window->begin_s;
+	service->window_counted = have_answered(service);
+	engine_set_window(service->engine, window);
+}
+
+bool run_service_limit_begin(struct run_service *service, GError **error)
+{
+	struct engine_window window;
+
+	if (!run_service_limit_find(service, &service->config, &window, error))
+		return false;
+	run_service_limit_set(service, &window);
+	return true;
+}
+
+/* Follows a clock that was set. */
+static void follow_clock(struct run_service *service)
+{
+	const double length_s = service->config.energy_window_s;
+	const double begin_s = in_step_s(service, length_s);
+	const double off_s = remainder(begin_s - service->window_begin_s, length_s);
+
+	if (fabs(off_s) < CLOCK_SET_S)
+		return;
+	service->window_begin_s = begin_s;
+	engine_shift_window(service->engine, begin_s);
+	run_session_note(
+		service->session, "clock",
+		"the clock was set: windows of energy begin %.0f s %s, from the next one on",
+		fabs(off_s), off_s > 0 ? "later" : "earlier");
+}
+
+bool run_service_limit_tick(struct run_service *service, GError **error)
+{
+	if (!(service->config.energy_limit_j > 0))
+		return true;
+	if (!service->window_counted && have_answered(service))
+		return run_service_limit_begin(service, error);
+	follow_clock(service);
+	engine_window_settle(service->engine);
+	return true;
+}
+
+/* For the API. */
+
+static char *utc_of(const struct run_service *service, double time_s)
+{
+	g_autoptr(GDateTime) then =
+		g_date_time_new_from_unix_utc((gint64)llround(epoch_s(service) + time_s));
+
+	return then ? g_date_time_format(then, "%Y-%m-%dT%H:%M:%SZ") : NULL;
+}
+
+struct run_service_limit run_service_limit(const struct run_service *service)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+	const int64_t now_ns = clock_now_ns();
+	struct run_service_limit limit = {.window = {.limit_j = (double)NAN}};
+
+	if (!service->engine || !(service->config.energy_limit_j > 0))
+		return limit;
+	limit.window = engine_window_now(service->engine);
+	limit.end_utc = utc_of(service, limit.window.end_s);
+	limit.refresh_s = service->config.meter_refresh_s;
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+
+		limit.meters++;
+		limit.silent += !remote_meter_fresh(meter, now_ns);
+		limit.power_w += fmax(0, (double)meter->max_mw * 1e-3 - meter->idle_w);
+		limit.sampling_s = fmax(limit.sampling_s, remote_meter_sampling_s(meter, now_ns));
+	}
+	limit.bound_j =
+		limit.power_w * (limit.sampling_s + limit.refresh_s + limit.window.reaction_s);
+	return limit;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "controller/energy/host_account.h"
+#include "controller/experiment/experiment.h"
+#include "controller/journal/recorder_store.h"
+#include "controller/service/run_service.h"
+#include "controller/store/store_check.h"
+
+/*
+ * The inside of a service, for its files: run_service.c (its life cycle), run_service_restore.c
+ * (continuing from the store), run_service_tasks.c (users' requests), run_service_account.c (its
+ * time and baseline, and for how long records are kept), run_service_energy.c (the energy account)
+ * and run_service_limit.c (the energy limit).
+ */
+struct run_service {
+	struct run_session *session;
+	struct config_service config;
+	struct experiment *experiment;
+	struct workload *workload; /* the tasks so far, at most config.tasks_max */
+	GPtrArray *submissions;    /* struct store_submission, by task */
+	/* "UID KEY" -> the first struct store_submission of the request */
+	GHashTable *keys;
+	/* task -> why its record was unusable when the service was continued */
+	GHashTable *bad;
+	struct store_run row;
+	struct engine_setup setup;
+	struct backend *backend;
+	struct recorder_store *recorder;
+	struct store_sync *sync;
+	/* struct waiter: callbacks for when the present transaction is safe; NULL: none */
+	GArray *waiters;
+	guint recording;           /* source that records, while there are waiters */
+	struct store_check *check; /* check of the whole file, in the background */
+	struct engine *engine;
+	GHashTable *accounts; /* host -> struct host_account */
+	/* times before it were not served, by an earlier controller; -INFINITY: there is none */
+	double served_s;
+	int64_t counted_uj; /* by all counters, as far as reported */
+	/* all but idle, while a controller served, as far as reported */
+	int64_t dynamic_uj;
+	double window_begin_s; /* the beginning of a window of the limit, time of the run */
+	bool window_counted;   /* all meters have reported their part of the window's energy */
+	/* The window's record when the service began or was continued; NAN: none. */
+	double kept_begin_s, kept_spent_j;
+	guint tick; /* source, once a second */
+	uint32_t ticks;
+	/* an acknowledgement to local schedulers, of what is on disk, is due */
+	bool telling;
+	bool pruning; /* more old records are left to remove */
+	/* the scripts of tasks below this were removed, as far as no longer needed */
+	uint32_t scripts_dropped;
+	/* Tasks below `settled` have ended; their totals. */
+	uint32_t settled, settled_completed;
+	double settled_utility;
+	double counted_s; /* when the tasks from `settled` on were counted */
+};
+
+/* Records the last submissions, and calls the waiters, while there is a `sync`. */
+void run_service_record(struct run_service *service);
+
+/* Adds the key of a request's first task to `keys`. */
+void run_service_note_key(struct run_service *service, struct store_submission *submission);
+
+/*
+ * Fills in the task that `submission` describes; false: its type is unknown, and its type index is
+ * UINT32_MAX.
+ */
+bool run_service_make_task(const struct run_service *service,
+			   const struct store_submission *submission, struct sched_task *ret_task);
+
+/*
+ * run_service_restore.c: makes the workload from the earlier submissions. Missing numbers are
+ * filled in, and unusable records are put into `bad`. False with `error`: the store cannot be read,
+ * or there is no room for them.
+ */
+bool run_service_recall(struct run_service *service, GError **error);
+
+/*
+ * After run_service_recall(): puts all tasks back into the engine, which is made again each time
+ * that more bad records are found. False with `error`: the store cannot be read.
+ */
+bool run_service_restore(struct run_service *service, GError **error);
+
+/* Makes notes of the tasks in `bad`, and of rows without a task. */
+void run_service_note_quarantined(struct run_service *service);
+
+/*
+ * run_service_account.c: continues the time and the meters of a run in the store; to be called
+ * before the first answer of a local scheduler. Sets row.t0_ns, and boot_id.
+ */
+bool run_service_account_resume(struct run_service *service, GError **error);
+
+/* Stores the present time and the samples; false with `error`: not stored. */
+bool run_service_account_keep(struct run_service *service, GError **error);
+
+/*
+ * The hosts with a meter whose idle watts were not measured when the service first began, since the
+ * configuration did not have them then; NULL: none (the caller frees). All of their energy counts
+ * as dynamic.
+ */
+char *run_service_unknown_idle(const struct run_service *service);
+
+/*
+ * run_service_energy.c: continues the energy accounts of all hosts, and asks the local schedulers
+ * for the intervals since then. session->service must be set.
+ */
+bool run_service_energy_begin(struct run_service *service, GError **error);
+
+/*
+ * At the end, while session->service is still set: waits, two seconds at most, for the last reports
+ * of the local schedulers.
+ */
+void run_service_energy_end(struct run_service *service);
+
+/*
+ * run_service_limit.c: gives the engine the configuration's limit per window, or none, with the
+ * energy used of the window under way. After run_service_energy_begin(). False with `error`: the
+ * store failed.
+ */
+bool run_service_limit_begin(struct run_service *service, GError **error);
+
+/*
+ * Its two halves: finding the window that `config` gives, which changes nothing, and passing it to
+ * the engine.
+ */
+bool run_service_limit_find(struct run_service *service, const struct config_service *config,
+			    struct engine_window *ret_window, GError **error);
+void run_service_limit_set(struct run_service *service, const struct engine_window *window);
+
+/*
+ * Once a second: computes the energy used again once all meters have answered, and looks for a
+ * clock that was set.
+ */
+bool run_service_limit_tick(struct run_service *service, GError **error);
+
+/*
+ * For remote_run.sample and remote_run.usage; `data` is the session. Both write into the
+ * transaction of the engine's records: the rows of many hosts of one second share pages, which are
+ * then written once and not once per host.
+ */
+void run_service_energy_sample(double time_s, const struct remote_meter *meter,
+			       const struct wire_sample *sample, void *data);
+void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArray *intervals,
+			     void *data);
+
+/*
+ * Dynamic energy since the service first began, as far as reported, while a controller served; NAN
+ * if a host has no meter.
+ */
+double run_service_energy_j(const struct run_service *service);
+
+/*
+ * Removes some of the records older than config.retention_days, and sets `pruning` to whether more
+ * are left.
+ */
+bool run_service_prune(struct run_service *service, GError **error);
