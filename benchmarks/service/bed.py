@@ -95,7 +95,7 @@ class Service:
                 with open(f"/proc/{pid}/comm") as file:
                     if file.read().strip().startswith("virtbed-control"):
                         return pid
-            except FileNotFoundError:
+            except (FileNotFoundError, ProcessLookupError):
                 pass  # it has just died
         return None
 

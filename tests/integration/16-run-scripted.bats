@@ -537,13 +537,18 @@ kill_all_of_run() {
 	[ "$(run_query "$out-none" "SELECT value FROM meta WHERE key = 'overheads'")" -eq 0 ]
 }
 
-# A run of tasks that take 20 s; sets task to its number once it runs.
-start_long_task() {
+# Runs of few tasks, which take 20 s, and which nothing but their end limits.
+write_long_tasks() {
 	sed -i 's/repetitions: 5/repetitions: 50/; s/share: 0.6/share: 1/; s/share: 0.4/share: 0/
 		s/arrival_mean_s: 1, duration_s: 8/arrival_mean_s: 2, duration_s: 3/
 		s/budget_j: 420/budget_j: 42000/; s/duration_s: 12/duration_s: 60/' "$config"
-	sed 's/etc_s: 2/etc_s: 20/' "$estimates" >"$BATS_TEST_TMPDIR/long.yaml"
-	run_start run "$config" --estimates "$BATS_TEST_TMPDIR/long.yaml" --policy "${1:-easy}" --limit 1 --out "$out"
+	sed -i 's/etc_s: 2/etc_s: 20/' "$estimates"
+}
+
+# A run of such tasks; sets task to the number of one that runs.
+start_long_task() {
+	write_long_tasks
+	run_start run "$config" --estimates "$estimates" --policy "${1:-easy}" --limit 1 --out "$out"
 	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running'"
 	task=$(run_query "$out" "SELECT task FROM task WHERE state = 'running' LIMIT 1")
 }
@@ -652,6 +657,8 @@ write_preemption() {
 }
 
 @test "a local scheduler that is killed is started again and its tasks are tried again" {
+	# The run lasts until all tasks have ended, so that the loss is known before.
+	sed -i 's/budget_j: 420/budget_j: 42000/; s/duration_s: 12/duration_s: 60/' "$config"
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
 	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running' AND cluster = 'c2'"
 	kill -9 "$(run_process virtbed-local-sched "$out/state/c2")"
@@ -664,6 +671,8 @@ write_preemption() {
 }
 
 @test "an interrupted experiment is resumed; what ended stays" {
+	# Tasks of the second run run for long enough to be seen.
+	write_long_tasks
 	run_start run "$config" --estimates "$estimates" --limit 1 --out "$out"
 	run_wait_for "run 1 of 2"
 	run_wait_row "$out" "SELECT 1 FROM task WHERE run = 2 AND state = 'running'"

@@ -39,7 +39,8 @@ teardown_file() {
 	[ "$(jq -r .outcome <<<"$task")" = completed ]
 	[[ $(jq -r .output <<<"$task") =~ Verification\ *=\ *SUCCESSFUL ]]
 	[ "$(jq '.requested_ns < .started_ns and .started_ns <= .ended_ns' <<<"$task")" = true ]
-	[ "$(jq '.benchmark_time_s > 0 and .cpu_s > 0 and .cpu_s <= .host_cpu_s' <<<"$task")" = true ]
+	[ "$(jq '.benchmark_time_s > 0' <<<"$task")" = true ]
+	local_has_cpu_times c1 "$task"
 	[ "$(jq '.host_energy_uj > 0' <<<"$task")" = true ]
 }
 
@@ -575,8 +576,8 @@ local_has_logged() {
 	local_put c1 beside "$(local_task is S 1 1 '[1]' 600)"
 	within 60 local_task_is c1 beside ended || { kill -CONT "$qemu"; false; }
 	kill -CONT "$qemu"
-	local_get c1 /v1/tasks/beside |
-		jq -e '.outcome == "completed" and .cpu_s > 0 and .host_cpu_s >= .cpu_s'
+	local_get c1 /v1/tasks/beside | jq -e '.outcome == "completed"'
+	local_has_cpu_times c1 "$(local_get c1 /v1/tasks/beside)"
 	local_assert_works c1
 }
 

@@ -141,9 +141,9 @@ hosts_meters() {
 @test "a task over both hosts verifies, and has what both used" {
 	local_put c1 over "$(local_task is S 4 1 '[3, 0, 1, 2]' 900)"
 	local_assert_outcome c1 over completed
+	local_has_cpu_times c1 "$(local_get c1 /v1/tasks/over)"
 	local_get c1 /v1/tasks/over |
-		jq -e '.cpu_s > 0 and .cpu_s <= .host_cpu_s and
-			.host_energy_uj > 2 * 50e6 * (.ended_ns - .requested_ns) / 1e9 - 2 * 60e6'
+		jq -e '.host_energy_uj > 2 * 50e6 * (.ended_ns - .requested_ns) / 1e9 - 2 * 60e6'
 }
 
 # Whether a VM on BLADE has the quota of the cluster, 1600 of 2660 MHz. hosts_is_capped BLADE VM
@@ -188,11 +188,12 @@ hosts_go_round() {
 	done
 	local_assert_outcome c1 $id completed
 	# The kernel's own clock saw none of the pauses: at most the time until the other VM ran after its own.
+	local_has_cpu_times c1 "$(local_get c1 /v1/tasks/$id)"
 	local_get c1 /v1/tasks/$id | jq -e '.suspensions as $s | ($s | length) == 2 and
 		($s | map(.running_ns - .frozen_ns) | add) as $still |
 		($s | map([.vms[].resume_ns] | max) | add) as $early |
 		.benchmark_time_s <= (.ended_ns - .started_ns - $still + $early) / 1e9 + 0.5 and
-		.cpu_s > 0 and .cpu_s <= .host_cpu_s and .host_energy_uj > 0'
+		.host_energy_uj > 0'
 	[ "$(hosts_events $id task-ended)" = 1 ]
 	within 180 local_all_ready c1
 	within 180 hosts_nothing_left

@@ -159,3 +159,12 @@ local_virsh() {
 	shift
 	virsh -q -c "$(lab_uri "$local_lab" "$blade")" "$@"
 }
+
+# Whether the CPU times of a task are known, or unknown where the log of CLUSTER says why: a host of a busy machine did
+# not answer in time. local_has_cpu_times CLUSTER TASK, the task as JSON
+local_has_cpu_times() {
+	local unread=false
+	! grep -q "the CPU time of a task's VMs stays unknown" "$BATS_FILE_TMPDIR/$1.log" || unread=true
+	jq -e --argjson unread "$unread" 'if .cpu_s == null then $unread else .cpu_s > 0 and .cpu_s <= .host_cpu_s end' \
+		<<<"$2" || { echo "$2"; return 1; }
+}
