@@ -13,3 +13,15 @@
 		.counts.running >= 15 and .restart.tasks >= 1500 and .counts_at_end.running >= 15' "$BATS_TEST_TMPDIR/result.json"
 	! pgrep -af "virtbed-(controller|local-sched) .*$BATS_TEST_TMPDIR"
 }
+
+@test "tasks that take no time are all done once, with and without a controller" {
+	local build=${VIRTBED_BUILD:-$BATS_TEST_DIRNAME/../../build}
+	unset VIRTBED_LIBEXEC
+	"$BATS_TEST_DIRNAME/../../benchmarks/service/throughput-speed" "$build" --clusters 2 --nodes 4 --tasks 80 \
+		--intervals 0.1,0.5 --repeat 1 --keep "$BATS_TEST_TMPDIR/kept" >"$BATS_TEST_TMPDIR/result.json" \
+		2>"$BATS_TEST_TMPDIR/words" || { cat "$BATS_TEST_TMPDIR"/{words,result.json}; return 1; }
+	jq -e '[.baseline, .intervals[]] | length == 3 and all(.tasks_per_s > 0) and all(.[].rounds[]; .lost == 0 and .twice == 0)' \
+		"$BATS_TEST_TMPDIR/result.json"
+	jq -e '[.intervals[].rounds[].mapping_events] | length == 2 and all(. >= 1)' "$BATS_TEST_TMPDIR/result.json"
+	! pgrep -af "virtbed-(controller|local-sched) .*$BATS_TEST_TMPDIR"
+}
