@@ -545,7 +545,7 @@ write_long_tasks() {
 	sed -i 's/etc_s: 2/etc_s: 20/' "$estimates"
 }
 
-# A run of such tasks; sets task to the number of one that runs.
+# A run of such tasks; sets task to the number of a task that runs.
 start_long_task() {
 	write_long_tasks
 	run_start run "$config" --estimates "$estimates" --policy "${1:-easy}" --limit 1 --out "$out"
