@@ -31,10 +31,16 @@ void http_message_answer(SoupServerMessage *message, int status, json_t *body)
 	}
 }
 
-void http_message_fail(SoupServerMessage *message, int status, const char *reason)
+void http_message_refuse(SoupServerMessage *message, int status, const char *word,
+			 const char *reason)
 {
 	g_autofree char *valid = g_utf8_make_valid(reason, -1);
-	g_autoptr(json_t) body = json_pack("{s:s}", "error", valid);
+	g_autoptr(json_t) body = json_pack("{s:s, s:s*}", "error", valid, "refusal", word);
 
 	http_message_answer(message, status, body);
+}
+
+void http_message_fail(SoupServerMessage *message, int status, const char *reason)
+{
+	http_message_refuse(message, status, NULL, reason);
 }

@@ -52,6 +52,9 @@ void http_message_answer(SoupServerMessage *message, int status, json_t *body);
 
 /* Answers it with {"error": reason}. */
 void http_message_fail(SoupServerMessage *message, int status, const char *reason);
+/* As http_message_fail(), with `word` as "refusal" beside it; NULL: none. */
+void http_message_refuse(SoupServerMessage *message, int status, const char *word,
+			 const char *reason);
 
 /*
  * The fault in a message's framing, or in headers that it has more than once (RFC 9112, 6.3); the

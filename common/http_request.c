@@ -168,16 +168,33 @@ void http_request_reply_bytes(struct http_request *request, int status, const ch
 	request_finish(request);
 }
 
+static void refuse(struct http_request *request, int status, const char *word, const char *format,
+		   va_list arguments)
+{
+	g_autofree char *reason = g_strdup_vprintf(format, arguments);
+
+	if (!request->paused || http_guard_still_knows(request->server, request->message))
+		http_message_refuse(request->message, status, word, reason);
+	request_finish(request);
+}
+
 bool http_request_fail(struct http_request *request, int status, const char *format, ...)
 {
-	g_autofree char *reason = NULL;
 	va_list arguments;
 
 	va_start(arguments, format);
-	reason = g_strdup_vprintf(format, arguments);
+	refuse(request, status, NULL, format, arguments);
 	va_end(arguments);
-	if (!request->paused || http_guard_still_knows(request->server, request->message))
-		http_message_fail(request->message, status, reason);
-	request_finish(request);
+	return false;
+}
+
+bool http_request_refuse(struct http_request *request, int status, const char *word,
+			 const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	refuse(request, status, word, format, arguments);
+	va_end(arguments);
 	return false;
 }

@@ -198,6 +198,10 @@ void http_request_reply_bytes(struct http_request *request, int status, const ch
 bool http_request_fail(struct http_request *request, int status, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);
 
+/* As http_request_fail(), with `word` for programs as "refusal"; NULL: none. */
+bool http_request_refuse(struct http_request *request, int status, const char *word,
+			 const char *format, ...) G_GNUC_PRINTF(4, 5);
+
 /*
  * Sets a callback for the case that the peer goes away before the answer, or the server is freed;
  * the request must not be used after it. For handlers that answer later. A peer that goes away is

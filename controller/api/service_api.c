@@ -23,7 +23,12 @@ static void send_error(struct http_request *request, const GError *error)
 		[RUN_SERVICE_ERROR_FORBIDDEN] = 403,
 	};
 
-	http_request_fail(request, statuses[error->code], "%s", error->message);
+	if (error->domain == ENGINE_REFUSAL_ERROR)
+		http_request_refuse(request, 409,
+				    engine_refusal_word((enum engine_refusal)error->code), "%s",
+				    error->message);
+	else
+		http_request_fail(request, statuses[error->code], "%s", error->message);
 }
 
 /* Submitting. */
@@ -261,7 +266,7 @@ void service_api_ask(struct http_request *request, const char *const *arguments,
 		api_answer_safely(request, session, 202, task_json(session, task));
 		return;
 	}
-	if (error->code == RUN_SERVICE_ERROR_REFUSED)
+	if (error->domain == ENGINE_REFUSAL_ERROR)
 		g_prefix_error(&error, "task %u cannot be %s: ", task, done[wish]);
 	send_error(request, error);
 }

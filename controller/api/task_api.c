@@ -317,6 +317,17 @@ static void note_asker(struct http_request *request, const struct run_session *s
 	engine_set_asker(session->engine, user);
 }
 
+/* Answers that a task cannot be `done` ("suspended"); `host`: where; NULL: nowhere in particular. */
+static void refuse(struct http_request *request, uint32_t task, const char *done,
+		   enum engine_refusal refusal, const char *host)
+{
+	g_autofree char *where = host ? g_strdup_printf(" on host '%s'", host) : NULL;
+
+	http_request_refuse(request, 409, engine_refusal_word(refusal),
+			    "task %u cannot be %s: %s%s", task, done, engine_refusal_text(refusal),
+			    where ?: "");
+}
+
 void task_api_migrate(struct http_request *request, const char *const *arguments, json_t *body,
 		      void *data)
 {
@@ -324,16 +335,16 @@ void task_api_migrate(struct http_request *request, const char *const *arguments
 	const struct config_cluster *cluster;
 	g_autofree uint32_t *node_hosts = NULL;
 	g_autoptr(GArray) hosts = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	const char *why_not;
+	enum engine_refusal refusal;
 	uint32_t index;
 	uint32_t full;
 
 	if (!task_api_find(request, session, arguments[0], &index))
 		return;
 	/* Checked before its hosts, whose names depend on its present cluster. */
-	why_not = engine_why_not_migrate(session->engine, index);
-	if (why_not) {
-		http_request_fail(request, 409, "task %u cannot be migrated: %s", index, why_not);
+	refusal = engine_check_migrate(session->engine, index);
+	if (refusal) {
+		refuse(request, index, "migrated", refusal, NULL);
 		return;
 	}
 	note_asker(request, session);
@@ -343,14 +354,12 @@ void task_api_migrate(struct http_request *request, const char *const *arguments
 	node_hosts = g_new(uint32_t, cluster->nodes);
 	for (uint32_t i = 0; i < cluster->nodes; i++)
 		node_hosts[i] = cluster->shared ? i : config_cluster_host(cluster, i);
-	why_not = engine_request_migrate(session->engine, index,
+	refusal = engine_request_migrate(session->engine, index,
 					 (const uint32_t *)(void *)hosts->data, hosts->len,
 					 node_hosts, &full);
-	if (why_not && full != UINT32_MAX)
-		http_request_fail(request, 409, "task %u cannot be migrated: %s on host '%s'",
-				  index, why_not, cluster->hosts[full].name);
-	else if (why_not)
-		http_request_fail(request, 409, "task %u cannot be migrated: %s", index, why_not);
+	if (refusal)
+		refuse(request, index, "migrated", refusal,
+		       full != UINT32_MAX ? cluster->hosts[full].name : NULL);
 	else
 		api_answer_safely(request, session, 202, task_json(session, index));
 }
@@ -360,17 +369,16 @@ void task_api_ask(struct http_request *request, const char *const *arguments, js
 {
 	const struct run_session *session = api_session(data);
 	const bool resume = http_request_what(request) == TASK_API_RESUME;
-	const char *why_not;
+	enum engine_refusal refusal;
 	uint32_t index;
 
 	if (!task_api_find(request, session, arguments[0], &index))
 		return;
 	note_asker(request, session);
-	why_not = resume ? engine_request_resume(session->engine, index)
+	refusal = resume ? engine_request_resume(session->engine, index)
 			 : engine_request_suspend(session->engine, index);
-	if (why_not)
-		http_request_fail(request, 409, "task %u cannot be %s: %s", index,
-				  resume ? "resumed" : "suspended", why_not);
+	if (refusal)
+		refuse(request, index, resume ? "resumed" : "suspended", refusal, NULL);
 	else
 		api_answer_safely(request, session, 202, task_json_short(session, index));
 }

@@ -11,9 +11,6 @@
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
 
-static const char ended[] = "the run has ended";
-static const char no_node[] = "there is no such node";
-
 static double now_s(const struct engine *engine)
 {
 	return fmax(0, backend_now_s(engine->backend));
@@ -122,19 +119,20 @@ static void cancel_under_way(struct engine *engine, uint32_t index)
 		backend_kill(engine->backend, index, task->attempts);
 }
 
-const char *engine_request_cancel(struct engine *engine, uint32_t index)
+enum engine_refusal engine_request_cancel(struct engine *engine, uint32_t index)
 {
-	const char *problem = engine_refusal(engine, ENGINE_REQUEST_CANCEL, index);
+	const enum engine_refusal refusal =
+		engine_check_request(engine, ENGINE_REQUEST_CANCEL, index);
 
-	if (problem)
-		return problem;
+	if (refusal)
+		return refusal;
 	if (is_under_way(&engine->tasks[index])) {
 		cancel_under_way(engine, index);
 	} else {
 		engine_record_request(engine, ENGINE_EVENT_CANCEL, index);
 		cancel_waiting(engine, index);
 	}
-	return NULL;
+	return ENGINE_REFUSAL_NONE;
 }
 
 /* Holds a waiting task: it is not mappable. */
@@ -145,33 +143,33 @@ static void hold_waiting(struct engine *engine, uint32_t index)
 	engine->parked_count++;
 }
 
-const char *engine_request_hold(struct engine *engine, uint32_t index)
+enum engine_refusal engine_request_hold(struct engine *engine, uint32_t index)
 {
-	const char *problem = engine_refusal(engine, ENGINE_REQUEST_HOLD, index);
+	const enum engine_refusal refusal =
+		engine_check_request(engine, ENGINE_REQUEST_HOLD, index);
 
-	if (problem)
-		return problem;
+	if (refusal)
+		return refusal;
 	if (engine->tasks[index].held)
-		return NULL;
+		return ENGINE_REFUSAL_NONE;
 	hold_waiting(engine, index);
 	engine_record_request(engine, ENGINE_EVENT_HELD, index);
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	ask_policy(engine); /* others may get the nodes that were reserved for it */
-	return NULL;
+	return ENGINE_REFUSAL_NONE;
 }
 
 /*
  * Releases a quarantined task: it waits, with the number of attempts that is known, whatever became
  * of it before.
  */
-static const char *release_quarantined(struct engine *engine, uint32_t index)
+static enum engine_refusal release_quarantined(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 
 	if (task->task->row >= engine->setup.system->rows_count)
-		return "the configuration does not have its type; add the type again, or cancel "
-		       "the task";
+		return ENGINE_REFUSAL_NO_TYPE;
 	engine_move_task(engine, index, ENGINE_TASK_RELEASE);
 	task->reason = NULL;
 	engine_enqueue_waiting(engine, index);
@@ -179,26 +177,27 @@ static const char *release_quarantined(struct engine *engine, uint32_t index)
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	ask_policy(engine);
-	return NULL;
+	return ENGINE_REFUSAL_NONE;
 }
 
-const char *engine_request_release(struct engine *engine, uint32_t index)
+enum engine_refusal engine_request_release(struct engine *engine, uint32_t index)
 {
-	const char *problem = engine_refusal(engine, ENGINE_REQUEST_RELEASE, index);
+	const enum engine_refusal refusal =
+		engine_check_request(engine, ENGINE_REQUEST_RELEASE, index);
 
-	if (problem)
-		return problem;
+	if (refusal)
+		return refusal;
 	if (engine->tasks[index].state == ENGINE_TASK_QUARANTINED)
 		return release_quarantined(engine, index);
 	if (!engine->tasks[index].held)
-		return "it is not held; it waits to be started";
+		return ENGINE_REFUSAL_NOT_HELD;
 	engine->tasks[index].held = false;
 	engine->parked_count--;
 	engine_enqueue_waiting(engine, index);
 	engine_record_request(engine, ENGINE_EVENT_RELEASED, index);
 	engine_flush(engine);
 	ask_policy(engine);
-	return NULL;
+	return ENGINE_REFUSAL_NONE;
 }
 
 bool engine_restore_held(struct engine *engine, uint32_t index)
@@ -246,36 +245,36 @@ static void set_drained(struct engine *engine, const struct sched_node *node, bo
 	engine_set_down(engine, node, now_s(engine), "node is drained");
 }
 
-const char *engine_request_drain(struct engine *engine, uint32_t cluster, uint32_t node,
-				 const char *reason)
+enum engine_refusal engine_request_drain(struct engine *engine, uint32_t cluster, uint32_t node,
+					 const char *reason)
 {
 	const struct sched_node place = {cluster, node};
 
 	if (engine->ended)
-		return ended;
+		return ENGINE_REFUSAL_RUN_ENDED;
 	if (!is_node(engine, cluster, node))
-		return no_node;
+		return ENGINE_REFUSAL_NO_NODE;
 	if (engine->closures[cluster][node].drained &&
 	    (!reason || g_strcmp0(reason, engine->closures[cluster][node].reason) == 0))
-		return NULL;
+		return ENGINE_REFUSAL_NONE;
 	engine_record_node(engine, now_s(engine), ENGINE_EVENT_DRAINED, &place, reason,
 			   engine->asker);
 	set_drained(engine, &place, true, reason);
 	engine_flush(engine);
 	ask_policy(engine);
-	return NULL;
+	return ENGINE_REFUSAL_NONE;
 }
 
-const char *engine_request_undrain(struct engine *engine, uint32_t cluster, uint32_t node)
+enum engine_refusal engine_request_undrain(struct engine *engine, uint32_t cluster, uint32_t node)
 {
 	const struct sched_node place = {cluster, node};
 
 	if (engine->ended)
-		return ended;
+		return ENGINE_REFUSAL_RUN_ENDED;
 	if (!is_node(engine, cluster, node))
-		return no_node;
+		return ENGINE_REFUSAL_NO_NODE;
 	if (!engine->closures[cluster][node].drained)
-		return NULL;
+		return ENGINE_REFUSAL_NONE;
 	engine_record_node(engine, now_s(engine), ENGINE_EVENT_UNDRAINED, &place, NULL,
 			   engine->asker);
 	set_drained(engine, &place, false, NULL);
@@ -284,7 +283,7 @@ const char *engine_request_undrain(struct engine *engine, uint32_t cluster, uint
 	engine_resume_wanted(engine);
 	engine_start_queues(engine);
 	ask_policy(engine);
-	return NULL;
+	return ENGINE_REFUSAL_NONE;
 }
 
 void engine_request_policy(struct engine *engine, const struct policy *policy,

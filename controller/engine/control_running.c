@@ -12,58 +12,58 @@
  * migrate. The steps are those of the policies' suspensions (suspension.c).
  */
 
-static const char ended[] = "the run has ended";
-static const char no_task[] = "there is no such task";
-static const char over[] = "it has ended";
+#define REFUSED(why) ENGINE_REFUSAL_##why
 
-static const char coming[] = "it has not arrived yet";
-static const char not_running[] = "it does not run";
-static const char waiting[] = "it waits, and has no VMs yet";
-static const char starting[] = "it is starting or resuming; try again in a moment";
-static const char suspended[] = "it is suspended";
-static const char suspend_it[] = "it does not wait any more; suspend it instead";
-static const char resume_it[] = "it is suspended; resume it instead";
-static const char not_held[] = "it is not held; it does not wait any more";
-
-#define REFUSALS(cancel, hold, release, suspend, migrate)                                          \
-	{                                                                                          \
-		cancel, hold, release, suspend, migrate                                            \
-	}
-
-/* Why requests about a task in a state are refused; NULL: they are not. */
-static const char *const refusals[][ENGINE_REQUESTS] = {
-	[ENGINE_TASK_COMING] = REFUSALS(coming, coming, coming, not_running, waiting),
-	[ENGINE_TASK_WAITING] = REFUSALS(NULL, NULL, NULL, not_running, waiting),
-	[ENGINE_TASK_PLANNED] = REFUSALS(NULL, NULL, NULL, not_running, waiting),
-	[ENGINE_TASK_QUEUED] = REFUSALS(NULL, "it is in the queue of a cluster, which starts it",
-					NULL, not_running, waiting),
-	[ENGINE_TASK_STARTING] = REFUSALS(NULL, suspend_it, not_held, starting, starting),
-	[ENGINE_TASK_RUNNING] = REFUSALS(NULL, suspend_it, not_held, NULL, NULL),
-	[ENGINE_TASK_SUSPENDING] = REFUSALS(NULL, suspend_it, resume_it, NULL, suspended),
-	[ENGINE_TASK_SUSPENDED] = REFUSALS(NULL, "it is suspended; suspend it again to hold it",
-					   resume_it, NULL, suspended),
-	[ENGINE_TASK_RESUMING] = REFUSALS(NULL, suspend_it, not_held, starting, starting),
-	[ENGINE_TASK_MIGRATING] =
-		REFUSALS(NULL, suspend_it, not_held,
-			 "its VMs are on their way to other nodes; try again in a moment",
-			 "its VMs are on their way to other nodes already; try again in a moment"),
-	[ENGINE_TASK_QUARANTINED] =
-		REFUSALS(NULL, "it is quarantined, and does not start before it is released", NULL,
-			 over, over),
+/* The answer to a request about a task in a state. */
+static const enum engine_refusal refusals[ENGINE_TASK_STATES][ENGINE_REQUESTS] = {
+	[ENGINE_TASK_COMING] = {[ENGINE_REQUEST_CANCEL] = REFUSED(COMING),
+				[ENGINE_REQUEST_HOLD] = REFUSED(COMING),
+				[ENGINE_REQUEST_RELEASE] = REFUSED(COMING),
+				[ENGINE_REQUEST_SUSPEND] = REFUSED(NOT_RUNNING),
+				[ENGINE_REQUEST_MIGRATE] = REFUSED(WAITING)},
+	[ENGINE_TASK_WAITING] = {[ENGINE_REQUEST_SUSPEND] = REFUSED(NOT_RUNNING),
+				 [ENGINE_REQUEST_MIGRATE] = REFUSED(WAITING)},
+	[ENGINE_TASK_PLANNED] = {[ENGINE_REQUEST_SUSPEND] = REFUSED(NOT_RUNNING),
+				 [ENGINE_REQUEST_MIGRATE] = REFUSED(WAITING)},
+	[ENGINE_TASK_QUEUED] = {[ENGINE_REQUEST_HOLD] = REFUSED(QUEUED),
+				[ENGINE_REQUEST_SUSPEND] = REFUSED(NOT_RUNNING),
+				[ENGINE_REQUEST_MIGRATE] = REFUSED(WAITING)},
+	[ENGINE_TASK_STARTING] = {[ENGINE_REQUEST_HOLD] = REFUSED(UNDER_WAY),
+				  [ENGINE_REQUEST_RELEASE] = REFUSED(NOT_HELD_NOR_WAITING),
+				  [ENGINE_REQUEST_SUSPEND] = REFUSED(STARTING),
+				  [ENGINE_REQUEST_MIGRATE] = REFUSED(STARTING)},
+	[ENGINE_TASK_RUNNING] = {[ENGINE_REQUEST_HOLD] = REFUSED(UNDER_WAY),
+				 [ENGINE_REQUEST_RELEASE] = REFUSED(NOT_HELD_NOR_WAITING)},
+	[ENGINE_TASK_SUSPENDING] = {[ENGINE_REQUEST_HOLD] = REFUSED(UNDER_WAY),
+				    [ENGINE_REQUEST_RELEASE] = REFUSED(SUSPENDED_RELEASE),
+				    [ENGINE_REQUEST_MIGRATE] = REFUSED(SUSPENDED)},
+	[ENGINE_TASK_SUSPENDED] = {[ENGINE_REQUEST_HOLD] = REFUSED(SUSPENDED_HOLD),
+				   [ENGINE_REQUEST_RELEASE] = REFUSED(SUSPENDED_RELEASE),
+				   [ENGINE_REQUEST_MIGRATE] = REFUSED(SUSPENDED)},
+	[ENGINE_TASK_RESUMING] = {[ENGINE_REQUEST_HOLD] = REFUSED(UNDER_WAY),
+				  [ENGINE_REQUEST_RELEASE] = REFUSED(NOT_HELD_NOR_WAITING),
+				  [ENGINE_REQUEST_SUSPEND] = REFUSED(STARTING),
+				  [ENGINE_REQUEST_MIGRATE] = REFUSED(STARTING)},
+	[ENGINE_TASK_MIGRATING] = {[ENGINE_REQUEST_HOLD] = REFUSED(UNDER_WAY),
+				   [ENGINE_REQUEST_RELEASE] = REFUSED(NOT_HELD_NOR_WAITING),
+				   [ENGINE_REQUEST_SUSPEND] = REFUSED(MIGRATING),
+				   [ENGINE_REQUEST_MIGRATE] = REFUSED(MIGRATING_ALREADY)},
+	[ENGINE_TASK_QUARANTINED] = {[ENGINE_REQUEST_HOLD] = REFUSED(QUARANTINED),
+				     [ENGINE_REQUEST_SUSPEND] = REFUSED(OVER),
+				     [ENGINE_REQUEST_MIGRATE] = REFUSED(OVER)},
 };
 
-const char *engine_refusal(const struct engine *engine, enum engine_request request, uint32_t index)
+enum engine_refusal engine_check_request(const struct engine *engine, enum engine_request request,
+					 uint32_t index)
 {
 	if (engine->ended)
-		return ended;
+		return ENGINE_REFUSAL_RUN_ENDED;
 	if (index >= engine->setup.workload->tasks_count)
-		return no_task;
+		return ENGINE_REFUSAL_NO_TASK;
 	return engine_task_over(&engine->tasks[index])
-		       ? over
+		       ? ENGINE_REFUSAL_OVER
 		       : refusals[engine->tasks[index].state][request];
 }
-
-static const char shares[] = "it shares its hosts, and only the policy places tasks on them";
 
 /* Finds the first idle nodes of the task's cluster. Returns whether there are enough. */
 static bool find_idle(const struct engine *engine, const struct engine_task *task,
@@ -143,45 +143,45 @@ void engine_hold_suspended(struct engine *engine, uint32_t index)
 	engine_flush(engine);
 }
 
-const char *engine_request_suspend(struct engine *engine, uint32_t index)
+enum engine_refusal engine_request_suspend(struct engine *engine, uint32_t index)
 {
-	const char *problem = engine_refusal(engine, ENGINE_REQUEST_SUSPEND, index);
+	const enum engine_refusal refusal =
+		engine_check_request(engine, ENGINE_REQUEST_SUSPEND, index);
 
 	if (!engine->ended && engine->shared_nodes)
-		return shares;
+		return ENGINE_REFUSAL_SHARED_HOSTS;
 	if (!engine->ended && engine->queues)
-		return "its cluster has a queue, and executes the next task only after it has "
-		       "ended";
-	if (problem)
-		return problem;
+		return ENGINE_REFUSAL_QUEUE_SUSPEND;
+	if (refusal)
+		return refusal;
 	engine_record_request(engine, ENGINE_EVENT_SUSPEND, index);
 	if (engine->tasks[index].state != ENGINE_TASK_RUNNING) {
 		engine_hold_suspended(engine, index);
-		return NULL;
+		return ENGINE_REFUSAL_NONE;
 	}
 	engine_begin_suspend(engine, index, true);
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	if (!engine->ended)
 		engine_launch_suspend(engine, index);
-	return NULL;
+	return ENGINE_REFUSAL_NONE;
 }
 
-const char *engine_request_resume(struct engine *engine, uint32_t index)
+enum engine_refusal engine_request_resume(struct engine *engine, uint32_t index)
 {
 	if (engine->ended)
-		return "the run has ended";
+		return ENGINE_REFUSAL_RUN_ENDED;
 	if (engine->shared_nodes)
-		return shares;
+		return ENGINE_REFUSAL_SHARED_HOSTS;
 	if (index >= engine->setup.workload->tasks_count)
-		return "there is no such task";
+		return ENGINE_REFUSAL_NO_TASK;
 	if (engine->tasks[index].state == ENGINE_TASK_RESUMING)
-		return NULL;
+		return ENGINE_REFUSAL_NONE;
 	if (engine->tasks[index].state != ENGINE_TASK_SUSPENDING &&
 	    engine->tasks[index].state != ENGINE_TASK_SUSPENDED)
-		return "it is not suspended";
+		return ENGINE_REFUSAL_NOT_SUSPENDED;
 	if (engine->suspensions[index]->own.claimed)
-		return NULL;
+		return ENGINE_REFUSAL_NONE;
 	engine_record_request(engine, ENGINE_EVENT_RESUME, index);
 	engine_dequeue_suspended(engine, index);
 	/* Also if another user or a policy had suspended it. */
@@ -193,18 +193,18 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 	engine_record_suspension(engine, index);
 	engine_flush(engine);
 	resume_if_idle(engine, index);
-	return NULL;
+	return ENGINE_REFUSAL_NONE;
 }
 
-const char *engine_why_not_migrate(const struct engine *engine, uint32_t index)
+enum engine_refusal engine_check_migrate(const struct engine *engine, uint32_t index)
 {
 	const bool known = !engine->ended && index < engine->setup.workload->tasks_count;
 
 	if (known && engine->queues)
-		return "in clusters with queues a task stays on its cluster";
+		return ENGINE_REFUSAL_QUEUE_MIGRATE;
 	if (known && !backend_migrates(engine->backend))
-		return "this run cannot migrate tasks";
-	return engine_refusal(engine, ENGINE_REQUEST_MIGRATE, index);
+		return ENGINE_REFUSAL_NO_MIGRATION;
+	return engine_check_request(engine, ENGINE_REQUEST_MIGRATE, index);
 }
 
 /*
@@ -288,25 +288,25 @@ static uint32_t choose_nodes(const struct engine *engine, const struct engine_ta
 				    : UINT32_MAX;
 }
 
-const char *engine_request_migrate(struct engine *engine, uint32_t index, const uint32_t *hosts,
-				   uint32_t hosts_count, const uint32_t *node_hosts,
-				   uint32_t *ret_full)
+enum engine_refusal engine_request_migrate(struct engine *engine, uint32_t index,
+					   const uint32_t *hosts, uint32_t hosts_count,
+					   const uint32_t *node_hosts, uint32_t *ret_full)
 {
-	const char *problem = engine_why_not_migrate(engine, index);
+	const enum engine_refusal refusal = engine_check_migrate(engine, index);
 	const struct engine_task *task = &engine->tasks[index];
 	g_autofree uint32_t *nodes = NULL;
 
 	*ret_full = UINT32_MAX;
-	if (problem)
-		return problem;
+	if (refusal)
+		return refusal;
 	if (hosts_count == 0 || hosts_count > task->nodes_count)
-		return "it has fewer VMs than hosts are named; name fewer hosts";
+		return ENGINE_REFUSAL_TOO_MANY_HOSTS;
 	nodes = g_new(uint32_t, task->nodes_count);
 	*ret_full = choose_nodes(engine, task, hosts, hosts_count, node_hosts, nodes);
 	if (*ret_full != UINT32_MAX)
-		return "no node or too little memory is free";
+		return ENGINE_REFUSAL_NO_ROOM;
 	if (memcmp(nodes, task->nodes, task->nodes_count * sizeof(*nodes)) == 0)
-		return "its VMs are there already";
+		return ENGINE_REFUSAL_THERE_ALREADY;
 	if (!engine->shared_nodes)
 		engine_sort_nodes(nodes, task->nodes_count);
 	engine_record_request(engine, ENGINE_EVENT_MIGRATE, index);
@@ -320,5 +320,5 @@ const char *engine_request_migrate(struct engine *engine, uint32_t index, const 
 		engine->change_pending = true;
 		backend_wake(engine->backend);
 	}
-	return NULL;
+	return ENGINE_REFUSAL_NONE;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "controller/backend/backend.h"
+#include "controller/engine/refusal.h"
 #include "controller/engine/task_fsm.h"
 #include "controller/sched/model.h"
 #include "controller/sched/policy.h"
@@ -538,21 +539,21 @@ void engine_set_asker(struct engine *engine, const char *user);
 
 /*
  * Suspends a task for a user, preemptible or not: it leaves its nodes and is not mappable until a
- * user resumes it. May be called while the engine waits for the backend. Returns NULL if the
- * backend was asked (or the task was suspended already), else a sentence why it cannot be
- * suspended.
+ * user resumes it. May be called while the engine waits for the backend. Returns
+ * ENGINE_REFUSAL_NONE if the backend was asked (or the task was suspended already), else why it
+ * cannot be suspended.
  */
-const char *engine_request_suspend(struct engine *engine, uint32_t task);
+enum engine_refusal engine_request_suspend(struct engine *engine, uint32_t task);
 
 /*
  * Resumes a suspended task for a user: as soon as its cluster has idle nodes for it, before the
  * policy is asked; a policy that preempts may resume it earlier. Returns as
  * engine_request_suspend().
  */
-const char *engine_request_resume(struct engine *engine, uint32_t task);
+enum engine_refusal engine_request_resume(struct engine *engine, uint32_t task);
 
-/* Why a task cannot be migrated now, to any host, or NULL. */
-const char *engine_why_not_migrate(const struct engine *engine, uint32_t task);
+/* Why a task cannot be migrated now, to any host. */
+enum engine_refusal engine_check_migrate(const struct engine *engine, uint32_t task);
 
 /*
  * Migrates the VMs of a running task, for a user, to the hosts_count hosts given (each once) of its
@@ -560,16 +561,15 @@ const char *engine_why_not_migrate(const struct engine *engine, uint32_t task);
  * of each of the cluster's nodes. Returns as engine_request_suspend(). *ret_full is the host that
  * has no room if that is the reason, else UINT32_MAX.
  */
-const char *engine_request_migrate(struct engine *engine, uint32_t task, const uint32_t *hosts,
-				   uint32_t hosts_count, const uint32_t *node_hosts,
-				   uint32_t *ret_full);
+enum engine_refusal engine_request_migrate(struct engine *engine, uint32_t task,
+					   const uint32_t *hosts, uint32_t hosts_count,
+					   const uint32_t *node_hosts, uint32_t *ret_full);
 
 /*
  * Requests of users about tasks that are submitted at any time, and about nodes (control.c). Each
  * may be called before engine_run(), or while the engine waits for the backend; the wait then
- * returns if a mapping event may follow. A request for what is so already has no effect. Functions
- * that return text return NULL, or a sentence why the request is refused. The records of all but
- * engine_submit() are flushed when they return, or the run is aborted.
+ * returns if a mapping event may follow. A request for what is so already has no effect. The
+ * records of all but engine_submit() are flushed when they return, or the run is aborted.
  */
 
 /*
@@ -593,18 +593,18 @@ void engine_flush(struct engine *engine);
  * when the backend reports its end, or is COMPLETED or FAILED if it ended before. O(reservations),
  * with queues O(their length).
  */
-const char *engine_request_cancel(struct engine *engine, uint32_t task);
+enum engine_refusal engine_request_cancel(struct engine *engine, uint32_t task);
 
 /*
  * Holds a waiting task for a user: it is not mappable, and its reservation is cancelled.
  * O(reservations).
  */
-const char *engine_request_hold(struct engine *engine, uint32_t task);
+enum engine_refusal engine_request_hold(struct engine *engine, uint32_t task);
 
 /*
  * Releases a held task for a user: it is mappable again. A task that is not held is refused. O(1).
  */
-const char *engine_request_release(struct engine *engine, uint32_t task);
+enum engine_refusal engine_request_release(struct engine *engine, uint32_t task);
 
 /*
  * Drains a node (in a shared system: a host) for a user: it gets no new tasks. Running tasks stay;
@@ -612,11 +612,11 @@ const char *engine_request_release(struct engine *engine, uint32_t task);
  * drained already keeps its reason. O(reservations x their nodes), on shared hosts O(running
  * tasks).
  */
-const char *engine_request_drain(struct engine *engine, uint32_t cluster, uint32_t node,
-				 const char *reason);
+enum engine_refusal engine_request_drain(struct engine *engine, uint32_t cluster, uint32_t node,
+					 const char *reason);
 
 /* Undrains a node for a user: it gets tasks again. O(1). */
-const char *engine_request_undrain(struct engine *engine, uint32_t cluster, uint32_t node);
+enum engine_refusal engine_request_undrain(struct engine *engine, uint32_t cluster, uint32_t node);
 
 /*
  * Replaces the policy, with periodic mapping events `mapping_interval_s` (> 0) apart; the new

@@ -463,8 +463,9 @@ enum engine_request {
 	ENGINE_REQUESTS,
 };
 
-/* Why a request is refused: the run or the task has ended, or its state; NULL: it is not. */
-const char *engine_refusal(const struct engine *engine, enum engine_request request, uint32_t task);
+/* Whether a request is refused because the run or the task has ended, or for the task's state. */
+enum engine_refusal engine_check_request(const struct engine *engine, enum engine_request request,
+					 uint32_t task);
 
 /* run_finish.c */
 

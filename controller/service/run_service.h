@@ -90,14 +90,15 @@ enum run_service_task_op {
 
 /*
  * Carries out the request for `user` (NULL: not known); it is recorded when this returns, and safe
- * on disk as above. `task` must exist. False with `error` as above.
+ * on disk as above. `task` must exist. False with `error`: ENGINE_REFUSAL_ERROR, or as above.
  */
 bool run_service_request(struct run_service *service, enum run_service_task_op op, uint32_t task,
 			 const char *user, GError **error);
 
 /*
  * Drains a node, so that it gets no new tasks, or (`drain` false) undrains it. `reason` and `user`
- * may be NULL. It is recorded when this returns; false with `error` as above.
+ * may be NULL. It is recorded when this returns; false with `error`: ENGINE_REFUSAL_ERROR, or as
+ * above.
  */
 bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster, uint32_t node,
 		       const char *reason, const char *user, GError **error);

@@ -515,7 +515,8 @@ const struct store_submission *run_service_submission(const struct run_service *
 
 /* Requests about existing tasks and nodes. */
 
-static const char *request_op(struct engine *engine, enum run_service_task_op op, uint32_t task)
+static enum engine_refusal request_op(struct engine *engine, enum run_service_task_op op,
+				      uint32_t task)
 {
 	switch (op) {
 	case RUN_SERVICE_HOLD:
@@ -531,14 +532,14 @@ bool run_service_request(struct run_service *service, enum run_service_task_op o
 			 const char *user, GError **error)
 {
 	struct store_submission *submission = g_ptr_array_index(service->submissions, task);
-	const char *why_not;
+	enum engine_refusal refusal;
 	GError *reason = NULL;
 
 	engine_set_asker(service->engine, user);
-	why_not = request_op(service->engine, op, task);
-	if (why_not)
-		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "%s",
-				  why_not);
+	refusal = request_op(service->engine, op, task);
+	if (refusal)
+		return error_fail(error, ENGINE_REFUSAL_ERROR, refusal, "%s",
+				  engine_refusal_text(refusal));
 	if (op == RUN_SERVICE_CANCEL)
 		submission->cancelled = true;
 	else
@@ -575,17 +576,17 @@ bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster
 	const bool already = engine_drained(service->engine, cluster, node);
 	g_autofree char *name =
 		g_strdup_printf("%s-n%u", service->session->config->clusters[cluster].name, node);
-	const char *why_not;
+	enum engine_refusal refusal;
 	GError *fault = NULL;
 
 	if (!check_text("reason", reason, error))
 		return false;
 	engine_set_asker(service->engine, user);
-	why_not = drain ? engine_request_drain(service->engine, cluster, node, reason)
+	refusal = drain ? engine_request_drain(service->engine, cluster, node, reason)
 			: engine_request_undrain(service->engine, cluster, node);
-	if (why_not)
-		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "%s",
-				  why_not);
+	if (refusal)
+		return error_fail(error, ENGINE_REFUSAL_ERROR, refusal, "%s",
+				  engine_refusal_text(refusal));
 	/* A node that is drained already keeps its reason unless there is a new one. */
 	if (already == drain && !(drain && reason))
 		return true;

@@ -116,25 +116,25 @@ static void do_deed(struct async_stage *stage, enum async_deed deed, uint32_t of
 		submit(stage, of);
 		break;
 	case CANCEL:
-		g_assert_null(engine_request_cancel(stage->engine, of));
+		g_assert_false(engine_request_cancel(stage->engine, of));
 		break;
 	case HOLD:
-		g_assert_null(engine_request_hold(stage->engine, of));
+		g_assert_false(engine_request_hold(stage->engine, of));
 		break;
 	case SUSPEND:
-		g_assert_null(engine_request_suspend(stage->engine, of));
+		g_assert_false(engine_request_suspend(stage->engine, of));
 		break;
 	case RESUME_AND_CANCEL:
-		g_assert_null(engine_request_resume(stage->engine, of));
+		g_assert_false(engine_request_resume(stage->engine, of));
 		g_assert_cmpint(engine_task_at(stage->engine, of)->state, ==, ENGINE_TASK_RESUMING);
-		g_assert_null(engine_request_cancel(stage->engine, of));
+		g_assert_false(engine_request_cancel(stage->engine, of));
 		break;
 	case MIGRATE: /* to the other node, which is another host */
-		g_assert_null(engine_request_migrate(stage->engine, of, (const uint32_t[]){1}, 1,
-						     (const uint32_t[]){0, 1}, &(uint32_t){0}));
+		g_assert_false(engine_request_migrate(stage->engine, of, (const uint32_t[]){1}, 1,
+						      (const uint32_t[]){0, 1}, &(uint32_t){0}));
 		break;
 	case DRAIN:
-		g_assert_null(engine_request_drain(stage->engine, 0, of, "to be cleaned"));
+		g_assert_false(engine_request_drain(stage->engine, 0, of, "to be cleaned"));
 		break;
 	case FCFS:
 		change_policy(stage, "fcfs");

@@ -272,23 +272,24 @@ static void do_something(struct open_bed *bed)
 	const char *answer = NULL;
 
 	if (deed == 0)
-		answer = engine_request_cancel(engine, task);
+		answer = engine_refusal_text(engine_request_cancel(engine, task));
 	else if (deed == 1)
-		answer = engine_request_hold(engine, task);
+		answer = engine_refusal_text(engine_request_hold(engine, task));
 	else if (deed == 2)
-		answer = engine_request_release(engine, task);
+		answer = engine_refusal_text(engine_request_release(engine, task));
 	else if (deed == 3)
-		answer = engine_request_suspend(engine, task);
+		answer = engine_refusal_text(engine_request_suspend(engine, task));
 	else if (deed == 4)
-		answer = engine_request_resume(engine, task);
+		answer = engine_refusal_text(engine_request_resume(engine, task));
 	else if (deed == 5)
-		answer = engine_request_drain(engine, cluster, node, NULL);
+		answer = engine_refusal_text(engine_request_drain(engine, cluster, node, NULL));
 	else if (deed == 6)
-		answer = engine_request_undrain(engine, cluster, node);
+		answer = engine_refusal_text(engine_request_undrain(engine, cluster, node));
 	else if (deed == 7 && bed->caller.stubborn)
 		return; /* policies alone are to migrate */
 	else if (deed == 7)
-		answer = engine_request_migrate(engine, task, &node, 1, node_hosts, &full);
+		answer = engine_refusal_text(
+			engine_request_migrate(engine, task, &node, 1, node_hosts, &full));
 	else if (count < OPEN_TASKS_MAX)
 		g_assert_cmpuint(engine_submit(engine, &made, held), ==, count);
 	if (deed < G_N_ELEMENTS(bed->deeds))

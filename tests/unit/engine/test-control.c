@@ -471,19 +471,20 @@ static const char *carry_out(struct stage *stage, const struct wish *wish)
 	case SUBMIT_LAST:
 		return submit(stage, wish);
 	case CANCEL:
-		return engine_request_cancel(engine, wish->of);
+		return engine_refusal_text(engine_request_cancel(engine, wish->of));
 	case HOLD:
-		return engine_request_hold(engine, wish->of);
+		return engine_refusal_text(engine_request_hold(engine, wish->of));
 	case RELEASE:
-		return engine_request_release(engine, wish->of);
+		return engine_refusal_text(engine_request_release(engine, wish->of));
 	case SUSPEND:
-		return engine_request_suspend(engine, wish->of);
+		return engine_refusal_text(engine_request_suspend(engine, wish->of));
 	case RESUME:
-		return engine_request_resume(engine, wish->of);
+		return engine_refusal_text(engine_request_resume(engine, wish->of));
 	case DRAIN:
-		return engine_request_drain(engine, 0, wish->of, "to be cleaned");
+		return engine_refusal_text(
+			engine_request_drain(engine, 0, wish->of, "to be cleaned"));
 	case UNDRAIN:
-		return engine_request_undrain(engine, 0, wish->of);
+		return engine_refusal_text(engine_request_undrain(engine, 0, wish->of));
 	case EASY:
 		return change_policy(stage, wish->of);
 	case WHY:

@@ -30,7 +30,7 @@ static void drain_all(struct open_bed *bed)
 {
 	for (uint32_t c = 0; c < 2; c++)
 		for (uint32_t n = 0; n < bed->system->clusters[c].nodes; n++)
-			g_assert_null(engine_request_drain(bed->engine, c, n, NULL));
+			g_assert_false(engine_request_drain(bed->engine, c, n, NULL));
 }
 
 /* Nodes are closed, tasks come, which wait; then one node opens. */
@@ -44,7 +44,7 @@ static void call_still(void *data)
 	else if (bed->caller.called < bed->caller.calls_count)
 		engine_submit(bed->engine, &task, false);
 	else
-		g_assert_null(engine_request_undrain(bed->engine, 0, 0));
+		g_assert_false(engine_request_undrain(bed->engine, 0, 0));
 }
 
 static void check_still(const char *policy, uint32_t recorded)

@@ -42,8 +42,9 @@ static void wish(double time_s, void *data)
 				      person->stage.setup.mapping_interval_s);
 		return;
 	}
-	answer = w->resume ? engine_request_resume(person->stage.engine, w->task)
-			   : engine_request_suspend(person->stage.engine, w->task);
+	answer = engine_refusal_text(
+		w->resume ? engine_request_resume(person->stage.engine, w->task)
+			  : engine_request_suspend(person->stage.engine, w->task));
 	g_assert_cmpstr(answer, ==, w->answer);
 }
 
@@ -336,8 +337,10 @@ static void cut_off(double time_s, void *data)
 	const struct wish *w = &first->cut->wish;
 
 	if (time_s == w->time_s)
-		g_assert_cmpstr((w->resume ? engine_request_resume
-					   : engine_request_suspend)(first->stage.engine, w->task),
+		g_assert_cmpstr(engine_refusal_text(
+					(w->resume ? engine_request_resume
+						   : engine_request_suspend)(first->stage.engine,
+									     w->task)),
 				==, w->answer);
 	if (time_s != CUT_S)
 		return;

@@ -378,8 +378,8 @@ static void test_lowered(void)
 static void ask_both(struct bed *bed)
 {
 	g_assert_true(engine_window_now(bed->engine).exhausted);
-	g_assert_cmpstr(engine_request_resume(bed->engine, 0), ==, NULL);
-	g_assert_cmpstr(engine_request_suspend(bed->engine, 1), ==, NULL);
+	g_assert_cmpint(engine_request_resume(bed->engine, 0), ==, ENGINE_REFUSAL_NONE);
+	g_assert_cmpint(engine_request_suspend(bed->engine, 1), ==, ENGINE_REFUSAL_NONE);
 	g_assert_cmpint(engine_task_at(bed->engine, 0)->state, ==, ENGINE_TASK_SUSPENDED);
 }
 
@@ -395,7 +395,7 @@ static void see_one_run(struct bed *bed)
 	g_assert_cmpint(engine_task_at(bed->engine, 0)->state, ==, ENGINE_TASK_RUNNING);
 	g_assert_cmpint(engine_task_at(bed->engine, 2)->state, ==, ENGINE_TASK_RUNNING);
 	g_assert_cmpstr(engine_waits_because(bed->engine, 1), ==, "a user suspended it");
-	g_assert_cmpstr(engine_request_resume(bed->engine, 1), ==, NULL);
+	g_assert_cmpint(engine_request_resume(bed->engine, 1), ==, ENGINE_REFUSAL_NONE);
 }
 
 /* No user's request gets round the limit; a task that is held suspended stays so. */
