@@ -129,7 +129,7 @@ static int serve_and_work(struct run_session *session, GError **error)
 		g_unix_signal_add(SIGHUP, reload, session);
 	hold_hangup(SIG_UNBLOCK);
 	session->go_on = continue_run;
-	done = work(session, error);
+	done = controller_work(session, error);
 	remote_fleet_until(session->fleet, end_seen, session, LINGER_S, !session->store_failed);
 	status_api_free(api);
 	return done ? EXIT_SUCCESS : EXIT_FAILED;

@@ -2,7 +2,6 @@
 #include "controller/work.h"
 
 #include <glib/gstdio.h>
-#include <math.h>
 
 #include "common/error_fail.h"
 #include "controller/config/config_controller.h"
@@ -177,7 +176,7 @@ static bool work_in_order(struct run_session *session, GError **error)
 	       run_meta_end(session, error);
 }
 
-bool work(struct run_session *session, GError **error)
+bool controller_work(struct run_session *session, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
 

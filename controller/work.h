@@ -8,4 +8,4 @@
  * complete, then the runs that have not ended yet. Sets the phase DONE or FAILED of the progress at
  * the end. Returns true when all is done, or false with `error`.
  */
-bool work(struct run_session *session, GError **error);
+bool controller_work(struct run_session *session, GError **error);

@@ -317,7 +317,7 @@ static void note_asker(struct http_request *request, const struct run_session *s
 	engine_set_asker(session->engine, user);
 }
 
-/* Answers that a task cannot be `done` ("suspended"); `host`: where; NULL: nowhere in particular. */
+/* Answers that a task cannot be `done` ("suspended"); `host`: where; NULL: left out. */
 static void refuse(struct http_request *request, uint32_t task, const char *done,
 		   enum engine_refusal refusal, const char *host)
 {

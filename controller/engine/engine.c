@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <jansson.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include "common/json.h"
 #include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/queues.h"

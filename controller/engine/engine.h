@@ -59,7 +59,7 @@ struct engine;
 /* A task of the run. Times are NAN until they are known. */
 struct engine_task {
 	const struct sched_task *task;
-	enum engine_task_state state; /* written by task_fsm.c alone */
+	enum engine_task_state state; /* the engine's: written by task_fsm.c alone */
 	uint32_t cluster;             /* valid if nodes_count > 0 */
 	uint32_t pstate;
 	uint32_t nodes_count;     /* of its last placement; 0: never placed */
@@ -168,7 +168,8 @@ struct engine_result {
 	/* From the first arrival to the last end, filled in by the caller; 0: not known. */
 	double span_s;
 	/*
-	 * Clusters with queues (robustness.h), filled in by the caller. tasks_counted 0: not known.
+	 * Clusters with queues (Gentry 2019, VII), filled in by the caller. tasks_counted 0: not
+	 * known.
 	 */
 	uint32_t tasks_counted;
 	uint32_t tasks_on_time;
@@ -721,7 +722,9 @@ static inline bool engine_task_over(const struct engine_task *task)
 	return engine_task_state_in(task->state, ENGINE_TASK_OVER);
 }
 
-/* Whether a task completed by its deadline, up to rounding. */
+/*
+ * Whether a task completed by its deadline, up to rounding. Only where clusters have queues.
+ */
 bool engine_on_time(const struct engine *engine, uint32_t task);
 
 /* The task at an index of the workload. */

@@ -216,6 +216,7 @@ void engine_begin_day(struct engine *engine)
 	engine->result = (struct engine_result){
 		.decisions = engine->result.decisions,
 		.decide_s = engine->result.decide_s,
+		.impossible_events = engine->result.impossible_events,
 	};
 }
 

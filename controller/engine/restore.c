@@ -10,6 +10,14 @@
 /* States of records whose tasks do not start again by themselves. */
 #define NOT_RESTARTED (ENGINE_TASK_SETTLED | ENGINE_TASK_SET(ENGINE_TASK_QUARANTINED))
 
+/* Gives a task its state; engine_restore_task() has checked that it has none yet. */
+static void restore_state(struct engine_task *task, enum engine_task_state state)
+{
+	if (!engine_task_restore(&task->state, state))
+		g_critical("task %u is %s: it cannot be restored as %s", task->task->id,
+			   engine_task_state_name(task->state), engine_task_state_name(state));
+}
+
 static bool placement_exists(const struct engine *engine, const struct engine_task *task,
 			     const struct engine_task *record)
 {
@@ -36,7 +44,7 @@ static bool restore_running(struct engine *engine, uint32_t index, const struct 
 	/* With queues its successor may have begun before its end was reported. */
 	if ((!engine->queues && !engine_place_free(engine, index)) || !isfinite(record->started_s))
 		return false;
-	engine_task_restore(&task->state, record->state);
+	restore_state(task, record->state);
 	task->started_s = task->since_s = record->started_s;
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
 	engine_allocate_nodes(engine, index, task->nodes);
@@ -54,7 +62,7 @@ static bool restore_queued(struct engine *engine, uint32_t index, const struct e
 	if (!queue || record->nodes_count == 0 || record->queued_n == 0 ||
 	    queue->count >= engine->setup.system->queueing->length)
 		return false;
-	engine_task_restore(&engine->tasks[index].state, record->state);
+	restore_state(&engine->tasks[index], record->state);
 	engine_requeue(engine, index);
 	return true;
 }
@@ -70,7 +78,7 @@ static bool restore_suspended(struct engine *engine, uint32_t index,
 
 	if (record->nodes_count == 0 || !isfinite(record->started_s))
 		return false;
-	engine_task_restore(&task->state, record->state);
+	restore_state(task, record->state);
 	task->since_s = record->started_s;
 	task_list_add(&engine->suspended, index);
 	return true;
@@ -82,7 +90,7 @@ static void restore_planned(struct engine *engine, uint32_t index, const struct 
 	struct engine_task *task = &engine->tasks[index];
 	const double start_s = record->planned_start_s;
 
-	engine_task_restore(&task->state, ENGINE_TASK_PLANNED);
+	restore_state(task, ENGINE_TASK_PLANNED);
 	task->reservation = record->reservation;
 	if (task->reservation)
 		task->promised_s = start_s;
@@ -97,7 +105,7 @@ static void restore_ended(struct engine *engine, struct engine_task *task,
 {
 	struct engine_result *result = &engine->result;
 
-	engine_task_restore(&task->state, record->state);
+	restore_state(task, record->state);
 	task->ended_s = record->ended_s;
 	task->exec_s = record->exec_s;
 	task->energy_j = record->energy_j;
@@ -217,7 +225,7 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 		restore_planned(engine, index, record);
 	} else if (record->state == ENGINE_TASK_WAITING ||
 		   record->state == ENGINE_TASK_UNFINISHED) {
-		engine_task_restore(&task->state, ENGINE_TASK_WAITING);
+		restore_state(task, ENGINE_TASK_WAITING);
 		engine_enqueue_waiting(engine, index);
 	} else if (!running && !suspended && !queued) {
 		restore_ended(engine, task, record);

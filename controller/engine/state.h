@@ -264,7 +264,7 @@ struct engine {
 	char *asker;        /* user of the requests that follow: engine_set_asker() */
 };
 
-/* engine.c: initialises the engine's data of the task that was just appended to an open workload. */
+/* engine.c: initialises the data of the task that was just appended to an open workload. */
 void engine_init_task(struct engine *engine, uint32_t task);
 
 /* engine_record.c */

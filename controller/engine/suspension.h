@@ -42,7 +42,8 @@ void engine_unclaim(struct engine *engine, uint32_t task);
 
 /*
  * Handles the backend's SUSPENDED, RESUMED and SUSPENSION_FAILED events of the present
- * suspension of the present attempt. Returns whether the task has left its nodes.
+ * suspension of the present attempt. Returns whether the task is suspended now,
+ * so that its nodes take others.
  */
 bool engine_handle_suspension(struct engine *engine, const struct backend_event *event);
 

@@ -86,7 +86,7 @@ enum engine_task_event {
 	 ENGINE_TASK_SET(ENGINE_TASK_SUSPENDED))
 /* The backend may know it: it is in a queue or under way. */
 #define ENGINE_TASK_ATTEMPTED (ENGINE_TASK_UNDER_WAY | ENGINE_TASK_SET(ENGINE_TASK_QUEUED))
-/* It has arrived, and no attempt has begun. */
+/* It has arrived, and no attempt of it is on nodes or suspended from them. */
 #define ENGINE_TASK_PENDING                                                                        \
 	(ENGINE_TASK_SET(ENGINE_TASK_WAITING) | ENGINE_TASK_SET(ENGINE_TASK_PLANNED) |             \
 	 ENGINE_TASK_SET(ENGINE_TASK_QUEUED))

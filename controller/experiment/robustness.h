@@ -27,9 +27,9 @@ struct robustness {
 };
 
 /*
- * Computes the robustness of a run that is over, of tasks of `types` types (rows). The first and the last `left_out` tasks, by the
- * time at which they left, do not count (ties: the lower id first); at least one task must remain.
- * `prices`: per hour of each cluster, >= 0; NULL: 1 each.
+ * Computes the robustness of a run that is over, of tasks of `types` types (rows). The first and the
+ * last `left_out` tasks, by the time at which they left, do not count (ties: the lower id first);
+ * at least one task must remain. `prices`: per hour of each cluster, >= 0; NULL: 1 each.
  */
 void robustness_of(const struct engine *engine, uint32_t types, uint32_t left_out,
 		   const double *prices, struct robustness *ret_robustness);

@@ -20,7 +20,7 @@ struct run_plan {
 	uint32_t profile_repeats;
 	char *estimates; /* their source: "given", "measured" or a file */
 	bool run;        /* then do the runs */
-	bool serve;      /* or, instead, serve (run_service.h) */
+	bool serve;      /* or, instead, serve */
 	char **policies; /* NULL-terminated */
 	/*
 	 * version of the store that `policies` are named for (docs/reference/store.md); 0: not

@@ -9,7 +9,6 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "controller/config/config_controller.h"
-#include "controller/config/config_environment.h"
 #include "controller/config/config_holes.h"
 #include "controller/journal/recorder_store.h"
 #include "controller/run/run_paths.h"

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
-#include "common/http_listener.h"
 #include "controller/backend/remote_fleet.h"
 #include "controller/run/run_plan.h"
 #include "controller/session/run_progress.h"

@@ -397,7 +397,7 @@ refuse_what_is_not_shown() {
 	wait_state 3 completed
 	refused_as "task 3 cannot be released: it has ended" release 3
 	refused_as "task 1 cannot be released: it is not held" release 1
-	ok POST /v1/tasks/1/release 409 '{}'
+	ok POST /v1/tasks/1/release 409 '{}' | jq -e '.refusal | startswith("not-held")'
 	[ "$("$virtbed" hold 4-5 | xargs)" = "task 4 is held task 5 is held" ]
 	refused_as "task 2 cannot be held" hold 2,4-5
 	[[ $output == *"task 4 is held"*"task 5 is held"* ]]

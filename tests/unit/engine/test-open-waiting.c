@@ -244,6 +244,32 @@ static void test_waiting(void)
 	open_bed_finish(&bed);
 }
 
+static void call_impossible(void *data)
+{
+	const struct sched_task task = {.row = 0, .utility = utility_testbed(1, 1e5, 2e5)};
+	struct open_bed *bed = data;
+
+	engine_submit(bed->engine, &task, true);
+	g_test_expect_message(NULL, G_LOG_LEVEL_CRITICAL, "*task 0 is waiting: 'release' is *");
+	engine_move_task(bed->engine, 0, ENGINE_TASK_RELEASE);
+	g_test_assert_expected_messages();
+	g_assert_cmpint(engine_task_at(bed->engine, 0)->state, ==, ENGINE_TASK_WAITING);
+}
+
+/* An event that is impossible in a task's state is logged and counted, and the state stays. */
+static void test_impossible(void)
+{
+	struct open_bed bed;
+
+	open_bed_init(&bed, "fcfs", false, 1);
+	bed.caller.call = call_impossible;
+	bed.caller.calls_count = 1;
+	bed.caller.calls_s[0] = 10;
+	open_bed_run(&bed);
+	g_assert_cmpuint(bed.result.impossible_events, ==, 1);
+	open_bed_finish(&bed);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -251,5 +277,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/engine/open/starts before the run was resumed do not count", test_losses);
 	g_test_add_func("/engine/open/what a task waits is that of all attempts", test_waiting);
 	g_test_add_func("/engine/open/a queue that stands still is recorded once", test_still);
+	g_test_add_func("/engine/open/an impossible event is counted", test_impossible);
 	return g_test_run();
 }

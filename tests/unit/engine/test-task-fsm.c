@@ -12,14 +12,14 @@
 static const char intro[] =
 	"# States of a task\n"
 	"\n"
-	"This page is for people who change the engine, or read its logs. It is generated from the table\n"
-	"in `controller/engine/task_fsm.c`; a test compares them:\n"
+	"This page is for people who change the engine, or read its logs. It is generated from the\n"
+	"table in `controller/engine/task_fsm.c`; a test compares them:\n"
 	"\n"
 	"    build/tests/unit/engine/test-task-fsm print >docs/reference/task-states.md\n"
 	"\n"
 	"States have the names that the store, the API and `virtbed queue` have. An arrow is an event.\n"
-	"Events that end in -done or -failed, `started`, `complete`, `fail`, `lose` and `kill` follow from\n"
-	"what the backend reports, the others from plans, requests of users and time.\n"
+	"Plans, users' requests, the time and the backend's reports cause events; those that end in\n"
+	"-done or -failed, `started`, `complete`, `fail` and `lose` only the backend's reports.\n"
 	"`lose`: the attempt was lost, and another one follows.\n"
 	"\n"
 	"```mermaid\n"
@@ -37,9 +37,9 @@ static const char ignored[] = "```\n"
 
 static const char outro[] =
 	"\n"
-	"Every other pair of state and event is impossible: if it happens, the engine has a defect. It\n"
-	"then changes nothing, is logged, and is counted in `virtbed_impossible_events_total`\n"
-	"(`metrics.md`). In tests it is fatal.\n";
+	"Every other pair of state and event is impossible: if it happens, the engine has a defect. The\n"
+	"state then stays, and the event is logged and counted in `virtbed_impossible_events_total`\n"
+	"(`metrics.md`). In unit tests it is fatal.\n";
 
 static const struct engine_task_transition *pair(int state, int event)
 {

@@ -21,7 +21,7 @@ static void test_round_trip(void)
 		struct sched_plan plan;
 		g_autoptr(GError) error = NULL;
 
-		/* Those: test-snapshot-shared.c; those with queues: test-queueing.c. */
+		/* Those: test-shared.c; those with queues: test-queues.c. */
 		if (list[seed % count]->decide_sharing || list[seed % count]->decide_queueing) {
 			random_snapshot_free(random);
 			continue;
