@@ -657,8 +657,10 @@ write_preemption() {
 }
 
 @test "a local scheduler that is killed is started again and its tasks are tried again" {
-	# The run lasts until all tasks have ended, so that the loss is known before.
-	sed -i 's/budget_j: 420/budget_j: 42000/; s/duration_s: 12/duration_s: 60/' "$config"
+	# Tasks take four times as long, so that one still runs when it is killed, and the run lasts until all have ended.
+	sed -i 's/repetitions: 5,/repetitions: 20,/; s/repetitions: 10,/repetitions: 40,/
+		s/budget_j: 420/budget_j: 42000/; s/duration_s: 12/duration_s: 120/' "$config"
+	sed -i 's/etc_s: 2/etc_s: 8/; s/etc_s: 4/etc_s: 16/' "$estimates"
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
 	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running' AND cluster = 'c2'"
 	kill -9 "$(run_process virtbed-local-sched "$out/state/c2")"
