@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the engine tells its recorder. A callback that fails ends the run. */
+/* Calls the recorder. A callback that fails ends the run. */
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>

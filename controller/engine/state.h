@@ -13,7 +13,7 @@
  * The engine's internals, shared by its files:
  *
  *    engine.c           the loop
- *    engine_record.c    what the recorder is told
+ *    engine_record.c    calls of the recorder
  *    nodes.c            which task has a node, and which is leaving it
  *    lifecycle.c        arrival, placement, start and loss of a task
  *    backend_events.c   what the backend reports about tasks and nodes
