@@ -33,6 +33,10 @@ extern const char *const task_state_names[]; /* "starting", ...; NULL-terminated
 #define TASK_WORD_SUSPENDING "suspending"
 #define TASK_WORD_SUSPENDED "suspended"
 #define TASK_WORD_RESUMING "resuming"
+/* With a claim, which only the controller knows. */
+#define TASK_WORD_CLAIMED "claimed"
+#define TASK_WORD_SUSPENDING_CLAIMED "suspending-claimed"
+#define TASK_WORD_SUSPENDED_CLAIMED "suspended-claimed"
 
 /* How a task ended. */
 enum task_outcome {

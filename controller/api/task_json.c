@@ -85,14 +85,17 @@ static json_t *owner_json(const struct run_session *session, const struct engine
 /* Whether its VMs exist and compute, or are about to. */
 static bool is_executing(const struct engine_task *task)
 {
-	return task->state == ENGINE_TASK_STARTING || task->state == ENGINE_TASK_RUNNING ||
-	       task->state == ENGINE_TASK_SUSPENDING || task->state == ENGINE_TASK_MIGRATING;
+	return engine_task_state_in(task->state, ENGINE_TASK_SET(ENGINE_TASK_STARTING) |
+							 ENGINE_TASK_SET(ENGINE_TASK_RUNNING) |
+							 ENGINE_TASK_SET(ENGINE_TASK_MIGRATING) |
+							 ENGINE_TASK_ANY_SUSPENDING);
 }
 
 /* Whether it keeps its executed time without adding to it. */
 static bool stands_still(const struct engine_task *task)
 {
-	return task->state == ENGINE_TASK_SUSPENDED || task->state == ENGINE_TASK_RESUMING;
+	return engine_task_state_in(task->state, ENGINE_TASK_ANY_SUSPENDED |
+							 ENGINE_TASK_SET(ENGINE_TASK_RESUMING));
 }
 
 /*
@@ -129,6 +132,7 @@ static void set_times(json_t *object, const struct run_session *session,
 {
 	const bool over = engine_task_over(task);
 	const bool ends = is_executing(task) || task->state == ENGINE_TASK_PLANNED ||
+			  task->state == ENGINE_TASK_CLAIMED ||
 			  task->state == ENGINE_TASK_RESUMING || task->state == ENGINE_TASK_QUEUED;
 	const double none = (double)NAN;
 

@@ -36,7 +36,7 @@ struct verb {
 	int (*report)(const struct order *order, guint64 number, const json_t *task);
 	const char *summary;
 	double wait_s;          /* the default; 0: the order is done with the answer */
-	const char *pending[4]; /* states of tasks that have yet to do what was asked */
+	const char *pending[6]; /* states of tasks that have yet to do what was asked */
 	bool frees;             /* the task is then not held any more; else it is */
 	const char *listed; /* states of the tasks that are listed without a TASK; NULL: none are */
 };
@@ -184,7 +184,8 @@ static const struct verb verbs[] = {
 		.summary = "Resumes suspended tasks, as soon as their clusters have idle nodes.\n"
 			   "Without TASK: lists the tasks that are suspended. " CLIENT_TASKS_HELP,
 		.wait_s = STEP_WAIT_S,
-		.pending = {TASK_WORD_SUSPENDING, TASK_WORD_SUSPENDED, TASK_WORD_RESUMING},
+		.pending = {TASK_WORD_SUSPENDING, TASK_WORD_SUSPENDING_CLAIMED, TASK_WORD_SUSPENDED,
+			    TASK_WORD_SUSPENDED_CLAIMED, TASK_WORD_RESUMING},
 		.frees = true,
 		.listed = TASK_WORD_SUSPENDING "," TASK_WORD_SUSPENDED,
 	},

@@ -70,7 +70,7 @@ char *field_names(const json_t *object, const char *key)
 
 char *field_task_nodes(const json_t *task)
 {
-	static const char *const placed[] = {"planned", "queued", "starting", NULL};
+	static const char *const placed[] = {"planned", "claimed", "queued", "starting", NULL};
 	g_autofree char *nodes = field_nodes(task, "nodes");
 	g_autofree char *cluster = field_line(task, "cluster");
 	const char *state = field_text(task, "state") ?: "";

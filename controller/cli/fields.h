@@ -55,5 +55,6 @@ bool field_state_ended(const char *state);
  * PLACED, tasks that have or had nodes or a reservation; OPEN, all.
  */
 #define FIELD_STATES_PLACED                                                                        \
-	"planned,queued,starting,running,suspending,suspended,resuming,migrating,quarantined"
+	"planned,claimed,queued,starting,running,suspending,suspending-claimed,suspended,"         \
+	"suspended-claimed,resuming,migrating,quarantined"
 #define FIELD_STATES_OPEN "waiting," FIELD_STATES_PLACED

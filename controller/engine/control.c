@@ -60,7 +60,7 @@ static void cancel_plans(struct engine *engine, uint32_t index)
 	struct engine_task *task = &engine->tasks[index];
 
 	task->promised_s = INFINITY;
-	if (task->state == ENGINE_TASK_PLANNED && engine->blocked[index] > 0) {
+	if (task->state == ENGINE_TASK_CLAIMED) {
 		engine_unclaim(engine, index);
 	} else if (task->state == ENGINE_TASK_PLANNED) {
 		engine_remove_planned(engine, index);
@@ -111,7 +111,8 @@ static void cancel_under_way(struct engine *engine, uint32_t index)
 		engine_record_request(engine, ENGINE_EVENT_CANCEL, index);
 		engine_set_preemptible(engine, index);
 	}
-	if (task->state == ENGINE_TASK_SUSPENDING || task->state == ENGINE_TASK_SUSPENDED)
+	if (engine_task_state_in(task->state,
+				 ENGINE_TASK_ANY_SUSPENDING | ENGINE_TASK_ANY_SUSPENDED))
 		/* It must not resume before the backend has killed it. */
 		engine_hold_suspended(engine, index);
 	engine_flush(engine);
@@ -424,7 +425,7 @@ static const char *why_planned(const struct engine *engine, uint32_t index)
 
 	if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
 		return engine->because;
-	if (engine->blocked[index] > 0)
+	if (task->state == ENGINE_TASK_CLAIMED)
 		return "other tasks still have to leave its nodes";
 	if (left_s <= 0)
 		return "its nodes are reserved, but not free yet";
@@ -446,19 +447,21 @@ const char *engine_waits_because(const struct engine *engine, uint32_t index)
 	case ENGINE_TASK_WAITING:
 		return why_waiting(engine, index);
 	case ENGINE_TASK_PLANNED:
+	case ENGINE_TASK_CLAIMED:
 		return why_planned(engine, index);
 	case ENGINE_TASK_QUEUED:
 		return "it is in the queue of a cluster";
 	case ENGINE_TASK_QUARANTINED:
 		return "its record cannot be used: release it to start it again, or cancel it";
 	case ENGINE_TASK_SUSPENDED:
+	case ENGINE_TASK_SUSPENDED_CLAIMED:
 		if (engine->tasks[index].cancelled)
 			return NULL;
 		if (engine->tasks[index].held && !engine_window_suspended(engine, index))
 			return "a user suspended it";
 		if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
 			return engine->because;
-		if (engine->suspensions[index]->own.claimed)
+		if (engine_has_claim(engine, index))
 			return "other tasks still have to leave its nodes";
 		return engine_is_wanted(engine, index)
 			       ? "it resumes as soon as its cluster has idle nodes"

@@ -25,6 +25,8 @@ static const enum engine_refusal refusals[ENGINE_TASK_STATES][ENGINE_REQUESTS] =
 				 [ENGINE_REQUEST_MIGRATE] = REFUSED(WAITING)},
 	[ENGINE_TASK_PLANNED] = {[ENGINE_REQUEST_SUSPEND] = REFUSED(NOT_RUNNING),
 				 [ENGINE_REQUEST_MIGRATE] = REFUSED(WAITING)},
+	[ENGINE_TASK_CLAIMED] = {[ENGINE_REQUEST_SUSPEND] = REFUSED(NOT_RUNNING),
+				 [ENGINE_REQUEST_MIGRATE] = REFUSED(WAITING)},
 	[ENGINE_TASK_QUEUED] = {[ENGINE_REQUEST_HOLD] = REFUSED(QUEUED),
 				[ENGINE_REQUEST_SUSPEND] = REFUSED(NOT_RUNNING),
 				[ENGINE_REQUEST_MIGRATE] = REFUSED(WAITING)},
@@ -37,9 +39,15 @@ static const enum engine_refusal refusals[ENGINE_TASK_STATES][ENGINE_REQUESTS] =
 	[ENGINE_TASK_SUSPENDING] = {[ENGINE_REQUEST_HOLD] = REFUSED(UNDER_WAY),
 				    [ENGINE_REQUEST_RELEASE] = REFUSED(SUSPENDED_RELEASE),
 				    [ENGINE_REQUEST_MIGRATE] = REFUSED(SUSPENDED)},
+	[ENGINE_TASK_SUSPENDING_CLAIMED] = {[ENGINE_REQUEST_HOLD] = REFUSED(UNDER_WAY),
+					    [ENGINE_REQUEST_RELEASE] = REFUSED(SUSPENDED_RELEASE),
+					    [ENGINE_REQUEST_MIGRATE] = REFUSED(SUSPENDED)},
 	[ENGINE_TASK_SUSPENDED] = {[ENGINE_REQUEST_HOLD] = REFUSED(SUSPENDED_HOLD),
 				   [ENGINE_REQUEST_RELEASE] = REFUSED(SUSPENDED_RELEASE),
 				   [ENGINE_REQUEST_MIGRATE] = REFUSED(SUSPENDED)},
+	[ENGINE_TASK_SUSPENDED_CLAIMED] = {[ENGINE_REQUEST_HOLD] = REFUSED(SUSPENDED_HOLD),
+					   [ENGINE_REQUEST_RELEASE] = REFUSED(SUSPENDED_RELEASE),
+					   [ENGINE_REQUEST_MIGRATE] = REFUSED(SUSPENDED)},
 	[ENGINE_TASK_RESUMING] = {[ENGINE_REQUEST_HOLD] = REFUSED(UNDER_WAY),
 				  [ENGINE_REQUEST_RELEASE] = REFUSED(NOT_HELD_NOR_WAITING),
 				  [ENGINE_REQUEST_SUSPEND] = REFUSED(STARTING),
@@ -84,8 +92,7 @@ static void resume_if_idle(struct engine *engine, uint32_t index)
 	g_autofree uint32_t *nodes = g_new(uint32_t, task->nodes_count);
 
 	if (engine->ended || task->state != ENGINE_TASK_SUSPENDED ||
-	    engine->suspensions[index]->own.claimed || !find_idle(engine, task, nodes) ||
-	    engine_window_refuses(engine, index))
+	    !find_idle(engine, task, nodes) || engine_window_refuses(engine, index))
 		return;
 	engine_begin_resume(engine, index, nodes);
 	engine->disturbed = true; /* the nodes may be reserved for others */
@@ -133,7 +140,7 @@ void engine_hold_suspended(struct engine *engine, uint32_t index)
 		return;
 	}
 	engine_set_wanted(engine, index, false);
-	if (suspension->own.claimed)
+	if (engine_has_claim(engine, index))
 		engine_unclaim(engine, index);
 	engine_dequeue_suspended(engine, index);
 	engine_set_held(engine, index, true);
@@ -175,13 +182,17 @@ enum engine_refusal engine_request_resume(struct engine *engine, uint32_t index)
 		return ENGINE_REFUSAL_SHARED_HOSTS;
 	if (index >= engine->setup.workload->tasks_count)
 		return ENGINE_REFUSAL_NO_TASK;
-	if (engine->tasks[index].state == ENGINE_TASK_RESUMING)
+	switch (engine->tasks[index].state) {
+	case ENGINE_TASK_SUSPENDING:
+	case ENGINE_TASK_SUSPENDED:
+		break;
+	case ENGINE_TASK_SUSPENDING_CLAIMED:
+	case ENGINE_TASK_SUSPENDED_CLAIMED:
+	case ENGINE_TASK_RESUMING:
 		return ENGINE_REFUSAL_NONE;
-	if (engine->tasks[index].state != ENGINE_TASK_SUSPENDING &&
-	    engine->tasks[index].state != ENGINE_TASK_SUSPENDED)
+	default:
 		return ENGINE_REFUSAL_NOT_SUSPENDED;
-	if (engine->suspensions[index]->own.claimed)
-		return ENGINE_REFUSAL_NONE;
+	}
 	engine_record_request(engine, ENGINE_EVENT_RESUME, index);
 	engine_dequeue_suspended(engine, index);
 	/* Also if another user or a policy had suspended it. */

@@ -68,7 +68,7 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 	engine->task_nodes = g_new(uint32_t *, count);
 	engine->suspensions = g_new0(struct engine_suspension *, count);
 	engine->migrations = g_new0(struct migration *, count);
-	engine->blocked = g_new0(uint32_t, count);
+	engine->claim_waits = g_new0(uint32_t, count);
 	engine->dirty = g_new0(bool, count);
 	engine->changed = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	task_list_init(&engine->waiting, count);
@@ -220,7 +220,7 @@ void engine_free(struct engine *engine)
 	free_nodes(engine);
 	g_free(engine->tasks);
 	g_free(engine->known);
-	g_free(engine->blocked);
+	g_free(engine->claim_waits);
 	g_free(engine->dirty);
 	g_array_unref(engine->changed);
 	task_list_finish(&engine->waiting);

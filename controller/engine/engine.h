@@ -222,7 +222,6 @@ struct engine_suspension {
 	 */
 	struct {
 		uint32_t *nodes, *to_nodes; /* the arrays above, owned, of nodes_count nodes */
-		bool claimed;               /* the task has a claim to resume on to_nodes */
 		/*
 		 * a user or a new window wants the task resumed, before the policy is asked; until
 		 * it has resumed

@@ -113,9 +113,10 @@ void engine_set_preemptible(struct engine *engine, uint32_t index)
 
 	engine->changes++;
 	engine->known[index].preemptible =
-		engine->setup.workload->tasks[index].preemptible && engine->blocked[index] == 0 &&
-		state != ENGINE_TASK_STARTING && state != ENGINE_TASK_RESUMING &&
-		state != ENGINE_TASK_MIGRATING && !engine->tasks[index].cancelled &&
+		engine->setup.workload->tasks[index].preemptible &&
+		!engine_has_claim(engine, index) && state != ENGINE_TASK_STARTING &&
+		state != ENGINE_TASK_RESUMING && state != ENGINE_TASK_MIGRATING &&
+		!engine->tasks[index].cancelled &&
 		(!suspension || suspension->own.retries < ENGINE_RETRIES_MAX);
 }
 
@@ -188,8 +189,8 @@ void engine_begin(struct engine *engine, uint32_t index)
 	task->slid = 0;
 	engine_dequeue_waiting(engine, index);
 	engine_allocate_nodes(engine, index, task->nodes);
-	engine->blocked[index] = engine_leaving_nodes(engine, index, task->nodes);
-	if (engine->blocked[index] > 0)
+	engine->claim_waits[index] = engine_leaving_nodes(engine, index, task->nodes);
+	if (engine->claim_waits[index] > 0)
 		begin_claim(engine, index);
 	else
 		begin_attempt(engine, index);

@@ -279,7 +279,7 @@ static void launch_action(struct engine *engine, const struct sched_action *acti
 	else if (action->kind == SCHED_ACTION_SUSPEND || action->kind == SCHED_ACTION_PAUSE ||
 		 action->kind == SCHED_ACTION_MIGRATE)
 		engine_launch_suspend(engine, action->task);
-	else if (action->kind == SCHED_ACTION_SHARE && engine->blocked[action->task] == 0)
+	else if (action->kind == SCHED_ACTION_SHARE && !engine_has_claim(engine, action->task))
 		backend_share(engine->backend, action->task, task->attempts, task->yield);
 	else if ((action->kind == SCHED_ACTION_START || action->kind == SCHED_ACTION_PLACE) &&
 		 task->state == ENGINE_TASK_STARTING)

@@ -28,11 +28,12 @@ const char *engine_validate_suspended(const struct engine *engine, uint32_t inde
 {
 	const struct engine_task *task = &engine->tasks[index];
 
-	if (task->state != ENGINE_TASK_SUSPENDING && task->state != ENGINE_TASK_SUSPENDED)
+	if (!engine_task_state_in(task->state,
+				  ENGINE_TASK_ANY_SUSPENDING | ENGINE_TASK_ANY_SUSPENDED))
 		return "it is not suspended";
 	if (task->held)
 		return "a user suspended it";
-	return engine->suspensions[index]->own.claimed ? "it is being resumed already" : NULL;
+	return engine_has_claim(engine, index) ? "it is being resumed already" : NULL;
 }
 
 /* A waiting or suspended task can be dropped; in a system with queues also an executing one. */
@@ -47,6 +48,7 @@ static const char *check_drop(const struct engine *engine, uint32_t index)
 	case ENGINE_TASK_RUNNING:
 		return engine->queues ? NULL : "it is neither waiting nor suspended";
 	case ENGINE_TASK_SUSPENDED:
+	case ENGINE_TASK_SUSPENDED_CLAIMED:
 		return engine_validate_suspended(engine, index);
 	default:
 		return "it is neither waiting nor suspended";

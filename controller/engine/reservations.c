@@ -247,12 +247,12 @@ void engine_extend_overruns(struct engine *engine, double now_s, double next_s)
 		if (running->end_s > now_s)
 			continue;
 		if ((task->state == ENGINE_TASK_STARTING || task->state == ENGINE_TASK_RUNNING) &&
-		    engine->blocked[running->task->id] == 0 && running->end_s > running->start_s &&
+		    running->end_s > running->start_s &&
 		    running->end_s == engine_expected_end_s(task, running->start_s))
 			engine_record_event(engine, now_s, ENGINE_EVENT_LATE, running->task->id,
 					    "runs longer than estimated");
 		running->end_s = task->expected_end_s = next_s;
-		if (engine->blocked[running->task->id] > 0)
+		if (engine_has_claim(engine, running->task->id))
 			task->claims_late = true;
 		else
 			task->late = true;

@@ -84,7 +84,10 @@ static bool restore_suspended(struct engine *engine, uint32_t index,
 	return true;
 }
 
-/* Restores a reservation, or a place-holder, which stands until the next mapping event. */
+/*
+ * Restores a reservation, or a place-holder, which stands until the next mapping event. A claim is
+ * restored as a reservation.
+ */
 static void restore_planned(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	struct engine_task *task = &engine->tasks[index];
@@ -185,7 +188,9 @@ void engine_restore_lost(struct engine *engine, uint32_t index, uint32_t attempt
 		task->waits_since_s = ended_s;
 }
 
-bool engine_restore_task(struct engine *engine, uint32_t index, const struct engine_task *record)
+/* Restores a task whose record has no claim. */
+static bool restore_unclaimed(struct engine *engine, uint32_t index,
+			      const struct engine_task *record)
 {
 	struct engine_task *task;
 	const bool running = engine_task_state_in(record->state, ENGINE_TASK_ON_NODES);
@@ -232,6 +237,14 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	}
 	engine->dirty[index] = false;
 	return true;
+}
+
+bool engine_restore_task(struct engine *engine, uint32_t index, const struct engine_task *record)
+{
+	struct engine_task unclaimed = *record;
+
+	unclaimed.state = engine_task_without_claim(record->state);
+	return restore_unclaimed(engine, index, &unclaimed);
 }
 
 bool engine_restore_quarantined(struct engine *engine, uint32_t index, uint32_t attempts,

@@ -17,7 +17,7 @@ static void count_spanning(struct engine *engine)
 		const uint32_t task = running->task->id;
 		const double utility = sched_task_utility(running->task, running->end_s);
 
-		if (engine->blocked[task] > 0)
+		if (engine_has_claim(engine, task))
 			continue;
 		engine->result.utility +=
 			utility * engine_day_share(engine, task, running->start_s, running->end_s);
@@ -30,7 +30,7 @@ static void kill_running(struct engine *engine)
 	for (uint32_t i = 0; i < engine->running.count; i++) {
 		const uint32_t task = engine->running.entries[i].task->id;
 
-		if (engine->tasks[task].state != ENGINE_TASK_PLANNED)
+		if (engine->tasks[task].state != ENGINE_TASK_CLAIMED)
 			backend_kill(engine->backend, task, engine->tasks[task].attempts);
 	}
 	for (uint32_t c = 0; engine->queues && c < engine->setup.system->clusters_count; c++)

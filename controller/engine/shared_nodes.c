@@ -106,11 +106,12 @@ uint32_t engine_unblock_shared_nodes(struct engine *engine, uint32_t *ret_tasks)
 		const struct sched_running *running = &engine->running.entries[i];
 		const uint32_t index = running->task->id;
 
-		if (engine->blocked[index] == 0)
+		if (!engine_has_claim(engine, index))
 			continue;
-		engine->blocked[index] = engine_overfull_nodes(engine, index, running->nodes) +
-					 (engine->tasks[index].state == ENGINE_TASK_SUSPENDING);
-		if (engine->blocked[index] == 0)
+		engine->claim_waits[index] =
+			engine_overfull_nodes(engine, index, running->nodes) +
+			(engine->tasks[index].state == ENGINE_TASK_SUSPENDING_CLAIMED);
+		if (engine->claim_waits[index] == 0)
 			ret_tasks[count++] = index;
 	}
 	return count;
@@ -123,7 +124,7 @@ uint32_t engine_find_claimant(struct engine *engine, uint32_t node)
 		const struct sched_running *running = &engine->running.entries[i];
 
 		for (uint32_t v = 0;
-		     engine->blocked[running->task->id] > 0 && v < running->nodes_count; v++)
+		     engine_has_claim(engine, running->task->id) && v < running->nodes_count; v++)
 			if (running->nodes[v] == node)
 				return running->task->id;
 	}

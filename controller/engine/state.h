@@ -41,11 +41,10 @@
  *
  * A task that is being suspended leaves the `nodes` of its engine_suspension. Until its VMs are
  * off these nodes, engine.departing names it there, while engine.allocated already names the
- * next task. A task that gets nodes which another task still has to leave has a claim: a task to
- * be started is PLANNED meanwhile, a task to be resumed stays SUSPENDED (or SUSPENDING), and
- * both are in engine.running with engine.blocked above 0. The claim is carried out when
- * engine.blocked has fallen to 0. It is taken back when one of its nodes goes down, or when the
- * other task does not leave after all.
+ * next task. A task that gets nodes which another task still has to leave has a claim: its state
+ * is in ENGINE_TASK_WITH_CLAIM, it is in engine.running, and engine.claim_waits counts down the nodes
+ * that are still to be left. At 0 the claim is carried out. It is taken back when one of its nodes
+ * goes down, or when the other task does not leave after all.
  */
 
 /* The migration record of a task that was migrated at least once while it ran (migration.c). */
@@ -162,8 +161,8 @@ struct engine {
 	/* per task, the last one; NULL: never suspended */
 	struct engine_suspension **suspensions;
 	struct migration **migrations; /* per task; NULL: never migrated */
-	/* Per task: how many nodes its claim still waits for; 0: it has no claim. */
-	uint32_t *blocked;
+	/* Per task with a claim: how many nodes it still waits for; on shared hosts, VMs. */
+	uint32_t *claim_waits;
 	uint32_t parked_count; /* waiting tasks that a user holds */
 	bool *dirty;           /* per task: changed since it was recorded */
 	/* Indices of the dirty tasks, and of some that are not dirty any more. */
@@ -263,6 +262,12 @@ struct engine {
 	GStringChunk *ends; /* texts why tasks ended, each stored once */
 	char *asker;        /* user of the requests that follow: engine_set_asker() */
 };
+
+/* Whether a task has a claim to nodes. */
+static inline bool engine_has_claim(const struct engine *engine, uint32_t task)
+{
+	return engine_task_state_in(engine->tasks[task].state, ENGINE_TASK_WITH_CLAIM);
+}
 
 /* engine.c: initialises the data of the task that was just appended to an open workload. */
 void engine_init_task(struct engine *engine, uint32_t task);

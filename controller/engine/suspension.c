@@ -121,7 +121,6 @@ static void begin_resume_now(struct engine *engine, uint32_t index)
 
 	engine_move_task(engine, index, ENGINE_TASK_RESUME);
 	engine_begin_sharing(engine, index, engine->setup.virtual_pause_s);
-	suspension->own.claimed = false;
 	memcpy(engine->task_nodes[index], suspension->own.to_nodes,
 	       task->nodes_count * sizeof(*suspension->own.to_nodes));
 	suspension->resume_requested_s = engine_now_s(engine);
@@ -142,10 +141,9 @@ void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *
 
 	engine_dequeue_suspended(engine, index);
 	memcpy(suspension->own.to_nodes, nodes, task->nodes_count * sizeof(*nodes));
-	suspension->own.claimed = true;
 	engine_allocate_nodes(engine, index, nodes);
-	engine->blocked[index] = engine_leaving_nodes(engine, index, nodes) +
-				 (task->state == ENGINE_TASK_SUSPENDING);
+	engine->claim_waits[index] = engine_leaving_nodes(engine, index, nodes) +
+				     (task->state == ENGINE_TASK_SUSPENDING);
 	running = engine_running(engine, index, suspension->own.to_nodes, engine_now_s(engine));
 	/* Its present interval is not yet in executed_s. */
 	if (task->state == ENGINE_TASK_SUSPENDING) {
@@ -154,10 +152,12 @@ void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *
 	}
 	running_list_add(&engine->running, &running);
 	task->expected_end_s = running.end_s;
-	if (engine->blocked[index] > 0)
-		engine_set_preemptible(engine, index);
-	else
+	if (engine->claim_waits[index] == 0) {
 		begin_resume_now(engine, index);
+		return;
+	}
+	engine_move_task(engine, index, ENGINE_TASK_CLAIM);
+	engine_set_preemptible(engine, index);
 }
 
 void engine_launch_resume(struct engine *engine, uint32_t index)
@@ -177,7 +177,7 @@ static void drop_claim(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	engine->blocked[index] = 0;
+	engine->claim_waits[index] = 0;
 	running_list_remove(&engine->running, index);
 	if (task->claims_late)
 		engine_replan_reservations(engine);
@@ -187,17 +187,16 @@ static void drop_claim(struct engine *engine, uint32_t index)
 void engine_unclaim(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct engine_suspension *suspension = engine->suspensions[index];
-	const bool resumes = suspension && suspension->own.claimed;
 
 	drop_claim(engine, index);
-	engine_free_nodes(engine, index, resumes ? suspension->own.to_nodes : task->nodes);
-	if (resumes) {
-		suspension->own.claimed = false;
+	if (task->state == ENGINE_TASK_CLAIMED) {
+		engine_free_nodes(engine, index, task->nodes);
+		engine_cancel_planned(engine, index);
+	} else {
+		engine_free_nodes(engine, index, engine->suspensions[index]->own.to_nodes);
+		engine_move_task(engine, index, ENGINE_TASK_UNPLAN);
 		if (task->state == ENGINE_TASK_SUSPENDED)
 			engine_enqueue_suspended(engine, index);
-	} else {
-		engine_cancel_planned(engine, index);
 	}
 	engine_set_preemptible(engine, index);
 	engine_record_task(engine, index);
@@ -210,13 +209,13 @@ void engine_unclaim_node(struct engine *engine, uint32_t cluster, uint32_t node)
 	if (engine->shared_nodes)
 		while ((claimant = engine_find_claimant(engine, node)) != ENGINE_NO_TASK)
 			engine_unclaim(engine, claimant);
-	else if (claimant != ENGINE_NO_TASK && engine->blocked[claimant] > 0)
+	else if (claimant != ENGINE_NO_TASK && engine_has_claim(engine, claimant))
 		engine_unclaim(engine, claimant);
 }
 
 static void carry_out_claim(struct engine *engine, uint32_t index)
 {
-	const bool resumes = engine->tasks[index].state == ENGINE_TASK_SUSPENDED;
+	const bool resumes = engine->tasks[index].state == ENGINE_TASK_SUSPENDED_CLAIMED;
 
 	if (engine->ended)
 		return;
@@ -245,13 +244,15 @@ static void release_claims(struct engine *engine, uint32_t cluster, const uint32
 	g_autofree uint32_t *due = g_new(uint32_t, MAX(count + 1, engine->running.count) + 1);
 	uint32_t due_count = 0;
 
+	if (engine->ended)
+		return;
 	if (engine->shared_nodes)
 		due_count = engine_unblock_shared_nodes(engine, due);
 	for (uint32_t i = 0; !engine->shared_nodes && i <= count; i++) {
 		const uint32_t next = i < count ? engine->allocated[cluster][nodes[i]] : leaver;
 
 		if (next != ENGINE_NO_TASK) {
-			if (engine->blocked[next] > 0 && --engine->blocked[next] == 0)
+			if (engine_has_claim(engine, next) && --engine->claim_waits[next] == 0)
 				due[due_count++] = next;
 		} else if (i < count && engine->setup.open) {
 			/* until now the node could not be given to a task */
@@ -272,8 +273,7 @@ void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32
 static void leave_nodes(struct engine *engine, uint32_t index)
 {
 	const struct engine_suspension *suspension = engine->suspensions[index];
-	const bool resumes =
-		suspension->own.claimed && engine->tasks[index].state == ENGINE_TASK_SUSPENDED;
+	const bool resumes = engine->tasks[index].state == ENGINE_TASK_SUSPENDED_CLAIMED;
 
 	task_list_remove(&engine->leaving, index);
 	set_departing(engine, suspension, false);
@@ -331,7 +331,7 @@ static void handle_suspended(struct engine *engine, const struct backend_event *
 			   event->reason);
 	engine_record_task(engine, event->task);
 	task->reason = NULL;
-	if (!suspension->own.claimed)
+	if (task->state == ENGINE_TASK_SUSPENDED)
 		engine_enqueue_suspended(engine, event->task);
 	leave_nodes(engine, event->task);
 }
@@ -373,7 +373,7 @@ static void roll_back_suspend(struct engine *engine, uint32_t index)
 		running.end_s = engine_event_s(engine, engine->event_next);
 	task_list_remove(&engine->leaving, index);
 	set_departing(engine, suspension, false);
-	if (suspension->own.claimed)
+	if (engine_has_claim(engine, index))
 		engine_unclaim(engine, index);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		engine_unclaim_node(engine, task->cluster, task->nodes[i]);
@@ -435,7 +435,7 @@ static void handle_suspension_failed(struct engine *engine, const struct backend
 
 	engine_record_event(engine, event->time_s, ENGINE_EVENT_STAYED, event->task, event->reason);
 	suspension->own.retries++;
-	if (task->state == ENGINE_TASK_SUSPENDING) {
+	if (engine_task_state_in(task->state, ENGINE_TASK_ANY_SUSPENDING)) {
 		engine_window_note_ran(engine, event->task, event->time_s);
 		roll_back_suspend(engine, event->task);
 	} else {
@@ -481,12 +481,11 @@ void engine_end_suspension(struct engine *engine, uint32_t index, enum engine_ta
 	task->held = false;
 	suspension->own.retries = 0;
 	suspension->own.lead_s = 0;
-	if (suspension->own.claimed) {
-		suspension->own.claimed = false;
+	if (engine_task_state_in(state, ENGINE_TASK_WITH_CLAIM)) {
 		drop_claim(engine, index);
 		engine_free_nodes(engine, index, suspension->own.to_nodes);
 	}
-	if (state == ENGINE_TASK_SUSPENDING)
+	if (engine_task_state_in(state, ENGINE_TASK_ANY_SUSPENDING))
 		leave_nodes(engine, index);
 	engine_set_preemptible(engine, index);
 }

@@ -9,11 +9,14 @@ static const char *const state_names[ENGINE_TASK_STATES] = {
 	[ENGINE_TASK_COMING] = "coming",
 	[ENGINE_TASK_WAITING] = "waiting",
 	[ENGINE_TASK_PLANNED] = "planned",
+	[ENGINE_TASK_CLAIMED] = TASK_WORD_CLAIMED,
 	[ENGINE_TASK_QUEUED] = TASK_WORD_QUEUED,
 	[ENGINE_TASK_STARTING] = TASK_WORD_STARTING,
 	[ENGINE_TASK_RUNNING] = TASK_WORD_RUNNING,
 	[ENGINE_TASK_SUSPENDING] = TASK_WORD_SUSPENDING,
+	[ENGINE_TASK_SUSPENDING_CLAIMED] = TASK_WORD_SUSPENDING_CLAIMED,
 	[ENGINE_TASK_SUSPENDED] = TASK_WORD_SUSPENDED,
+	[ENGINE_TASK_SUSPENDED_CLAIMED] = TASK_WORD_SUSPENDED_CLAIMED,
 	[ENGINE_TASK_RESUMING] = TASK_WORD_RESUMING,
 	[ENGINE_TASK_MIGRATING] = "migrating",
 	[ENGINE_TASK_COMPLETED] = "completed",
@@ -62,7 +65,8 @@ static const char *const event_names[ENGINE_TASK_EVENTS] = {
 /* The end of an attempt, which can be reported in each of these states. */
 #define UNDER_WAY_TO(state)                                                                        \
 	[ENGINE_TASK_STARTING] = TO(state), [ENGINE_TASK_RUNNING] = TO(state),                     \
-	[ENGINE_TASK_SUSPENDING] = TO(state), [ENGINE_TASK_SUSPENDED] = TO(state),                 \
+	[ENGINE_TASK_SUSPENDING] = TO(state), [ENGINE_TASK_SUSPENDING_CLAIMED] = TO(state),        \
+	[ENGINE_TASK_SUSPENDED] = TO(state), [ENGINE_TASK_SUSPENDED_CLAIMED] = TO(state),          \
 	[ENGINE_TASK_RESUMING] = TO(state), [ENGINE_TASK_MIGRATING] = TO(state)
 
 static const char begun[] = "its ranks have run before";
@@ -74,52 +78,71 @@ static const char no_migration[] = "no migration of it is under way";
 static const struct engine_task_transition transitions[ENGINE_TASK_EVENTS][ENGINE_TASK_STATES] = {
 	[ENGINE_TASK_ARRIVE] = {[ENGINE_TASK_COMING] = TO(WAITING)},
 	[ENGINE_TASK_PLAN] = {[ENGINE_TASK_WAITING] = TO(PLANNED)},
-	[ENGINE_TASK_UNPLAN] = {[ENGINE_TASK_PLANNED] = TO(WAITING)},
-	[ENGINE_TASK_CLAIM] =
-		{[ENGINE_TASK_WAITING] = TO(PLANNED), [ENGINE_TASK_PLANNED] = TO(PLANNED)},
+	[ENGINE_TASK_UNPLAN] = {[ENGINE_TASK_PLANNED] = TO(WAITING),
+				[ENGINE_TASK_CLAIMED] = TO(WAITING),
+				[ENGINE_TASK_SUSPENDING_CLAIMED] = TO(SUSPENDING),
+				[ENGINE_TASK_SUSPENDED_CLAIMED] = TO(SUSPENDED)},
+	[ENGINE_TASK_CLAIM] = {[ENGINE_TASK_WAITING] = TO(CLAIMED),
+			       [ENGINE_TASK_PLANNED] = TO(CLAIMED),
+			       [ENGINE_TASK_SUSPENDING] = TO(SUSPENDING_CLAIMED),
+			       [ENGINE_TASK_SUSPENDED] = TO(SUSPENDED_CLAIMED)},
 	[ENGINE_TASK_ENQUEUE] = {[ENGINE_TASK_WAITING] = TO(QUEUED)},
 	[ENGINE_TASK_START] = {[ENGINE_TASK_WAITING] = TO(STARTING),
 			       [ENGINE_TASK_PLANNED] = TO(STARTING),
+			       [ENGINE_TASK_CLAIMED] = TO(STARTING),
 			       [ENGINE_TASK_QUEUED] = TO(STARTING)},
 	[ENGINE_TASK_STARTED] = {[ENGINE_TASK_STARTING] = TO(RUNNING),
 				 [ENGINE_TASK_RUNNING] = IGNORED(begun),
 				 [ENGINE_TASK_SUSPENDING] = IGNORED(begun),
+				 [ENGINE_TASK_SUSPENDING_CLAIMED] = IGNORED(begun),
 				 [ENGINE_TASK_SUSPENDED] = IGNORED(begun),
+				 [ENGINE_TASK_SUSPENDED_CLAIMED] = IGNORED(begun),
 				 [ENGINE_TASK_RESUMING] = IGNORED(begun),
 				 [ENGINE_TASK_MIGRATING] = IGNORED(begun)},
 
 	[ENGINE_TASK_SUSPEND] = {[ENGINE_TASK_RUNNING] = TO(SUSPENDING)},
 	[ENGINE_TASK_SUSPEND_DONE] = {[ENGINE_TASK_SUSPENDING] = TO(SUSPENDED),
+				      [ENGINE_TASK_SUSPENDING_CLAIMED] = TO(SUSPENDED_CLAIMED),
 				      [ENGINE_TASK_STARTING] = IGNORED(no_suspension),
 				      [ENGINE_TASK_RUNNING] = IGNORED(no_suspension),
 				      [ENGINE_TASK_SUSPENDED] = IGNORED(no_suspension),
+				      [ENGINE_TASK_SUSPENDED_CLAIMED] = IGNORED(no_suspension),
 				      [ENGINE_TASK_RESUMING] = IGNORED(no_suspension),
 				      [ENGINE_TASK_MIGRATING] = IGNORED(no_suspension)},
-	[ENGINE_TASK_RESUME] = {[ENGINE_TASK_SUSPENDED] = TO(RESUMING)},
+	[ENGINE_TASK_RESUME] = {[ENGINE_TASK_SUSPENDED] = TO(RESUMING),
+				[ENGINE_TASK_SUSPENDED_CLAIMED] = TO(RESUMING)},
 	[ENGINE_TASK_RESUME_DONE] = {[ENGINE_TASK_RESUMING] = TO(RUNNING),
 				     [ENGINE_TASK_STARTING] = IGNORED(no_resumption),
 				     [ENGINE_TASK_RUNNING] = IGNORED(no_resumption),
 				     [ENGINE_TASK_SUSPENDING] = IGNORED(no_resumption),
+				     [ENGINE_TASK_SUSPENDING_CLAIMED] = IGNORED(no_resumption),
 				     [ENGINE_TASK_SUSPENDED] = IGNORED(no_resumption),
+				     [ENGINE_TASK_SUSPENDED_CLAIMED] = IGNORED(no_resumption),
 				     [ENGINE_TASK_MIGRATING] = IGNORED(no_resumption)},
 	[ENGINE_TASK_SUSPENSION_FAILED] = {[ENGINE_TASK_SUSPENDING] = TO(RUNNING),
+					   [ENGINE_TASK_SUSPENDING_CLAIMED] = TO(RUNNING),
 					   [ENGINE_TASK_RESUMING] = TO(SUSPENDED),
 					   [ENGINE_TASK_STARTING] = IGNORED(no_suspension),
 					   [ENGINE_TASK_RUNNING] = IGNORED(no_suspension),
 					   [ENGINE_TASK_SUSPENDED] = IGNORED(no_suspension),
+					   [ENGINE_TASK_SUSPENDED_CLAIMED] = IGNORED(no_suspension),
 					   [ENGINE_TASK_MIGRATING] = IGNORED(no_suspension)},
 	[ENGINE_TASK_MIGRATE] = {[ENGINE_TASK_RUNNING] = TO(MIGRATING)},
 	[ENGINE_TASK_MIGRATE_DONE] = {[ENGINE_TASK_MIGRATING] = TO(RUNNING),
 				      [ENGINE_TASK_STARTING] = IGNORED(no_migration),
 				      [ENGINE_TASK_RUNNING] = IGNORED(no_migration),
 				      [ENGINE_TASK_SUSPENDING] = IGNORED(no_migration),
+				      [ENGINE_TASK_SUSPENDING_CLAIMED] = IGNORED(no_migration),
 				      [ENGINE_TASK_SUSPENDED] = IGNORED(no_migration),
+				      [ENGINE_TASK_SUSPENDED_CLAIMED] = IGNORED(no_migration),
 				      [ENGINE_TASK_RESUMING] = IGNORED(no_migration)},
 	[ENGINE_TASK_MIGRATE_FAILED] = {[ENGINE_TASK_MIGRATING] = TO(RUNNING),
 					[ENGINE_TASK_STARTING] = IGNORED(no_migration),
 					[ENGINE_TASK_RUNNING] = IGNORED(no_migration),
 					[ENGINE_TASK_SUSPENDING] = IGNORED(no_migration),
+					[ENGINE_TASK_SUSPENDING_CLAIMED] = IGNORED(no_migration),
 					[ENGINE_TASK_SUSPENDED] = IGNORED(no_migration),
+					[ENGINE_TASK_SUSPENDED_CLAIMED] = IGNORED(no_migration),
 					[ENGINE_TASK_RESUMING] = IGNORED(no_migration)},
 
 	/* A cluster that keeps its queue may report the end of a task whose beginning it did not. */
@@ -137,6 +160,7 @@ static const struct engine_task_transition transitions[ENGINE_TASK_EVENTS][ENGIN
 			      [ENGINE_TASK_SUSPENDED] = TO(DROPPED)},
 	[ENGINE_TASK_FINISH] = {[ENGINE_TASK_WAITING] = TO(UNFINISHED),
 				[ENGINE_TASK_PLANNED] = TO(UNFINISHED),
+				[ENGINE_TASK_CLAIMED] = TO(UNFINISHED),
 				[ENGINE_TASK_QUEUED] = TO(UNFINISHED),
 				UNDER_WAY_TO(UNFINISHED)},
 	[ENGINE_TASK_QUARANTINE] = {[ENGINE_TASK_COMING] = TO(QUARANTINED)},
@@ -157,6 +181,20 @@ bool engine_task_move(enum engine_task_state *state, enum engine_task_event even
 		return false;
 	*state = transition->to;
 	return true;
+}
+
+enum engine_task_state engine_task_without_claim(enum engine_task_state state)
+{
+	switch (state) {
+	case ENGINE_TASK_CLAIMED:
+		return ENGINE_TASK_PLANNED;
+	case ENGINE_TASK_SUSPENDING_CLAIMED:
+		return ENGINE_TASK_SUSPENDING;
+	case ENGINE_TASK_SUSPENDED_CLAIMED:
+		return ENGINE_TASK_SUSPENDED;
+	default:
+		return state;
+	}
 }
 
 bool engine_task_restore(enum engine_task_state *state, enum engine_task_state recorded)

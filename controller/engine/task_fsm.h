@@ -10,26 +10,36 @@
  *
  *   coming --arrive--> waiting --start--> starting --started--> running --complete--> completed
  *                      waiting --plan--> planned --start--> starting
+ *                      waiting --claim--> claimed --start--> starting
  *                      waiting --enqueue--> queued --start--> starting
  *
- *   running --suspend--> suspending --suspended--> suspended --resume--> resuming --resumed-->
- *           running
- *   running --migrate--> migrating --migrated--> running
+ *   running --suspend--> suspending --suspend-done--> suspended --resume--> resuming
+ *           --resume-done--> running
+ *   running --migrate--> migrating --migrate-done--> running
  *
  * A step that failed leads back to the state before it. A lost attempt leads back to waiting.
+ *
+ * A task that gets nodes which other tasks are still leaving has a claim to them. The claim is
+ * part of its state: CLAIMED, SUSPENDING_CLAIMED, SUSPENDED_CLAIMED.
  */
 
 /* The state of a task. Every task is counted once, by its last state. */
 enum engine_task_state {
 	ENGINE_TASK_COMING = 0, /* has not arrived */
 	ENGINE_TASK_WAITING,
-	ENGINE_TASK_PLANNED,    /* holds a reservation or a place-holder */
+	ENGINE_TASK_PLANNED, /* holds a reservation or a place-holder */
+	/* It starts when other tasks have left its nodes, which are allocated to it. */
+	ENGINE_TASK_CLAIMED,
 	ENGINE_TASK_QUEUED,     /* in the queue of a cluster, which does not execute it yet */
 	ENGINE_TASK_STARTING,   /* the backend was asked to start it */
 	ENGINE_TASK_RUNNING,    /* all of its ranks run */
 	ENGINE_TASK_SUSPENDING, /* the backend was asked to take it off its nodes */
-	ENGINE_TASK_SUSPENDED,  /* it keeps its progress and occupies no nodes */
-	ENGINE_TASK_RESUMING,   /* the backend was asked to resume it */
+	/* It is being suspended, and then resumes on nodes that are allocated to it. */
+	ENGINE_TASK_SUSPENDING_CLAIMED,
+	ENGINE_TASK_SUSPENDED, /* it keeps its progress and occupies no nodes */
+	/* It is suspended, and resumes when other tasks have left the nodes allocated to it. */
+	ENGINE_TASK_SUSPENDED_CLAIMED,
+	ENGINE_TASK_RESUMING, /* the backend was asked to resume it */
 	/* It runs, and the backend was asked to move its VMs to other nodes. */
 	ENGINE_TASK_MIGRATING,
 	ENGINE_TASK_COMPLETED,
@@ -50,12 +60,11 @@ enum engine_task_event {
 	ENGINE_TASK_ARRIVE = 0, /* its time of arrival has come, or a user submitted it */
 	ENGINE_TASK_PLAN,       /* the policy reserves nodes, or holds nodes for it */
 	ENGINE_TASK_UNPLAN,     /* its reservation, place-holder or claim is given up */
-	/* it starts when other tasks have left its nodes */
-	ENGINE_TASK_CLAIM,
-	ENGINE_TASK_ENQUEUE, /* the policy puts it into the queue of a cluster */
-	ENGINE_TASK_START,   /* an attempt begins */
-	ENGINE_TASK_STARTED, /* all of its ranks run */
-	ENGINE_TASK_SUSPEND, /* the backend is asked to suspend it */
+	ENGINE_TASK_CLAIM,      /* it gets nodes that other tasks, or itself, are still leaving */
+	ENGINE_TASK_ENQUEUE,    /* the policy puts it into the queue of a cluster */
+	ENGINE_TASK_START,      /* an attempt begins */
+	ENGINE_TASK_STARTED,    /* all of its ranks run */
+	ENGINE_TASK_SUSPEND,    /* the backend is asked to suspend it */
 	ENGINE_TASK_SUSPEND_DONE,
 	ENGINE_TASK_RESUME, /* the backend is asked to resume it */
 	ENGINE_TASK_RESUME_DONE,
@@ -80,16 +89,25 @@ enum engine_task_event {
 #define ENGINE_TASK_ON_NODES                                                                       \
 	(ENGINE_TASK_SET(ENGINE_TASK_STARTING) | ENGINE_TASK_SET(ENGINE_TASK_RUNNING) |            \
 	 ENGINE_TASK_SET(ENGINE_TASK_RESUMING) | ENGINE_TASK_SET(ENGINE_TASK_MIGRATING))
+/* The backend was asked to suspend it. */
+#define ENGINE_TASK_ANY_SUSPENDING                                                                 \
+	(ENGINE_TASK_SET(ENGINE_TASK_SUSPENDING) | ENGINE_TASK_SET(ENGINE_TASK_SUSPENDING_CLAIMED))
+/* It is off its nodes and keeps its progress. */
+#define ENGINE_TASK_ANY_SUSPENDED                                                                  \
+	(ENGINE_TASK_SET(ENGINE_TASK_SUSPENDED) | ENGINE_TASK_SET(ENGINE_TASK_SUSPENDED_CLAIMED))
+/* It has a claim. */
+#define ENGINE_TASK_WITH_CLAIM                                                                     \
+	(ENGINE_TASK_SET(ENGINE_TASK_CLAIMED) | ENGINE_TASK_SET(ENGINE_TASK_SUSPENDING_CLAIMED) |  \
+	 ENGINE_TASK_SET(ENGINE_TASK_SUSPENDED_CLAIMED))
 /* It is on nodes, or has been and keeps its progress. */
 #define ENGINE_TASK_UNDER_WAY                                                                      \
-	(ENGINE_TASK_ON_NODES | ENGINE_TASK_SET(ENGINE_TASK_SUSPENDING) |                          \
-	 ENGINE_TASK_SET(ENGINE_TASK_SUSPENDED))
+	(ENGINE_TASK_ON_NODES | ENGINE_TASK_ANY_SUSPENDING | ENGINE_TASK_ANY_SUSPENDED)
 /* The backend may know it: it is in a queue or under way. */
 #define ENGINE_TASK_ATTEMPTED (ENGINE_TASK_UNDER_WAY | ENGINE_TASK_SET(ENGINE_TASK_QUEUED))
 /* It has arrived, and no attempt of it is on nodes or suspended from them. */
 #define ENGINE_TASK_PENDING                                                                        \
 	(ENGINE_TASK_SET(ENGINE_TASK_WAITING) | ENGINE_TASK_SET(ENGINE_TASK_PLANNED) |             \
-	 ENGINE_TASK_SET(ENGINE_TASK_QUEUED))
+	 ENGINE_TASK_SET(ENGINE_TASK_CLAIMED) | ENGINE_TASK_SET(ENGINE_TASK_QUEUED))
 /* It has ended by itself or at a request, not with its run. */
 #define ENGINE_TASK_SETTLED                                                                        \
 	(ENGINE_TASK_SET(ENGINE_TASK_COMPLETED) | ENGINE_TASK_SET(ENGINE_TASK_FAILED) |            \
@@ -131,6 +149,12 @@ static inline bool engine_task_moves(enum engine_task_state state, enum engine_t
  * engine_task_restore() the only writer of a task's state.
  */
 bool engine_task_move(enum engine_task_state *state, enum engine_task_event event);
+
+/*
+ * The state without the claim, if there is one: PLANNED, SUSPENDING or SUSPENDED; otherwise the
+ * state itself.
+ */
+enum engine_task_state engine_task_without_claim(enum engine_task_state state);
 
 /*
  * Gives a task of an interrupted run the state of its record, in which it may be given it again.

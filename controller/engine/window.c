@@ -50,7 +50,7 @@ void engine_window_note_end(struct engine *engine, uint32_t task, double time_s)
 	const struct sched_option *option;
 	double until_s;
 
-	if (!engine_window_is_set(engine) || engine->blocked[task] > 0)
+	if (!engine_window_is_set(engine))
 		return;
 	running = running_list_find(&engine->running, task);
 	option = running ? sched_system_option(engine->setup.system, running->task->row,
@@ -198,8 +198,9 @@ void engine_window_clear_refusals(struct engine *engine)
 bool engine_window_refuses_of(struct engine *engine, uint32_t task,
 			      const struct sched_option *option, double *left_j)
 {
-	const enum engine_task_state state = engine->tasks[task].state;
-	const bool resumes = state == ENGINE_TASK_SUSPENDED || state == ENGINE_TASK_SUSPENDING;
+	const bool resumes =
+		engine_task_state_in(engine->tasks[task].state,
+				     ENGINE_TASK_ANY_SUSPENDING | ENGINE_TASK_ANY_SUSPENDED);
 	const double needs_j = need_j(option, resumes ? engine->tasks[task].executed_s : 0,
 				      engine->window.length_s);
 

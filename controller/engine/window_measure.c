@@ -116,7 +116,7 @@ static bool has_tasks(const struct engine *engine, const struct window_span *spa
 	for (uint32_t i = 0; i < engine->leaving.listed; i++) {
 		const uint32_t task = engine->leaving.ids[i];
 
-		if (engine->tasks[task].state == ENGINE_TASK_SUSPENDING &&
+		if (engine_task_state_in(engine->tasks[task].state, ENGINE_TASK_ANY_SUSPENDING) &&
 		    engine->suspensions[task]->requested_s < span->to_s)
 			return true;
 	}
@@ -172,7 +172,8 @@ struct window_measure engine_window_measured(const struct engine *engine)
 
 void engine_window_note_ran(struct engine *engine, uint32_t task, double until_s)
 {
-	const bool leaves = engine->tasks[task].state == ENGINE_TASK_SUSPENDING;
+	const bool leaves =
+		engine_task_state_in(engine->tasks[task].state, ENGINE_TASK_ANY_SUSPENDING);
 	struct window_span *now = &engine->window_now;
 
 	if (!engine_window_is_set(engine) || !(leaves || running_list_find(&engine->running, task)))

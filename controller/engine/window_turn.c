@@ -21,8 +21,8 @@ bool engine_window_suspended(const struct engine *engine, uint32_t task)
 	const struct engine_suspension *suspension = engine->suspensions[task];
 
 	return engine->tasks[task].held && suspension && !suspension->by_person &&
-	       (engine->tasks[task].state == ENGINE_TASK_SUSPENDED ||
-		engine->tasks[task].state == ENGINE_TASK_SUSPENDING);
+	       engine_task_state_in(engine->tasks[task].state,
+				    ENGINE_TASK_ANY_SUSPENDING | ENGINE_TASK_ANY_SUSPENDED);
 }
 
 static void resume_from_budget(struct engine *engine, uint32_t index)
@@ -104,7 +104,7 @@ static void cancel_claims(struct engine *engine)
 
 	running_list_settle(&engine->running);
 	for (uint32_t i = 0; i < engine->running.count; i++)
-		if (engine->blocked[engine->running.entries[i].task->id] > 0)
+		if (engine_has_claim(engine, engine->running.entries[i].task->id))
 			g_array_append_val(ids, engine->running.entries[i].task->id);
 	for (guint i = 0; i < ids->len; i++)
 		engine_unclaim(engine, g_array_index(ids, uint32_t, i));

@@ -110,7 +110,7 @@ static char *read_place(const struct sched_system *system, const struct store_ta
 static void forget_place(struct engine_task *record)
 {
 	record->nodes_count = 0;
-	if (record->state == ENGINE_TASK_PLANNED)
+	if (engine_task_without_claim(record->state) == ENGINE_TASK_PLANNED)
 		record->state = ENGINE_TASK_WAITING;
 }
 

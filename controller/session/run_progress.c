@@ -61,10 +61,11 @@ void run_progress_count(struct run_progress *progress, const struct engine_task 
 	progress->utility += task->utility;
 	progress->completed += task->state == ENGINE_TASK_COMPLETED;
 	progress->waiting +=
-		task->state == ENGINE_TASK_WAITING || task->state == ENGINE_TASK_PLANNED;
-	progress->suspended += task->state == ENGINE_TASK_SUSPENDED;
-	progress->running += engine_task_state_in(task->state, ENGINE_TASK_UNDER_WAY) &&
-			     task->state != ENGINE_TASK_SUSPENDED;
+		engine_task_state_in(task->state,
+				     ENGINE_TASK_PENDING & ~ENGINE_TASK_SET(ENGINE_TASK_QUEUED));
+	progress->suspended += engine_task_state_in(task->state, ENGINE_TASK_ANY_SUSPENDED);
+	progress->running += engine_task_state_in(task->state, ENGINE_TASK_UNDER_WAY &
+								       ~ENGINE_TASK_ANY_SUSPENDED);
 }
 
 void run_progress_note(struct run_progress *progress, const char *kind, const char *format, ...)

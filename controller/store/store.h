@@ -72,8 +72,7 @@ struct store_task {
 	char *type;
 	double arrival_s;
 	double utility_max;
-	char *state; /* "waiting", "planned", "queued", "starting", "running", "completed", "failed",
-			   * "dropped", "killed", "unfinished" */
+	char *state;   /* engine_task_state_name() */
 	char *cluster; /* NULL: never placed */
 	char *nodes;   /* "0,1" */
 	uint32_t pstate;

@@ -22,7 +22,8 @@ const PIECE = (512 << 10) - 3;
 const NODES_SHOWN = 500;
 
 /* Waiting tasks are a request of their own, so that running tasks are shown however many wait. */
-const PLACED = ['running', 'starting', 'migrating', 'resuming', 'suspending', 'suspended', 'queued', 'planned', 'quarantined'];
+const PLACED = ['running', 'starting', 'migrating', 'resuming', 'suspending', 'suspending-claimed', 'suspended',
+  'suspended-claimed', 'queued', 'planned', 'claimed', 'quarantined'];
 const ACTIVE = [...PLACED, 'waiting'];
 
 const $ = (id) => document.getElementById(id);

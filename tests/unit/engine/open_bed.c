@@ -187,7 +187,7 @@ static void put_on_nodes(struct open_bed *bed, const struct engine_task *task)
 			if (bed->taken[c][n] == index + 1)
 				bed->taken[c][n] = 0;
 	if (task->state < ENGINE_TASK_STARTING || task->state > ENGINE_TASK_MIGRATING ||
-	    task->state == ENGINE_TASK_SUSPENDED)
+	    engine_task_state_in(task->state, ENGINE_TASK_ANY_SUSPENDED))
 		return;
 	for (uint32_t i = 0; i < task->nodes_count; i++) {
 		uint32_t *taken = &bed->taken[task->cluster][task->nodes[i]];
@@ -301,7 +301,7 @@ static void do_something(struct open_bed *bed)
 
 		if (state < ENGINE_TASK_STARTING)
 			g_assert_nonnull(engine_waits_because(engine, i));
-		else if (state != ENGINE_TASK_SUSPENDED)
+		else if (!engine_task_state_in(state, ENGINE_TASK_ANY_SUSPENDED))
 			g_assert_null(engine_waits_because(engine, i));
 	}
 }

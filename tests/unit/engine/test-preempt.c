@@ -415,7 +415,7 @@ static void restore_claim(struct preempt_stage *stage)
 					    .nodes = &node,
 					    .attempts = 1,
 					    .started_s = 0};
-	const struct engine_task claims = {.state = ENGINE_TASK_PLANNED,
+	const struct engine_task claims = {.state = ENGINE_TASK_CLAIMED,
 					   .nodes_count = 1,
 					   .nodes = &node,
 					   .reservation = true,

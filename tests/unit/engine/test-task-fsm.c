@@ -199,6 +199,25 @@ static void test_moves(void)
 	g_assert_cmpint(state, ==, ENGINE_TASK_RUNNING);
 }
 
+/* A claim is part of a state: giving it up leads to the state without it. */
+static void test_claims(void)
+{
+	for (int i = 0; i < ENGINE_TASK_STATES; i++) {
+		const enum engine_task_state state = (enum engine_task_state)i;
+		const enum engine_task_state without = engine_task_without_claim(state);
+		enum engine_task_state moved = state;
+
+		g_assert_cmpint(state != without, ==,
+				engine_task_state_in(state, ENGINE_TASK_WITH_CLAIM));
+		if (state == without || without == ENGINE_TASK_PLANNED)
+			continue;
+		g_assert_true(engine_task_move(&moved, ENGINE_TASK_UNPLAN));
+		g_assert_cmpint(moved, ==, without);
+		g_assert_true(engine_task_move(&moved, ENGINE_TASK_CLAIM));
+		g_assert_cmpint(moved, ==, state);
+	}
+}
+
 /* A record gives a task its state once. */
 static void test_restores(void)
 {
@@ -233,6 +252,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/task-fsm/rules-are-complete", test_rules);
 	g_test_add_func("/task-fsm/ends", test_ends);
 	g_test_add_func("/task-fsm/only-a-move-changes-the-state", test_moves);
+	g_test_add_func("/task-fsm/claims-are-part-of-states", test_claims);
 	g_test_add_func("/task-fsm/records-restore-a-state-once", test_restores);
 	g_test_add_func("/task-fsm/names", test_names);
 	return g_test_run();
