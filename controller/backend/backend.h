@@ -147,7 +147,7 @@ struct backend_watermark {
 
 /*
  * The table of one implementation. Required are all operations but share(), enqueue(), migrate(),
- * energy_at_j(), watermark(), wake(), cork() and settle().
+ * energy_at_j(), watermark(), cork() and settle(), and one of wait() and poll().
  */
 struct backend_ops {
 	const char *name; /* "sim", "remote" */
@@ -211,15 +211,17 @@ struct backend_ops {
 	/* ENERGY_LIMIT is reported once when energy_j() reaches `limit_j`; 0: never. */
 	void (*set_limit)(struct backend *backend, double limit_j);
 	/*
-	 * Waits for the next event until `until_s` at the latest; events at until_s itself come
-	 * before NONE. Sets *ret_event; the time of NONE is until_s, or earlier after wake().
+	 * Of a backend whose clock is simulated: advances the clock to the next event, or to
+	 * `until_s`; events at until_s itself come before NONE. Sets *ret_event; the time of NONE
+	 * is until_s, or earlier if the caller is to look again when its next event is. An until_s
+	 * that has passed is the present time.
 	 */
 	void (*wait)(struct backend *backend, double until_s, struct backend_event *ret_event);
 	/*
-	 * Makes the wait() under way, or else the next one, return soon, with NONE if there is no
-	 * event. NULL: no code of the caller runs while the backend waits.
+	 * Of a backend in real time, whose events arrive in the main loop: takes the next event of
+	 * those that have arrived, with a time up to `until_s` or up to now. False: there is none.
 	 */
-	void (*wake)(struct backend *backend);
+	bool (*poll)(struct backend *backend, double until_s, struct backend_event *ret_event);
 	/*
 	 * While `held`, requests may be queued instead of sent: more follow at once, and the
 	 * processes that carry them out compete for the same processors. NULL: batching makes no
@@ -228,7 +230,7 @@ struct backend_ops {
 	void (*cork)(struct backend *backend, bool held);
 	/*
 	 * At the end of a run, after kill() of what still runs: waits, some seconds at most, until
-	 * the end of each attempt is known. wait() then returns the ENDED events of attempts that
+	 * the end of each attempt is known. wait() or poll() then returns the ENDED events of attempts that
 	 * ended before the kill. NULL: events are never late.
 	 */
 	void (*settle)(struct backend *backend);
@@ -291,16 +293,21 @@ static inline void backend_set_limit(struct backend *backend, double limit_j)
 	backend->ops->set_limit(backend, limit_j);
 }
 
+/* Only if the clock is simulated. */
 static inline void backend_wait(struct backend *backend, double until_s,
 				struct backend_event *ret_event)
 {
 	backend->ops->wait(backend, until_s, ret_event);
 }
 
-static inline void backend_wake(struct backend *backend)
+/* Takes the next event with a time up to `until_s`. Returns false if there is none. */
+static inline bool backend_take(struct backend *backend, double until_s,
+				struct backend_event *ret_event)
 {
-	if (backend->ops->wake)
-		backend->ops->wake(backend);
+	if (backend->ops->poll)
+		return backend->ops->poll(backend, until_s, ret_event);
+	backend->ops->wait(backend, until_s, ret_event);
+	return ret_event->kind != BACKEND_EVENT_NONE;
 }
 
 static inline void backend_cork(struct backend *backend, bool held)

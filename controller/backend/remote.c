@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/loop.h"
 #include "controller/backend/remote_private.h"
 
 #define DEADLINE_X_ETC 10.0
@@ -14,6 +16,9 @@
 #define DEADLINE_UNKNOWN_S 86400.0
 
 #define GUARD_INTERVAL_S 2
+
+/* The longest wait for an event: 31 years. */
+#define WAIT_MAX_S 1e9
 
 /* How long the end of a run waits for the results of its tasks. */
 #define SETTLE_S 5.0
@@ -425,54 +430,57 @@ static bool take_abort(struct remote_backend *remote, struct backend_event *ret_
 	return true;
 }
 
-static gboolean time_is_up(gpointer data)
-{
-	*(bool *)data = true;
-	return G_SOURCE_REMOVE;
-}
-
 /*
- * The end of a task and the sample that shows the limit can arrive in one iteration, so the limit
- * is checked first.
+ * The end of a task and the sample that shows the limit can arrive in one turn of the loop, so the
+ * limit is checked first.
  */
-static void remote_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
+static bool remote_poll(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct remote_backend *remote = remote_of(backend);
-	double left_s = until_s - remote_now_s(backend);
-	bool up = left_s <= 0;
-	guint source = 0;
 
-	if (!up)
-		source = g_timeout_add((guint)fmin(ceil(left_s * 1000), 1e9), time_is_up, &up);
-	while (true) {
-		/* The caller of wake() has more to do than what is ready now. */
-		while (g_main_context_iteration(NULL, FALSE) && !remote->woken)
-			;
-		check_limit(remote);
-		if (take_event(remote, fmax(until_s, remote_now_s(backend)), ret_event) ||
-		    take_abort(remote, ret_event))
-			break;
-		if (up || remote->woken) {
-			*ret_event = (struct backend_event){
-				.time_s = up ? until_s : fmin(until_s, remote_now_s(backend)),
-			};
-			break;
-		}
-		g_main_context_iteration(NULL, TRUE);
-	}
-	if (source && !up)
-		g_source_remove(source);
-	remote->woken = false;
+	check_limit(remote);
+	return take_event(remote, fmax(until_s, remote_now_s(backend)), ret_event) ||
+	       take_abort(remote, ret_event);
+}
+
+bool remote_backend_has_event(struct backend *backend, double until_s)
+{
+	struct remote_backend *remote = remote_of(backend);
+	const struct backend_event *event;
+
+	check_limit(remote);
+	event = g_queue_peek_head(&remote->events);
+	return (event && event->time_s <= fmax(until_s, remote_now_s(backend))) ||
+	       (remote_fleet_stopped(remote->fleet) && !remote->aborted);
+}
+
+/* An event that remote_backend_wait() waits for. */
+struct wait {
+	struct backend *backend;
+	double until_s;
+};
+
+static bool has_event(void *data)
+{
+	const struct wait *wait = data;
+
+	return remote_backend_has_event(wait->backend, wait->until_s);
+}
+
+void remote_backend_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
+{
+	struct wait wait = {backend, until_s};
+	const double left_s = until_s - remote_now_s(backend);
+
+	loop_until(has_event, &wait,
+		   clock_now_ns() + (int64_t)(fmin(fmax(left_s, 0), WAIT_MAX_S) * 1e9), INT_MAX);
+	if (!remote_poll(backend, until_s, ret_event))
+		*ret_event = (struct backend_event){.time_s = until_s};
 }
 
 bool remote_backend_is_drained(const struct backend *backend)
 {
 	return g_queue_is_empty(&((struct remote_backend *)backend)->events);
-}
-
-static void remote_wake(struct backend *backend)
-{
-	remote_of(backend)->woken = true;
 }
 
 static void remote_cork(struct backend *backend, bool held)
@@ -571,8 +579,7 @@ static const struct backend_ops remote_ops = {
 	.energy_at_j = remote_energy_at_j,
 	.watermark = remote_watermark,
 	.set_limit = remote_set_limit,
-	.wait = remote_wait,
-	.wake = remote_wake,
+	.poll = remote_poll,
 	.cork = remote_cork,
 	.settle = remote_settle,
 	.destroy = remote_destroy,

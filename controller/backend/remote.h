@@ -94,7 +94,19 @@ void remote_backend_adopt(struct backend *backend, const struct backend_start *s
  */
 void remote_backend_wait_asked(struct backend *backend, double timeout_s);
 
-/* Whether backend_wait() has returned every event that local schedulers reported. */
+/*
+ * Whether there is an event for poll() with `until_s`; before that checks the limit of energy.
+ * O(meters).
+ */
+bool remote_backend_has_event(struct backend *backend, double until_s);
+
+/*
+ * Runs the main loop until there is an event, or until `until_s`, and takes the event; NONE at
+ * `until_s` if there is none. For measurements, which have no engine.
+ */
+void remote_backend_wait(struct backend *backend, double until_s, struct backend_event *ret_event);
+
+/* Whether poll() has returned every event that local schedulers reported. */
 bool remote_backend_is_drained(const struct backend *backend);
 
 /*

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/loop.h"
 #include "common/error_fail.h"
 
 #define WAKE_MS 50
@@ -101,25 +102,31 @@ const char *remote_fleet_stopped(const struct remote_fleet *fleet)
 	return fleet->stopped;
 }
 
-static gboolean wake(gpointer data)
+/* A condition that remote_fleet_until() waits for. */
+struct awaited {
+	const struct remote_fleet *fleet;
+	bool (*done)(void *data);
+	void *data;
+	bool heed_stop;
+	bool is_done;
+};
+
+static bool is_done_or_stopped(void *data)
 {
-	return G_SOURCE_CONTINUE;
+	struct awaited *awaited = data;
+
+	awaited->is_done = awaited->done(awaited->data);
+	return awaited->is_done || (awaited->heed_stop && awaited->fleet->stopped);
 }
 
 bool remote_fleet_until(struct remote_fleet *fleet, bool (*done)(void *data), void *data,
 			double timeout_s, bool heed_stop)
 {
-	int64_t end_ns = clock_now_ns() + (int64_t)(timeout_s * 1e9);
-	guint source = g_timeout_add(WAKE_MS, wake, NULL);
-	bool over;
+	struct awaited awaited = {fleet, done, data, heed_stop, false};
 
-	while (!(over = done(data)) && clock_now_ns() < end_ns) {
-		if (heed_stop && fleet->stopped)
-			break;
-		g_main_context_iteration(NULL, TRUE);
-	}
-	g_source_remove(source);
-	return over;
+	loop_until(is_done_or_stopped, &awaited, clock_now_ns() + (int64_t)(timeout_s * 1e9),
+		   WAKE_MS);
+	return awaited.is_done;
 }
 
 static bool refuse_stopped(const struct remote_fleet *fleet, GError **error)

@@ -96,7 +96,7 @@ bool remote_fleet_wait_heard(struct remote_fleet *fleet, double timeout_s, GErro
 char *remote_fleet_missing(const struct remote_fleet *fleet);
 
 /*
- * Iterates the main context until `done` returns true, at most `timeout_s`; with `heed_stop` at
+ * Runs the main loop until `done` returns true, at most `timeout_s`; with `heed_stop` at
  * most until remote_fleet_stop(). Returns the last result of `done`.
  */
 bool remote_fleet_until(struct remote_fleet *fleet, bool (*done)(void *data), void *data,

@@ -131,7 +131,6 @@ struct remote_backend {
 	struct backend_event *delivered;
 	double limit_j;
 	bool limit_reported, aborted;
-	bool woken;         /* wait() is to return */
 	int64_t checked_ns; /* energy up to here was compared with the limit */
 	guint guard_source;
 	/* one element per cluster; NULL: orphans are not searched for */

@@ -20,7 +20,7 @@ static double now_s(const struct engine *engine)
 static void ask_policy(struct engine *engine)
 {
 	engine->change_pending = true;
-	backend_wake(engine->backend);
+	engine_stir(engine);
 }
 
 /* Tasks. */

@@ -329,7 +329,7 @@ enum engine_refusal engine_request_migrate(struct engine *engine, uint32_t index
 		engine_launch_migrate(engine, index);
 	if (engine->shared_nodes) { /* the CPU that is left for the other tasks has changed */
 		engine->change_pending = true;
-		backend_wake(engine->backend);
+		engine_stir(engine);
 	}
 	return ENGINE_REFUSAL_NONE;
 }

@@ -142,7 +142,7 @@ static void init_nodes(struct engine *engine)
 
 static void answer_is_there(void *data)
 {
-	backend_wake(((struct engine *)data)->backend);
+	engine_stir(data);
 }
 
 struct engine *engine_new(const struct engine_setup *setup, struct backend *backend)
@@ -359,43 +359,78 @@ static double next_time_s(const struct engine *engine)
 		    fmin(engine_next_reservation_s(engine), engine_window_next_s(engine)));
 }
 
+/* The run in steps. */
+
+/* Takes a decision that is there, and sets when there is more to do. */
+static void look_ahead(struct engine *engine)
+{
+	engine->stirred = false;
+	engine_take_answer(engine);
+	engine->next_s = next_time_s(engine);
+}
+
+void engine_begin_run(struct engine *engine)
+{
+	watch_energy(engine);
+	engine_resend_steps(engine);
+	if (!engine->ended)
+		look_ahead(engine);
+}
+
+double engine_next_s(const struct engine *engine)
+{
+	return engine->stirred ? -INFINITY : engine->next_s;
+}
+
+bool engine_has_ended(const struct engine *engine)
+{
+	return engine->ended;
+}
+
+static void handle_event(struct engine *engine, const struct backend_event *event)
+{
+	if (event->kind == BACKEND_EVENT_NONE)
+		handle_time(engine, engine->next_s);
+	else if (event->kind == BACKEND_EVENT_ENERGY_LIMIT)
+		handle_limit(engine, event->time_s);
+	else
+		engine_handle(engine, event);
+	engine_window_enforce(engine);
+	if (!engine->ended && is_done(engine))
+		end_run(engine, ENGINE_END_DONE,
+			event->kind == BACKEND_EVENT_NONE ? backend_now_s(engine->backend)
+							  : event->time_s);
+}
+
+void engine_event(struct engine *engine, const struct backend_event *event)
+{
+	if (engine->ended) {
+		engine_take_late_end(engine, event);
+		return;
+	}
+	if (event->kind != BACKEND_EVENT_NONE || event->time_s >= engine->next_s)
+		handle_event(engine, event);
+	else /* a request of a user may have moved the next time forward */
+		engine_window_enforce(engine);
+	if (!engine->ended)
+		look_ahead(engine);
+}
+
 void engine_run(struct engine *engine, struct engine_result *ret_result)
 {
 	struct backend_event event;
 
-	watch_energy(engine);
-	engine_resend_steps(engine);
+	engine_begin_run(engine);
 	while (!engine->ended) {
-		double until_s;
-
-		engine_take_answer(engine);
-		until_s = next_time_s(engine);
-		backend_wait(engine->backend, until_s, &event);
-		if (event.kind == BACKEND_EVENT_NONE && event.time_s < until_s) {
-			engine_window_enforce(engine);
-			continue; /* a request of a user may have moved the next time forward */
-		}
-		if (event.kind == BACKEND_EVENT_NONE)
-			handle_time(engine, until_s);
-		else if (event.kind == BACKEND_EVENT_ENERGY_LIMIT)
-			handle_limit(engine, event.time_s);
-		else
-			engine_handle(engine, &event);
-		engine_window_enforce(engine);
-		if (!engine->ended && is_done(engine))
-			end_run(engine, ENGINE_END_DONE,
-				event.kind == BACKEND_EVENT_NONE ? backend_now_s(engine->backend)
-								 : event.time_s);
+		backend_wait(engine->backend,
+			     engine->stirred ? backend_now_s(engine->backend) : engine->next_s,
+			     &event);
+		engine_event(engine, &event);
 	}
-	engine_stop_applying(engine);
-	engine->result.energy_j = backend_energy_j(engine->backend) - engine->day_j;
-	if (engine->reason)
-		engine_record_object(engine, engine->result.ended_s, ENGINE_EVENT_ABORTED,
-				     json_pack("{s:s}", "reason", engine->reason));
-	engine_arrive(engine, engine->result.ended_s);
-	engine_finish_run(engine);
-	engine_flush(engine);
-	for (uint32_t i = engine->marks_next; i < engine->setup.marks_count; i++)
-		engine->marks[i] = engine->result;
-	*ret_result = engine->result;
+	engine_stop_run(engine);
+	if (engine->result.ended_by != ENGINE_END_ABORTED && backend_settle(engine->backend))
+		while (backend_take(engine->backend, engine->result.ended_s, &event) &&
+		       event.kind != BACKEND_EVENT_ABORTED)
+			engine_event(engine, &event);
+	engine_finish_run(engine, ret_result);
 }

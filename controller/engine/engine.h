@@ -466,8 +466,9 @@ struct engine_setup {
 struct engine *engine_new(const struct engine_setup *setup, struct backend *backend);
 
 /*
- * Restores a task of an interrupted run. To be called before engine_run(), once per recorded task.
- * The fields of `record` that count: state, cluster, pstate, nodes, attempts, reservation,
+ * Restores a task of an interrupted run. To be called before the run begins, once per recorded
+ * task. A claim is restored as a reservation, or left out if the task is suspended. The fields of
+ * `record` that count: state, cluster, pstate, nodes, attempts, reservation,
  * planned_start_s, started_s, ended_s, exec_s, energy_j, utility, chance, threshold, queued_n and,
  * of an ended task, reason (copied). A shared system is not restored. Tasks that were starting or
  * running are taken to be so still: the backend reports what became of them. Reservations and
@@ -488,8 +489,8 @@ bool engine_restore_quarantined(struct engine *engine, uint32_t task, uint32_t a
 /*
  * Restores a suspension of an interrupted run, after its task. To be called for all suspensions in
  * the order of their numbers. Those of former attempts have no effect. Steps that were under way
- * are requested from the backend once more by engine_run(). Returns true, or false if the record
- * does not fit the task.
+ * are requested from the backend once more by engine_begin_run(). Returns true, or false if the
+ * record does not fit the task.
  */
 bool engine_restore_suspension(struct engine *engine, const struct engine_suspension *record);
 
@@ -514,7 +515,7 @@ bool engine_restore_migration(struct engine *engine, const struct engine_migrati
 
 /*
  * To be called after all of the above, where clusters keep their queues themselves: asks the
- * backend once more for the contents of the queues. If engine_run() is called after the backend has
+ * backend once more for the contents of the queues. If the run begins after the backend has
  * answered, tasks that began or ended since they were recorded are known before the run continues;
  * tasks whose deadlines have passed meanwhile may have been on time.
  */
@@ -527,10 +528,52 @@ void engine_queue_again(struct engine *engine);
 bool engine_restore_is_complete(const struct engine *engine, uint32_t task);
 
 /*
- * Runs to the end and fills *ret_result. Tasks that still run then are killed and count as
- * unfinished. An aborted run has a result too; engine_reason() says why it was aborted.
+ * Runs to the end and fills *ret_result, with a backend whose clock is simulated. Tasks that still
+ * run then are killed and count as unfinished. An aborted run has a result too; engine_reason()
+ * says why it was aborted.
  */
 void engine_run(struct engine *engine, struct engine_result *ret_result);
+
+/*
+ * The same run in steps, for a caller with a main loop (controller/session/run_loop.h):
+ *
+ *    engine_begin_run(engine);
+ *    while (!engine_has_ended(engine)) {
+ *            (until an event of the backend arrives, engine_next_s() at the latest)
+ *            engine_event(engine, &event);
+ *    }
+ *    engine_stop_run(engine);
+ *    (engine_event() for the events of attempts that ended before they were killed)
+ *    engine_finish_run(engine, &result);
+ *
+ * Between the calls users' requests may change the engine, after which engine_next_s() may be
+ * earlier.
+ */
+
+/* Begins the run: restored steps are requested once more. */
+void engine_begin_run(struct engine *engine);
+
+/*
+ * When engine_event() is to be called if no event comes before; -INFINITY: at once. Takes no note
+ * of events. O(1).
+ */
+double engine_next_s(const struct engine *engine);
+
+/*
+ * Handles an event of the backend, or, with kind NONE, that the time has come to event->time_s.
+ * Then takes the decision of a policy that has decided on its own thread, or carries out the next
+ * part of its plan. After the run has ended only ends of tasks that came before it have an effect.
+ */
+void engine_event(struct engine *engine, const struct backend_event *event);
+
+/* Whether the run has ended. */
+bool engine_has_ended(const struct engine *engine);
+
+/* After the end: asks the backend to kill what is still under way. */
+void engine_stop_run(struct engine *engine);
+
+/* After the last event: tasks that have not ended are unfinished. Fills *ret_result. */
+void engine_finish_run(struct engine *engine, struct engine_result *ret_result);
 
 /*
  * Sets the user of the requests that follow, for their events; copied. NULL: no user, or not known.
@@ -539,7 +582,7 @@ void engine_set_asker(struct engine *engine, const char *user);
 
 /*
  * Suspends a task for a user, preemptible or not: it leaves its nodes and is not mappable until a
- * user resumes it. May be called while the engine waits for the backend. Returns
+ * user resumes it. May be called between two events. Returns
  * ENGINE_REFUSAL_NONE if the backend was asked (or the task was suspended already), else why it
  * cannot be suspended.
  */
@@ -567,9 +610,8 @@ enum engine_refusal engine_request_migrate(struct engine *engine, uint32_t task,
 
 /*
  * Requests of users about tasks that are submitted at any time, and about nodes (control.c). Each
- * may be called before engine_run(), or while the engine waits for the backend; the wait then
- * returns if a mapping event may follow. A request for what is so already has no effect. The
- * records of all but engine_submit() are flushed when they return, or the run is aborted.
+ * may be called before the run begins, or between two events; engine_next_s() is then -INFINITY if
+ * a mapping event may follow. A request for what is so already has no effect. The records of all but engine_submit() are flushed when they return, or the run is aborted.
  */
 
 /*
@@ -660,8 +702,8 @@ bool engine_restore_drained(struct engine *engine, uint32_t cluster, uint32_t no
 			    const char *reason);
 
 /*
- * Sets, changes or (limit_j 0) ends a limit per window, before engine_run() or while the engine
- * waits for the backend. Allowed only if the setup has no limit_j, no marks, no queues and no
+ * Sets, changes or (limit_j 0) ends a limit per window, before the run begins or between two
+ * events. Allowed only if the setup has no limit_j, no marks, no queues and no
  * shared hosts. Tasks suspended for the former limit resume as far as the new one allows.
  */
 void engine_set_window(struct engine *engine, const struct engine_window *window);
@@ -669,7 +711,7 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 /*
  * Updates, from later samples, the energy that was used when the window began: meters report a
  * moment only after it has passed. Mapping events do this; where these are rare, to be called once
- * a second, before engine_run() or while the engine waits for the backend.
+ * a second, before the run begins or between two events.
  */
 void engine_window_settle(struct engine *engine);
 

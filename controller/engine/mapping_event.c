@@ -89,7 +89,7 @@ static void apply_next_part(struct engine *engine)
 		engine_apply_plan(engine, &part, from > 0);
 	applying->is_further = applying->most < plan->actions_count && !engine->ended;
 	if (applying->is_further)
-		backend_wake(engine->backend);
+		engine_stir(engine);
 	else
 		finish_plan(engine);
 }

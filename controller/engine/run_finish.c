@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The end of a run: the tasks that still run, and ends that are reported late. */
+#include <jansson.h>
 #include <math.h>
 
+#include "controller/engine/mapping.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
@@ -49,18 +51,10 @@ static bool ended_in_time(const struct engine *engine, const struct backend_even
 		event->outcome == BACKEND_OUTCOME_FAILED);
 }
 
-/* Counts tasks that ended before the run did, but whose end is reported after it. */
-static void take_late_ends(struct engine *engine)
+void engine_take_late_end(struct engine *engine, const struct backend_event *event)
 {
-	struct backend_event event;
-
-	if (engine->result.ended_by == ENGINE_END_ABORTED || !backend_settle(engine->backend))
-		return;
-	do {
-		backend_wait(engine->backend, engine->result.ended_s, &event);
-		if (ended_in_time(engine, &event))
-			engine_handle(engine, &event);
-	} while (event.kind != BACKEND_EVENT_NONE && event.kind != BACKEND_EVENT_ABORTED);
+	if (ended_in_time(engine, event))
+		engine_handle(engine, event);
 }
 
 /* In a run that may be continued later, an unfinished task waits from now on. */
@@ -74,11 +68,20 @@ static void lose_attempt(struct engine *engine, uint32_t index)
 	task->waits_since_s = engine->result.ended_s;
 }
 
-void engine_finish_run(struct engine *engine)
+void engine_stop_run(struct engine *engine)
 {
+	engine_stop_applying(engine);
+	engine->result.energy_j = backend_energy_j(engine->backend) - engine->day_j;
+	if (engine->reason)
+		engine_record_object(engine, engine->result.ended_s, ENGINE_EVENT_ABORTED,
+				     json_pack("{s:s}", "reason", engine->reason));
+	engine_arrive(engine, engine->result.ended_s);
 	kill_running(engine);
 	engine_kill_suspended(engine);
-	take_late_ends(engine);
+}
+
+void engine_finish_run(struct engine *engine, struct engine_result *ret_result)
+{
 	if (engine->setup.lead_s > 0)
 		count_spanning(engine);
 	for (uint32_t i = 0; i < engine->arrivals_next; i++) {
@@ -91,4 +94,8 @@ void engine_finish_run(struct engine *engine)
 		task->reason = "the run ended";
 		engine_record_task(engine, i);
 	}
+	engine_flush(engine);
+	for (uint32_t i = engine->marks_next; i < engine->setup.marks_count; i++)
+		engine->marks[i] = engine->result;
+	*ret_result = engine->result;
 }

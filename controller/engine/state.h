@@ -257,6 +257,8 @@ struct engine {
 	double completed_resources;  /* core-seconds */
 	bool day_begun;              /* the lead is over: engine_setup.lead_s */
 	double day_j;                /* energy consumed before the day */
+	double next_s;               /* when the engine has something to do if no event comes */
+	bool stirred;                /* it has something to do at once: engine_stir() */
 	bool ended;
 	char *reason;
 	GStringChunk *ends; /* texts why tasks ended, each stored once */
@@ -271,6 +273,12 @@ static inline bool engine_has_claim(const struct engine *engine, uint32_t task)
 
 /* engine.c: initialises the data of the task that was just appended to an open workload. */
 void engine_init_task(struct engine *engine, uint32_t task);
+
+/* To be called after a change that may move engine_next_s() forward: the engine has a turn at once. */
+static inline void engine_stir(struct engine *engine)
+{
+	engine->stirred = true;
+}
 
 /* engine_record.c */
 
@@ -474,8 +482,8 @@ enum engine_refusal engine_check_request(const struct engine *engine, enum engin
 
 /* run_finish.c */
 
-/* Kills the running tasks; tasks that have not ended become UNFINISHED. */
-void engine_finish_run(struct engine *engine);
+/* After the end of the run: handles the end of a task if it came before the end of the run. */
+void engine_take_late_end(struct engine *engine, const struct backend_event *event);
 
 /* restore.c */
 

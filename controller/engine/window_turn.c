@@ -212,7 +212,7 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 		resume_all_from_budget(engine);
 	}
 	engine->change_pending = true;
-	backend_wake(engine->backend);
+	engine_stir(engine);
 }
 
 void engine_shift_window(struct engine *engine, double begin_s)

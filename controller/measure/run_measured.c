@@ -13,6 +13,7 @@
 #include "controller/measure/run_overshoot.h"
 #include "controller/measure/run_speed.h"
 #include "controller/session/host_load.h"
+#include "controller/session/run_loop.h"
 #include "controller/session/run_reattach.h"
 #include "controller/session/run_record.h"
 
@@ -266,7 +267,7 @@ static bool carry_out_run(struct measured_run *run, GError **error)
 	if (good) {
 		run->series->session->engine = run->engine;
 		run->series->session->tasks_count = run->series->trial.workload->tasks_count;
-		engine_run(run->engine, &result);
+		run_loop(run->engine, run->backend, &result);
 		run->series->session->engine = NULL;
 		correct_end(run, &result);
 		/* before the probe of the machine's speed, which is a load itself */

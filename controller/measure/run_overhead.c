@@ -377,7 +377,7 @@ static bool measure(struct measuring *measuring, GError **error)
 		struct backend_event event;
 		struct bench *bench;
 
-		backend_wait(measuring->backend, next_due_s(measuring), &event);
+		remote_backend_wait(measuring->backend, next_due_s(measuring), &event);
 		if (event.kind == BACKEND_EVENT_ABORTED)
 			return error_fail(error, RUN_ERROR, RUN_ERROR_STOPPED, "%s", event.reason);
 		bench = event.kind == BACKEND_EVENT_NONE ? NULL : bench_of(measuring, event.task);

@@ -384,7 +384,7 @@ static bool measure(struct profile *profile, GError **error)
 				return false;
 			next_s = now_s + interval_s(profile);
 		}
-		backend_wait(profile->backend, next_s, &event);
+		remote_backend_wait(profile->backend, next_s, &event);
 		if (!on_event(profile, &event, error))
 			return false;
 	}

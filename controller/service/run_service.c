@@ -14,6 +14,7 @@
 #include "controller/run/run_reload.h"
 #include "controller/service/run_service_private.h"
 #include "controller/service/run_service_scripts.h"
+#include "controller/session/run_loop.h"
 #include "controller/session/run_meta.h"
 #include "controller/session/run_reattach.h"
 #include "controller/session/run_record.h"
@@ -509,7 +510,7 @@ static bool serve_until_end(struct run_service *service, GError **error)
 	if (session->reload_wanted)
 		run_service_reload(session);
 	service->tick = g_timeout_add_seconds(1, on_tick, service);
-	engine_run(service->engine, &result);
+	run_loop(service->engine, service->backend, &result);
 	g_clear_pointer(&service->check, store_check_free);
 	g_source_remove(service->tick);
 	run_service_energy_end(service);

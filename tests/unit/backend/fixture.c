@@ -149,7 +149,7 @@ struct backend_event fixture_next(struct fixture *fixture)
 	struct backend *backend = fixture->backend;
 	struct backend_event event;
 
-	backend_wait(backend, backend_now_s(backend) + FIXTURE_SOON_S, &event);
+	remote_backend_wait(backend, backend_now_s(backend) + FIXTURE_SOON_S, &event);
 	g_assert_cmpint(event.kind, !=, BACKEND_EVENT_NONE);
 	return event;
 }
@@ -167,7 +167,7 @@ void fixture_quiet(struct fixture *fixture, double for_s)
 {
 	struct backend_event event;
 
-	backend_wait(fixture->backend, backend_now_s(fixture->backend) + for_s, &event);
+	remote_backend_wait(fixture->backend, backend_now_s(fixture->backend) + for_s, &event);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
 }
 

@@ -26,7 +26,6 @@ struct scripted {
 	const struct script *script;
 	double now_s;
 	double limit_j;
-	bool woken;
 	GQueue coming; /* of struct coming, by time */
 	GQueue late;   /* of struct coming: told after settle() */
 	GHashTable *taken;
@@ -460,17 +459,16 @@ static void scripted_wait(struct backend *backend, double until_s, struct backen
 				       ? scripted->limit_j / scripted->script->watts
 				       : (double)INFINITY;
 
-	while (!scripted->woken && next && next->event.kind == BACKEND_EVENT_NONE &&
-	       next->event.time_s <= until_s) {
+	while (next && next->event.kind == BACKEND_EVENT_NONE && next->event.time_s <= until_s) {
 		g_queue_pop_head(&scripted->coming);
 		happen(scripted, next);
 		free_coming(next);
 		next = g_queue_peek_head(&scripted->coming);
+		*ret_event = (struct backend_event){.time_s = scripted->now_s};
+		if (scripted->now_s < until_s)
+			return; /* the engine may want its turn earlier now */
 	}
-	if (scripted->woken) {
-		scripted->woken = false;
-		*ret_event = (struct backend_event){.time_s = MIN(scripted->now_s, until_s)};
-	} else if (next && next->event.time_s <= until_s && next->event.time_s <= limit_s) {
+	if (next && next->event.time_s <= until_s && next->event.time_s <= limit_s) {
 		g_queue_pop_head(&scripted->coming);
 		happen(scripted, next);
 		*ret_event = next->event;
@@ -483,11 +481,6 @@ static void scripted_wait(struct backend *backend, double until_s, struct backen
 		scripted->now_s = MAX(scripted->now_s, until_s);
 		*ret_event = (struct backend_event){.time_s = until_s};
 	}
-}
-
-static void scripted_wake(struct backend *backend)
-{
-	((struct scripted *)backend)->woken = true;
 }
 
 static void scripted_settle(struct backend *backend)
@@ -523,7 +516,6 @@ static const struct backend_ops scripted_ops = {
 	.energy_j = scripted_energy_j,
 	.set_limit = scripted_set_limit,
 	.wait = scripted_wait,
-	.wake = scripted_wake,
 	.settle = scripted_settle,
 	.destroy = scripted_destroy,
 };

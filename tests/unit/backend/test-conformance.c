@@ -176,11 +176,19 @@ static void start(struct subject *subject, uint32_t task, uint32_t attempt, uint
 	backend_start(subject->backend, &one);
 }
 
+static void wait_event(struct backend *backend, double until_s, struct backend_event *ret_event)
+{
+	if (backend->ops->poll)
+		remote_backend_wait(backend, until_s, ret_event);
+	else
+		backend_wait(backend, until_s, ret_event);
+}
+
 static struct backend_event next(struct subject *subject)
 {
 	struct backend_event event;
 
-	backend_wait(subject->backend, backend_now_s(subject->backend) + SOON_S, &event);
+	wait_event(subject->backend, backend_now_s(subject->backend) + SOON_S, &event);
 	g_test_message("%.3f event %d: task %u, node %u%s%s", event.time_s, event.kind, event.task,
 		       event.node, event.reason ? ": " : "", event.reason ?: "");
 	g_assert_cmpint(event.kind, !=, BACKEND_EVENT_NONE);
@@ -203,7 +211,7 @@ static void time_goes_on(struct subject *subject)
 
 	g_assert_cmpfloat(now_s, >=, 0);
 	for (int i = 1; i <= 3; i++) {
-		backend_wait(subject->backend, now_s + 0.2 * i, &event);
+		wait_event(subject->backend, now_s + 0.2 * i, &event);
 		g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
 		g_assert_cmpfloat(backend_now_s(subject->backend), >=, now_s + 0.2 * i - 0.002);
 	}
@@ -213,9 +221,9 @@ static void a_wait_for_the_past_ends_at_once(struct subject *subject)
 {
 	struct backend_event event;
 
-	backend_wait(subject->backend, backend_now_s(subject->backend), &event);
+	wait_event(subject->backend, backend_now_s(subject->backend), &event);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
-	backend_wait(subject->backend, backend_now_s(subject->backend) - 1e-9, &event);
+	wait_event(subject->backend, backend_now_s(subject->backend) - 1e-9, &event);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
 }
 
@@ -257,7 +265,7 @@ static void assert_quiet(struct subject *subject, double for_s)
 	const double until_s = backend_now_s(subject->backend) + for_s;
 	struct backend_event event;
 
-	backend_wait(subject->backend, until_s, &event);
+	wait_event(subject->backend, until_s, &event);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
 	g_assert_cmpfloat(backend_now_s(subject->backend), >=, until_s - 0.002);
 }
@@ -383,7 +391,7 @@ static void run_for(struct subject *subject, double for_s)
 {
 	struct backend_event event;
 
-	backend_wait(subject->backend, backend_now_s(subject->backend) + for_s, &event);
+	wait_event(subject->backend, backend_now_s(subject->backend) + for_s, &event);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
 }
 

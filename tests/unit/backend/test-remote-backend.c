@@ -552,7 +552,7 @@ static void settling_tells_what_was_over_before_the_kill(struct fixture *fixture
 	for (int i = 0; i < 2; i++) {
 		struct backend_event event;
 
-		backend_wait(fixture->backend, end_s, &event);
+		remote_backend_wait(fixture->backend, end_s, &event);
 		g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
 		outcomes[event.task] = event.outcome;
 		g_assert_true((event.time_s <= end_s) == (event.task == 0));

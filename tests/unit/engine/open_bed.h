@@ -22,7 +22,6 @@ struct open_caller {
 	uint32_t calls_count, called;
 	void (*call)(void *data);
 	void *data;
-	bool woken;
 	GQueue moves;    /* of struct backend_event: ends of migrations, in order of time */
 	uint32_t moving; /* migrations so far: every third one fails */
 	bool stubborn;   /* all fail */

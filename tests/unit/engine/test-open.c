@@ -66,7 +66,7 @@ static void apart_wait(struct backend *backend, double until_s, struct backend_e
 
 	if (bed->engine->decider && async_decider_is_busy(bed->engine->decider) &&
 	    (!bed->hasty || random_stream_below(&bed->random, 2) == 0))
-		while (!caller->woken)
+		while (engine_next_s(bed->engine) > -INFINITY)
 			g_main_context_iteration(NULL, TRUE);
 	open_caller_wait(backend, until_s, ret_event);
 }

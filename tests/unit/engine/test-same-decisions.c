@@ -11,6 +11,7 @@
 #include "controller/backend/remote.h"
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
+#include "controller/session/run_loop.h"
 #include "tests/unit/backend/scripted_scheduler.h"
 
 /* A task draws this much more than the idle host. */
@@ -190,7 +191,10 @@ static char *drive(const char *policy, bool remote, struct engine_result *ret_re
 	setup.system = side.system;
 	g_assert_cmpint(policy_parse(policy, &setup.policy, message, sizeof(message)), ==, 0);
 	engine = engine_new(&setup, side.backend);
-	engine_run(engine, ret_result);
+	if (remote)
+		run_loop(engine, side.backend, ret_result);
+	else
+		engine_run(engine, ret_result);
 	engine_free(engine);
 	side_close(&side);
 	return g_string_free(log.text, FALSE);

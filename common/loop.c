@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/loop.h"
+
+#include <glib.h>
+
+#include "common/clock.h"
+
+struct until {
+	GSource source;
+	bool (*done)(void *data);
+	void *data;
+	int64_t end_ns;
+	int every_ms;
+	bool is_done;  /* the last result of done() */
+	bool has_quit; /* `loop` is left as soon as the loops nested in it are */
+	GMainLoop *loop;
+};
+
+static bool is_over(struct until *until)
+{
+	until->is_done = until->is_done || until->done(until->data);
+	return until->is_done || clock_now_ns() >= until->end_ns;
+}
+
+static gboolean prepare(GSource *source, gint *timeout_ms)
+{
+	struct until *until = (struct until *)source;
+
+	if (until->has_quit)
+		return FALSE;
+	if (is_over(until))
+		return TRUE;
+	*timeout_ms = (gint)MIN(until->every_ms, (until->end_ns - clock_now_ns()) / 1000000 + 1);
+	return FALSE;
+}
+
+static gboolean check(GSource *source)
+{
+	struct until *until = (struct until *)source;
+
+	return !until->has_quit && is_over(until);
+}
+
+static gboolean quit(GSource *source, GSourceFunc callback, gpointer data)
+{
+	struct until *until = (struct until *)source;
+
+	until->has_quit = true;
+	g_main_loop_quit(until->loop);
+	return G_SOURCE_CONTINUE;
+}
+
+bool loop_until(bool (*done)(void *data), void *data, int64_t end_ns, int every_ms)
+{
+	static GSourceFuncs funcs = {.prepare = prepare, .check = check, .dispatch = quit};
+	GSource *source = g_source_new(&funcs, sizeof(struct until));
+	struct until *until = (struct until *)source;
+	bool is_done;
+
+	until->done = done;
+	until->data = data;
+	until->end_ns = end_ns;
+	until->every_ms = every_ms;
+	until->loop = g_main_loop_new(NULL, FALSE);
+	g_source_set_priority(source, G_PRIORITY_HIGH);
+	g_source_attach(source, NULL);
+	if (!is_over(until))
+		g_main_loop_run(until->loop);
+	is_done = until->is_done;
+	g_source_destroy(source);
+	g_main_loop_unref(until->loop);
+	g_source_unref(source);
+	return is_done;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "controller/engine/engine.h"
+
+/*
+ * Runs the engine in the main loop, over a backend in real time (remote.h), until the run has
+ * ended: one source of the default main context has the engine handle an event when it has arrived,
+ * or when the engine's next time has come. Timers, links and clients' requests are sources beside
+ * it; their callbacks may change the engine. Fills *ret_result.
+ */
+void run_loop(struct engine *engine, struct backend *backend, struct engine_result *ret_result);
