@@ -123,7 +123,7 @@ static bool handle_ended(struct engine *engine, const struct backend_event *even
 	task->energy_j = event->energy_j;
 	engine_move_task(engine, event->task, after_outcome(engine, event->task, event));
 	task->reason = event->reason;
-	if (engine->queues) {
+	if (engine_has_queues(engine)) {
 		engine_dequeue(engine, event->task);
 		if (task->state != ENGINE_TASK_WAITING)
 			engine_note_deadline(engine, event->task,

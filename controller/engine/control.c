@@ -86,7 +86,7 @@ static void cancel_waiting(struct engine *engine, uint32_t index)
 	task->ended_s = now_s(engine);
 	task->reason = "a user cancelled it";
 	engine->result.tasks_failed++;
-	if (engine->queues)
+	if (engine_has_queues(engine))
 		engine_note_deadline(engine, index, false);
 	engine_record_task(engine, index);
 	engine_record_end(engine, index);
@@ -409,7 +409,7 @@ static const char *why_waiting(const struct engine *engine, uint32_t index)
 	    engine->deferrals[index].until_s > now_s(engine))
 		return because_text(engine, "deferred by the policy, for another %.0f s",
 				    engine->deferrals[index].until_s - now_s(engine));
-	if (!engine->queues && !fits_somewhere(engine, index, true))
+	if (!engine_has_queues(engine) && !fits_somewhere(engine, index, true))
 		return engine->shared_nodes ? "no host has memory to spare" : "no idle nodes";
 	if (engine->change_pending || engine->considered_s < task->task->arrival_s)
 		return "the next mapping event decides";

@@ -3,6 +3,7 @@
 
 #include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
+#include "controller/engine/queues.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -157,7 +158,7 @@ enum engine_refusal engine_request_suspend(struct engine *engine, uint32_t index
 
 	if (!engine->ended && engine->shared_nodes)
 		return ENGINE_REFUSAL_SHARED_HOSTS;
-	if (!engine->ended && engine->queues)
+	if (!engine->ended && engine_has_queues(engine))
 		return ENGINE_REFUSAL_QUEUE_SUSPEND;
 	if (refusal)
 		return refusal;
@@ -211,7 +212,7 @@ enum engine_refusal engine_check_migrate(const struct engine *engine, uint32_t i
 {
 	const bool known = !engine->ended && index < engine->setup.workload->tasks_count;
 
-	if (known && engine->queues)
+	if (known && engine_has_queues(engine))
 		return ENGINE_REFUSAL_QUEUE_MIGRATE;
 	if (known && !backend_migrates(engine->backend))
 		return ENGINE_REFUSAL_NO_MIGRATION;

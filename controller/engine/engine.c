@@ -45,7 +45,7 @@ static void init_task(struct engine *engine, uint32_t index)
 	task->etc_s = task->eec_j = NAN;
 	task->chance = task->threshold = NAN;
 	task->promised_s = INFINITY;
-	engine->refused_j[index] = NAN;
+	engine_window_init_task(engine, index);
 }
 
 void engine_init_task(struct engine *engine, uint32_t index)
@@ -80,12 +80,8 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 	engine->suspended_tasks = g_new(struct sched_suspended, count);
 	engine->reservations.entries = g_new(struct sched_planned, count);
 	engine->placeholders.entries = g_new(struct sched_planned, count);
-	engine->refused_j = g_new(double, count);
 	engine->utility_log = g_array_new(FALSE, FALSE, sizeof(struct engine_utility_change));
-	engine->window_tails = g_array_new(FALSE, FALSE, sizeof(struct window_tail));
-	engine->window_past = g_array_new(FALSE, FALSE, sizeof(struct window_span));
-	engine->affordable_tasks = g_new(const struct sched_task *, count);
-	engine->resumable_tasks = g_new(struct sched_suspended, count);
+	engine_window_init(engine, count);
 }
 
 static void init_tasks(struct engine *engine)
@@ -162,7 +158,7 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	engine_shared_nodes_init(engine);
 	engine_queues_init(engine);
 	engine->considered_s = engine->asked_s = -INFINITY;
-	if (setup->apart && !engine->shared_nodes && !engine->queues)
+	if (setup->apart && !engine->shared_nodes && !engine_has_queues(engine))
 		engine->decider = async_decider_new(answer_is_there, engine_prepare_entry, engine);
 	return engine;
 }
@@ -232,12 +228,8 @@ void engine_free(struct engine *engine)
 	g_free(engine->suspended_tasks);
 	g_free(engine->reservations.entries);
 	g_free(engine->placeholders.entries);
-	g_free(engine->refused_j);
 	g_array_unref(engine->utility_log);
-	g_array_unref(engine->window_tails);
-	g_array_unref(engine->window_past);
-	g_free(engine->affordable_tasks);
-	g_free(engine->resumable_tasks);
+	engine_window_finish(engine);
 	g_clear_pointer(&engine->recorded, g_bytes_unref);
 	g_free(engine->because);
 	g_free(engine->marks);
@@ -321,7 +313,7 @@ static bool is_done(const struct engine *engine)
 	       engine->waiting.count == 0 && engine->parked_count == 0 &&
 	       engine->running.count == 0 && engine->leaving.count == 0 &&
 	       engine->suspended.count == 0 && engine->held.count == 0 &&
-	       engine->reservations.count == 0 && engine->queued_count == 0;
+	       engine->reservations.count == 0 && engine_queued_count(engine) == 0;
 }
 
 /*

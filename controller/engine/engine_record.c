@@ -157,12 +157,12 @@ void engine_release_reason(struct engine *engine, struct engine_task *task)
 			       : NULL;
 }
 
-void engine_record_pruner(struct engine *engine, double time_s)
+void engine_record_pruner(struct engine *engine, const struct sched_pruner *pruner, double time_s)
 {
 	if (records_events(engine))
 		engine_record_object(engine, time_s, ENGINE_EVENT_PRUNER,
-				     json_pack("{s:f, s:b}", "level", engine->pruner.level,
-					       "dropping", (int)engine->pruner.dropping));
+				     json_pack("{s:f, s:b}", "level", pruner->level, "dropping",
+					       (int)pruner->dropping));
 }
 
 void engine_record_node(struct engine *engine, double time_s, enum engine_event_kind kind,

@@ -101,12 +101,7 @@ static void take_decision(struct engine *engine, const struct async_answer *answ
 
 	engine->result.decisions++;
 	engine->result.decide_s += answer->decide_s;
-	engine->missed = 0;
-	if (engine->pruner.level != plan->pruner.level ||
-	    engine->pruner.dropping != plan->pruner.dropping) {
-		engine->pruner = plan->pruner;
-		engine_record_pruner(engine, answer->snapshot->now_s);
-	}
+	engine_queues_decided(engine, &plan->pruner, answer->snapshot->now_s);
 	engine_record_decision(engine, answer->policy, answer->snapshot, plan);
 	engine->applying = (struct engine_applying){*answer, .most = most_at_once(engine, plan)};
 	apply_next_part(engine);
@@ -118,7 +113,7 @@ static void ask_policy(struct engine *engine, double now_s, bool between)
 	struct policy_context context = {
 		.arena = engine->arena,
 		.flags = engine->setup.trim ? POLICY_TRIM : POLICY_PLAIN,
-		.memory = engine->queueing_memory,
+		.memory = engine_queues_memory(engine),
 	};
 	struct sched_plan plan;
 	const double asked_s = wall_s();
@@ -185,7 +180,7 @@ void engine_take_answer(struct engine *engine)
  */
 static bool has_tasks(const struct engine *engine)
 {
-	return engine->waiting.count + engine->suspended.count > 0 || engine->queues ||
+	return engine->waiting.count + engine->suspended.count > 0 || engine_has_queues(engine) ||
 	       (engine->shared_nodes && engine->running.count > 0);
 }
 

@@ -28,7 +28,7 @@ static void drop_task(struct engine *engine, uint32_t index)
 	task->ended_s = backend_now_s(engine->backend);
 	engine->result.tasks_dropped++;
 	engine_record_end(engine, index);
-	if (engine->queues)
+	if (engine_has_queues(engine))
 		drop_queued(engine, index, state);
 	if (state != ENGINE_TASK_SUSPENDED)
 		return;
@@ -260,7 +260,7 @@ static bool apply_action(struct engine *engine, const struct sched_action *actio
 		return false;
 	}
 	engine->tasks[action->task].reason = sched_reason_text(action->reason);
-	if (engine->queues) {
+	if (engine_has_queues(engine)) {
 		engine->tasks[action->task].chance = action->chance;
 		engine->tasks[action->task].threshold = action->threshold;
 	}

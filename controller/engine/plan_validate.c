@@ -46,7 +46,7 @@ static const char *check_drop(const struct engine *engine, uint32_t index)
 		return NULL;
 	case ENGINE_TASK_STARTING:
 	case ENGINE_TASK_RUNNING:
-		return engine->queues ? NULL : "it is neither waiting nor suspended";
+		return engine_has_queues(engine) ? NULL : "it is neither waiting nor suspended";
 	case ENGINE_TASK_SUSPENDED:
 	case ENGINE_TASK_SUSPENDED_CLAIMED:
 		return engine_validate_suspended(engine, index);

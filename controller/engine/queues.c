@@ -11,6 +11,27 @@
 
 #include "controller/engine/queues.h"
 #include "controller/engine/state.h"
+#include "controller/sched/queueing.h"
+
+/* The queue of a queueing cluster. */
+struct engine_queue {
+	uint32_t count;
+	const struct sched_task **tasks; /* room for the longest queue that the cluster allows */
+	bool executes;                   /* the first task was started, at start_s */
+	double start_s;
+};
+
+/* The queues of all clusters, and what pruning remembers. */
+struct cluster_queues {
+	struct engine_queue *of;    /* per cluster */
+	struct sched_queue *views;  /* `of` as the snapshot has them */
+	uint32_t count;             /* tasks in queues, executing ones included */
+	uint32_t last_n;            /* number of tasks queued since the run began */
+	struct sched_pruner pruner; /* state of pruning after the last mapping event */
+	uint32_t missed;            /* tasks that completed late since the last mapping event */
+	double *sufferage;          /* per row */
+	struct queueing_memory *memory;
+};
 
 void engine_queues_init(struct engine *engine)
 {
@@ -19,40 +40,62 @@ void engine_queues_init(struct engine *engine)
 
 	if (!system->queueing)
 		return;
-	engine->queues = g_new0(struct engine_queue, count);
-	engine->queue_views = g_new0(struct sched_queue, count);
-	engine->sufferage = g_new0(double, system->rows_count);
-	engine->queueing_memory = queueing_memory_new();
-	if (!engine->queueing_memory)
+	engine->cluster_queues = g_new0(struct cluster_queues, 1);
+	engine->cluster_queues->of = g_new0(struct engine_queue, count);
+	engine->cluster_queues->views = g_new0(struct sched_queue, count);
+	engine->cluster_queues->sufferage = g_new0(double, system->rows_count);
+	engine->cluster_queues->memory = queueing_memory_new();
+	if (!engine->cluster_queues->memory)
 		g_error("out of memory");
 	for (uint32_t c = 0; c < count; c++)
-		engine->queues[c].tasks =
+		engine->cluster_queues->of[c].tasks =
 			g_new(const struct sched_task *, system->queueing->length);
 }
 
 void engine_queues_finish(struct engine *engine)
 {
-	if (!engine->queues)
+	if (!engine->cluster_queues)
 		return;
 	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++)
-		g_free(engine->queues[c].tasks);
-	g_free(engine->queues);
-	g_free(engine->queue_views);
-	g_free(engine->sufferage);
-	queueing_memory_free(engine->queueing_memory);
+		g_free(engine->cluster_queues->of[c].tasks);
+	g_free(engine->cluster_queues->of);
+	g_free(engine->cluster_queues->views);
+	g_free(engine->cluster_queues->sufferage);
+	queueing_memory_free(engine->cluster_queues->memory);
+	g_free(engine->cluster_queues);
+}
+
+bool engine_has_queues(const struct engine *engine)
+{
+	return engine->cluster_queues;
+}
+
+uint32_t engine_queued_count(const struct engine *engine)
+{
+	return engine->cluster_queues ? engine->cluster_queues->count : 0;
+}
+
+bool engine_queue_is_full(const struct engine *engine, uint32_t cluster)
+{
+	return engine->cluster_queues->of[cluster].count >= engine->setup.system->queueing->length;
+}
+
+struct queueing_memory *engine_queues_memory(struct engine *engine)
+{
+	return engine->cluster_queues ? engine->cluster_queues->memory : NULL;
 }
 
 const char *engine_check_enqueue(const struct engine *engine, const struct sched_action *action)
 {
 	const struct sched_system *system = engine->setup.system;
 
-	if (!engine->queues)
+	if (!engine->cluster_queues)
 		return "the clusters have no queues";
 	if (action->cluster >= system->clusters_count)
 		return "there is no such cluster";
 	if (!sched_system_option(system, engine->known[action->task].row, action->cluster, 0))
 		return "it cannot run there";
-	if (engine->queues[action->cluster].count >= system->queueing->length)
+	if (engine_queue_is_full(engine, action->cluster))
 		return "the queue is full";
 	return NULL;
 }
@@ -63,7 +106,7 @@ void engine_enqueue(struct engine *engine, uint32_t index, uint32_t cluster)
 	const struct engine_task *task = &engine->tasks[index];
 	const struct sched_option *option =
 		sched_system_option(system, task->task->row, cluster, 0);
-	struct engine_queue *queue = &engine->queues[cluster];
+	struct engine_queue *queue = &engine->cluster_queues->of[cluster];
 	g_autofree uint32_t *nodes = g_new(uint32_t, option->nodes);
 
 	for (uint32_t i = 0; i < option->nodes; i++)
@@ -71,12 +114,12 @@ void engine_enqueue(struct engine *engine, uint32_t index, uint32_t cluster)
 	engine_dequeue_waiting(engine, index);
 	engine_set_place(engine, index, cluster, 0, nodes, option->nodes);
 	engine_move_task(engine, index, ENGINE_TASK_ENQUEUE);
-	engine->tasks[index].queued_n = ++engine->queued_n;
+	engine->tasks[index].queued_n = ++engine->cluster_queues->last_n;
 	/* It may begin at any time: this is an attempt. */
 	if (backend_keeps_queues(engine->backend))
 		engine->tasks[index].attempts++;
 	queue->tasks[queue->count++] = task->task;
-	engine->queued_count++;
+	engine->cluster_queues->count++;
 }
 
 void engine_launch_queued(struct engine *engine, uint32_t index)
@@ -91,7 +134,7 @@ void engine_launch_queued(struct engine *engine, uint32_t index)
 
 void engine_dequeue(struct engine *engine, uint32_t index)
 {
-	struct engine_queue *queue = &engine->queues[engine->tasks[index].cluster];
+	struct engine_queue *queue = &engine->cluster_queues->of[engine->tasks[index].cluster];
 	uint32_t at = 0;
 
 	while (at < queue->count && queue->tasks[at]->id != index)
@@ -99,7 +142,7 @@ void engine_dequeue(struct engine *engine, uint32_t index)
 	if (at == queue->count)
 		return;
 	queue->count--;
-	engine->queued_count--;
+	engine->cluster_queues->count--;
 	memmove(queue->tasks + at, queue->tasks + at + 1,
 		(queue->count - at) * sizeof(*queue->tasks));
 	if (at == 0)
@@ -123,7 +166,7 @@ bool engine_handle_evicted(struct engine *engine, const struct backend_event *ev
 					   : NULL;
 	bool left = false;
 
-	if (!engine->queues || !task || task->state != ENGINE_TASK_DROPPED ||
+	if (!engine->cluster_queues || !task || task->state != ENGINE_TASK_DROPPED ||
 	    task->attempts != event->attempt)
 		return false;
 	engine->tallied = false;
@@ -163,10 +206,10 @@ void engine_handle_began(struct engine *engine, const struct backend_event *even
 					   : NULL;
 	struct engine_queue *queue;
 
-	if (!engine->queues || !task || task->state != ENGINE_TASK_QUEUED ||
+	if (!engine->cluster_queues || !task || task->state != ENGINE_TASK_QUEUED ||
 	    task->attempts != event->attempt)
 		return;
-	queue = &engine->queues[task->cluster];
+	queue = &engine->cluster_queues->of[task->cluster];
 	/*
 	 * The former task has ended, which is reported later; the policy must not see it in the
 	 * queue.
@@ -183,7 +226,7 @@ void engine_handle_began(struct engine *engine, const struct backend_event *even
 void engine_requeue(struct engine *engine, uint32_t index)
 {
 	const struct engine_task *task = &engine->tasks[index];
-	struct engine_queue *queue = &engine->queues[task->cluster];
+	struct engine_queue *queue = &engine->cluster_queues->of[task->cluster];
 	const bool executes = task->state != ENGINE_TASK_QUEUED;
 	uint32_t at = executes ? 0 : queue->count;
 
@@ -194,8 +237,8 @@ void engine_requeue(struct engine *engine, uint32_t index)
 		(queue->count - at) * sizeof(*queue->tasks));
 	queue->tasks[at] = task->task;
 	queue->count++;
-	engine->queued_count++;
-	engine->queued_n = MAX(engine->queued_n, task->queued_n);
+	engine->cluster_queues->count++;
+	engine->cluster_queues->last_n = MAX(engine->cluster_queues->last_n, task->queued_n);
 	engine->change_pending = true;
 	if (!executes)
 		return;
@@ -217,19 +260,19 @@ void engine_note_deadline(struct engine *engine, uint32_t index, bool completed)
 	const struct engine_task *task = &engine->tasks[index];
 	const bool on_time = engine_on_time(engine, index);
 	const double fairness = engine->setup.system->queueing->pruning.fairness;
-	double *sufferage = &engine->sufferage[task->task->row];
+	double *sufferage = &engine->cluster_queues->sufferage[task->task->row];
 
 	*sufferage = fmin(1, fmax(0, *sufferage + (on_time ? -fairness : fairness)));
 	if (completed && !on_time)
-		engine->missed++;
+		engine->cluster_queues->missed++;
 }
 
 void engine_start_queues(struct engine *engine)
 {
-	if (!engine->queues || backend_keeps_queues(engine->backend))
+	if (!engine->cluster_queues || backend_keeps_queues(engine->backend))
 		return;
 	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {
-		struct engine_queue *queue = &engine->queues[c];
+		struct engine_queue *queue = &engine->cluster_queues->of[c];
 		uint32_t index;
 
 		if (engine->ended || queue->count == 0 || queue->executes)
@@ -248,19 +291,19 @@ void engine_start_queues(struct engine *engine)
 
 void engine_list_queues(struct engine *engine, struct sched_snapshot *snapshot)
 {
-	if (!engine->queues)
+	if (!engine->cluster_queues)
 		return;
 	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++)
-		engine->queue_views[c] = (struct sched_queue){
-			.count = engine->queues[c].count,
-			.tasks = engine->queues[c].tasks,
-			.executes = engine->queues[c].executes,
-			.start_s = fmin(engine->queues[c].start_s, snapshot->now_s),
+		engine->cluster_queues->views[c] = (struct sched_queue){
+			.count = engine->cluster_queues->of[c].count,
+			.tasks = engine->cluster_queues->of[c].tasks,
+			.executes = engine->cluster_queues->of[c].executes,
+			.start_s = fmin(engine->cluster_queues->of[c].start_s, snapshot->now_s),
 		};
-	snapshot->queues = engine->queue_views;
-	snapshot->pruner = engine->pruner;
-	snapshot->missed = engine->missed;
-	snapshot->sufferage = engine->sufferage;
+	snapshot->queues = engine->cluster_queues->views;
+	snapshot->pruner = engine->cluster_queues->pruner;
+	snapshot->missed = engine->cluster_queues->missed;
+	snapshot->sufferage = engine->cluster_queues->sufferage;
 }
 
 /*
@@ -274,7 +317,7 @@ static double next_stuck_s(const struct engine *engine, double after_s)
 	if (!backend_keeps_queues(engine->backend))
 		return next_s;
 	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {
-		const struct engine_queue *queue = &engine->queues[c];
+		const struct engine_queue *queue = &engine->cluster_queues->of[c];
 
 		for (uint32_t i = 0; !queue->executes && i < queue->count; i++)
 			if (queue->tasks[i]->deadline_s > after_s)
@@ -287,10 +330,11 @@ double engine_next_deadline_s(const struct engine *engine, double after_s)
 {
 	double next_s = INFINITY;
 
-	if (!engine->queues)
+	if (!engine->cluster_queues)
 		return next_s;
 	/* Deferred tasks may have no other event before their deadlines. */
-	for (uint32_t i = 0; engine->queued_count == 0 && i < engine->waiting.listed; i++) {
+	for (uint32_t i = 0; engine->cluster_queues->count == 0 && i < engine->waiting.listed;
+	     i++) {
 		const struct engine_task *task = &engine->tasks[engine->waiting.ids[i]];
 
 		if (task->state == ENGINE_TASK_WAITING && task->task->deadline_s > after_s)
@@ -300,10 +344,55 @@ double engine_next_deadline_s(const struct engine *engine, double after_s)
 	if (!queueing_evicts(&engine->setup.policy, engine->setup.system))
 		return next_s;
 	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {
-		const struct engine_queue *queue = &engine->queues[c];
+		const struct engine_queue *queue = &engine->cluster_queues->of[c];
 
 		if (queue->executes && queue->tasks[0]->deadline_s > after_s)
 			next_s = fmin(next_s, queue->tasks[0]->deadline_s);
 	}
 	return next_s;
+}
+
+void engine_queues_decided(struct engine *engine, const struct sched_pruner *pruner, double time_s)
+{
+	struct cluster_queues *queues = engine->cluster_queues;
+
+	if (!queues)
+		return;
+	queues->missed = 0;
+	if (queues->pruner.level == pruner->level && queues->pruner.dropping == pruner->dropping)
+		return;
+	queues->pruner = *pruner;
+	engine_record_pruner(engine, pruner, time_s);
+}
+
+void engine_queues_restore(struct engine *engine, const struct sched_pruner *pruner)
+{
+	/* Tasks that missed their deadlines since the last event are not recorded. */
+	engine->cluster_queues->missed = 0;
+	engine->cluster_queues->pruner = *pruner;
+	engine->change_pending = true;
+}
+
+void engine_queue_again(struct engine *engine)
+{
+	const uint32_t clusters =
+		engine_has_queues(engine) ? engine->setup.system->clusters_count : 0;
+
+	for (uint32_t c = 0; c < clusters; c++)
+		for (uint32_t i = 0; i < engine->cluster_queues->of[c].count; i++)
+			engine_launch_queued(engine, engine->cluster_queues->of[c].tasks[i]->id);
+}
+
+void engine_kill_queued(struct engine *engine)
+{
+	const uint32_t clusters =
+		engine_has_queues(engine) ? engine->setup.system->clusters_count : 0;
+
+	for (uint32_t c = 0; c < clusters; c++) {
+		const struct engine_queue *queue = &engine->cluster_queues->of[c];
+
+		for (uint32_t i = queue->executes; i < queue->count; i++)
+			backend_kill(engine->backend, queue->tasks[i]->id,
+				     engine->tasks[queue->tasks[i]->id].attempts);
+	}
 }

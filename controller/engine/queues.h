@@ -13,6 +13,30 @@
 void engine_queues_init(struct engine *engine);
 void engine_queues_finish(struct engine *engine);
 
+/* Whether clusters have queues. */
+bool engine_has_queues(const struct engine *engine);
+
+/* How many tasks are in queues, executing ones included; 0 without queues. */
+uint32_t engine_queued_count(const struct engine *engine);
+
+/* Whether the queue of a cluster takes no more tasks. */
+bool engine_queue_is_full(const struct engine *engine, uint32_t cluster);
+
+/* What policies for queues remember from one mapping event to the next; NULL without queues. */
+struct queueing_memory *engine_queues_memory(struct engine *engine);
+
+/*
+ * Takes over and records the state of pruning after a decision for `time_s`. No effect without
+ * queues.
+ */
+void engine_queues_decided(struct engine *engine, const struct sched_pruner *pruner, double time_s);
+
+/* Restores the state of pruning. */
+void engine_queues_restore(struct engine *engine, const struct sched_pruner *pruner);
+
+/* Asks the backend to kill the queued tasks that no cluster executes. No effect without queues. */
+void engine_kill_queued(struct engine *engine);
+
 /* NULL if the action's queue can take its task, else why not. */
 const char *engine_check_enqueue(const struct engine *engine, const struct sched_action *action);
 

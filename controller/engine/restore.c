@@ -42,7 +42,8 @@ static bool restore_running(struct engine *engine, uint32_t index, const struct 
 	struct sched_running running;
 
 	/* With queues its successor may have begun before its end was reported. */
-	if ((!engine->queues && !engine_place_free(engine, index)) || !isfinite(record->started_s))
+	if ((!engine_has_queues(engine) && !engine_place_free(engine, index)) ||
+	    !isfinite(record->started_s))
 		return false;
 	restore_state(task, record->state);
 	task->started_s = task->since_s = record->started_s;
@@ -57,10 +58,8 @@ static bool restore_running(struct engine *engine, uint32_t index, const struct 
 /* Restores a task in the queue of its cluster, which may execute it. */
 static bool restore_queued(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
-	const struct engine_queue *queue = engine->queues ? &engine->queues[record->cluster] : NULL;
-
-	if (!queue || record->nodes_count == 0 || record->queued_n == 0 ||
-	    queue->count >= engine->setup.system->queueing->length)
+	if (!engine_has_queues(engine) || record->nodes_count == 0 || record->queued_n == 0 ||
+	    engine_queue_is_full(engine, record->cluster))
 		return false;
 	restore_state(&engine->tasks[index], record->state);
 	engine_requeue(engine, index);
@@ -218,7 +217,8 @@ static bool restore_unclaimed(struct engine *engine, uint32_t index,
 	task->threshold = record->threshold;
 	if (running && !restore_running(engine, index, record))
 		return false;
-	if ((queued || (running && engine->queues)) && !restore_queued(engine, index, record))
+	if ((queued || (running && engine_has_queues(engine))) &&
+	    !restore_queued(engine, index, record))
 		return false;
 	if (suspended && !restore_suspended(engine, index, record))
 		return false;
@@ -279,7 +279,7 @@ void engine_restore_pruner(struct engine *engine, const struct sched_pruner *pru
 {
 	g_autoptr(GArray) ended = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 
-	if (!engine->queues)
+	if (!engine_has_queues(engine))
 		return;
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++)
 		if (engine_task_over(&engine->tasks[i]))
@@ -291,10 +291,7 @@ void engine_restore_pruner(struct engine *engine, const struct sched_pruner *pru
 		engine_note_deadline(engine, index,
 				     engine->tasks[index].state == ENGINE_TASK_COMPLETED);
 	}
-	/* Tasks that missed their deadlines since the last event are not recorded. */
-	engine->missed = 0;
-	engine->pruner = *pruner;
-	engine->change_pending = true;
+	engine_queues_restore(engine, pruner);
 }
 
 /* Makes the record the task's present suspension. */
@@ -453,13 +450,6 @@ bool engine_restore_is_complete(const struct engine *engine, uint32_t index)
 		return false;
 	return !((task->state == ENGINE_TASK_RUNNING || task->state == ENGINE_TASK_MIGRATING) &&
 		 task->suspensions > 0 && !agrees_with(task, engine->suspensions[index]));
-}
-
-void engine_queue_again(struct engine *engine)
-{
-	for (uint32_t c = 0; engine->queues && c < engine->setup.system->clusters_count; c++)
-		for (uint32_t i = 0; i < engine->queues[c].count; i++)
-			engine_launch_queued(engine, engine->queues[c].tasks[i]->id);
 }
 
 void engine_resend_steps(struct engine *engine)

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/queues.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
@@ -35,12 +36,7 @@ static void kill_running(struct engine *engine)
 		if (engine->tasks[task].state != ENGINE_TASK_CLAIMED)
 			backend_kill(engine->backend, task, engine->tasks[task].attempts);
 	}
-	for (uint32_t c = 0; engine->queues && c < engine->setup.system->clusters_count; c++)
-		for (uint32_t i = engine->queues[c].executes; i < engine->queues[c].count; i++) {
-			const uint32_t task = engine->queues[c].tasks[i]->id;
-
-			backend_kill(engine->backend, task, engine->tasks[task].attempts);
-		}
+	engine_kill_queued(engine);
 }
 
 /* Whether the event is the end of a task, by itself, before the run ended. */

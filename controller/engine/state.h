@@ -7,7 +7,6 @@
 #include "controller/engine/engine.h"
 #include "controller/engine/running_list.h"
 #include "controller/engine/task_list.h"
-#include "controller/sched/queueing.h"
 
 /*
  * The engine's internals, shared by its files:
@@ -67,37 +66,6 @@ struct engine_shared_node {
 	double leaving;  /* memory of the VMs that are leaving it */
 	uint32_t promised_vms;
 	uint32_t leaving_vms;
-};
-
-/* A window, or the part of it since its limit was set (window_measure.c). */
-struct window_span {
-	double from_s, to_s; /* to_s INFINITY: the span is under way */
-	double begun_j;      /* energy at from_s as known so far; NAN: known for good */
-	double base_j;       /* energy at from_s, less what the window had used by then */
-	double allowed_j;    /* the limit, or what was used already when the limit was set */
-	double exhausted_s;  /* when the limit was reached; NAN: it was not */
-	double ran_s;        /* the last time at which a task is known to have run in it */
-	bool judged;         /* it ended, and its energy is final */
-};
-
-/* How well a window's limit is kept: engine_window_state says what the fields mean. */
-struct window_measure {
-	double reaction_s, overshoot_j;
-	uint32_t unknown; /* windows whose end no sample of some meter covers yet */
-};
-
-/* Unreported energy of a task that left its nodes: `w` watts from from_s to to_s (window.c). */
-struct window_tail {
-	double from_s, to_s;
-	double w;
-};
-
-/* The queue of a queueing cluster (queues.c). */
-struct engine_queue {
-	uint32_t count;
-	const struct sched_task **tasks; /* room for the longest queue that the cluster allows */
-	bool executes;                   /* the first task was started, at start_s */
-	double start_s;
 };
 
 /* Room for the longest answer of engine_waits_because(). */
@@ -184,14 +152,7 @@ struct engine {
 	struct sched_deferred *deferrals;        /* shared hosts, per task; count 0: not deferred */
 	/* Shared hosts: the waiting entries of deferrals, for the snapshot. */
 	struct sched_deferred *deferred;
-	struct engine_queue *queues;     /* per cluster; NULL: clusters have no queues */
-	struct sched_queue *queue_views; /* `queues` as the snapshot has them */
-	uint32_t queued_count;           /* tasks in queues, executing ones included */
-	uint32_t queued_n;               /* number of tasks queued since the run began */
-	struct sched_pruner pruner;      /* state of pruning after the last mapping event */
-	uint32_t missed;   /* tasks that completed late since the last mapping event */
-	double *sufferage; /* per row */
-	struct queueing_memory *queueing_memory;
+	struct cluster_queues *cluster_queues; /* queues.c; NULL: clusters have no queues */
 	uint32_t **allocated; /* per cluster and node: the task that has it or claims it */
 	uint32_t *allocated_pool;
 	uint32_t **departing; /* per cluster and node: the task that is leaving it */
@@ -231,22 +192,9 @@ struct engine {
 	struct engine_entry entry;
 	/* record_changes: text of the last recorded decision (decision_record.c) */
 	GBytes *recorded;
-	GArray *utility_log;  /* struct engine_utility_change, by time */
-	bool utility_log_due; /* to be recomputed from the tasks */
-	/* An energy limit per window (window.c, window_turn.c, window_measure.c). */
-	struct engine_window window; /* limit_j 0: no limit, and the fields below are unused */
-	double window_begin_s, window_end_s;
-	GArray *window_tails; /* struct window_tail: unreported energy */
-	bool window_exhausted;
-	uint32_t window_refusals;
-	struct window_span window_now;
-	/* `struct window_span`, by time: ended spans whose energy is not final. */
-	GArray *window_past;
-	struct window_measure window_most; /* over all final spans since the engine began */
-	/* Per task: its estimate when it was last refused; NAN: never. */
-	double *refused_j;
-	const struct sched_task **affordable_tasks;
-	struct sched_suspended *resumable_tasks;
+	GArray *utility_log;   /* struct engine_utility_change, by time */
+	bool utility_log_due;  /* to be recomputed from the tasks */
+	struct window *window; /* an energy limit per window (window.c) */
 	/* Time of the last mapping event for a change; -INFINITY: none. */
 	double asked_s;
 	double considered_s; /* deferred tasks up to this time were considered */
@@ -330,7 +278,7 @@ void engine_record_end(struct engine *engine, uint32_t task);
 void engine_release_reason(struct engine *engine, struct engine_task *task);
 
 /* Records the state of pruning as of `time_s`. */
-void engine_record_pruner(struct engine *engine, double time_s);
+void engine_record_pruner(struct engine *engine, const struct sched_pruner *pruner, double time_s);
 
 /* Records an event of a node. `reason` and `user`, the user who asked for it, may be NULL. */
 void engine_record_node(struct engine *engine, double time_s, enum engine_event_kind kind,

@@ -178,11 +178,6 @@ struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, 
 		.deferred = engine->deferred,
 	};
 	engine_list_queues(engine, &snapshot);
-	if (engine_window_is_set(engine)) {
-		snapshot.waiting_count = engine_window_affordable(engine, engine->affordable_tasks);
-		snapshot.waiting = engine->affordable_tasks;
-		snapshot.suspended_count = engine_window_resumable(engine, engine->resumable_tasks);
-		snapshot.suspended = engine->resumable_tasks;
-	}
+	engine_window_filter(engine, &snapshot);
 	return snapshot;
 }

@@ -18,19 +18,50 @@
 #include <math.h>
 
 #include "controller/engine/state.h"
-#include "controller/engine/window.h"
+#include "controller/engine/window_private.h"
 #include "controller/sched/rank_key.h"
+
+void engine_window_init(struct engine *engine, uint32_t count)
+{
+	struct window *window = engine->window = g_new0(struct window, 1);
+
+	window->tails = g_array_new(FALSE, FALSE, sizeof(struct window_tail));
+	window->past = g_array_new(FALSE, FALSE, sizeof(struct window_span));
+	window->refused_j = g_new(double, count);
+	window->affordable = g_new(const struct sched_task *, count);
+	window->resumable = g_new(struct sched_suspended, count);
+}
+
+void engine_window_finish(struct engine *engine)
+{
+	g_array_unref(engine->window->tails);
+	g_array_unref(engine->window->past);
+	g_free(engine->window->refused_j);
+	g_free(engine->window->affordable);
+	g_free(engine->window->resumable);
+	g_free(engine->window);
+}
+
+void engine_window_init_task(struct engine *engine, uint32_t task)
+{
+	engine->window->refused_j[task] = NAN;
+}
+
+bool engine_window_is_set(const struct engine *engine)
+{
+	return engine->window->setup.limit_j > 0;
+}
 
 static double reported_j(const struct engine *engine)
 {
 	const double until_s = engine_window_watermark(engine).until_s;
 
-	return fmax(0, engine_window_energy_at_j(engine, until_s) - engine->window_now.base_j);
+	return fmax(0, engine_window_energy_at_j(engine, until_s) - engine->window->now.base_j);
 }
 
 double engine_window_spent_j(const struct engine *engine)
 {
-	return fmax(0, backend_energy_j(engine->backend) - engine->window_now.base_j);
+	return fmax(0, backend_energy_j(engine->backend) - engine->window->now.base_j);
 }
 
 /*
@@ -57,14 +88,14 @@ void engine_window_note_end(struct engine *engine, uint32_t task, double time_s)
 					       running->cluster, running->pstate)
 			 : NULL;
 	until_s = engine_window_watermark(engine).until_s;
-	for (guint i = engine->window_tails->len; i > 0; i--)
-		if (g_array_index(engine->window_tails, struct window_tail, i - 1).to_s <= until_s)
-			g_array_remove_index_fast(engine->window_tails, i - 1);
+	for (guint i = engine->window->tails->len; i > 0; i--)
+		if (g_array_index(engine->window->tails, struct window_tail, i - 1).to_s <= until_s)
+			g_array_remove_index_fast(engine->window->tails, i - 1);
 	if (option && time_s > until_s) {
 		const struct window_tail tail = {running->start_s, time_s,
 						 option->eec_j / option->etc_s};
 
-		g_array_append_val(engine->window_tails, tail);
+		g_array_append_val(engine->window->tails, tail);
 	}
 }
 
@@ -72,9 +103,9 @@ static double tails_j(const struct engine *engine, double until_s)
 {
 	double sum_j = 0;
 
-	for (guint i = 0; i < engine->window_tails->len; i++) {
+	for (guint i = 0; i < engine->window->tails->len; i++) {
 		const struct window_tail *tail =
-			&g_array_index(engine->window_tails, struct window_tail, i);
+			&g_array_index(engine->window->tails, struct window_tail, i);
 
 		sum_j += tail->w * fmax(0, tail->to_s - fmax(tail->from_s, until_s));
 	}
@@ -109,12 +140,12 @@ static double upcoming_j(const struct engine *engine, double length_s)
 
 static double committed_j(const struct engine *engine)
 {
-	return upcoming_j(engine, engine->window.length_s);
+	return upcoming_j(engine, engine->window->setup.length_s);
 }
 
 double engine_window_left_j(const struct engine *engine)
 {
-	return engine->window.limit_j - reported_j(engine) - committed_j(engine);
+	return engine->window->setup.limit_j - reported_j(engine) - committed_j(engine);
 }
 
 struct engine_window_state engine_window_now(const struct engine *engine)
@@ -126,12 +157,12 @@ struct engine_window_state engine_window_now(const struct engine *engine)
 		return state;
 	measured = engine_window_measured(engine);
 	state = (struct engine_window_state){
-		.limit_j = engine->window.limit_j,
-		.begin_s = engine->window_begin_s,
-		.end_s = engine->window_end_s,
+		.limit_j = engine->window->setup.limit_j,
+		.begin_s = engine->window->begin_s,
+		.end_s = engine->window->end_s,
 		.spent_j = reported_j(engine),
-		.exhausted = engine->window_exhausted,
-		.refusals = engine->window_refusals,
+		.exhausted = engine->window->exhausted,
+		.refusals = engine->window->refusals,
 		.reaction_s = measured.reaction_s,
 		.overshoot_j = measured.overshoot_j,
 		.unknown = measured.unknown,
@@ -139,7 +170,7 @@ struct engine_window_state engine_window_now(const struct engine *engine)
 	state.committed_j = committed_j(engine);
 	state.forecast_j =
 		state.spent_j +
-		upcoming_j(engine, engine->window_end_s - engine_window_watermark(engine).until_s);
+		upcoming_j(engine, engine->window->end_s - engine_window_watermark(engine).until_s);
 	return state;
 }
 
@@ -154,14 +185,15 @@ static void record_refusals(struct engine *engine, uint32_t task, uint32_t count
 {
 	const double spent_j = reported_j(engine);
 
-	if (engine->window_exhausted)
+	if (engine->window->exhausted)
 		return;
 	engine_record_object(engine, engine_now_s(engine), ENGINE_EVENT_REFUSED,
 			     json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
 				       (int)task, "tasks", (int)count, "estimate_j", estimate_j,
-				       "limit_j", engine->window.limit_j, "spent_j", spent_j,
-				       "committed_j", engine->window.limit_j - spent_j - left_j,
-				       "left_j", left_j, "window_end_s", engine->window_end_s));
+				       "limit_j", engine->window->setup.limit_j, "spent_j", spent_j,
+				       "committed_j",
+				       engine->window->setup.limit_j - spent_j - left_j, "left_j",
+				       left_j, "window_end_s", engine->window->end_s));
 }
 
 /*
@@ -170,10 +202,10 @@ static void record_refusals(struct engine *engine, uint32_t task, uint32_t count
  */
 static bool note_refusal(struct engine *engine, uint32_t task, double estimate_j)
 {
-	const bool is_new = isnan(engine->refused_j[task]);
+	const bool is_new = isnan(engine->window->refused_j[task]);
 
-	engine->refused_j[task] = estimate_j;
-	engine->window_refusals += is_new;
+	engine->window->refused_j[task] = estimate_j;
+	engine->window->refusals += is_new;
 	return is_new;
 }
 
@@ -183,16 +215,16 @@ static bool note_refusal(struct engine *engine, uint32_t task, double estimate_j
  */
 static bool fits_left(const struct engine *engine, double needs_j, double left_j)
 {
-	const double limit_j = engine->window.limit_j;
+	const double limit_j = engine->window->setup.limit_j;
 
-	return !engine->window_exhausted && !rank_key_above(limit_j - left_j + needs_j, limit_j);
+	return !engine->window->exhausted && !rank_key_above(limit_j - left_j + needs_j, limit_j);
 }
 
 void engine_window_clear_refusals(struct engine *engine)
 {
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++)
-		engine->refused_j[i] = NAN;
-	engine->window_refusals = 0;
+		engine->window->refused_j[i] = NAN;
+	engine->window->refusals = 0;
 }
 
 bool engine_window_refuses_of(struct engine *engine, uint32_t task,
@@ -202,10 +234,10 @@ bool engine_window_refuses_of(struct engine *engine, uint32_t task,
 		engine_task_state_in(engine->tasks[task].state,
 				     ENGINE_TASK_ANY_SUSPENDING | ENGINE_TASK_ANY_SUSPENDED);
 	const double needs_j = need_j(option, resumes ? engine->tasks[task].executed_s : 0,
-				      engine->window.length_s);
+				      engine->window->setup.length_s);
 
 	if (fits_left(engine, needs_j, *left_j)) {
-		engine->refused_j[task] = NAN;
+		engine->window->refused_j[task] = NAN;
 		*left_j -= needs_j;
 		return false;
 	}
@@ -242,7 +274,7 @@ static double least_j(const struct engine *engine, uint32_t row)
 	double least = INFINITY;
 
 	for (uint32_t i = 0; i < count; i++)
-		least = fmin(least, need_j(&options[i], 0, engine->window.length_s));
+		least = fmin(least, need_j(&options[i], 0, engine->window->setup.length_s));
 	return count > 0 ? least : 0;
 }
 
@@ -252,7 +284,8 @@ struct refused_row {
 	uint32_t first, count;
 };
 
-uint32_t engine_window_affordable(struct engine *engine, const struct sched_task **ret_tasks)
+/* Lists the waiting tasks that could be started somewhere with the energy left. */
+static uint32_t list_affordable(struct engine *engine, const struct sched_task **ret_tasks)
 {
 	const uint32_t rows_count = engine->setup.system->rows_count;
 	g_autofree struct refused_row *rows = g_new0(struct refused_row, rows_count);
@@ -266,7 +299,7 @@ uint32_t engine_window_affordable(struct engine *engine, const struct sched_task
 		struct refused_row *row = &rows[task->row];
 
 		if (fits_left(engine, row->least_j, left_j)) {
-			engine->refused_j[task->id] = NAN;
+			engine->window->refused_j[task->id] = NAN;
 			ret_tasks[count++] = task;
 		} else if (note_refusal(engine, task->id, row->least_j)) {
 			row->first = row->count++ ? row->first : task->id;
@@ -279,7 +312,8 @@ uint32_t engine_window_affordable(struct engine *engine, const struct sched_task
 	return count;
 }
 
-uint32_t engine_window_resumable(struct engine *engine, struct sched_suspended *ret_suspended)
+/* Lists the suspended tasks that could be resumed with the energy left. */
+static uint32_t list_resumable(struct engine *engine, struct sched_suspended *ret_suspended)
 {
 	const double all_j = engine_window_left_j(engine);
 	uint32_t count = 0;
@@ -294,6 +328,18 @@ uint32_t engine_window_resumable(struct engine *engine, struct sched_suspended *
 	return count;
 }
 
+void engine_window_filter(struct engine *engine, struct sched_snapshot *snapshot)
+{
+	struct window *window = engine->window;
+
+	if (!engine_window_is_set(engine))
+		return;
+	snapshot->waiting_count = list_affordable(engine, window->affordable);
+	snapshot->waiting = window->affordable;
+	snapshot->suspended_count = list_resumable(engine, window->resumable);
+	snapshot->suspended = window->resumable;
+}
+
 /* 0 for what rounding leaves of 0, so that no "-0.0" is shown. */
 static double without_negative_zero(double joules)
 {
@@ -303,12 +349,12 @@ static double without_negative_zero(double joules)
 const char *engine_window_because(const struct engine *engine, uint32_t task, char *text,
 				  size_t size)
 {
-	const double limit_j = engine->window.limit_j;
-	const double needs_j = engine->refused_j[task];
-	const double in_s = engine->window_end_s - engine_now_s(engine);
+	const double limit_j = engine->window->setup.limit_j;
+	const double needs_j = engine->window->refused_j[task];
+	const double in_s = engine->window->end_s - engine_now_s(engine);
 	double spent_j;
 
-	if (!engine_window_is_set(engine) || (isnan(needs_j) && !engine->window_exhausted))
+	if (!engine_window_is_set(engine) || (isnan(needs_j) && !engine->window->exhausted))
 		return NULL;
 	spent_j = without_negative_zero(reported_j(engine));
 	if (rank_key_above(needs_j, limit_j))
@@ -316,7 +362,7 @@ const char *engine_window_because(const struct engine *engine, uint32_t task, ch
 			   "energy: needs %.1f J in a window, more than its limit of %.1f J: "
 			   "not before that is raised",
 			   needs_j, limit_j);
-	else if (engine->window_exhausted)
+	else if (engine->window->exhausted)
 		g_snprintf(text, size,
 			   "energy: the limit of %.1f J is used up (%.1f spent), for another "
 			   "%.0f s",

@@ -19,7 +19,7 @@
 #include <math.h>
 
 #include "controller/engine/state.h"
-#include "controller/engine/window.h"
+#include "controller/engine/window_private.h"
 
 /* Precision of the moment at which a limit was reached, in seconds; finer than any sample. */
 #define EXACT_S 1e-4
@@ -146,17 +146,17 @@ static void raise_maxima(struct window_measure *most, const struct window_measur
 
 static struct window_span *past_at(const struct engine *engine, guint i)
 {
-	return &g_array_index(engine->window_past, struct window_span, i);
+	return &g_array_index(engine->window->past, struct window_span, i);
 }
 
 struct window_measure engine_window_measured(const struct engine *engine)
 {
 	const struct backend_watermark watermark = engine_window_watermark(engine);
-	struct window_measure most = engine->window_most;
-	struct window_measure measured = measure_span(engine, &engine->window_now);
+	struct window_measure most = engine->window->most;
+	struct window_measure measured = measure_span(engine, &engine->window->now);
 
 	raise_maxima(&most, &measured);
-	for (guint i = 0; i < engine->window_past->len; i++) {
+	for (guint i = 0; i < engine->window->past->len; i++) {
 		const struct window_span *span = past_at(engine, i);
 
 		measured = measure_span(engine, span);
@@ -174,12 +174,13 @@ void engine_window_note_ran(struct engine *engine, uint32_t task, double until_s
 {
 	const bool leaves =
 		engine_task_state_in(engine->tasks[task].state, ENGINE_TASK_ANY_SUSPENDING);
-	struct window_span *now = &engine->window_now;
+	struct window_span *now = &engine->window->now;
 
-	if (!engine_window_is_set(engine) || !(leaves || running_list_find(&engine->running, task)))
+	if (engine->window->setup.limit_j <= 0 ||
+	    !(leaves || running_list_find(&engine->running, task)))
 		return;
 	now->ran_s = fmax(now->ran_s, until_s);
-	for (guint i = 0; leaves && i < engine->window_past->len; i++) {
+	for (guint i = 0; leaves && i < engine->window->past->len; i++) {
 		struct window_span *span = past_at(engine, i);
 
 		if (engine->suspensions[task]->requested_s < span->to_s)
@@ -191,12 +192,12 @@ void engine_window_begin_span(struct engine *engine, double from_s, double spent
 {
 	const double energy_j = engine_window_energy_at_j(engine, from_s);
 
-	engine->window_now = (struct window_span){
+	engine->window->now = (struct window_span){
 		.from_s = from_s,
 		.to_s = INFINITY,
 		.begun_j = turned && engine->backend->ops->energy_at_j ? energy_j : NAN,
 		.base_j = energy_j - spent_j,
-		.allowed_j = fmax(engine->window.limit_j, spent_j),
+		.allowed_j = fmax(engine->window->setup.limit_j, spent_j),
 		.exhausted_s = NAN,
 		.ran_s = -INFINITY,
 	};
@@ -204,7 +205,7 @@ void engine_window_begin_span(struct engine *engine, double from_s, double spent
 
 void engine_window_end_span(struct engine *engine, double time_s)
 {
-	struct window_span *span = &engine->window_now;
+	struct window_span *span = &engine->window->now;
 
 	span->to_s = time_s;
 	/*
@@ -213,7 +214,7 @@ void engine_window_end_span(struct engine *engine, double time_s)
 	 */
 	if (engine->running.count > 0)
 		span->ran_s = time_s;
-	g_array_append_val(engine->window_past, *span);
+	g_array_append_val(engine->window->past, *span);
 	engine_window_update_past(engine);
 }
 
@@ -241,16 +242,16 @@ static void finish_span(struct engine *engine, struct window_span *span, bool is
 		return;
 	measured.overshoot_j = overshoot_of(engine, span, &span->exhausted_s);
 	span->judged = true;
-	raise_maxima(&engine->window_most, &measured);
-	engine->window_most.unknown += unknown;
+	raise_maxima(&engine->window->most, &measured);
+	engine->window->most.unknown += unknown;
 }
 
 void engine_window_update_past(struct engine *engine)
 {
-	update_base(engine, &engine->window_now);
-	for (guint i = 0; i < engine->window_past->len;) {
+	update_base(engine, &engine->window->now);
+	for (guint i = 0; i < engine->window->past->len;) {
 		struct window_span *span = past_at(engine, i);
-		const bool is_last_time = engine->window_past->len - i > PAST_MAX;
+		const bool is_last_time = engine->window->past->len - i > PAST_MAX;
 		struct window_measure measured;
 
 		update_base(engine, span);
@@ -260,21 +261,21 @@ void engine_window_update_past(struct engine *engine)
 			continue;
 		}
 		measured = measure_span(engine, span);
-		raise_maxima(&engine->window_most, &measured);
-		g_array_remove_index(engine->window_past, i);
+		raise_maxima(&engine->window->most, &measured);
+		g_array_remove_index(engine->window->past, i);
 	}
 }
 
 void engine_window_forget_spans(struct engine *engine)
 {
-	struct window_span *now = &engine->window_now;
+	struct window_span *now = &engine->window->now;
 	struct window_measure measured;
 
-	g_array_append_val(engine->window_past, *now);
-	for (guint i = 0; i < engine->window_past->len; i++) {
+	g_array_append_val(engine->window->past, *now);
+	for (guint i = 0; i < engine->window->past->len; i++) {
 		past_at(engine, i)->judged = true;
 		measured = measure_span(engine, past_at(engine, i));
-		raise_maxima(&engine->window_most, &measured);
+		raise_maxima(&engine->window->most, &measured);
 	}
-	g_array_set_size(engine->window_past, 0);
+	g_array_set_size(engine->window->past, 0);
 }

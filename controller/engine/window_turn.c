@@ -12,7 +12,7 @@
 
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
-#include "controller/engine/window.h"
+#include "controller/engine/window_private.h"
 
 /* Resuming. */
 
@@ -82,7 +82,7 @@ void engine_window_enforce(struct engine *engine)
 {
 	g_autoptr(GArray) ids = NULL;
 
-	if (!engine_window_is_set(engine) || !engine->window_exhausted || engine->ended)
+	if (!engine_window_is_set(engine) || !engine->window->exhausted || engine->ended)
 		return;
 	ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	running_list_settle(&engine->running);
@@ -115,18 +115,19 @@ static void cancel_claims(struct engine *engine)
 /* Has the backend report when the window under way has used its limit. */
 static void set_backend_limit(struct engine *engine)
 {
-	backend_set_limit(engine->backend, engine->window_now.base_j + engine->window.limit_j);
+	backend_set_limit(engine->backend,
+			  engine->window->now.base_j + engine->window->setup.limit_j);
 }
 
 static void exhaust_window(struct engine *engine, double time_s)
 {
 	backend_set_limit(engine->backend, 0);
-	engine->window_exhausted = true;
-	engine->window_now.exhausted_s = time_s;
+	engine->window->exhausted = true;
+	engine->window->now.exhausted_s = time_s;
 	engine_record_object(engine, time_s, ENGINE_EVENT_EXHAUSTED,
-			     json_pack("{s:f, s:f, s:f}", "limit_j", engine->window.limit_j,
+			     json_pack("{s:f, s:f, s:f}", "limit_j", engine->window->setup.limit_j,
 				       "spent_j", engine_window_spent_j(engine), "window_end_s",
-				       engine->window_end_s));
+				       engine->window->end_s));
 	cancel_claims(engine);
 }
 
@@ -136,14 +137,14 @@ static void exhaust_window(struct engine *engine, double time_s)
  */
 void engine_window_settle(struct engine *engine)
 {
-	struct window_span *now = &engine->window_now;
+	struct window_span *now = &engine->window->now;
 	const double base_j = now->base_j;
 
 	if (!engine_window_is_set(engine))
 		return;
 	engine_window_update_past(engine);
 	now->base_j = fmin(now->base_j, backend_energy_j(engine->backend));
-	if (now->base_j != base_j && !engine->window_exhausted)
+	if (now->base_j != base_j && !engine->window->exhausted)
 		set_backend_limit(engine);
 }
 
@@ -152,18 +153,18 @@ void engine_window_settle(struct engine *engine)
 
 void engine_window_reach(struct engine *engine, double time_s)
 {
-	const double limit_j = engine->window.limit_j;
+	const double limit_j = engine->window->setup.limit_j;
 
-	if (engine->window_exhausted)
+	if (engine->window->exhausted)
 		return;
 	engine_window_settle(engine);
 	/* The report is about the window before, or a limit that was raised meanwhile. */
-	if (time_s < engine->window_begin_s ||
+	if (time_s < engine->window->begin_s ||
 	    engine_window_spent_j(engine) < limit_j * (1 - ROUNDING))
 		set_backend_limit(engine);
 	else
 		exhaust_window(engine,
-			       engine_window_reached_s(engine, &engine->window_now, time_s));
+			       engine_window_reached_s(engine, &engine->window->now, time_s));
 }
 
 /* Windows. */
@@ -174,7 +175,7 @@ void engine_window_reach(struct engine *engine, double time_s)
  */
 static double window_end_s(const struct engine *engine, double time_s)
 {
-	const struct engine_window *window = &engine->window;
+	const struct engine_window *window = &engine->window->setup;
 	const double past = (time_s + window->length_s / 2 - window->begin_s) / window->length_s;
 
 	return window->begin_s + ceil(past) * window->length_s;
@@ -183,8 +184,8 @@ static double window_end_s(const struct engine *engine, double time_s)
 /* Begins a window of which spent_j were used before its limit was set. */
 static void begin_window(struct engine *engine, double spent_j)
 {
-	engine->window_exhausted = spent_j >= engine->window.limit_j;
-	if (engine->window_exhausted) {
+	engine->window->exhausted = spent_j >= engine->window->setup.limit_j;
+	if (engine->window->exhausted) {
 		exhaust_window(engine, engine_now_s(engine));
 	} else {
 		set_backend_limit(engine);
@@ -198,16 +199,16 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 
 	if (engine_window_is_set(engine))
 		engine_window_forget_spans(engine);
-	engine->window = *window;
+	engine->window->setup = *window;
 	engine_window_clear_refusals(engine);
 	if (engine_window_is_set(engine)) {
 		past = floor((engine_now_s(engine) - window->begin_s) / window->length_s);
-		engine->window_begin_s = window->begin_s + past * window->length_s;
-		engine->window_end_s = engine->window_begin_s + window->length_s;
+		engine->window->begin_s = window->begin_s + past * window->length_s;
+		engine->window->end_s = engine->window->begin_s + window->length_s;
 		engine_window_begin_span(engine, engine_now_s(engine), window->spent_j, false);
 		begin_window(engine, window->spent_j);
 	} else {
-		engine->window_exhausted = false;
+		engine->window->exhausted = false;
 		backend_set_limit(engine->backend, 0);
 		resume_all_from_budget(engine);
 	}
@@ -217,24 +218,24 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 
 void engine_shift_window(struct engine *engine, double begin_s)
 {
-	engine->window.begin_s = begin_s;
+	engine->window->setup.begin_s = begin_s;
 }
 
 double engine_window_next_s(const struct engine *engine)
 {
-	return engine_window_is_set(engine) ? engine->window_end_s : INFINITY;
+	return engine_window_is_set(engine) ? engine->window->end_s : INFINITY;
 }
 
 void engine_window_begin_next(struct engine *engine, double time_s)
 {
 	engine_window_settle(engine);
 	engine_record_object(engine, time_s, ENGINE_EVENT_WINDOW,
-			     json_pack("{s:f, s:f, s:i}", "limit_j", engine->window.limit_j,
+			     json_pack("{s:f, s:f, s:i}", "limit_j", engine->window->setup.limit_j,
 				       "spent_j", engine_window_spent_j(engine), "refusals",
-				       (int)engine->window_refusals));
+				       (int)engine->window->refusals));
 	engine_window_clear_refusals(engine);
-	engine->window_begin_s = time_s;
-	engine->window_end_s = window_end_s(engine, time_s);
+	engine->window->begin_s = time_s;
+	engine->window->end_s = window_end_s(engine, time_s);
 	engine_window_end_span(engine, time_s);
 	engine_window_begin_span(engine, time_s, 0, true);
 	begin_window(engine, 0);
