@@ -47,7 +47,7 @@ struct vm *node_put(struct node *node, struct vm *vm)
 	node->vm = vm;
 	node->failed = false;
 	if (vm)
-		vm_place(vm, &node->place);
+		vm_set_place(vm, &node->place);
 	return before;
 }
 

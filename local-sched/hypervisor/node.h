@@ -32,7 +32,7 @@ void node_free(struct node *node);
 
 /*
  * Puts a VM, or none (NULL), at the node, and returns the VM that was there before, or NULL. The
- * caller sets the place of the returned VM (vm_place()).
+ * caller sets the place of the returned VM (vm_set_place()).
  */
 struct vm *node_put(struct node *node, struct vm *vm);
 

@@ -342,7 +342,7 @@ static void park_displaced(struct pool *pool)
 	while (pool->displaced->len > 0) {
 		struct vm *vm = g_ptr_array_steal_index(pool->displaced, pool->displaced->len - 1);
 
-		vm_place(vm, NULL);
+		vm_set_place(vm, NULL);
 	}
 }
 
@@ -365,7 +365,7 @@ static void fill(struct pool *pool, struct node *node)
 void pool_vacate(struct pool *pool, struct node *node)
 {
 	park_displaced(pool);
-	vm_place(node_put(node, NULL), NULL);
+	vm_set_place(node_put(node, NULL), NULL);
 	fill(pool, node);
 }
 

@@ -109,7 +109,7 @@ void vm_stop(struct vm *vm);
  * Sets the VM's place; NULL: none. A spare that gets a place is woken. A ready VM that loses its
  * place is paused. A VM that boots continues to boot.
  */
-void vm_place(struct vm *vm, const struct vm_place *place);
+void vm_set_place(struct vm *vm, const struct vm_place *place);
 
 /* Sets whether the VM is wanted. A wanted VM is booted, an unwanted VM is removed. */
 void vm_want(struct vm *vm, bool wanted);

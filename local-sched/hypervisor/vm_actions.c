@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The state machine of a VM: an event leads to another state (vm_state.h), whose action begins, and
+ * the action's end is the next event.
+ */
 #include "local-sched/hypervisor/vm_private.h"
 
 #include "common/clock.h"
@@ -16,39 +20,7 @@
 #define HEALTH_FAILURES 2
 #define SYNC_ID 0x76627364
 
-/* A call to the host that is under way for a state of the VM. */
-struct vm_call {
-	struct vm *vm;
-	guint generation;
-	void (*answer)(struct vm *vm, gpointer result, const GError *error);
-};
-
-/* Calls. */
-
-static struct vm_call *call_host(struct vm *vm, void (*answer)(struct vm *vm, gpointer result,
-							       const GError *error))
-{
-	struct vm_call *vm_call = g_new0(struct vm_call, 1);
-
-	vm_call->vm = vm;
-	vm_call->generation = vm->generation;
-	vm_call->answer = answer;
-	g_hash_table_add(vm->asked, vm_call);
-	return vm_call;
-}
-
-/* For results that are texts, or none. */
-static void answered(gpointer result, const GError *error, gpointer data)
-{
-	struct vm_call *vm_call = data;
-	struct vm *vm = vm_call->vm;
-	struct vm_call taken = *vm_call;
-	g_autofree char *text = result == HOST_DONE ? NULL : result;
-
-	g_hash_table_remove(vm->asked, vm_call);
-	if (vm->generation == taken.generation && !vm->stopped)
-		taken.answer(vm, text, error);
-}
+/* Ends of calls and of waits. */
 
 static gboolean again(gpointer data)
 {
@@ -127,19 +99,6 @@ static void enter_queued(struct vm *vm)
 	boot_queue_enter(vm->settings.queue, on_turn, vm);
 }
 
-/* For results that are lists. */
-static void listed(gpointer result, const GError *error, gpointer data)
-{
-	g_autoptr(GPtrArray) found = result;
-	struct vm_call *vm_call = data;
-	struct vm *vm = vm_call->vm;
-	struct vm_call taken = *vm_call;
-
-	g_hash_table_remove(vm->asked, vm_call);
-	if (vm->generation == taken.generation && !vm->stopped)
-		taken.answer(vm, found, error);
-}
-
 static void found_answer(struct vm *vm, gpointer result, const GError *error)
 {
 	const GPtrArray *found = result;
@@ -163,8 +122,8 @@ static void created_answer(struct vm *vm, gpointer result, const GError *error)
 	if (vm_failed(vm, error))
 		return;
 	if (vm->doubtful)
-		domain_list(vm->settings.host, vm->settings.domain, listed,
-			    call_host(vm, found_answer));
+		domain_list(vm->settings.host, vm->settings.domain, vm_call_listed,
+			    vm_call_new(vm, found_answer));
 	else
 		vm_fire(vm, VM_EVENT_DONE, NULL);
 }
@@ -182,7 +141,7 @@ static void enter_creating(struct vm *vm)
 	vm->doubtful = false;
 	vm->boot_start_ns = clock_now_ns();
 	domain_create(vm->settings.host, vm->settings.domain, vm->settings.keeper, vm->xml,
-		      answered, call_host(vm, created_answer));
+		      vm_call_answered, vm_call_new(vm, created_answer));
 }
 
 static uint64_t cpu_time_of(const struct vm *vm, const GPtrArray *times)
@@ -217,7 +176,7 @@ static gboolean check_boot(gpointer data)
 	struct vm *vm = data;
 
 	vm->step_source = 0;
-	domain_cpu_times(vm->settings.host, listed, call_host(vm, look_answer));
+	domain_cpu_times(vm->settings.host, vm_call_listed, vm_call_new(vm, look_answer));
 	return G_SOURCE_REMOVE;
 }
 
@@ -260,7 +219,7 @@ static void set_clock(struct vm *vm)
 {
 	g_autofree char *request = agent_set_time_request(g_get_real_time() * 1000);
 
-	vm_request(vm, request, answered, call_host(vm, clock_set));
+	vm_request(vm, request, vm_call_answered, vm_call_new(vm, clock_set));
 }
 
 static void ping_answer(struct vm *vm, gpointer result, const GError *error)
@@ -283,14 +242,14 @@ static void sync_answer(struct vm *vm, gpointer result, const GError *error)
 	if (error || !agent_parse_sync(result, SYNC_ID, &wrong))
 		greeting_failed(vm, error ? error->message : wrong->message);
 	else
-		vm_request(vm, request, answered, call_host(vm, ping_answer));
+		vm_request(vm, request, vm_call_answered, vm_call_new(vm, ping_answer));
 }
 
 static void enter_greeting(struct vm *vm)
 {
 	g_autofree char *request = agent_sync_request(SYNC_ID);
 
-	vm_request(vm, request, answered, call_host(vm, sync_answer));
+	vm_request(vm, request, vm_call_answered, vm_call_new(vm, sync_answer));
 }
 
 static void sweep_answer(struct vm *vm, gpointer result, const GError *error)
@@ -349,8 +308,8 @@ static void enter_sweeping(struct vm *vm)
 	}
 	request = vm->sweep_pid ? agent_status_request(vm->sweep_pid)
 				: agent_exec_request(arguments, NULL, NULL);
-	vm_request(vm, request, answered,
-		   call_host(vm, vm->sweep_pid ? sweep_answer : sweep_started));
+	vm_request(vm, request, vm_call_answered,
+		   vm_call_new(vm, vm->sweep_pid ? sweep_answer : sweep_started));
 }
 
 /* The quota of an earlier share is gone. */
@@ -372,7 +331,7 @@ static void enter_capping(struct vm *vm)
 	}
 	cap = vm_cap_at(vm, place);
 	domain_apply_cap(vm->settings.host, vm->settings.domain, &cap, vm_cores_at(vm, place),
-			 answered, call_host(vm, capped));
+			 vm_call_answered, vm_call_new(vm, capped));
 }
 
 static void enter_wiring(struct vm *vm)
@@ -380,6 +339,12 @@ static void enter_wiring(struct vm *vm)
 	vm->wired = 0;
 	for (uint32_t i = 0; i < vm->cores; i++)
 		channel_open(vm->channels[i]);
+}
+
+void vm_close_ports(struct vm *vm)
+{
+	for (uint32_t i = 0; i < vm->cores; i++)
+		channel_close(vm->channels[i]);
 }
 
 static gboolean health_check(gpointer data);
@@ -406,11 +371,11 @@ static gboolean health_check(gpointer data)
 
 	vm->step_source = 0;
 	vm->health_ns = clock_now_ns();
-	vm_request(vm, request, answered, call_host(vm, health_answer));
+	vm_request(vm, request, vm_call_answered, vm_call_new(vm, health_answer));
 	return G_SOURCE_REMOVE;
 }
 
-void vm_settle_user(struct vm *vm)
+static void settle_user(struct vm *vm)
 {
 	const struct vm_user *user = g_steal_pointer(&vm->user);
 
@@ -432,22 +397,22 @@ static void enter_ready(struct vm *vm)
 	vm->unhealthy = 0;
 	vm->step_source = g_timeout_add_seconds(HEALTH_S, health_check, vm);
 	vm->events->ready(vm, vm->data);
-	vm_settle_user(vm);
+	settle_user(vm);
 }
 
 static void enter_removing(struct vm *vm)
 {
 	vm_close_ports(vm);
-	domain_destroy(vm->settings.host, vm->settings.domain, vm->settings.keeper, answered,
-		       call_host(vm, simple_answer));
+	domain_destroy(vm->settings.host, vm->settings.domain, vm->settings.keeper, vm_call_answered,
+		       vm_call_new(vm, simple_answer));
 }
 
 static void enter_parking(struct vm *vm)
 {
 	vm->adopted = false;
 	vm_close_ports(vm);
-	domain_freeze(vm->settings.host, vm->settings.domain, answered,
-		      call_host(vm, simple_answer));
+	domain_freeze(vm->settings.host, vm->settings.domain, vm_call_answered,
+		      vm_call_new(vm, simple_answer));
 }
 
 static void enter_parked(struct vm *vm)
@@ -465,7 +430,8 @@ static void enter_parked(struct vm *vm)
 static void enter_unparking(struct vm *vm)
 {
 	vm->late_clock = true;
-	domain_thaw(vm->settings.host, vm->settings.domain, answered, call_host(vm, simple_answer));
+	domain_thaw(vm->settings.host, vm->settings.domain, vm_call_answered,
+		    vm_call_new(vm, simple_answer));
 }
 
 static void enter_nothing(struct vm *vm)
@@ -486,4 +452,116 @@ static void (*const actions[VM_STATES])(struct vm *vm) = {
 void vm_enter(struct vm *vm)
 {
 	actions[vm->state](vm);
+}
+
+/* The transitions. */
+
+bool vm_is_booting(enum vm_state state)
+{
+	return state >= VM_CREATING && state <= VM_PARKING;
+}
+
+static bool is_gone(enum vm_state state)
+{
+	return state == VM_DOWN || state == VM_REMOVING || state == VM_DETACHED;
+}
+
+static gboolean boot_expired(gpointer data)
+{
+	struct vm *vm = data;
+	g_autofree char *reason =
+		g_strdup_printf("did not get ready within %.0f s (%s)", vm->settings.boot_timeout_s,
+				vm_state_name(vm->state));
+
+	vm->deadline_source = 0;
+	vm_fire(vm, VM_EVENT_FAIL, reason);
+	return G_SOURCE_REMOVE;
+}
+
+static void update_deadline(struct vm *vm, enum vm_state previous)
+{
+	if (vm_is_booting(vm->state) && vm->deadline_source == 0)
+		vm->deadline_source = g_timeout_add((guint)(vm->settings.boot_timeout_s * 1000),
+						    boot_expired, vm);
+	if (!vm_is_booting(vm->state))
+		g_clear_handle_id(&vm->deadline_source, g_source_remove);
+	if (!vm_is_booting(vm->state) && vm->state != VM_QUEUED &&
+	    (vm_is_booting(previous) || previous == VM_QUEUED))
+		boot_queue_leave(vm->settings.queue, vm);
+}
+
+/* Whether the task had the VM in `state` and did not give it back by `event`. */
+static bool had_task(enum vm_state state, enum vm_event event)
+{
+	return state == VM_BUSY ||
+	       (state == VM_HELD && event != VM_EVENT_RELEASE && event != VM_EVENT_SWEEP);
+}
+
+/* Reports to the owner and the task that the VM is gone. */
+static void announce_gone(struct vm *vm, bool had)
+{
+	const struct vm_user *user = vm->user;
+
+	g_clear_handle_id(&vm->agent_source, g_source_remove);
+	g_clear_handle_id(&vm->reopen_source, g_source_remove);
+	vm->rewiring = false;
+	vm->events->down(vm, vm->reason, vm->data);
+	if (!user)
+		return;
+	if (had) {
+		vm->user = NULL;
+		g_clear_pointer(&vm->task, g_free);
+		user->lost(vm, vm->reason, vm->user_data);
+	} else {
+		settle_user(vm);
+	}
+}
+
+/* Whether the transition is a failure, after which the next boot waits longer. */
+static bool is_failure(enum vm_state state, enum vm_event event)
+{
+	if (state == VM_REMOVING || state == VM_DETACHED)
+		return false;
+	return event == VM_EVENT_FAIL || event == VM_EVENT_DIED;
+}
+
+void vm_fire(struct vm *vm, enum vm_event event, const char *reason)
+{
+	enum vm_state previous = vm->state;
+	enum vm_state next;
+
+	if (vm->stopped)
+		return;
+	if (!vm_state_next(previous, event, &next)) {
+		log_debug_of(LOG_NODE(vm->settings.name), "'%s' means nothing while %s",
+			     vm_event_name(event), vm_state_name(previous));
+		return;
+	}
+	log_debug_of(LOG_NODE(vm->settings.name), "%s -> %s by '%s'%s%s", vm_state_name(previous),
+		     vm_state_name(next), vm_event_name(event), reason ? ": " : "",
+		     reason ? reason : "");
+	vm->state = next;
+	if (next != VM_READY && next != VM_BUSY)
+		vm->paused_ns = 0; /* a pause does not matter any more */
+	vm->generation++;
+	if (next == VM_CREATING)
+		g_atomic_int_inc(&vm->boots);
+	g_clear_handle_id(&vm->step_source, g_source_remove);
+	if (reason) {
+		g_free(vm->reason);
+		vm->reason = g_strdup(reason);
+	}
+	if (is_failure(previous, event)) {
+		vm->failures++;
+		if (vm_is_booting(previous) && vm->boot_start_ns)
+			log_warning_of(LOG_NODE(vm->settings.name), "boot failed: %s", vm->reason);
+	}
+	if (next == VM_SWEEPING) {
+		vm->sweep_core = 0;
+		vm->sweep_pid = 0;
+	}
+	update_deadline(vm, previous);
+	if (is_gone(next) && !is_gone(previous))
+		announce_gone(vm, had_task(previous, event));
+	vm_enter(vm);
 }

@@ -148,12 +148,6 @@ void vm_free_ports(struct vm *vm)
 	free_channels(vm, vm->landing);
 }
 
-void vm_close_ports(struct vm *vm)
-{
-	for (uint32_t i = 0; i < vm->cores; i++)
-		channel_close(vm->channels[i]);
-}
-
 void vm_reopen_soon(struct vm *vm)
 {
 	for (uint32_t i = 0; i < vm->cores; i++)

@@ -8,12 +8,18 @@
 /*
  * What the files of a VM share:
  *
- *   vm.c           the transitions between states
- *   vm_actions.c   the actions of a state
+ *   vm.c           its life, and what its owner sets
+ *   vm_task.c      what its task does with it
  *   vm_events.c    the events from its vm_host
  *   vm_ports.c     its PMI ports
+ *   vm_actions.c   the transitions between states, and the actions of the states
+ *   vm_call.c      calls to its host for a state
  *   vm_requests.c  requests to its agent
- *   vm_cap.c       its CPU cap, and what its task does with it
+ *   vm_cap.c       its CPU cap
+ *   vm_query.c     what it is and how it is
+ *
+ * Each file names only functions of those below it. vm_actions.c reports to the owner and to the
+ * task by the events of vm.h.
  */
 
 struct vm {
@@ -80,14 +86,23 @@ struct vm {
 	int64_t frozen_us;
 };
 
+/* The end of a call to the host: `result` is borrowed, NULL for HOST_DONE. */
+typedef void (*vm_answer_f)(struct vm *vm, gpointer result, const GError *error);
+
+/*
+ * The data for a call to the host whose `done` is vm_call_answered(), for results that are texts or
+ * none, or vm_call_listed(), for results that are lists (GPtrArray). `answer` is called unless the
+ * VM has left its present state or was stopped.
+ */
+gpointer vm_call_new(struct vm *vm, vm_answer_f answer);
+void vm_call_answered(gpointer result, const GError *error, gpointer vm_call);
+void vm_call_listed(gpointer result, const GError *error, gpointer vm_call);
+
 /* Applies an event to the VM's state; `reason` (NULL: none) is kept. */
 void vm_fire(struct vm *vm, enum vm_event event, const char *reason);
 
 /* Begins the action of the VM's state. */
 void vm_enter(struct vm *vm);
-
-/* Calls `settled` of its user, if any, and forgets the user. */
-void vm_settle_user(struct vm *vm);
 
 /*
  * Handles an error; true if there is one. An error of the connection leaves the state open: its
@@ -104,11 +119,13 @@ void vm_resumed(struct vm *vm);
 /* Frees all requests to its agent. */
 void vm_free_requests(struct vm *vm);
 
+/* Closes its ports. */
+void vm_close_ports(struct vm *vm);
+
 /* Creates its ports, all closed; frees them, and those at another host. */
 void vm_make_ports(struct vm *vm);
 void vm_free_ports(struct vm *vm);
 
-/* Closes its ports; opens those that are closed, at once or soon. */
-void vm_close_ports(struct vm *vm);
+/* Open those ports that are closed, at once or soon. */
 void vm_reopen_ports(struct vm *vm);
 void vm_reopen_soon(struct vm *vm);

@@ -150,7 +150,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	fixture->place = (struct vm_place){.first_cpu = -1, .cap = &fixture->cap};
 	fixture->vm = vm_new(&settings, 1, &vm_events, fixture);
 	vm_prepare(fixture->vm, &spec);
-	vm_place(fixture->vm, &fixture->place);
+	vm_set_place(fixture->vm, &fixture->place);
 	vm_want(fixture->vm, true);
 	wait_until(fixture, is_connected);
 	vm_found(fixture->vm, NULL);
