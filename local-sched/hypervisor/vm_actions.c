@@ -403,8 +403,8 @@ static void enter_ready(struct vm *vm)
 static void enter_removing(struct vm *vm)
 {
 	vm_close_ports(vm);
-	domain_destroy(vm->settings.host, vm->settings.domain, vm->settings.keeper, vm_call_answered,
-		       vm_call_new(vm, simple_answer));
+	domain_destroy(vm->settings.host, vm->settings.domain, vm->settings.keeper,
+		       vm_call_answered, vm_call_new(vm, simple_answer));
 }
 
 static void enter_parking(struct vm *vm)

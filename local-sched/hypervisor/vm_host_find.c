@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Finds the cluster's VMs on a host. Wanted VMs are adopted. Others are removed, and so are those
- * that another vm_host has now.
+ * The cluster's VMs on a host, by their names. VMs that are not wanted there are removed, and so
+ * are those that another vm_host has now.
  */
 #include <string.h>
 
@@ -36,6 +36,17 @@ struct vm *vm_host_vm(const struct vm_host *vm_host, const char *domain)
 	return NULL;
 }
 
+void vm_host_detach_all(struct vm_host *vm_host, const char *reason)
+{
+	for (guint i = 0; i < vm_host->vms->len; i++) {
+		struct vm *vm = vm_host->vms->pdata[i];
+
+		vm_disconnect(vm, reason);
+		if (vm_may_be_absent(vm))
+			vm_cut_off(vm, vm_host->host);
+	}
+}
+
 /* VMs of other vm_hosts. */
 
 /* The removal of a VM that another vm_host has now. */
@@ -44,14 +55,12 @@ struct removal {
 	struct vm *vm;
 };
 
-static void remove_awaited(struct vm_host *vm_host);
-
 static gboolean remove_again(gpointer data)
 {
 	struct vm_host *vm_host = data;
 
 	vm_host->await_source = 0;
-	remove_awaited(vm_host);
+	vm_host_remove_awaited(vm_host);
 	return G_SOURCE_REMOVE;
 }
 
@@ -87,8 +96,7 @@ static void keep_own(struct vm_host *vm_host)
 	}
 }
 
-/* Removes the awaited VMs; after a reconnection this is done once VMs were listed. */
-static void remove_awaited(struct vm_host *vm_host)
+void vm_host_remove_awaited(struct vm_host *vm_host)
 {
 	if (vm_host->step != STEP_READY || vm_host->frozen || !host_connected(vm_host->host))
 		return;
@@ -110,7 +118,7 @@ void vm_host_await(struct vm_host *vm_host, struct vm *vm, void (*gone)(struct v
 	vm_host->gone_data = data;
 	if (!vm_host_awaits(vm_host, vm))
 		g_ptr_array_add(vm_host->awaiting, vm);
-	remove_awaited(vm_host);
+	vm_host_remove_awaited(vm_host);
 }
 
 bool vm_host_awaits(const struct vm_host *vm_host, const struct vm *vm)
@@ -118,21 +126,9 @@ bool vm_host_awaits(const struct vm_host *vm_host, const struct vm *vm)
 	return g_ptr_array_find(vm_host->awaiting, vm, NULL);
 }
 
-/* Found VMs. */
+/* Leftovers. */
 
-static const struct domain_info *info_of(const GPtrArray *found, const char *domain)
-{
-	for (guint i = 0; i < found->len; i++) {
-		const struct domain_info *info = found->pdata[i];
-
-		if (g_str_equal(info->name, domain))
-			return info;
-	}
-	return NULL;
-}
-
-/* Tidies up, after VMs that were being saved were removed. */
-static void tidy(struct vm_host *vm_host)
+void vm_host_tidy(struct vm_host *vm_host)
 {
 	g_auto(GStrv) kept = vm_host_swap_names(vm_host);
 
@@ -149,7 +145,7 @@ static void leftover_removed(gpointer result, const GError *error, gpointer data
 	struct vm_host *vm_host = data;
 
 	vm_host->removing--;
-	tidy(vm_host);
+	vm_host_tidy(vm_host);
 }
 
 /*
@@ -170,35 +166,12 @@ static void remove_leftover(struct vm_host *vm_host, const struct domain_info *i
 	}
 }
 
-static void listed(gpointer result, const GError *error, gpointer data)
+void vm_host_remove_leftovers(struct vm_host *vm_host, const GPtrArray *found)
 {
-	struct vm_host *vm_host = data;
-	g_autoptr(GPtrArray) found = result;
-
-	if (!vm_host_stepped(vm_host, error))
-		return;
 	for (guint i = 0; i < found->len; i++) {
 		const struct domain_info *info = found->pdata[i];
 
 		if (vm_host_is_ours(vm_host->settings.prefix, info->name))
 			remove_leftover(vm_host, info);
 	}
-	for (guint i = 0; i < vm_host->vms->len; i++) {
-		struct vm *vm = vm_host->vms->pdata[i];
-		const struct domain_info *info = info_of(found, vm_domain(vm));
-
-		if (vm_may_be_absent(vm))
-			continue; /* it may be on its way from host to host */
-		if (vm_host_can_boot(vm_host, vm))
-			vm_found(vm, info);
-		else
-			vm_host_add_late(vm_host, vm);
-	}
-	remove_awaited(vm_host);
-	tidy(vm_host);
-}
-
-void vm_host_list(struct vm_host *vm_host)
-{
-	domain_list(vm_host->host, vm_host->settings.prefix, listed, vm_host);
 }

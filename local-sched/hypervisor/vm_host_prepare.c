@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The steps before VMs can be booted at a vm_host. A step that fails is repeated. */
+/*
+ * The steps before VMs can be booted at a vm_host: the claim is taken, the host is prepared, and
+ * wanted VMs that are there are adopted. A step that fails is repeated.
+ */
 #include <string.h>
 
+#include "common/clock.h"
+#include "local-sched/hypervisor/claim.h"
+#include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/image.h"
 #include "local-sched/hypervisor/vm_host_private.h"
 #include "local-sched/hypervisor/storage.h"
@@ -9,17 +15,6 @@
 
 #define LOG_SUBSYSTEM "site"
 #include "common/log.h"
-
-void vm_host_detach_all(struct vm_host *vm_host, const char *reason)
-{
-	for (guint i = 0; i < vm_host->vms->len; i++) {
-		struct vm *vm = vm_host->vms->pdata[i];
-
-		vm_disconnect(vm, reason);
-		if (vm_may_be_absent(vm))
-			vm_cut_off(vm, vm_host->host);
-	}
-}
 
 /* Sequence of steps. */
 
@@ -32,13 +27,15 @@ static gboolean retry(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-void vm_host_retry_later(struct vm_host *vm_host)
+/* Continues with the current step after RETRY_S. */
+static void retry_later(struct vm_host *vm_host)
 {
 	if (vm_host->retry_source == 0)
 		vm_host->retry_source = g_timeout_add_seconds(RETRY_S, retry, vm_host);
 }
 
-bool vm_host_stepped(struct vm_host *vm_host, const GError *error)
+/* Ends a step. True: it succeeded, and the vm_host is still in use. */
+static bool stepped(struct vm_host *vm_host, const GError *error)
 {
 	vm_host->stepping = false;
 	if (vm_host->frozen)
@@ -48,7 +45,7 @@ bool vm_host_stepped(struct vm_host *vm_host, const GError *error)
 	log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again in %d s",
 		       error->message, RETRY_S);
 	vm_host_detach_all(vm_host, error->message);
-	vm_host_retry_later(vm_host);
+	retry_later(vm_host);
 	return false;
 }
 
@@ -58,13 +55,75 @@ static void next_step(struct vm_host *vm_host)
 	vm_host_step(vm_host);
 }
 
+/* The claim: nothing is done on the host before it is held, nor after another one holds it. */
+
+static void renewed(gpointer data_result, const GError *error, gpointer data)
+{
+	struct vm_host *vm_host = data;
+	g_autoptr(claim_result_t) result = data_result;
+
+	vm_host->renewing = false;
+	if (vm_host->frozen || !vm_host->claimed || error) {
+		if (error)
+			log_debug_of(LOG_HOST(host_name(vm_host->host)),
+				     "the claim is not renewed: %s", error->message);
+		return;
+	}
+	if (result->standing != CLAIM_OWN && vm_host_lose_claim(vm_host, result) == VM_HOST_WAITS)
+		retry_later(vm_host);
+}
+
+static gboolean renew(gpointer data)
+{
+	struct vm_host *vm_host = data;
+
+	if (vm_host->frozen || vm_host->renewing || !vm_host->claimed ||
+	    !host_connected(vm_host->host))
+		return G_SOURCE_CONTINUE;
+	vm_host->renewing = true;
+	vm_host->claim->beat++;
+	claim_take(vm_host->host, vm_host->claim_name, vm_host->claim, NULL, renewed, vm_host);
+	return G_SOURCE_CONTINUE;
+}
+
+static void claim_answered(gpointer data_result, const GError *error, gpointer data)
+{
+	struct vm_host *vm_host = data;
+	g_autoptr(claim_result_t) result = data_result;
+
+	if (error)
+		claim_watch_interrupt(&vm_host->watch);
+	if (!stepped(vm_host, error))
+		return;
+	switch (vm_host_judge_claim(vm_host, result)) {
+	case VM_HOST_HOLDS:
+		if (vm_host->renew_source == 0)
+			vm_host->renew_source =
+				g_timeout_add_seconds(CLAIM_RENEW_S, renew, vm_host);
+		vm_host_step(vm_host);
+		return;
+	case VM_HOST_WAITS:
+		retry_later(vm_host);
+		return;
+	case VM_HOST_REFUSED:
+		return;
+	}
+}
+
+static void take_claim(struct vm_host *vm_host)
+{
+	vm_host->claim->beat++;
+	claim_take(vm_host->host, vm_host->claim_name, vm_host->claim,
+		   claim_watch_lapsed(&vm_host->watch, clock_now_ns()), claim_answered, vm_host);
+}
+
 /* The host's facts. */
 
 static void about_known(gpointer result, const GError *error, gpointer data)
 {
 	struct vm_host *vm_host = data;
 
-	if (!vm_host_stepped(vm_host, error)) {
+	if (!stepped(vm_host, error)) {
 		host_info_free(result);
 		return;
 	}
@@ -89,7 +148,7 @@ static void image_there(gpointer result, const GError *error, gpointer data)
 {
 	struct vm_host *vm_host = data;
 
-	if (!vm_host_stepped(vm_host, error)) {
+	if (!stepped(vm_host, error)) {
 		image_paths_free(result);
 		return;
 	}
@@ -130,7 +189,7 @@ static void image_checked(gpointer result, const GError *error, gpointer data)
 		       error->message, RETRY_S);
 	vm_host->step = STEP_IMAGE;
 	detach_waiting(vm_host, error->message);
-	vm_host_retry_later(vm_host);
+	retry_later(vm_host);
 }
 
 void vm_host_suspect_image(struct vm_host *vm_host)
@@ -172,7 +231,7 @@ static void swap_there(gpointer result, const GError *error, gpointer data)
 	struct swapping *swapping = data;
 	struct vm_host *vm_host = swapping->vm_host;
 	g_auto(GStrv) paths = result;
-	bool good = vm_host_stepped(vm_host, error);
+	bool good = stepped(vm_host, error);
 
 	if (good)
 		keep_swap(vm_host, (const char *const *)swapping->names,
@@ -216,7 +275,7 @@ static void late_swap_there(gpointer result, const GError *error, gpointer data)
 		vm_found(swapping->vm, NULL);
 	} else if (!vm_host->frozen) {
 		vm_disconnect(swapping->vm, error->message);
-		vm_host_retry_later(vm_host);
+		retry_later(vm_host);
 	}
 	swapping_free(swapping);
 }
@@ -260,7 +319,7 @@ static void type_known(const struct virt_type *type, void *data)
 	g_clear_pointer(&vm_host->decision, virt_type_decision_free);
 	vm_host_names_clear(&probe->names);
 	g_free(probe);
-	if (!vm_host_stepped(vm_host, NULL))
+	if (!stepped(vm_host, NULL))
 		return;
 	log_info_of(LOG_HOST(host_name(vm_host->host)), "VMs run as type '%s': %s",
 		    vm_host->type.name, vm_host->type.reason);
@@ -285,11 +344,53 @@ static void decide_type(struct vm_host *vm_host)
 					     &probe->spec, type_known, probe);
 }
 
+/* The VMs. */
+
+static const struct domain_info *info_of(const GPtrArray *found, const char *domain)
+{
+	for (guint i = 0; i < found->len; i++) {
+		const struct domain_info *info = found->pdata[i];
+
+		if (g_str_equal(info->name, domain))
+			return info;
+	}
+	return NULL;
+}
+
+static void listed(gpointer result, const GError *error, gpointer data)
+{
+	struct vm_host *vm_host = data;
+	g_autoptr(GPtrArray) found = result;
+
+	if (!stepped(vm_host, error))
+		return;
+	vm_host_remove_leftovers(vm_host, found);
+	for (guint i = 0; i < vm_host->vms->len; i++) {
+		struct vm *vm = vm_host->vms->pdata[i];
+		const struct domain_info *info = info_of(found, vm_domain(vm));
+
+		if (vm_may_be_absent(vm))
+			continue; /* it may be on its way from host to host */
+		if (vm_host_can_boot(vm_host, vm))
+			vm_found(vm, info);
+		else
+			vm_host_add_late(vm_host, vm);
+	}
+	vm_host_remove_awaited(vm_host);
+	vm_host_tidy(vm_host);
+}
+
+/* The last step, which is repeated after each connection: adopts or removes the VMs on the host. */
+static void list_vms(struct vm_host *vm_host)
+{
+	domain_list(vm_host->host, vm_host->settings.prefix, listed, vm_host);
+}
+
 /* The steps. */
 
 static void (*const steps[])(struct vm_host *vm_host) = {
 	[STEP_ABOUT] = ask_about,  [STEP_IMAGE] = send_image,   [STEP_SWAP] = make_swap,
-	[STEP_TYPE] = decide_type, [STEP_READY] = vm_host_list,
+	[STEP_TYPE] = decide_type, [STEP_READY] = list_vms,
 };
 
 void vm_host_step(struct vm_host *vm_host)
@@ -300,5 +401,5 @@ void vm_host_step(struct vm_host *vm_host)
 	if (vm_host->claimed)
 		steps[vm_host->step](vm_host);
 	else
-		vm_host_claim(vm_host);
+		take_claim(vm_host);
 }

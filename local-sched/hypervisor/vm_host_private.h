@@ -10,13 +10,15 @@
 /*
  * What the files of a vm_host share:
  *
- *   vm_host.c          the vm_host, and its host's events
- *   vm_host_claim.c    the claim on the cluster's VMs there
- *   vm_host_spec.c     the domains of its VMs
- *   vm_host_prepare.c  the steps before VMs can be booted
- *   vm_host_find.c     which VMs are there
  *   vm_host_move.c     VMs that go to another vm_host
  *   vm_host_clean.c    the removal of everything
+ *   vm_host.c          the vm_host, and its host's events
+ *   vm_host_prepare.c  the steps before VMs can be booted
+ *   vm_host_claim.c    whether the claim on the cluster's VMs there is held
+ *   vm_host_find.c     which VMs are there, and the removal of those that are not wanted
+ *   vm_host_spec.c     the domains of its VMs
+ *
+ * Each file names only functions of those below it.
  */
 
 #define RETRY_S CLAIM_LOOK_S
@@ -104,17 +106,22 @@ bool vm_host_can_boot(const struct vm_host *vm_host, const struct vm *vm);
 void vm_host_prepare(struct vm_host *vm_host, struct vm *vm);
 void vm_host_prepare_all(struct vm_host *vm_host);
 
-/* Takes the cluster's claim on the host, and continues with the current step once it is held. */
-void vm_host_claim(struct vm_host *vm_host);
+/* Whether the cluster's claim on the host is held. */
+enum vm_host_hold {
+	VM_HOST_HOLDS = 0,
+	VM_HOST_WAITS,   /* not yet, or not any more: it is to be taken again after a while */
+	VM_HOST_REFUSED, /* another local scheduler holds it; `refused` was called */
+};
 
-/* Continues with the current step after RETRY_S. */
-void vm_host_retry_later(struct vm_host *vm_host);
+/*
+ * Judges the answer to claim_take(). If the claim is not held, all VMs are detached.
+ * vm_host_lose_claim() is for an answer by which another local scheduler serves the cluster there.
+ */
+enum vm_host_hold vm_host_judge_claim(struct vm_host *vm_host, const struct claim_result *result);
+enum vm_host_hold vm_host_lose_claim(struct vm_host *vm_host, const struct claim_result *result);
 
 /* Begins or continues the current step, if it can. */
 void vm_host_step(struct vm_host *vm_host);
-
-/* Ends a step. True: it succeeded, and the vm_host is still in use. */
-bool vm_host_stepped(struct vm_host *vm_host, const GError *error);
 
 /* Prepares a VM that was added after the host was prepared, with a swap disk of its own. */
 void vm_host_add_late(struct vm_host *vm_host, struct vm *vm);
@@ -132,5 +139,14 @@ bool vm_host_is_ours(const char *prefix, const char *name);
 /* The VM of that name, or NULL: this vm_host has none. */
 struct vm *vm_host_vm(const struct vm_host *vm_host, const char *domain);
 
-/* The last step, which is repeated after each connection: adopts or removes the VMs on the host. */
-void vm_host_list(struct vm_host *vm_host);
+/*
+ * Removes those of the cluster's VMs that were found on the host (of struct domain_info) and are
+ * not wanted there.
+ */
+void vm_host_remove_leftovers(struct vm_host *vm_host, const GPtrArray *found);
+
+/* Removes the awaited VMs; after a reconnection this is done once VMs were listed. */
+void vm_host_remove_awaited(struct vm_host *vm_host);
+
+/* Tidies up, after VMs that were being saved were removed. */
+void vm_host_tidy(struct vm_host *vm_host);

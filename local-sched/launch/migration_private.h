@@ -3,7 +3,10 @@
 
 #include "local-sched/launch/migration.h"
 
-/* What migration.c (the sequence of steps) and migration_vm.c (a step for a VM) share. */
+/*
+ * What migration.c (the sequence of steps) and migration_vm.c (a step for a VM) share. The second
+ * names no function of the first.
+ */
 
 struct moving_vm {
 	struct migration *migration;

@@ -166,7 +166,7 @@ bool migration_vm_repeats(void *owner, uint32_t vm, const GError *error)
 {
 	const struct migration *migration = owner;
 
-	if (migration_step(migration) == MIGRATION_CLOCKING)
+	if (vm_steps_current(migration->steps) == MIGRATION_CLOCKING)
 		return error ? !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED)
 			     : vm_steps_is_clock_late(migration->steps, vm);
 	return g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION);

@@ -8,13 +8,6 @@
 #define LOG_SUBSYSTEM "suspension"
 #include "common/log.h"
 
-/*
- * QEMU moves bytes that were sent to a port into the guest's memory within one turn of its main
- * loop, which a quota delays by at most its period. Bytes that are not there when the VM is saved
- * are lost.
- */
-#define STILL_MS 500
-
 enum suspension_step suspension_step(const struct suspension *suspension)
 {
 	return (enum suspension_step)vm_steps_current(suspension->steps);
@@ -26,29 +19,6 @@ static void fire(struct suspension *suspension, enum suspension_event event)
 }
 
 /* Steps. */
-
-static gboolean still(gpointer data)
-{
-	struct suspension *suspension = data;
-
-	suspension->still_source = 0;
-	suspension_when_still(suspension);
-	return G_SOURCE_REMOVE;
-}
-
-void suspension_when_still(struct suspension *suspension)
-{
-	int64_t since_ms =
-		(clock_now_ns() - suspension->events->last_sent_ns(suspension->data)) / 1000000;
-
-	if (since_ms < STILL_MS)
-		suspension->still_source =
-			g_timeout_add((guint)(STILL_MS - since_ms), still, suspension);
-	else if (suspension_step(suspension) == SUSPENSION_MOVING)
-		vm_steps_run(suspension->steps);
-	else
-		fire(suspension, SUSPENSION_EVENT_SAVE);
-}
 
 static void enter_moving(struct suspension *suspension)
 {

@@ -5,7 +5,8 @@
 
 /*
  * What suspension.c (the sequence of steps), suspension_vm.c (a step for a VM) and
- * suspension_save.c (where suspended VMs are kept) share.
+ * suspension_save.c (where suspended VMs are kept) share. The last two name no functions of
+ * suspension.c.
  */
 
 struct suspended_vm {

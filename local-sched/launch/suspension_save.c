@@ -1,9 +1,43 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where suspended VMs are kept, and the silence that is waited for before they are saved or moved.
+ */
+#include "common/clock.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/launch/suspension_private.h"
 
 #define LOG_SUBSYSTEM "suspension"
 #include "common/log.h"
+
+/*
+ * QEMU moves bytes that were sent to a port into the guest's memory within one turn of its main
+ * loop, which a quota delays by at most its period. Bytes that are not there when the VM is saved
+ * are lost.
+ */
+#define STILL_MS 500
+
+static gboolean still(gpointer data)
+{
+	struct suspension *suspension = data;
+
+	suspension->still_source = 0;
+	suspension_when_still(suspension);
+	return G_SOURCE_REMOVE;
+}
+
+void suspension_when_still(struct suspension *suspension)
+{
+	int64_t since_ms =
+		(clock_now_ns() - suspension->events->last_sent_ns(suspension->data)) / 1000000;
+
+	if (since_ms < STILL_MS)
+		suspension->still_source =
+			g_timeout_add((guint)(STILL_MS - since_ms), still, suspension);
+	else if (vm_steps_current(suspension->steps) == SUSPENSION_MOVING)
+		vm_steps_run(suspension->steps);
+	else
+		vm_steps_fire(suspension->steps, SUSPENSION_EVENT_SAVE, NULL);
+}
 
 /* Whether a VM is the first one on its host. */
 static bool is_first_there(const struct suspended_vm *suspended)

@@ -211,7 +211,7 @@ void suspension_vm_good(void *owner, uint32_t vm, int64_t took_ns)
 bool suspension_vm_repeats(void *owner, uint32_t vm, const GError *error)
 {
 	const struct suspension *suspension = owner;
-	const enum suspension_step step = suspension_step(suspension);
+	const guint step = vm_steps_current(suspension->steps);
 
 	/*
 	 * The place of a VM that is not wanted any more is not waited for while its host is out of
