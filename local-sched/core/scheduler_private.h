@@ -3,9 +3,9 @@
 
 /*
  * What the files of the scheduler share: scheduler.c (life cycle, events of nodes and meters),
- * scheduler_jobs.c (events of tasks), scheduler_requests.c (requests about tasks),
- * scheduler_retention.c (how long ended tasks are kept) and scheduler_answers.c (all other
- * queries).
+ * scheduler_requests.c (requests about tasks), scheduler_jobs.c (events of tasks),
+ * scheduler_retention.c (how long ended tasks are kept), scheduler_answers.c (all other queries)
+ * and scheduler_record.c (events that are stored). Each names only functions of those after it.
  */
 #include "local-sched/core/host_usage.h"
 #include "local-sched/core/scheduler.h"
@@ -35,7 +35,7 @@ struct scheduler {
 	bool stopping;
 };
 
-/* scheduler.c */
+/* scheduler_record.c */
 
 /* Calls the listener, if any. */
 void scheduler_changed(struct scheduler *scheduler);
