@@ -1,120 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/job_private.h"
 
-#include "common/clock.h"
-
-/* Calls to hosts. */
-
-static void really_free(struct job *job);
-
-void job_call_begins(struct job *job)
-{
-	job->calls++;
-}
-
-bool job_call_ended(struct job *job)
-{
-	job->calls--;
-	if (job->events)
-		return true;
-	if (job->calls == 0)
-		really_free(job);
-	return false;
-}
-
-/* The VMs. */
-
-struct vm **job_vms(const struct job *job)
-{
-	struct vm **vms = g_new0(struct vm *, job->task->nodes_count);
-
-	for (uint32_t i = 0; i < job->task->nodes_count; i++)
-		vms[i] = job->places[i].vm;
-	return vms;
-}
-
-bool job_is_held(const struct job *job)
-{
-	return job->suspension && !job->vms_removed &&
-	       suspension_steps.steps[suspension_step(job->suspension)].holds;
-}
-
-bool job_is_quiet(const struct job *job)
-{
-	for (uint32_t i = 0; i < job->processes; i++)
-		if (job->ranks[i].grace_source != 0)
-			return false;
-	return job->calls == 0;
-}
-
-/* Phases. */
-
-void job_rank_ended(struct rank *rank, int status)
-{
-	struct job *job = rank->place->job;
-
-	if (rank->exited)
-		return;
-	rank->exited = true;
-	rank->status = status;
-	g_clear_handle_id(&rank->grace_source, g_source_remove);
-	job->task->ended_ns = clock_now_ns();
-}
-
-static bool all_ranks(const struct job *job, bool (*holds)(const struct rank *rank))
-{
-	for (uint32_t i = 0; i < job->processes; i++)
-		if (!holds(&job->ranks[i]))
-			return false;
-	return true;
-}
-
-static bool has_exited(const struct rank *rank)
-{
-	return rank->exited;
-}
-
-static bool is_collected(const struct rank *rank)
-{
-	return rank->collected || rank->lost_output;
-}
-
-static bool all_settled(const struct job *job)
-{
-	for (uint32_t i = 0; i < job->task->nodes_count; i++)
-		if (!job->places[i].settled)
-			return false;
-	return true;
-}
-
-static bool is_quieting(const struct job *job)
-{
-	return job->suspension && suspension_step(job->suspension) == SUSPENSION_QUIETING;
-}
-
-void job_advance(struct job *job)
-{
-	bool active = job->phase == PHASE_RUNNING || job->phase == PHASE_KILLING;
-
-	if (job_is_held(job) || job_is_moving(job))
-		return;
-	if (active && job->execs_pending == 0 && all_ranks(job, has_exited))
-		job_collect(job);
-	/* A share that is still being set would hold for the next task as well. */
-	if (job->phase == PHASE_COLLECTING && all_ranks(job, is_collected) &&
-	    job->share_pending == 0) {
-		if (!job_test_network(job))
-			job_settle(job);
-		return; /* job_settle() may have ended the job */
-	}
-	if (job->phase == PHASE_SETTLING && job->usage_known && all_settled(job))
-		job_end(job);
-	else if (is_quieting(job))
-		suspension_proceed(job->suspension);
-}
-
-/* Life. */
-
 static void place_ranks(struct job *job, const struct pool *pool)
 {
 	const struct task *task = job->task;
@@ -183,15 +69,6 @@ static void clear_sources(struct job *job)
 	}
 }
 
-static void really_free(struct job *job)
-{
-	g_free(job->share_failure);
-	g_free(job->given);
-	g_free(job->ranks);
-	g_free(job->places);
-	g_free(job);
-}
-
 void job_free(struct job *job)
 {
 	if (!job)
@@ -210,6 +87,5 @@ void job_free(struct job *job)
 	migration_free(job->migration);
 	job->events = NULL;
 	job->task = NULL;
-	if (job->calls == 0)
-		really_free(job);
+	job_free_if_idle(job);
 }

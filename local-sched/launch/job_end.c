@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * The end of a task whose ranks have ended: its outcome, its usage and its output. Its nodes are
- * given back.
- */
+/* The end of a task whose ranks have ended: its outcome, its results and its output. */
 #include "local-sched/launch/job_private.h"
 #include "local-sched/launch/npb_output.h"
 
-/* The outcome of a task whose ranks all exited with 0. */
-static void decide_outcome(struct job *job)
+void job_decide_outcome(struct job *job)
 {
 	struct task *task = job->task;
 	const struct job_output *output = &job->ranks[0].output;
@@ -40,24 +36,14 @@ static void decide_outcome(struct job *job)
 				       npb_output_blocks(task->benchmark));
 }
 
-void job_settle(struct job *job)
+void job_learn_patience(struct job *job)
 {
-	job->phase = PHASE_SETTLING;
-	g_clear_handle_id(&job->deadline_source, g_source_remove);
-	g_clear_handle_id(&job->poll_source, g_source_remove);
-	g_clear_handle_id(&job->silence.source, g_source_remove);
-	if (job->task->outcome == TASK_OUTCOME_NONE)
-		decide_outcome(job);
-	job_learn_patience(job);
-	job_finish_usage(job);
-	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
-		struct job_node *place = &job->places[i];
+	const struct task *task = job->task;
 
-		if (!place->lost)
-			vm_release(place->vm, !job->dirty);
-	}
-	if (job->suspension || job->migration)
-		pool_tidy(job->settings.pool); /* its VMs may have been without nodes */
+	if (task->outcome == TASK_OUTCOME_COMPLETED && task->progress.total &&
+	    job->settings.patience)
+		patience_learn(job->settings.patience, task->benchmark, task->class_,
+			       job->silence.longest_s);
 }
 
 /* Results. */

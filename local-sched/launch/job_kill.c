@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A task that does not end by itself. The first failure decides its outcome, and the remaining
- * ranks are killed.
+ * Ranks that do not end by themselves. A slow poll of the agents finds what the ports cannot
+ * report: a wrapper that died, an agent that hangs. The first failure decides the task's outcome,
+ * and the remaining ranks are killed.
  */
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
@@ -12,6 +13,13 @@
 #define LOG_SUBSYSTEM "job"
 #include "common/log.h"
 
+#define POLL_S 5
+#define POLL_FAILURES 2
+/*
+ * The time from "exited" by the agent to the line on the port: 2 s, if an agent has 15 s for an
+ * answer.
+ */
+#define EXIT_GRACE_PATIENCE (2.0 / VM_PATIENCE_S)
 #define KILL_AGAIN_MS 1000
 
 /* The outcome. */
@@ -65,7 +73,114 @@ void job_kill(struct job *job, enum task_outcome outcome, enum task_cause cause,
 		job_kill_ranks(job);
 }
 
-/* The ranks. */
+/* The slow poll. */
+
+static gboolean grace_over(gpointer data)
+{
+	struct rank *rank = data;
+	struct job *job = rank->place->job;
+	g_autofree char *reason =
+		g_strdup_printf("rank %u ended with status %d, without a word on its port",
+				rank->index, rank->status);
+
+	/* The line may have been lost with a libvirtd that was restarted. */
+	rank->grace_source = 0;
+	job_rank_ended(rank, rank->status);
+	job->dirty = true;
+	if (rank->status != 0)
+		job_kill(job, TASK_OUTCOME_FAILED, TASK_CAUSE_EXIT, reason);
+	job_advance(job);
+	return G_SOURCE_REMOVE;
+}
+
+/* Waits for the line on the port of a rank that has exited. */
+static void await_line(struct rank *rank)
+{
+	if (!rank->exited && rank->grace_source == 0)
+		rank->grace_source = g_timeout_add((guint)(EXIT_GRACE_PATIENCE *
+							   vm_patience_s(rank->place->vm) * 1000),
+						   grace_over, rank);
+}
+
+static void poll_answered(gpointer result, const GError *error, gpointer data)
+{
+	g_autofree char *reply = result;
+	g_autoptr(GError) wrong = NULL;
+	struct agent_status status;
+	bool excused = job_rank_is_excused(data, error);
+	struct job *job;
+	struct rank *rank = job_rank_answered(data);
+
+	if (!rank)
+		return;
+	job = rank->place->job;
+	rank->place->polling = false;
+	if (!error && agent_parse_status(reply, &status, &wrong)) {
+		rank->place->poll_failures = 0;
+		if (status.exited && !rank->collected) {
+			job_keep_status(rank, &status);
+			await_line(rank);
+		}
+		agent_status_clear(&status);
+		job_advance(job);
+		return;
+	}
+	if (excused || g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
+		log_debug_of(LOG_LOCAL(job->task->id), "rank %u: not asked: %s", rank->index,
+			     error->message);
+		job_advance(job);
+		return; /* the host or the VM returns, or is found to be gone */
+	}
+	log_warning_of(LOG_LOCAL(job->task->id), "rank %u: %s", rank->index,
+		       error ? error->message : wrong->message);
+	if (++rank->place->poll_failures >= POLL_FAILURES && !rank->place->lost)
+		vm_fail(rank->place->vm, g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED)
+						 ? "the guest agent was restarted"
+						 : "the guest agent hangs or answers rubbish");
+}
+
+/* Polls a rank per node at a time. */
+static void poll_node(struct job_node *place)
+{
+	struct job *job = place->job;
+
+	if (place->lost || place->polling)
+		return;
+	for (uint32_t i = 0; i < place->ranks; i++) {
+		uint32_t core = (place->poll_next + i) % place->ranks;
+		struct rank *rank = &job->ranks[place->first_rank + core];
+		g_autofree char *request = agent_status_request(rank->pid);
+
+		if (rank->collected || rank->exited || !rank->pid)
+			continue;
+		place->poll_next = core + 1;
+		place->polling = true;
+		job_ask_rank(rank, request, poll_answered);
+		return;
+	}
+}
+
+static void poll_nodes(struct job *job)
+{
+	for (uint32_t i = 0; i < job->task->nodes_count; i++)
+		poll_node(&job->places[i]);
+}
+
+static gboolean poll_now(gpointer data)
+{
+	struct job *job = data;
+
+	if (job->phase == PHASE_RUNNING && job_is_at_rest(job))
+		poll_nodes(job);
+	return G_SOURCE_CONTINUE;
+}
+
+void job_start_polling(struct job *job)
+{
+	job->poll_source = g_timeout_add_seconds(POLL_S, poll_now, job);
+}
+
+/* Killing. */
 
 static void kill_answered(gpointer result, const GError *error, gpointer data)
 {
@@ -89,7 +204,7 @@ static gboolean kill_again(gpointer data)
 	struct job *job = data;
 
 	job->kill_source = 0;
-	job_poll(job);
+	poll_nodes(job);
 	job_kill_ranks(job);
 	return G_SOURCE_REMOVE;
 }

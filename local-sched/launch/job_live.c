@@ -130,23 +130,6 @@ void job_look(struct job *job)
 	send_request(job, request, open_answered);
 }
 
-static void close_answered(gpointer result, const GError *error, gpointer data)
-{
-	g_free(result);
-	job_call_ended(data);
-}
-
-void job_live_close(struct job *job)
-{
-	g_autofree char *request = NULL;
-
-	if (!job->live.file || job->ranks[0].place->lost)
-		return;
-	request = agent_file_close_request(job->live.file);
-	job->live.file = 0;
-	send_request(job, request, close_answered);
-}
-
 const char *job_printed(const struct job *job, size_t *ret_length, uint32_t *ret_looks)
 {
 	*ret_length = job->live.text ? job->live.text->len : 0;

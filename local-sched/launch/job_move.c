@@ -5,42 +5,10 @@
 
 #define LOOK_MS 200
 /*
- * As before VMs are saved: messages that were sent are then in the guest's memory (suspension.c).
+ * As before VMs are saved: messages that were sent are then in the guest's memory
+ * (suspension_save.c).
  */
 #define STILL_NS INT64_C(500000000)
-
-bool job_is_moving(const struct job *job)
-{
-	return job->migration && !job->vms_removed &&
-	       migration_steps.steps[migration_step(job->migration)].holds;
-}
-
-bool job_is_at_rest(const struct job *job)
-{
-	enum migration_step step = job->migration ? migration_step(job->migration) : MIGRATION_IDLE;
-
-	if (job->suspension && suspension_step(job->suspension) != SUSPENSION_RUNNING)
-		return false;
-	return step == MIGRATION_IDLE || step == MIGRATION_LEAVING;
-}
-
-void job_stop_moving(struct job *job)
-{
-	if (job->migration)
-		migration_abort(job->migration);
-}
-
-void job_moving_lost(struct job *job, const struct vm *vm)
-{
-	if (job->migration)
-		migration_lost(job->migration, vm);
-}
-
-void job_continue_migration(struct job *job)
-{
-	if (job->migration)
-		migration_proceed(job->migration);
-}
 
 /* Queries and events of the migration. */
 

@@ -32,6 +32,7 @@ struct ping {
 struct job_network {
 	struct ping *pings; /* of VMs that the task still has */
 	uint32_t count;
+	job_network_done_f done;
 };
 
 /* A call to an agent that is under way; the job may be freed meanwhile. */
@@ -78,7 +79,7 @@ static void finish(struct job *job)
 		if (cut[i] && !network->pings[i].place->lost)
 			vm_fail(network->pings[i].place->vm,
 				"its network is cut: the other VMs of its task and it do not reach one another");
-	job_settle(job);
+	network->done(job);
 }
 
 static void end_ping(struct job *job, struct ping *ping, enum network_answer answer)
@@ -165,7 +166,7 @@ static void send_question(struct job *job, uint32_t i)
 	vm_request(job->network->pings[i].place->vm, request, answered, question);
 }
 
-bool job_test_network(struct job *job)
+bool job_test_network(struct job *job, job_network_done_f done)
 {
 	const struct task *task = job->task;
 	struct job_network *network;
@@ -174,6 +175,7 @@ bool job_test_network(struct job *job)
 	    (task->outcome != TASK_OUTCOME_FAILED && task->outcome != TASK_OUTCOME_DEADLINE))
 		return false;
 	network = job->network = g_new0(struct job_network, 1);
+	network->done = done;
 	network->pings = g_new0(struct ping, task->nodes_count);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		if (!job->places[i].lost)

@@ -96,7 +96,8 @@ static void vm_lost(struct vm *vm, const char *reason, void *data)
 		rank->lost_output |= !rank->collected;
 	}
 	job_kill(job, TASK_OUTCOME_LOST, TASK_CAUSE_VM, text);
-	job_moving_lost(job, vm);
+	if (job->migration)
+		migration_lost(job->migration, vm);
 	job_advance(job);
 }
 

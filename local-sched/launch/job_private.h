@@ -9,19 +9,23 @@
 /*
  * What the files of a job share:
  *
- *   job.c           a task's life from phase to phase
+ *   job.c           its life
  *   job_exec.c      the start of its ranks in the guests
+ *   job_live.c      its output while it runs
+ *   job_share.c     its share of the CPUs
+ *   job_move.c      migrating it
+ *   job_suspend.c   suspending and resuming it
  *   job_ports.c     messages from its VMs' ports
- *   job_agent.c     requests to the agents about its ranks
- *   job_kill.c      failures, and killing its ranks
+ *   job_progress.c  its progress, and whether it hangs
+ *   job_interval.c  its intervals, which count for its deadline
+ *   job_kill.c      failures, and polling and killing its ranks
+ *   job_phase.c     its way from phase to phase, with what it uses and the output of its ranks
  *   job_network.c   whether its VMs reach one another, if it failed
  *   job_end.c       its outcome and output
- *   job_interval.c  its intervals, and what it uses in them
- *   job_suspend.c   suspending and resuming it
- *   job_move.c      migrating it
- *   job_share.c     its share of the CPUs
- *   job_live.c      its output while it runs
- *   job_progress.c  its progress, and whether it hangs
+ *   job_agent.c     requests to the agents about its ranks
+ *   job_state.c     its state
+ *
+ * Each file names only functions of those below it.
  */
 
 #define RANK_PROGRAM "/usr/bin/virtbed-rank" /* in the guests */
@@ -141,6 +145,14 @@ struct job {
 /* Goes to the next phase if the current one is complete. May end and free the job. */
 void job_advance(struct job *job);
 
+/*
+ * Read the counters of what the task uses, at the begin of an interval and at its end, `t_ns`. Once
+ * the end is read, a task that settles may end, the suspension of a held task proceeds, and the
+ * next interval of a running task begins.
+ */
+void job_open_usage(struct job *job, int64_t t_ns);
+void job_close_usage(struct job *job, int64_t t_ns);
+
 /* Records that a rank has ended, or that its end is not waited for any more. */
 void job_rank_ended(struct rank *rank, int status);
 
@@ -167,18 +179,15 @@ bool job_is_at_rest(const struct job *job);
 /* Ends the migration: the task ends, and its VMs are not moved any further. */
 void job_stop_moving(struct job *job);
 
-/* Reports to the migration that a VM died. */
-void job_moving_lost(struct job *job, const struct vm *vm);
-
-/* Continues the migration if what it waits for has happened. */
-void job_continue_migration(struct job *job);
-
 /*
  * Count the calls to hosts under way, for which suspensions and migrations wait. job_call_ended()
  * returns false if the answer is not wanted any more; the job may be freed then.
  */
 void job_call_begins(struct job *job);
 bool job_call_ended(struct job *job);
+
+/* Frees the memory of a job whose parts are freed, unless a call is under way. */
+void job_free_if_idle(struct job *job);
 
 /* Assigns its VMs to the job, which gets their events from then on. */
 void job_assign_vms(struct job *job);
@@ -192,28 +201,38 @@ void job_start_ranks(struct job *job);
  */
 void job_ask_rank(struct rank *rank, const char *request, host_done_f done);
 struct rank *job_rank_answered(gpointer data);
+/*
+ * Whether the answer is missing because the VM is paused from outside. Call it before
+ * job_rank_answered().
+ */
+bool job_rank_is_excused(gpointer data, const GError *error);
 
-/* Ask each agent for the state of one of its ranks: once, or repeatedly while the task runs. */
-void job_poll(struct job *job);
+/* Keeps the status of a rank that has exited: the agent reports it only once. */
+void job_keep_status(struct rank *rank, struct agent_status *status);
+
+/* Asks each agent for the state of one of its ranks, repeatedly while the task runs. */
 void job_start_polling(struct job *job);
 
-/* Fetches status and output of the ranks, which all have ended. */
-void job_collect(struct job *job);
+/* The end of job_test_network(). */
+typedef void (*job_network_done_f)(struct job *job);
 
 /*
- * Tests the network between the VMs of a task that has failed on several nodes, after
- * job_collect(); then decides whether the network caused the failure, and calls job_settle().
+ * Tests the network between the VMs of a task that has failed on several nodes, after its ranks'
+ * output was collected; then decides whether the network caused the failure, and calls `done`.
  * False: nothing to test.
  */
-bool job_test_network(struct job *job);
+bool job_test_network(struct job *job, job_network_done_f done);
 /* Ends the test and frees its data. */
 void job_free_network(struct job *job);
 
-/* Decides the outcome, reads what the task used, and gives the nodes back. */
-void job_settle(struct job *job);
+/* Decides the outcome of a task whose ranks all exited with 0. */
+void job_decide_outcome(struct job *job);
+/* Learns from a completed task how long a task may be silent. */
+void job_learn_patience(struct job *job);
 
 /*
- * Ends the job after job_settle() is complete, and calls `ended`. The job may be freed after that.
+ * Ends the job after its usage was read and its nodes were given back, and calls `ended`. The job
+ * may be freed after that.
  */
 void job_end(struct job *job);
 
@@ -226,16 +245,9 @@ void job_kill_ranks(struct job *job);
 /* Records the progress that rank 0 has reported. */
 void job_note_progress(struct job *job);
 
-/*
- * job_watch_progress() and job_look_at_progress() end a task that makes no progress any more.
- * job_learn_patience() learns from a completed task how long a task may be silent.
- */
+/* End a task that makes no progress any more. */
 void job_watch_progress(struct job *job);
 void job_look_at_progress(struct job *job); /* from time to time */
-void job_learn_patience(struct job *job);
-
-/* Stops reading the output of rank 0. */
-void job_live_close(struct job *job);
 
 /*
  * Begin an interval at `t_ns` if none is open, so that time counts for the deadline; end it at
@@ -244,9 +256,3 @@ void job_live_close(struct job *job);
 void job_begin_interval(struct job *job, int64_t t_ns);
 void job_end_interval(struct job *job, int64_t t_ns);
 void job_next_interval(struct job *job);
-
-/*
- * Reads what was used in the last interval of a task that has ended, if it is open. Sets
- * usage_known.
- */
-void job_finish_usage(struct job *job);

@@ -255,13 +255,3 @@ void job_watch_progress(struct job *job)
 	job->silence.counted_ns = clock_now_ns();
 	job->silence.source = g_timeout_add_seconds(LOOK_S, check_progress, job);
 }
-
-void job_learn_patience(struct job *job)
-{
-	const struct task *task = job->task;
-
-	if (task->outcome == TASK_OUTCOME_COMPLETED && task->progress.total &&
-	    job->settings.patience)
-		patience_learn(job->settings.patience, task->benchmark, task->class_,
-			       job->silence.longest_s);
-}

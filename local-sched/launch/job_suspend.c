@@ -111,5 +111,6 @@ void job_node_settled(struct job *job)
 	if (job->suspension && (suspension_step(job->suspension) == SUSPENSION_LEAVING ||
 				suspension_step(job->suspension) == SUSPENSION_RETREATING))
 		suspension_proceed(job->suspension);
-	job_continue_migration(job);
+	if (job->migration)
+		migration_proceed(job->migration);
 }
