@@ -18,7 +18,7 @@ static char *who_serves(const struct vm_host *vm_host, const struct claim_result
 		result->who ?: "", result->who ? ")" : "");
 }
 
-enum vm_host_hold vm_host_lose_claim(struct vm_host *vm_host, const struct claim_result *result)
+enum vm_host_claim vm_host_lose_claim(struct vm_host *vm_host, const struct claim_result *result)
 {
 	g_autofree char *who = who_serves(vm_host, result);
 	g_autofree char *reason = g_strconcat(
@@ -32,17 +32,17 @@ enum vm_host_hold vm_host_lose_claim(struct vm_host *vm_host, const struct claim
 	vm_host_detach_all(vm_host, reason);
 	if (!vm_host->was_claimed && vm_host->settings.refused) {
 		vm_host->settings.refused(reason, vm_host->settings.refused_data);
-		return VM_HOST_REFUSED;
+		return VM_HOST_CLAIM_REFUSED;
 	}
 	if (!vm_host->refusal_reported)
 		log_error_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again every %d s",
 			     reason, CLAIM_LOOK_S);
 	vm_host->refusal_reported = true;
-	return VM_HOST_WAITS;
+	return VM_HOST_CLAIM_AWAITED;
 }
 
 /* The claim's process is on another machine: watches for its signs of life. */
-static enum vm_host_hold watch(struct vm_host *vm_host, const struct claim_result *result)
+static enum vm_host_claim watch(struct vm_host *vm_host, const struct claim_result *result)
 {
 	const bool known = vm_host->watch.text != NULL;
 	g_autofree char *who = NULL;
@@ -56,10 +56,10 @@ static enum vm_host_hold watch(struct vm_host *vm_host, const struct claim_resul
 	if (!known)
 		log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s", reason);
 	vm_host_detach_all(vm_host, reason);
-	return VM_HOST_WAITS;
+	return VM_HOST_CLAIM_AWAITED;
 }
 
-enum vm_host_hold vm_host_judge_claim(struct vm_host *vm_host, const struct claim_result *result)
+enum vm_host_claim vm_host_judge_claim(struct vm_host *vm_host, const struct claim_result *result)
 {
 	if (result->standing == CLAIM_LIVES)
 		return vm_host_lose_claim(vm_host, result);
@@ -77,5 +77,5 @@ enum vm_host_hold vm_host_judge_claim(struct vm_host *vm_host, const struct clai
 	claim_watch_clear(&vm_host->watch);
 	vm_host->claimed = vm_host->was_claimed = true;
 	vm_host->refusal_reported = false;
-	return VM_HOST_HOLDS;
+	return VM_HOST_CLAIM_HELD;
 }

@@ -69,7 +69,8 @@ static void renewed(gpointer data_result, const GError *error, gpointer data)
 				     "the claim is not renewed: %s", error->message);
 		return;
 	}
-	if (result->standing != CLAIM_OWN && vm_host_lose_claim(vm_host, result) == VM_HOST_WAITS)
+	if (result->standing != CLAIM_OWN &&
+	    vm_host_lose_claim(vm_host, result) == VM_HOST_CLAIM_AWAITED)
 		retry_later(vm_host);
 }
 
@@ -96,16 +97,16 @@ static void claim_answered(gpointer data_result, const GError *error, gpointer d
 	if (!stepped(vm_host, error))
 		return;
 	switch (vm_host_judge_claim(vm_host, result)) {
-	case VM_HOST_HOLDS:
+	case VM_HOST_CLAIM_HELD:
 		if (vm_host->renew_source == 0)
 			vm_host->renew_source =
 				g_timeout_add_seconds(CLAIM_RENEW_S, renew, vm_host);
 		vm_host_step(vm_host);
 		return;
-	case VM_HOST_WAITS:
+	case VM_HOST_CLAIM_AWAITED:
 		retry_later(vm_host);
 		return;
-	case VM_HOST_REFUSED:
+	case VM_HOST_CLAIM_REFUSED:
 		return;
 	}
 }

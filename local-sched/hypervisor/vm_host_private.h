@@ -107,18 +107,18 @@ void vm_host_prepare(struct vm_host *vm_host, struct vm *vm);
 void vm_host_prepare_all(struct vm_host *vm_host);
 
 /* Whether the cluster's claim on the host is held. */
-enum vm_host_hold {
-	VM_HOST_HOLDS = 0,
-	VM_HOST_WAITS,   /* not yet, or not any more: it is to be taken again after a while */
-	VM_HOST_REFUSED, /* another local scheduler holds it; `refused` was called */
+enum vm_host_claim {
+	VM_HOST_CLAIM_HELD = 0,
+	VM_HOST_CLAIM_AWAITED, /* not yet, or not any more: to be taken again after a while */
+	VM_HOST_CLAIM_REFUSED, /* another local scheduler holds it; `refused` was called */
 };
 
 /*
  * Judges the answer to claim_take(). If the claim is not held, all VMs are detached.
  * vm_host_lose_claim() is for an answer by which another local scheduler serves the cluster there.
  */
-enum vm_host_hold vm_host_judge_claim(struct vm_host *vm_host, const struct claim_result *result);
-enum vm_host_hold vm_host_lose_claim(struct vm_host *vm_host, const struct claim_result *result);
+enum vm_host_claim vm_host_judge_claim(struct vm_host *vm_host, const struct claim_result *result);
+enum vm_host_claim vm_host_lose_claim(struct vm_host *vm_host, const struct claim_result *result);
 
 /* Begins or continues the current step, if it can. */
 void vm_host_step(struct vm_host *vm_host);
