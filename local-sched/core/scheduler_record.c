@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the scheduler stores about tasks, nodes and hosts, and who hears of it. */
+/* Records events of tasks, nodes and hosts in the store, and reports them to the listener. */
 #include "local-sched/core/scheduler_private.h"
 
 void scheduler_changed(struct scheduler *scheduler)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the answer to a request for the cluster's claim on a host (claim.h) says: whether the claim
- * is held, and who serves the cluster there otherwise.
+ * Judges the answer to a request for the cluster's claim on a host (claim.h): whether the claim is
+ * held, or another local scheduler serves the cluster there.
  */
 #include "common/clock.h"
 #include "local-sched/hypervisor/claim.h"

@@ -390,7 +390,7 @@ static void list_vms(struct vm_host *vm_host)
 /* The steps. */
 
 static void (*const steps[])(struct vm_host *vm_host) = {
-	[STEP_ABOUT] = ask_about,  [STEP_IMAGE] = send_image,   [STEP_SWAP] = make_swap,
+	[STEP_ABOUT] = ask_about,  [STEP_IMAGE] = send_image, [STEP_SWAP] = make_swap,
 	[STEP_TYPE] = decide_type, [STEP_READY] = list_vms,
 };
 
