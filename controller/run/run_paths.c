@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/error_fail.h"
+#include "common/log.h"
 
 /* unix(7): 108 with the final 0; "/controller.sock" and "/ls-NNN.sock" are appended. */
 #define SOCKET_DIR_MAX (107 - 20)
@@ -98,6 +99,11 @@ char *run_paths_latest_dir(const char *name)
 char *run_paths_config(const char *dir, bool serve)
 {
 	return g_build_filename(dir, serve ? "wanted.yaml" : "config.yaml", NULL);
+}
+
+char *run_paths_log(const char *dir, const char *daemon)
+{
+	return log_is_journal() ? NULL : g_strdup_printf("%s/logs/%s.log", dir, daemon);
 }
 
 char *run_paths_socket_dir(const char *dir, bool *ret_own, GError **error)

@@ -27,6 +27,12 @@ char *run_paths_latest_dir(const char *name);
 char *run_paths_config(const char *dir, bool serve);
 
 /*
+ * The log file of the program `daemon` of run directory `dir`, which the caller frees; NULL: the
+ * journal, as for our own messages.
+ */
+char *run_paths_log(const char *dir, const char *daemon);
+
+/*
  * The state directory of a service: the service manager's $STATE_DIRECTORY, /var/lib/virtbed for
  * root, else virtbed in the user's state directory.
  */

@@ -11,7 +11,6 @@
 
 #include "common/clock.h"
 #include "common/lab_state.h"
-#include "common/log.h"
 #include "common/notify.h"
 #include "common/subprocess.h"
 #include "controller/run/run_paths.h"
@@ -19,7 +18,6 @@
 #include "controller/run/run_usage.h"
 #include "controller/store/store.h"
 
-#define CONTROLLER_GRACE_S 90
 #define LAB_DOWN_S 180.0
 #define WORDS_MAX 4096
 
@@ -29,56 +27,7 @@
 /* Exit statuses that virtbed-controller chooses; any other is a crash. */
 enum { CONTROLLER_DONE = 0, CONTROLLER_FAILED = 1, CONTROLLER_INPUT = 2, CONTROLLER_STOPPED = 3 };
 
-G_DEFINE_QUARK(virtbed_run_supervisor, run_supervisor_error)
-
-void run_supervisor_give_up(struct supervisor *supervisor, enum run_supervisor_error code,
-			    const char *format, ...)
-{
-	va_list arguments;
-
-	if (supervisor->error)
-		return;
-	va_start(arguments, format);
-	supervisor->error = g_error_new_valist(RUN_SUPERVISOR_ERROR, code, format, arguments);
-	va_end(arguments);
-}
-
-char *run_supervisor_log_path(const struct supervisor *supervisor, const char *daemon)
-{
-	return log_is_journal()
-		       ? NULL
-		       : g_strdup_printf("%s/logs/%s.log", supervisor->prepared.dir, daemon);
-}
-
-/* Stopping. */
-
-static gboolean kill_controller(gpointer data)
-{
-	struct supervisor *supervisor = data;
-
-	supervisor->stop_source = 0;
-	run_watch_say(supervisor->watch, "the controller does not stop: killing it");
-	run_child_stop(supervisor->controller, 0);
-	g_main_loop_quit(supervisor->loop);
-	return G_SOURCE_REMOVE;
-}
-
-/* The controller ends its run in order; on_controller_died() then quits the loop. */
-void run_supervisor_stop(struct supervisor *supervisor)
-{
-	if (supervisor->stopping)
-		return;
-	supervisor->stopping = true;
-	if (supervisor->lab)
-		run_child_ask_to_stop(supervisor->lab);
-	if (!supervisor->controller || !run_child_running(supervisor->controller)) {
-		g_main_loop_quit(supervisor->loop);
-		return;
-	}
-	run_child_ask_to_stop(supervisor->controller);
-	supervisor->stop_source =
-		g_timeout_add_seconds(CONTROLLER_GRACE_S, kill_controller, supervisor);
-}
+/* Signals. */
 
 static gboolean on_signal(gpointer data)
 {
@@ -209,7 +158,7 @@ static char *controller_words(const struct supervisor *supervisor)
 		return text;
 	if (run_watch_error(supervisor->watch))
 		return g_strdup(run_watch_error(supervisor->watch));
-	log = run_supervisor_log_path(supervisor, "controller");
+	log = run_paths_log(supervisor->prepared.dir, "controller");
 	return g_strdup_printf("see %s", log ?: "the journal");
 }
 
@@ -272,7 +221,7 @@ static void on_controller_died(struct run_child *child, int status, void *data)
 {
 	struct supervisor *supervisor = data;
 	g_autofree char *how = run_child_status_text(status);
-	g_autofree char *log = run_supervisor_log_path(supervisor, "controller");
+	g_autofree char *log = run_paths_log(supervisor->prepared.dir, "controller");
 
 	if (supervisor->stopping) {
 		g_main_loop_quit(supervisor->loop);
@@ -340,7 +289,7 @@ static bool watch_controller(struct supervisor *supervisor, GError **error)
 static bool start_controller(struct supervisor *supervisor, GError **error)
 {
 	g_autofree char *program = run_paths_program("virtbed-controller", error);
-	g_autofree char *log = run_supervisor_log_path(supervisor, "controller");
+	g_autofree char *log = run_paths_log(supervisor->prepared.dir, "controller");
 	g_autofree char *words = NULL;
 
 	if (!program)
@@ -419,13 +368,6 @@ static void take_down(struct supervisor *supervisor)
 		run_prepared_set_owns_lab(&supervisor->prepared, false);
 	else if (supervisor->own_lab)
 		lab_down(supervisor);
-}
-
-bool run_supervisor_is_input(const GError *error)
-{
-	return error->domain == CONFIG_ERROR || error->domain == RUN_PLAN_ERROR ||
-	       error->domain == MACHINE_PROBE_ERROR ||
-	       g_error_matches(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT);
 }
 
 static void say_how_to_resume(const struct supervisor *supervisor, GError *error)

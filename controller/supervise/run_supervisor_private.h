@@ -9,8 +9,9 @@
 
 /*
  * The inside of a supervisor, for its files: run_supervisor.c (the sequence of steps, the lab and
- * the controller), run_supervisor_reload.c (a service's new configuration) and
- * run_supervisor_schedulers.c (the local schedulers).
+ * the controller), run_supervisor_reload.c (a service's new configuration),
+ * run_supervisor_schedulers.c (the local schedulers) and run_supervisor_end.c (its errors, and the
+ * order in which it ends), which the others depend on.
  */
 struct supervisor {
 	const struct run_request *request;
@@ -52,9 +53,6 @@ void run_supervisor_give_up(struct supervisor *supervisor, enum run_supervisor_e
  * loop.
  */
 void run_supervisor_stop(struct supervisor *supervisor);
-
-/* The log file of a daemon, which the caller frees; NULL: the journal, as for our own messages. */
-char *run_supervisor_log_path(const struct supervisor *supervisor, const char *daemon);
 
 /*
  * Starts a reload. It ends with a notice of the controller, or with a message of the supervisor if

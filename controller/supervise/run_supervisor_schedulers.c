@@ -94,7 +94,7 @@ static struct run_child *new_scheduler(struct supervisor *supervisor, uint32_t c
 	g_autofree char *state = g_build_filename(prepared->dir, "state", name, NULL);
 	g_autofree char *title = g_strdup_printf("local scheduler of cluster '%s'", name);
 	g_autofree char *daemon = g_strconcat("local-sched-", name, NULL);
-	g_autofree char *log = run_supervisor_log_path(supervisor, daemon);
+	g_autofree char *log = run_paths_log(prepared->dir, daemon);
 	const char *const argv[] = {
 		program,     "--config", config,
 		"--cluster", name,       "--state",
