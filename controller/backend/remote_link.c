@@ -111,20 +111,36 @@ static void add_meters(struct remote_link *link)
 	}
 }
 
-static guint next_tick_ms(const struct remote_link *link)
+static gboolean dispatch_tick(GSource *source, GSourceFunc callback, gpointer data)
+{
+	return callback(data);
+}
+
+static GSourceFuncs tick_funcs = {.dispatch = dispatch_tick};
+
+/* The next tick is at the link's own moment, whenever the present one was. */
+static void set_next_tick(struct remote_link *link)
 {
 	const int64_t tick_ns = (int64_t)tick_ms(link) * 1000000;
+	const int64_t left_ns = tick_ns - since_moment_ns(link, tick_ns);
 
-	return (guint)((tick_ns - since_moment_ns(link, tick_ns) + 999999) / 1000000);
+	g_source_set_ready_time(link->tick, g_get_monotonic_time() + left_ns / 1000 + 1);
 }
 
 static gboolean tick(gpointer data)
 {
-	struct remote_link *link = data;
+	set_next_tick(data);
+	poll_due(data);
+	return G_SOURCE_CONTINUE;
+}
 
-	link->tick_source = g_timeout_add(next_tick_ms(link), tick, link);
-	poll_due(link);
-	return G_SOURCE_REMOVE;
+/* A source of our own: the time of one of g_timeout_add() cannot be set. */
+static void add_tick(struct remote_link *link)
+{
+	link->tick = g_source_new(&tick_funcs, sizeof(*link->tick));
+	g_source_set_callback(link->tick, tick, link, NULL);
+	set_next_tick(link);
+	g_source_attach(link->tick, NULL);
 }
 
 struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32_t index,
@@ -150,7 +166,7 @@ struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32
 	link->nodes = g_new0(struct remote_node, cluster->nodes);
 	link->requests = g_ptr_array_new_with_free_func(remote_link_request_free);
 	add_meters(link);
-	link->tick_source = g_timeout_add(next_tick_ms(link), tick, link);
+	add_tick(link);
 	remote_link_identify(link);
 	return link;
 }
@@ -165,7 +181,8 @@ void remote_link_free(struct remote_link *link)
 	g_ptr_array_unref(link->requests);
 	if (link->events_source)
 		g_source_remove(link->events_source);
-	g_source_remove(link->tick_source);
+	g_source_destroy(link->tick);
+	g_source_unref(link->tick);
 	for (uint32_t i = 0; i < link->cluster->nodes; i++)
 		record_clear(&wire_node_record, &link->nodes[i].report);
 	g_free(link->nodes);
@@ -343,16 +360,6 @@ double remote_link_idle_w(const struct remote_link *link, const uint32_t *nodes,
 	return sum_w;
 }
 
-bool remote_link_known(const struct remote_link *link)
-{
-	if (!link->identified || link->silent)
-		return false;
-	for (uint32_t i = 0; i < link->cluster->nodes; i++)
-		if (!link->nodes[i].report.state)
-			return false;
-	return true;
-}
-
 void remote_link_samples_from(struct remote_link *link, int64_t seq)
 {
 	link->samples_after = seq;
@@ -369,37 +376,4 @@ void remote_link_usage_from(struct remote_link *link, const char *stream, int64_
 	link->usage_stream = g_strdup(stream);
 	link->usage_after = stream ? seq : 0;
 	link->usage_wanted = true;
-}
-
-static void translate(const struct remote_link *link, int64_t *t_ns)
-{
-	if (*t_ns)
-		*t_ns = remote_clock_ours_ns(&link->clock, *t_ns);
-}
-
-void remote_link_translate(const struct remote_link *link, struct remote_task *task)
-{
-	const int64_t now_ns = clock_now_ns();
-
-	translate(link, &task->queued_ns);
-	translate(link, &task->requested_ns);
-	translate(link, &task->started_ns);
-	translate(link, &task->ended_ns);
-	for (guint i = 0; task->suspensions && i < task->suspensions->len; i++) {
-		struct task_suspension *one = g_ptr_array_index(task->suspensions, i);
-
-		translate(link, &one->requested_ns);
-		translate(link, &one->frozen_ns);
-		translate(link, &one->suspended_ns);
-		translate(link, &one->resume_requested_ns);
-		translate(link, &one->running_ns);
-		translate(link, &one->resumed_ns);
-	}
-	for (guint i = 0; task->migrations && i < task->migrations->len; i++) {
-		struct task_migration *one = g_ptr_array_index(task->migrations, i);
-
-		translate(link, &one->requested_ns);
-		translate(link, &one->settled_ns);
-	}
-	remote_task_sanitize_times(task, now_ns);
 }

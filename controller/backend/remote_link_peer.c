@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Identity and availability of the local scheduler. */
+/* The local scheduler: its identity, its clock, whether it answers, and its nodes. */
 #include "common/clock.h"
 #include "common/error_fail.h"
 #include "common/http_client.h"
@@ -52,6 +52,49 @@ void remote_link_set_node(struct remote_link *link, uint32_t index, bool up, int
 	if (link->listener)
 		link->listener->node(link, index, up, remote_clock_ours_ns(&link->clock, theirs_ns),
 				     reason, link->listener->data);
+}
+
+bool remote_link_known(const struct remote_link *link)
+{
+	if (!link->identified || link->silent)
+		return false;
+	for (uint32_t i = 0; i < link->cluster->nodes; i++)
+		if (!link->nodes[i].report.state)
+			return false;
+	return true;
+}
+
+static void translate(const struct remote_link *link, int64_t *t_ns)
+{
+	if (*t_ns)
+		*t_ns = remote_clock_ours_ns(&link->clock, *t_ns);
+}
+
+void remote_link_translate(const struct remote_link *link, struct remote_task *task)
+{
+	const int64_t now_ns = clock_now_ns();
+
+	translate(link, &task->queued_ns);
+	translate(link, &task->requested_ns);
+	translate(link, &task->started_ns);
+	translate(link, &task->ended_ns);
+	for (guint i = 0; task->suspensions && i < task->suspensions->len; i++) {
+		struct task_suspension *one = g_ptr_array_index(task->suspensions, i);
+
+		translate(link, &one->requested_ns);
+		translate(link, &one->frozen_ns);
+		translate(link, &one->suspended_ns);
+		translate(link, &one->resume_requested_ns);
+		translate(link, &one->running_ns);
+		translate(link, &one->resumed_ns);
+	}
+	for (guint i = 0; task->migrations && i < task->migrations->len; i++) {
+		struct task_migration *one = g_ptr_array_index(task->migrations, i);
+
+		translate(link, &one->requested_ns);
+		translate(link, &one->settled_ns);
+	}
+	remote_task_sanitize_times(task, now_ns);
 }
 
 void remote_link_resync(struct remote_link *link)
@@ -215,7 +258,6 @@ static bool read_capabilities(struct remote_link *link, json_t *body, GError **e
 static void capabilities_done(int status, json_t *body, const GError *error, void *data)
 {
 	struct remote_link *link = data;
-	const bool before = link->identified;
 	g_autoptr(GError) wrong = NULL;
 	bool good;
 
@@ -226,13 +268,9 @@ static void capabilities_done(int status, json_t *body, const GError *error, voi
 	if (good)
 		link->identified = true;
 	remote_link_settle(link, good, wrong);
-	if (good)
-		remote_link_poll_events(link);
-	if (good && !before) {
-		remote_link_poll_nodes(link);
-		remote_link_poll_samples(link);
-		remote_link_poll_usage(link);
-	}
+	/* Nothing was polled before the first answer, and no events since the peer lost its state. */
+	if (good && !link->events_pending)
+		g_source_set_ready_time(link->tick, 0); /* in the next turn of the main loop */
 }
 
 void remote_link_identify(struct remote_link *link)

@@ -12,6 +12,10 @@
  *  usage      as samples, if remote_link_usage_from() was called
  *  nodes      every few seconds: the states of nodes even if an event was missed
  * and the requests of the run (remote_link_send()), which are repeated until answered.
+ *
+ * remote_link_peer.c has the identity and the state of the local scheduler, which the answers to
+ * all requests change. remote_link_requests.c, remote_link_reads.c and remote_link_events.c depend
+ * on it. remote_link.c is above them: its tick polls what is due.
  */
 #include <glib.h>
 
@@ -73,7 +77,8 @@ struct remote_link {
 	bool usage_skipped; /* an interval made no sense, and a note was made */
 	char *usage_stream; /* the stream that usage_after numbers; NULL: not known yet */
 	int64_t usage_after;
-	guint tick_source, events_source;
+	GSource *tick; /* polls what is due; a lower file makes it ready to have that done now */
+	guint events_source;
 	GPtrArray *requests;
 	GQueue turns;           /* elements of `requests` that wait for their turn; borrowed */
 	guint under_way;        /* number of requests that the client is sending */
