@@ -42,17 +42,19 @@ static void on_task(struct remote_link *link, const struct remote_task *task, vo
 	struct remote_backend *remote = data;
 	struct remote_attempt *entry = find_reported(remote, link, task->id);
 
-	if (entry)
-		remote_attempt_take(entry, task);
+	if (!entry)
+		return;
+	remote_attempt_take(entry, task);
+	remote_request_due(entry);
 }
 
 static void on_failed(struct remote_link *link, const char *id, enum remote_failure what,
 		      const char *reason, void *data)
 {
-	static const enum remote_step steps[] = {
-		[REMOTE_FAILURE_SUSPENSION] = REMOTE_STEP_SUSPENDING,
-		[REMOTE_FAILURE_RESUMPTION] = REMOTE_STEP_RESUMING,
-		[REMOTE_FAILURE_MIGRATION] = REMOTE_STEP_MIGRATING,
+	static const enum remote_operation_kind steps[] = {
+		[REMOTE_FAILURE_SUSPENSION] = REMOTE_OPERATION_SUSPEND,
+		[REMOTE_FAILURE_RESUMPTION] = REMOTE_OPERATION_RESUME,
+		[REMOTE_FAILURE_MIGRATION] = REMOTE_OPERATION_MIGRATE,
 	};
 	struct remote_attempt *entry = find_reported(data, link, id);
 
@@ -61,7 +63,8 @@ static void on_failed(struct remote_link *link, const char *id, enum remote_fail
 	if (what == REMOTE_FAILURE_SHARE)
 		remote_share_ctl_failed(entry, reason);
 	else
-		remote_step_failed(entry, steps[what], reason);
+		remote_operation_failed(&entry->step, steps[what], reason);
+	remote_request_due(entry);
 }
 
 /* Whether any node of the host of `node` is up; without shared hosts, whether `node` is. */
@@ -117,10 +120,11 @@ static void resync_attempt(struct remote_attempt *entry, bool away)
 {
 	if (away && !entry->ended)
 		remote_attempt_abandon(entry, "its local scheduler went away");
-	else if (!away && entry->abandoned && (!entry->killed_ns || entry->undeleted))
-		remote_attempt_delete(entry);
-	else if (!away && !entry->ended && entry->asked)
-		remote_attempt_check(entry);
+	else if (!away && entry->abandoned &&
+		 (!entry->kill.called_ns || entry->kill.state == REMOTE_OPERATION_FAILED))
+		remote_request_delete(entry);
+	else if (!away && !entry->ended && remote_attempt_is_asked(entry))
+		remote_request_check(entry);
 }
 
 static void on_resync(struct remote_link *link, void *data)
@@ -145,37 +149,6 @@ static void on_note(struct remote_link *link, const char *kind, const char *text
 	remote_note(data, kind, "%s", text);
 }
 
-/*
- * An attempt that outlives its deadline and the grace period is killed, and abandoned if no end is
- * reported.
- */
-static void guard_attempt(struct remote_attempt *entry, int64_t now_ns)
-{
-	const double grace_s = config_patience(entry->remote->config, REMOTE_GRACE_S);
-	double age_s = remote_suspend_ctl_executed_s(entry, now_ns);
-
-	if (!remote_attempt_guard(entry, now_ns) || !entry->asked)
-		return;
-	if (!entry->killed_ns && entry->queued && !entry->begun)
-		return; /* its deadline counts from BEGAN */
-	if (entry->killed_ns) {
-		if (clock_elapsed_s(entry->killed_ns, now_ns) > grace_s)
-			remote_attempt_abandon(
-				entry, "killed, but its local scheduler never reported its end");
-		else
-			remote_attempt_check(entry);
-	} else if (age_s > entry->deadline_s + grace_s) {
-		remote_note(entry->remote, "task-overdue",
-			    "task %" PRIu32 " of cluster '%s' is %.0f s old", entry->task,
-			    remote_link_cluster(remote_attempt_link(entry))->name, age_s);
-		remote_attempt_delete(entry);
-	} else {
-		remote_step_guard(entry, now_ns);
-		if (remote_slots_shared(entry) && entry->started && remote_step_executes(entry))
-			remote_attempt_check(entry); /* for the CPU that it gets of its share */
-	}
-}
-
 static gboolean guard(gpointer data)
 {
 	struct remote_backend *remote = data;
@@ -185,12 +158,12 @@ static gboolean guard(gpointer data)
 
 	g_hash_table_iter_init(&iter, remote->entries);
 	while (g_hash_table_iter_next(&iter, NULL, &value))
-		guard_attempt(value, now_ns);
+		remote_guard_attempt(value, now_ns);
 	remote_orphans_guard(remote, now_ns);
 	return G_SOURCE_CONTINUE;
 }
 
-/* Operations. */
+/* The operations of the backend. */
 
 static struct remote_backend *remote_of(struct backend *backend)
 {
@@ -225,7 +198,7 @@ static void set_nodes(struct remote_attempt *entry, const struct backend_start *
 	entry->nodes_count = config_type_nodes(type, &config->clusters[entry->cluster]);
 	entry->hosts = remote_slots_spread(start->nodes, start->nodes_count, entry->nodes_count);
 	entry->nodes = remote_slots_pick(entry, entry->hosts, NULL);
-	entry->share.wanted = type->cpu_need;
+	remote_share_ctl_want(entry, 1);
 }
 
 static struct remote_attempt *attempt_new(struct remote_backend *remote,
@@ -239,6 +212,10 @@ static struct remote_attempt *attempt_new(struct remote_backend *remote,
 	entry->attempt = start->attempt;
 	entry->type = start->type;
 	entry->cluster = start->cluster;
+	entry->start.entry = entry->step.entry = entry;
+	entry->kill.entry = entry->share.operation.entry = entry;
+	entry->kill.kind = REMOTE_OPERATION_KILL;
+	entry->share.operation.kind = REMOTE_OPERATION_SHARE;
 	entry->share.wanted = entry->share.sent = entry->share.given = 1;
 	set_nodes(entry, start);
 	entry->deadline_s =
@@ -272,7 +249,7 @@ static void remote_start(struct backend *backend, const struct backend_start *st
 	struct remote_attempt *entry = add_attempt(backend, start);
 
 	if (entry)
-		remote_attempt_start(entry);
+		remote_request_start(entry);
 }
 
 static void remote_enqueue(struct backend *backend, const struct backend_start *start)
@@ -283,7 +260,7 @@ static void remote_enqueue(struct backend *backend, const struct backend_start *
 		return;
 	entry->queued = true;
 	entry->start_before_s = start->start_before_s;
-	remote_attempt_start(entry);
+	remote_request_start(entry);
 }
 
 /*
@@ -301,9 +278,9 @@ void remote_backend_adopt(struct backend *backend, const struct backend_start *s
 	entry->queued = entry->begun = past->queued;
 	remote_suspend_ctl_adopt(entry, past);
 	if (past->suspended || past->migrated || entry->hosts)
-		remote_attempt_check(entry);
+		remote_request_check(entry);
 	else
-		remote_attempt_start(entry);
+		remote_request_start(entry);
 }
 
 static void remote_kill(struct backend *backend, uint32_t task, uint32_t attempt)
@@ -311,7 +288,25 @@ static void remote_kill(struct backend *backend, uint32_t task, uint32_t attempt
 	struct remote_attempt *entry = find_attempt(backend, task, attempt);
 
 	if (entry)
-		remote_attempt_kill(entry);
+		remote_request_kill(entry);
+}
+
+static void call(struct backend *backend, uint32_t task, uint32_t attempt,
+		 enum remote_operation_kind kind, uint32_t n, const char *keep,
+		 const uint32_t *nodes, uint32_t nodes_count)
+{
+	struct remote_attempt *entry = find_attempt(backend, task, attempt);
+
+	if (!entry)
+		return;
+	remote_operation_call(entry, kind, n, keep, nodes, nodes_count);
+	remote_request_due(entry);
+}
+
+void remote_backend_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
+			    const char *keep)
+{
+	call(backend, task, attempt, REMOTE_OPERATION_SUSPEND, n, keep, NULL, 0);
 }
 
 static void remote_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
@@ -319,39 +314,26 @@ static void remote_suspend(struct backend *backend, uint32_t task, uint32_t atte
 	remote_backend_suspend(backend, task, attempt, n, "auto");
 }
 
-void remote_backend_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
-			    const char *keep)
-{
-	struct remote_attempt *entry = find_attempt(backend, task, attempt);
-
-	if (entry)
-		remote_suspend_ctl_suspend(entry, n, keep);
-}
-
 static void remote_resume(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			  const uint32_t *nodes, uint32_t nodes_count)
 {
-	struct remote_attempt *entry = find_attempt(backend, task, attempt);
-
-	if (entry)
-		remote_suspend_ctl_resume(entry, n, nodes, nodes_count);
+	call(backend, task, attempt, REMOTE_OPERATION_RESUME, n, NULL, nodes, nodes_count);
 }
 
 static void remote_migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			   const uint32_t *nodes, uint32_t nodes_count)
 {
-	struct remote_attempt *entry = find_attempt(backend, task, attempt);
-
-	if (entry)
-		remote_migrate_ctl_migrate(entry, n, nodes, nodes_count);
+	call(backend, task, attempt, REMOTE_OPERATION_MIGRATE, n, NULL, nodes, nodes_count);
 }
 
 static void remote_share(struct backend *backend, uint32_t task, uint32_t attempt, double yield)
 {
 	struct remote_attempt *entry = find_attempt(backend, task, attempt);
 
-	if (entry && !entry->ended)
-		remote_share_ctl_want(entry, yield);
+	if (!entry || entry->ended)
+		return;
+	remote_share_ctl_want(entry, yield);
+	remote_request_due(entry);
 }
 
 static double remote_energy_j(struct backend *backend)
@@ -498,7 +480,7 @@ static bool is_ended(const struct remote_attempt *entry)
 
 static bool is_asked(const struct remote_attempt *entry)
 {
-	return entry->asked || entry->ended;
+	return remote_attempt_is_asked(entry) || entry->ended;
 }
 
 static bool all_are(struct remote_backend *remote, bool (*is)(const struct remote_attempt *entry))
@@ -546,7 +528,7 @@ static void kill_all(struct remote_backend *remote)
 
 	g_hash_table_iter_init(&iter, remote->entries);
 	while (g_hash_table_iter_next(&iter, NULL, &value))
-		remote_attempt_kill(value);
+		remote_request_kill(value);
 }
 
 static void remote_destroy(struct backend *backend)

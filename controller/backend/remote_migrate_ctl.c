@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Migrations of a running task: the calls, and what the local scheduler reports of them. The local
- * scheduler numbers the migrations that moved a VM.
+ * Migrations of a running task: what the local scheduler reports of them. It numbers the migrations
+ * that moved a VM.
  */
 #include "common/clock.h"
 #include "controller/backend/remote_private.h"
@@ -31,13 +31,12 @@ static void report_moved(struct remote_attempt *entry, const struct task_migrati
 			entry->nodes[i] = now;
 	}
 	event.node = entry->nodes[0];
-	event.n = entry->request.n;
+	event.n = entry->step.n;
 	event.reason = one->reason;
 	event.moves = moves;
 	event.moves_count = one->count;
-	remote_step_end(entry, REMOTE_STEP_NONE);
+	remote_operation_end(&entry->step);
 	remote_push(entry->remote, &event);
-	remote_share_ctl_continue(entry);
 }
 
 void remote_migrate_ctl_take(struct remote_attempt *entry, const struct remote_task *task)
@@ -55,8 +54,8 @@ void remote_migrate_ctl_take(struct remote_attempt *entry, const struct remote_t
 		if (one->n <= known->moved || !one->settled_ns)
 			continue;
 		known->moved = one->n;
-		if (entry->step == REMOTE_STEP_MIGRATING && (!entry->adopted || entry->described) &&
-		    one->count == entry->nodes_count)
+		if (remote_operation_is(&entry->step, REMOTE_OPERATION_MIGRATE) &&
+		    (!entry->adopted || entry->described) && one->count == entry->nodes_count)
 			report_moved(entry, one);
 	}
 }
@@ -80,7 +79,7 @@ static const struct task_migration *find_past(const struct remote_attempt *entry
 		uint32_t v = 0;
 
 		while (v < entry->nodes_count &&
-		       (met[v] || (entry->request.hosts ?: entry->request.nodes)[v] != to))
+		       (met[v] || (entry->step.hosts ?: entry->step.nodes)[v] != to))
 			v++;
 		if (v == entry->nodes_count)
 			return NULL;
@@ -96,7 +95,7 @@ static bool is_there(const struct remote_attempt *entry)
 		bool found = false;
 
 		for (uint32_t j = 0; j < entry->nodes_count; j++)
-			found = found || entry->request.nodes[i] == entry->nodes[j];
+			found = found || entry->step.nodes[i] == entry->nodes[j];
 		if (!found)
 			return false;
 	}
@@ -112,37 +111,19 @@ bool remote_migrate_ctl_reattach(struct remote_attempt *entry)
 	if (!entry->adopted)
 		return false;
 	if (entry->migrations.open > entry->migrations.moved) {
-		remote_step_reattach(entry, REMOTE_STEP_MIGRATING, entry->request.n);
+		remote_operation_reattach(&entry->step, REMOTE_OPERATION_MIGRATE, entry->step.n);
 		return true;
 	}
 	past = find_past(entry, kept);
 	if (past) {
 		report_moved(entry, past);
-	} else if (!entry->request.hosts && is_there(entry)) {
+	} else if (!entry->step.hosts && is_there(entry)) {
 		struct backend_event event =
 			remote_attempt_event(entry, BACKEND_EVENT_MIGRATED, clock_now_ns());
 
-		event.n = entry->request.n;
-		remote_step_end(entry, REMOTE_STEP_NONE);
+		event.n = entry->step.n;
+		remote_operation_end(&entry->step);
 		remote_push(entry->remote, &event);
-		remote_share_ctl_continue(entry);
 	}
-	return entry->step != REMOTE_STEP_MIGRATING;
-}
-
-void remote_migrate_ctl_migrate(struct remote_attempt *entry, uint32_t n, const uint32_t *nodes,
-				uint32_t nodes_count)
-{
-	if (entry->ended || entry->kill_wanted || n <= entry->migrations.called)
-		return;
-	entry->migrations.called = n;
-	if ((nodes_count != entry->nodes_count && !entry->hosts) ||
-	    entry->step != REMOTE_STEP_NONE) {
-		remote_step_reject(entry, REMOTE_STEP_MIGRATING, n,
-				   "it does not run, or needs another number of nodes");
-		return;
-	}
-	remote_step_begin(entry, REMOTE_STEP_MIGRATING, n);
-	remote_step_aim(entry, nodes, nodes_count);
-	remote_step_send(entry);
+	return entry->step.state == REMOTE_OPERATION_NONE;
 }

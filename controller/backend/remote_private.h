@@ -2,11 +2,21 @@
 #pragma once
 
 /*
- * The insides of remote.h, for its files alone: remote.c (the backend and the listener of the
- * links), remote_report.c (notes and events), remote_attempt.c (an attempt of a task: its start and
- * its end), remote_step.c (requests to suspend, resume and migrate it), remote_suspend_ctl.c (its
- * suspensions and resumptions), remote_migrate_ctl.c (its migrations), remote_share_ctl.c (its CPU
- * share), remote_slots.c (nodes of shared hosts) and remote_orphans.c (attempts without a record).
+ * The insides of remote.h, for its files alone. Each of them depends only on files named after it:
+ *  remote.c              the backend, and the listener of the links
+ *  remote_orphans.c      attempts without a record
+ *  remote_guard.c        attempts that take too long, or of which nothing is known
+ *  remote_request.c      requests to local schedulers about an attempt, and their answers
+ *  remote_attempt.c      an attempt of a task: its descriptions and its end
+ *  remote_suspend_ctl.c  its suspensions and resumptions
+ *  remote_migrate_ctl.c  its migrations
+ *  remote_share_ctl.c    its CPU share
+ *  remote_operation.c    the states of an operation
+ *  remote_slots.c        nodes of shared hosts
+ *  remote_report.c       notes and events
+ *
+ * Only remote_request.c sends requests. The files after it change the states of operations; their
+ * callers, the files before them, then call remote_request_due().
  */
 #include "controller/backend/remote.h"
 
@@ -23,43 +33,61 @@
 /* On shared hosts a VM may have to boot at the node first, so more tries are needed. */
 #define REMOTE_CONFLICT_TRIES_SHARED 450
 
-/* What an attempt does after its start. */
-enum remote_step {
-	REMOTE_STEP_NONE = 0,
-	REMOTE_STEP_SUSPENDING, /* suspend() was called, no result yet */
-	REMOTE_STEP_SUSPENDED,
-	REMOTE_STEP_RESUMING,  /* resume() was called, no result yet */
-	REMOTE_STEP_MIGRATING, /* migrate() was called, no result yet */
+/* What a local scheduler is requested to do with an attempt. */
+enum remote_operation_kind {
+	REMOTE_OPERATION_START = 0,
+	REMOTE_OPERATION_SUSPEND,
+	REMOTE_OPERATION_RESUME,
+	REMOTE_OPERATION_MIGRATE,
+	REMOTE_OPERATION_SHARE,
+	REMOTE_OPERATION_KILL,
 };
 
-/* A request that is sent again after some time. */
-struct remote_retry {
-	guint source; /* that sends it; 0: it does not wait */
-	guint count;  /* refusals or failures so far, as its user counts them */
+enum remote_operation_state {
+	REMOTE_OPERATION_NONE = 0, /* there was no call, or the last one has its result */
+	REMOTE_OPERATION_WAITING,  /* to be sent when remote_request_due() finds that it can be */
+	REMOTE_OPERATION_SENT,
+	/* its failure is known: reported before the answer; KILL: the request was given up */
+	REMOTE_OPERATION_FAILED,
+	/* its result is to come; START: remains, since the local scheduler has the task */
+	REMOTE_OPERATION_ANSWERED,
 };
 
-/* The state of the request for a step. */
-enum remote_request_state {
-	REMOTE_REQUEST_WAITING =
-		0, /* to be sent when the task and `open` allow it, or by `retry` */
-	REMOTE_REQUEST_SENT,
-	REMOTE_REQUEST_FAILED,   /* sent; the step's failure was reported before the answer */
-	REMOTE_REQUEST_ANSWERED, /* the step's result is to come */
-};
-
-/* The request for the present step: suspension, resumption or migration. */
-struct remote_request {
-	enum remote_request_state state;
-	bool open;         /* a request, perhaps that of an earlier step, is not answered yet */
-	uint32_t n;        /* of the call */
-	const char *keep;  /* SUSPENDING: where the VMs are to be kept: "auto", "memory", "disk" */
-	uint32_t *nodes;   /* RESUMING, MIGRATING: nodes_count target nodes, owned; or NULL */
-	uint32_t *hosts;   /* shared hosts: the target host of each VM, owned; or NULL */
-	int64_t called_ns; /* 0: an earlier controller made the call */
+struct remote_operation {
+	struct remote_attempt *entry;
+	enum remote_operation_kind kind;
+	enum remote_operation_state state;
+	bool open;           /* a request, perhaps that of an earlier call, is not answered yet */
+	uint32_t n;          /* SUSPEND, RESUME, MIGRATE: number of the call */
+	const char *keep;    /* SUSPEND: where the VMs are to be kept: "auto", "memory", "disk" */
+	uint32_t *nodes;     /* RESUME, MIGRATE: nodes_count target nodes, owned; or NULL */
+	uint32_t *hosts;     /* shared hosts: the target host of each VM, owned; or NULL */
+	int64_t called_ns;   /* 0: an earlier controller made the call; KILL: when it was last sent */
 	int64_t answered_ns; /* ANSWERED: since when */
-	struct remote_retry retry;
-	char *reason; /* FAILED: why; NULL: no reason is known */
+	guint wait_ms;       /* it is put off for so long; 0: it is not */
+	guint source;        /* that ends this time; 0: it has not begun */
+	guint refusals;      /* so far; SHARE: failures in a row */
+	char *reason;        /* FAILED: why; NULL: no reason is known */
 };
+
+/* Whether an operation of that kind was called and has no result yet. */
+static inline bool remote_operation_is(const struct remote_operation *operation,
+				       enum remote_operation_kind kind)
+{
+	return operation->state != REMOTE_OPERATION_NONE && operation->kind == kind;
+}
+
+/* What distinguishes a kind; the array is indexed by kinds. */
+struct remote_kind {
+	const char *path; /* of its requests, below that of the task; NULL: that of the task */
+	/* of a start and a step: what the task then is */
+	const char *participle;
+	/* of a step: */
+	const char *impossible;         /* why a call is refused in other states of the attempt */
+	enum backend_event_kind failed; /* the event of a failure */
+	double stuck_s;                 /* after so long without a result the task is killed */
+};
+extern const struct remote_kind remote_kinds[];
 
 /* The migrations of an attempt. */
 struct remote_migrations {
@@ -72,10 +100,9 @@ struct remote_migrations {
 
 /* The CPU share of an attempt: fractions of what its nodes may use; 1 at first. */
 struct remote_share {
-	double wanted, sent, given;
-	int64_t n;                 /* number of the last request; 0: none */
-	bool open;                 /* a request is not answered yet */
-	struct remote_retry retry; /* counts failures in a row: its VMs did not get the share */
+	double wanted, sent, given; /* given: NAN if it is not the same for all VMs */
+	int64_t n;                  /* number of the last request; 0: none */
+	struct remote_operation operation;
 };
 
 /* One attempt of a task. */
@@ -91,30 +118,26 @@ struct remote_attempt {
 	uint32_t nodes_count;
 	uint32_t *hosts;   /* shared hosts: the host of each VM after the start */
 	int64_t start_ns;  /* time of start() */
-	int64_t killed_ns; /* time of the DELETE; 0: none was sent */
 	double deadline_s;
 	double last_s; /* time of its last event */
-	struct remote_retry start_retry;
 	bool adopted;
 	bool described; /* adopted: the local scheduler has described it */
-	bool asked;     /* the PUT was answered */
-	bool kill_wanted;
 	bool started, ended;
 	bool abandoned;  /* given up; to be killed if it turns up again */
 	bool check_open; /* a check is under way */
 	bool doubted;    /* a note about an impossible value in its description was made */
 	/* since when answers to checks are unusable; 0: the last one was usable */
 	int64_t unclear_ns;
-	bool undeleted;        /* the request to end it was given up */
 	bool queued;           /* by enqueue(): it waits for its turn */
 	bool begun;            /* queued: BEGAN was reported */
 	double start_before_s; /* of enqueue(); time of the run */
 
-	enum remote_step step;
-	struct remote_request request; /* of the step */
-	uint32_t suspended, resumed;   /* how often SUSPENDED and RESUMED were reported */
-	double paused_s;               /* sum of the suspensions before the last interval */
-	int64_t frozen_ns;             /* suspended since; 0: not suspended now */
+	struct remote_operation start;
+	struct remote_operation step; /* the suspension, resumption or migration; one at a time */
+	struct remote_operation kill;
+	uint32_t suspended, resumed; /* how often SUSPENDED and RESUMED were reported */
+	double paused_s;             /* sum of the suspensions before the last interval */
+	int64_t frozen_ns;           /* suspended since; 0: not suspended now */
 	struct remote_migrations migrations;
 	struct remote_share share;
 };
@@ -137,41 +160,6 @@ struct remote_backend {
 	struct remote_orphans *orphans;
 };
 
-/* remote_report.c */
-
-/* Converts a reading of our clock to time of the run. */
-double remote_run_s(const struct remote_backend *remote, int64_t t_ns);
-
-/* Reports something to record (remote_run.note). */
-void remote_note(struct remote_backend *remote, const char *kind, const char *format, ...)
-	G_GNUC_PRINTF(3, 4);
-
-/* Queues a deep copy of `event`. Events with equal times keep the order of arrival. */
-void remote_push(struct remote_backend *remote, const struct backend_event *event);
-/* Frees a copy. */
-void remote_event_free(void *event);
-
-/* Calls `function`, which clears retry->source, with the attempt in `ms` milliseconds. */
-void remote_retry_in(struct remote_retry *retry, guint ms, GSourceFunc function,
-		     struct remote_attempt *entry);
-/* Cancels that; the count stays. */
-void remote_retry_stop(struct remote_retry *retry);
-
-/* The link to the local scheduler of the attempt's cluster. */
-struct remote_link *remote_attempt_link(const struct remote_attempt *entry);
-
-/* The path of its requests; the caller frees. */
-char *remote_attempt_path(const struct remote_attempt *entry);
-
-/*
- * The `try` of a request made now: milliseconds of the run, so a later request has a higher number.
- */
-int64_t remote_attempt_try(const struct remote_attempt *entry);
-
-/* An event of the attempt at t_ns, or at its last event if that was later. */
-struct backend_event remote_attempt_event(struct remote_attempt *entry,
-					  enum backend_event_kind kind, int64_t t_ns);
-
 /* remote_orphans.c */
 
 /*
@@ -186,7 +174,50 @@ void remote_orphans_guard(struct remote_backend *remote, int64_t now_ns);
 /* Ends the search and frees its state. */
 void remote_orphans_free(struct remote_backend *remote);
 
+/* remote_guard.c */
+
+/*
+ * Judges what takes long; to be called periodically. An attempt that outlives its deadline and the
+ * grace period, or whose step does, is killed, and abandoned if no end is reported. One of which
+ * nothing is known for as long as a local scheduler may be silent is abandoned, as if the local
+ * scheduler were away. A request to end an attempt that was given up is repeated.
+ */
+void remote_guard_attempt(struct remote_attempt *entry, int64_t now_ns);
+
+/* remote_request.c */
+
+/*
+ * Sends the requests of the attempt's operations that wait and can be sent: for a kill once the
+ * start is answered or withdrawn, for a step and a share once the task runs and is described. To be
+ * called after every change of the attempt.
+ */
+void remote_request_due(struct remote_attempt *entry);
+
+/* start() and enqueue() of the backend, for an attempt with its nodes. */
+void remote_request_start(struct remote_attempt *entry);
+
+/* kill() of the backend. An attempt whose start was put off ends at once. */
+void remote_request_kill(struct remote_attempt *entry);
+
+/* Sends a kill now, also again, or for an attempt that has turned up again. */
+void remote_request_delete(struct remote_attempt *entry);
+
+/* Requests its state, unless such a request is under way. */
+void remote_request_check(struct remote_attempt *entry);
+
 /* remote_attempt.c */
+
+/* Whether its local scheduler has answered that it has the attempt, or has been asked to end it. */
+static inline bool remote_attempt_is_asked(const struct remote_attempt *entry)
+{
+	return entry->start.state == REMOTE_OPERATION_ANSWERED;
+}
+
+/* Whether it was requested, or is to be requested, to end the attempt. */
+static inline bool remote_attempt_is_killed(const struct remote_attempt *entry)
+{
+	return entry->kill.state != REMOTE_OPERATION_NONE;
+}
 
 /* Processes the local scheduler's description of the attempt; times are on our clock. */
 void remote_attempt_take(struct remote_attempt *entry, const struct remote_task *task);
@@ -197,9 +228,6 @@ void remote_attempt_take(struct remote_attempt *entry, const struct remote_task 
  */
 bool remote_attempt_read(struct remote_attempt *entry, const json_t *body,
 			 enum task_state *ret_state, GError **error);
-
-/* Makes a note that the local scheduler's answer was malformed. */
-void remote_attempt_note_protocol_error(struct remote_attempt *entry, const GError *wrong);
 
 /* Ends the attempt in a way that the local scheduler has not reported. */
 void remote_attempt_end(struct remote_attempt *entry, enum backend_outcome outcome,
@@ -212,84 +240,26 @@ void remote_attempt_end(struct remote_attempt *entry, enum backend_outcome outco
  */
 bool remote_attempt_unknown(struct remote_attempt *entry, int status, const GError *error);
 
-/* Ends the attempt as lost, and kills it if it turns up again. */
+/* Ends the attempt as lost; it is to be killed if it turns up again. */
 void remote_attempt_abandon(struct remote_attempt *entry, const char *reason);
-
-/* Requests its start. */
-void remote_attempt_start(struct remote_attempt *entry);
-/* Requests its end. */
-void remote_attempt_kill(struct remote_attempt *entry);
-/* Repeats the request for its end, or sends it for an attempt that turned up again. */
-void remote_attempt_delete(struct remote_attempt *entry);
-/* Requests its state, unless such a request is under way. */
-void remote_attempt_check(struct remote_attempt *entry);
-
-/*
- * Repeats requests that were given up; to be called periodically. An attempt of which nothing is
- * known for as long as a local scheduler may be silent is abandoned, as if the local scheduler were
- * away. Returns whether the attempt has not ended and its state is not in doubt.
- */
-bool remote_attempt_guard(struct remote_attempt *entry, int64_t now_ns);
 
 /* Frees a struct remote_attempt; callbacks of its requests are dropped. */
 void remote_attempt_free(void *entry);
 
-/* remote_step.c */
-
-/* Whether the task executes, once it has started: it may be migrating. */
-static inline bool remote_step_executes(const struct remote_attempt *entry)
-{
-	return entry->step == REMOTE_STEP_NONE || entry->step == REMOTE_STEP_MIGRATING;
-}
-
-/* Whether the VMs are on the attempt's nodes, or are being moved from there. */
-static inline bool remote_step_is_up(const struct remote_attempt *entry)
-{
-	return entry->step != REMOTE_STEP_SUSPENDED && entry->step != REMOTE_STEP_RESUMING;
-}
-
-/*
- * Begins a step for the call with number `n`, for RESUMING and MIGRATING also with the engine's
- * `nodes`, which are copied; remote_step_send() requests it.
- */
-void remote_step_begin(struct remote_attempt *entry, enum remote_step step, uint32_t n);
-void remote_step_aim(struct remote_attempt *entry, const uint32_t *nodes, uint32_t nodes_count);
-
-/* Begins a step that an earlier controller requested, number `n`: its result is to come. */
-void remote_step_reattach(struct remote_attempt *entry, enum remote_step step, uint32_t n);
-
-/*
- * Sends the request for the step, unless it was sent, or has to wait until the task runs, is
- * described, or an earlier request is answered.
- */
-void remote_step_send(struct remote_attempt *entry);
-
-/* The step has ended, and the attempt is in the state `step`. */
-void remote_step_end(struct remote_attempt *entry, enum remote_step step);
-
-/*
- * Reports that a call for `step` is impossible; nothing changes. `reason` is copied, here and
- * below.
- */
-void remote_step_reject(struct remote_attempt *entry, enum remote_step step, uint32_t n,
-			const char *reason);
-
-/* Processes the event that `step` failed; no effect if the attempt is in another one. */
-void remote_step_failed(struct remote_attempt *entry, enum remote_step step, const char *reason);
-
-/* Processes the state of the task in the answer to a check. */
-void remote_step_checked(struct remote_attempt *entry, enum task_state state);
-
-/* Checks a step that takes long; to be called periodically. */
-void remote_step_guard(struct remote_attempt *entry, int64_t now_ns);
-
 /* remote_suspend_ctl.c */
 
-/* suspend() of the backend; `keep` says where the VMs are kept. */
-void remote_suspend_ctl_suspend(struct remote_attempt *entry, uint32_t n, const char *keep);
-/* resume() of the backend. */
-void remote_suspend_ctl_resume(struct remote_attempt *entry, uint32_t n, const uint32_t *nodes,
-			       uint32_t nodes_count);
+/* Whether SUSPENDED was its last event of the kind: its VMs are not on nodes of its own. */
+static inline bool remote_suspend_ctl_is_suspended(const struct remote_attempt *entry)
+{
+	return entry->resumed < entry->suspended;
+}
+
+/* Whether the task executes, once it has started: it may be migrating. */
+static inline bool remote_suspend_ctl_executes(const struct remote_attempt *entry)
+{
+	return !remote_suspend_ctl_is_suspended(entry) &&
+	       !remote_operation_is(&entry->step, REMOTE_OPERATION_SUSPEND);
+}
 
 /*
  * Reattaches the suspensions that an earlier controller requested; entry->nodes are the nodes that
@@ -311,10 +281,6 @@ double remote_suspend_ctl_executed_s(const struct remote_attempt *entry, int64_t
 
 /* remote_migrate_ctl.c */
 
-/* migrate() of the backend. */
-void remote_migrate_ctl_migrate(struct remote_attempt *entry, uint32_t n, const uint32_t *nodes,
-				uint32_t nodes_count);
-
 /* Reports what is new in the migrations of `task`. */
 void remote_migrate_ctl_take(struct remote_attempt *entry, const struct remote_task *task);
 
@@ -329,14 +295,60 @@ bool remote_migrate_ctl_reattach(struct remote_attempt *entry);
 /* share() of the backend. */
 void remote_share_ctl_want(struct remote_attempt *entry, double yield);
 
-/* Requests the wanted share if the task does not have it yet and can get it now. */
-void remote_share_ctl_continue(struct remote_attempt *entry);
+/* Processes the answer to the request. */
+void remote_share_ctl_answered(struct remote_attempt *entry, int status, const GError *error);
 
 /* Processes the event that a VM has not got its share. */
 void remote_share_ctl_failed(struct remote_attempt *entry, const char *reason);
 
 /* Reports how much CPU the VMs of `task` get of their share. */
 void remote_share_ctl_take(struct remote_attempt *entry, const struct remote_task *task);
+
+/* remote_operation.c */
+
+/*
+ * suspend(), resume() or migrate() of the backend, with `keep` of a suspension (borrowed) and the
+ * target `nodes` of the others (copied), else NULL: begins the step, or reports that it is
+ * impossible. No effect if it was begun before, or the attempt has ended or is to be killed.
+ */
+void remote_operation_call(struct remote_attempt *entry, enum remote_operation_kind kind,
+			   uint32_t n, const char *keep, const uint32_t *nodes,
+			   uint32_t nodes_count);
+
+/* Begins a step that an earlier controller requested, number `n`: its result is to come. */
+void remote_operation_reattach(struct remote_operation *step, enum remote_operation_kind kind,
+			       uint32_t n);
+
+/* It is not put off any longer. */
+void remote_operation_unwait(struct remote_operation *operation);
+
+/* The operation has its result, or is dropped. */
+void remote_operation_end(struct remote_operation *operation);
+
+/*
+ * Ends the step and reports its failure; the task is as before, as far as is known. `reason` is
+ * copied, here and below, and may be NULL.
+ */
+void remote_operation_fail(struct remote_operation *step, const char *reason);
+
+/* The local scheduler will report the result. */
+void remote_operation_accept(struct remote_operation *step);
+
+/* Processes the event that a step of that kind failed; no effect if there is none. */
+void remote_operation_failed(struct remote_operation *step, enum remote_operation_kind kind,
+			     const char *reason);
+
+/* Processes the answer to the step's request: its status, and the task's state. */
+void remote_operation_answered(struct remote_operation *step, int status, enum task_state state);
+
+/* Processes the state of the task in the answer to a check. */
+void remote_operation_checked(struct remote_operation *step, enum task_state state);
+
+/* For how long the step has been ANSWERED, in seconds; 0: it is not. */
+double remote_operation_answered_s(const struct remote_operation *step, int64_t now_ns);
+
+/* For so long an answer to an older request may not show a step that was accepted. */
+#define REMOTE_OPERATION_CHECK_S 15.0
 
 /* remote_slots.c */
 
@@ -368,3 +380,24 @@ uint32_t *remote_slots_pick(const struct remote_attempt *entry, const uint32_t *
 
 /* A host for each of `vms` VMs, dealt out evenly over hosts_count of them. The caller frees. */
 uint32_t *remote_slots_spread(const uint32_t *hosts, uint32_t hosts_count, uint32_t vms);
+
+/* remote_report.c */
+
+/* Converts a reading of our clock to time of the run. */
+double remote_run_s(const struct remote_backend *remote, int64_t t_ns);
+
+/* Reports something to record (remote_run.note). */
+void remote_note(struct remote_backend *remote, const char *kind, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
+
+/* Queues a deep copy of `event`. Events with equal times keep the order of arrival. */
+void remote_push(struct remote_backend *remote, const struct backend_event *event);
+/* Frees a copy. */
+void remote_event_free(void *event);
+
+/* The link to the local scheduler of the attempt's cluster. */
+struct remote_link *remote_attempt_link(const struct remote_attempt *entry);
+
+/* An event of the attempt at t_ns, or at its last event if that was later. */
+struct backend_event remote_attempt_event(struct remote_attempt *entry,
+					  enum backend_event_kind kind, int64_t t_ns);

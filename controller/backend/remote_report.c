@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the other files of the backend share: the run's clock, notes, events, requests' parts. */
+/* What the other files of the backend share: the run's clock, notes and events. */
 #include <math.h>
 
 #include "common/clock.h"
@@ -80,29 +80,4 @@ struct backend_event remote_attempt_event(struct remote_attempt *entry,
 	entry->last_s = fmax(entry->last_s, remote_run_s(entry->remote, t_ns));
 	event.time_s = entry->last_s;
 	return event;
-}
-
-void remote_retry_in(struct remote_retry *retry, guint ms, GSourceFunc function,
-		     struct remote_attempt *entry)
-{
-	retry->source = g_timeout_add(ms, function, entry);
-}
-
-void remote_retry_stop(struct remote_retry *retry)
-{
-	if (retry->source)
-		g_source_remove(retry->source);
-	retry->source = 0;
-}
-
-char *remote_attempt_path(const struct remote_attempt *entry)
-{
-	return g_strdup_printf("/v1/tasks/%s", entry->id);
-}
-
-int64_t remote_attempt_try(const struct remote_attempt *entry)
-{
-	const double ms = 1e3 * remote_run_s(entry->remote, clock_now_ns());
-
-	return 1 + (int64_t)fmax(0, ms);
 }

@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "common/clock.h"
-#include "common/json.h"
 #include "controller/backend/remote_private.h"
 
 /*
@@ -20,77 +19,55 @@
 /* Shares closer than this are equal. */
 #define SHARES_DIFFER 1e-6
 
-static gboolean share_again(gpointer data)
+/* Has a share requested that is wanted and not given. */
+static void have_requested(struct remote_share *share)
 {
-	struct remote_attempt *entry = data;
-
-	entry->share.retry.source = 0;
-	remote_share_ctl_continue(entry);
-	return G_SOURCE_REMOVE;
+	if (share->operation.open)
+		return;
+	if (fabs(share->wanted - share->given) < SHARES_DIFFER /* false if NAN */)
+		remote_operation_end(&share->operation);
+	else
+		share->operation.state = REMOTE_OPERATION_WAITING;
 }
 
-static void share_done(int status, json_t *body, const GError *error, void *data)
+void remote_share_ctl_answered(struct remote_attempt *entry, int status, const GError *error)
 {
-	struct remote_attempt *entry = data;
 	struct remote_share *share = &entry->share;
+	struct remote_operation *operation = &share->operation;
 
-	share->open = false;
-	if (entry->ended || remote_attempt_unknown(entry, status, error))
-		return;
 	/* A failure that was reported before this answer has the request repeated. */
 	if (!error) {
-		share->given = share->retry.source ? (double)NAN : share->sent;
-		remote_attempt_read(entry, body, NULL, NULL);
+		share->given = operation->state == REMOTE_OPERATION_FAILED ? (double)NAN
+									   : share->sent;
 	} else if (status >= 400 && status < 500 && status != 409) {
 		remote_note(entry->remote, "task-refused",
 			    "task %" PRIu32 " on cluster '%s' was not given its share: %s",
 			    entry->task, remote_link_cluster(remote_attempt_link(entry))->name,
 			    error->message);
-		share->given = share->sent; /* requested again when it changes */
-	} else if (!share->retry.source) {  /* its VMs are being moved, or it ends */
-		remote_retry_in(&share->retry, SHARE_AGAIN_MS, share_again, entry);
-		return;
+		share->given = share->sent;     /* requested again when it changes */
+	} else if (!operation->wait_ms) {       /* its VMs are being moved, or it ends */
+		operation->wait_ms = SHARE_AGAIN_MS;
 	}
-	if (!entry->ended)
-		remote_share_ctl_continue(entry);
-}
-
-void remote_share_ctl_continue(struct remote_attempt *entry)
-{
-	struct remote_share *share = &entry->share;
-	g_autofree char *task = NULL;
-	g_autofree char *path = NULL;
-	g_autoptr(json_t) body = NULL;
-
-	if (entry->ended || entry->kill_wanted || !entry->started || share->open ||
-	    share->retry.source || entry->step != REMOTE_STEP_NONE ||
-	    fabs(share->wanted - share->given) < SHARES_DIFFER /* false if NAN */)
-		return;
-	share->n = MAX(share->n + 1, remote_attempt_try(entry));
-	share->sent = share->wanted;
-	share->open = true;
-	task = remote_attempt_path(entry);
-	path = g_strdup_printf("%s/shares/%" PRId64, task, share->n);
-	body = json_pack("{s:f}", "share", share->sent);
-	remote_link_send(remote_attempt_link(entry), "PUT", path, body, share_done, entry);
+	have_requested(share);
 }
 
 void remote_share_ctl_want(struct remote_attempt *entry, double yield)
 {
-	const struct config_type *type = &entry->remote->config->types[entry->type];
+	const double wanted = yield * entry->remote->config->types[entry->type].cpu_need;
 	struct remote_share *share = &entry->share;
 
-	if (fabs(share->wanted - yield * type->cpu_need) >= SHARES_DIFFER && share->retry.source) {
-		remote_retry_stop(&share->retry);
-		share->retry.count = 0;
+	if (fabs(share->wanted - wanted) >= SHARES_DIFFER && share->operation.wait_ms) {
+		remote_operation_unwait(&share->operation);
+		share->operation.refusals = 0;
 	}
-	share->wanted = yield * type->cpu_need;
-	remote_share_ctl_continue(entry);
+	share->wanted = wanted;
+	have_requested(share);
 }
 
 void remote_share_ctl_failed(struct remote_attempt *entry, const char *reason)
 {
 	struct remote_share *share = &entry->share;
+	struct remote_operation *operation = &share->operation;
 
 	remote_note(entry->remote, "share-failed",
 		    "task %" PRIu32 " of cluster '%s': its VMs did not get %.2f of their nodes: %s",
@@ -99,13 +76,14 @@ void remote_share_ctl_failed(struct remote_attempt *entry, const char *reason)
 	/* some VMs may have this share, and others the one before */
 	share->given = (double)NAN;
 	if (fabs(share->wanted - share->sent) >= SHARES_DIFFER)
-		share->retry.count = 0; /* the wanted share has changed meanwhile */
-	if (!share->retry.source)
-		remote_retry_in(&share->retry,
-				MIN(SHARE_AGAIN_MS << MIN(share->retry.count, 8),
-				    SHARE_AGAIN_MOST_MS),
-				share_again, entry);
-	share->retry.count++;
+		operation->refusals = 0; /* the wanted share has changed meanwhile */
+	if (!operation->wait_ms)
+		operation->wait_ms = MIN(SHARE_AGAIN_MS << MIN(operation->refusals, 8),
+					 SHARE_AGAIN_MOST_MS);
+	operation->refusals++;
+	if (operation->open)
+		operation->state = REMOTE_OPERATION_FAILED;
+	have_requested(share);
 }
 
 void remote_share_ctl_take(struct remote_attempt *entry, const struct remote_task *task)
@@ -117,9 +95,10 @@ void remote_share_ctl_take(struct remote_attempt *entry, const struct remote_tas
 	if (entry->adopted && !entry->described && told->n > 0) {
 		share->n = told->n;
 		share->given = told->set_ns ? told->fraction : (double)NAN;
+		have_requested(share);
 	}
 	if (told->set_ns && told->n == share->n)
-		share->retry.count = 0;
+		share->operation.refusals = 0;
 	if (!run->delivered || !remote_slots_shared(entry) || !told->set_ns ||
 	    task->state != TASK_RUNNING || isnan(told->given_cores))
 		return;

@@ -44,9 +44,9 @@ static bool *find_taken(const struct remote_attempt *entry)
 
 		if (other == entry || other->ended || other->cluster != entry->cluster)
 			continue;
-		if (remote_step_is_up(other))
+		if (!remote_suspend_ctl_is_suspended(other))
 			mark(taken, cluster, other->nodes, other->nodes_count);
-		mark(taken, cluster, other->request.nodes, other->nodes_count);
+		mark(taken, cluster, other->step.nodes, other->nodes_count);
 	}
 	return taken;
 }
@@ -93,7 +93,7 @@ void remote_slots_give_up(const struct remote_attempt *entry, const uint32_t *no
 	const struct config_cluster *cluster = cluster_of(entry);
 	const double now_s = remote_run_s(entry->remote, clock_now_ns());
 
-	if (!cluster->shared || !nodes || entry->kill_wanted)
+	if (!cluster->shared || !nodes || remote_attempt_is_killed(entry))
 		return;
 	for (uint32_t i = 0; i < entry->nodes_count; i++) {
 		const struct backend_event event = {

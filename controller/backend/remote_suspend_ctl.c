@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Suspensions and resumptions of a task: the calls, and what the local scheduler reports of them.
- * The nth suspension that succeeds has the number n.
+ * Suspensions and resumptions of a task: what the local scheduler reports of them. The nth
+ * suspension that succeeds has the number n.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -29,10 +29,10 @@ static int64_t interval_begin_ns(const struct remote_attempt *entry, const struc
 /* Seconds from the call, or, if an earlier controller made it, from the arrival of the request. */
 static double since_call_s(const struct remote_attempt *entry, int64_t requested_ns, int64_t t_ns)
 {
-	const bool called =
-		entry->step == REMOTE_STEP_SUSPENDING || entry->step == REMOTE_STEP_RESUMING;
-	const int64_t from_ns =
-		called && entry->request.called_ns ? entry->request.called_ns : requested_ns;
+	const struct remote_operation *step = &entry->step;
+	const bool called = step->state != REMOTE_OPERATION_NONE &&
+			    step->kind != REMOTE_OPERATION_MIGRATE && step->called_ns;
+	const int64_t from_ns = called ? step->called_ns : requested_ns;
 
 	return from_ns ? fmax(0, clock_elapsed_s(from_ns, t_ns)) : (double)NAN;
 }
@@ -86,10 +86,9 @@ static void report_suspended(struct remote_attempt *entry, const struct remote_t
 	event.overhead.skew_s = wire_seconds(one->skew_ns);
 	entry->suspended = one->n;
 	/* Someone suspended it through the local scheduler, or an earlier controller did. */
-	if (entry->step == REMOTE_STEP_MIGRATING)
-		remote_step_reject(entry, entry->step, entry->request.n,
-				   "it was suspended meanwhile");
-	remote_step_end(entry, REMOTE_STEP_SUSPENDED);
+	if (remote_operation_is(&entry->step, REMOTE_OPERATION_MIGRATE))
+		remote_operation_fail(&entry->step, "it was suspended meanwhile");
+	remote_operation_end(&entry->step);
 	push_step(entry, &event, one, false);
 }
 
@@ -113,15 +112,14 @@ static void report_resumed(struct remote_attempt *entry, const struct task_suspe
 	event.overhead.resume_s = fmin(slowest_resume_s(one), took_s);
 	event.overhead.restore_s = took_s - event.overhead.resume_s;
 	entry->resumed = one->n;
-	if (entry->request.nodes) {
+	if (entry->step.nodes) {
 		g_free(entry->nodes);
-		entry->nodes = g_steal_pointer(&entry->request.nodes);
+		entry->nodes = g_steal_pointer(&entry->step.nodes);
 		event.node = remote_slots_host(remote_link_cluster(remote_attempt_link(entry)),
 					       entry->nodes[0]);
 	}
-	remote_step_end(entry, REMOTE_STEP_NONE);
+	remote_operation_end(&entry->step);
 	push_step(entry, &event, one, true);
-	remote_share_ctl_continue(entry);
 }
 
 /* Updates the sums for remote_suspend_ctl_executed_s(). */
@@ -145,13 +143,14 @@ static void count_pauses(struct remote_attempt *entry, const struct remote_task 
 
 void remote_suspend_ctl_reattach(struct remote_attempt *entry, const struct remote_task *task)
 {
-	const bool up = entry->step == REMOTE_STEP_NONE || entry->step == REMOTE_STEP_SUSPENDING;
+	const bool up = !remote_suspend_ctl_is_suspended(entry);
 	const uint32_t n = entry->suspended + up;
 
-	if (entry->step == REMOTE_STEP_MIGRATING ||
+	if (remote_operation_is(&entry->step, REMOTE_OPERATION_MIGRATE) ||
 	    (up ? !remote_suspensions_find(task->suspensions, n) : task->state != TASK_RESUMING))
 		return;
-	remote_step_reattach(entry, up ? REMOTE_STEP_SUSPENDING : REMOTE_STEP_RESUMING, n);
+	remote_operation_reattach(&entry->step,
+				  up ? REMOTE_OPERATION_SUSPEND : REMOTE_OPERATION_RESUME, n);
 }
 
 void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_task *task)
@@ -169,48 +168,11 @@ void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_t
 	count_pauses(entry, task);
 }
 
-void remote_suspend_ctl_suspend(struct remote_attempt *entry, uint32_t n, const char *keep)
-{
-	const uint32_t next = entry->suspended + 1;
-
-	if (entry->ended || entry->kill_wanted || n < next ||
-	    (n == next && entry->step == REMOTE_STEP_SUSPENDING))
-		return;
-	if (entry->step != REMOTE_STEP_NONE || n != next) {
-		remote_step_reject(entry, REMOTE_STEP_SUSPENDING, n, "it does not run");
-		return;
-	}
-	remote_step_begin(entry, REMOTE_STEP_SUSPENDING, n);
-	entry->request.keep = keep;
-	remote_step_send(entry);
-}
-
-void remote_suspend_ctl_resume(struct remote_attempt *entry, uint32_t n, const uint32_t *nodes,
-			       uint32_t nodes_count)
-{
-	const uint32_t last = entry->suspended;
-
-	if (entry->ended || entry->kill_wanted || n <= entry->resumed ||
-	    (n == last && entry->step == REMOTE_STEP_RESUMING))
-		return;
-	if (entry->step != REMOTE_STEP_SUSPENDED || n != last ||
-	    (nodes_count != entry->nodes_count && !entry->hosts)) {
-		remote_step_reject(entry, REMOTE_STEP_RESUMING, n,
-				   "it is not suspended, or needs another number of nodes");
-		return;
-	}
-	remote_step_begin(entry, REMOTE_STEP_RESUMING, n);
-	remote_step_aim(entry, nodes, nodes_count);
-	remote_step_send(entry);
-}
-
 void remote_suspend_ctl_adopt(struct remote_attempt *entry, const struct remote_past *past)
 {
 	entry->suspended = past->suspended;
 	entry->resumed = past->resumed;
 	entry->started = past->suspended > 0 || past->migrated;
-	if (past->resumed < past->suspended)
-		entry->step = REMOTE_STEP_SUSPENDED;
 }
 
 double remote_suspend_ctl_executed_s(const struct remote_attempt *entry, int64_t now_ns)
