@@ -57,12 +57,12 @@ struct remote_operation {
 	struct remote_attempt *entry;
 	enum remote_operation_kind kind;
 	enum remote_operation_state state;
-	bool open;           /* a request, perhaps that of an earlier call, is not answered yet */
-	uint32_t n;          /* SUSPEND, RESUME, MIGRATE: number of the call */
-	const char *keep;    /* SUSPEND: where the VMs are to be kept: "auto", "memory", "disk" */
-	uint32_t *nodes;     /* RESUME, MIGRATE: nodes_count target nodes, owned; or NULL */
-	uint32_t *hosts;     /* shared hosts: the target host of each VM, owned; or NULL */
-	int64_t called_ns;   /* 0: an earlier controller made the call; KILL: when it was last sent */
+	bool open;         /* a request, perhaps that of an earlier call, is not answered yet */
+	uint32_t n;        /* SUSPEND, RESUME, MIGRATE: number of the call */
+	const char *keep;  /* SUSPEND: where the VMs are to be kept: "auto", "memory", "disk" */
+	uint32_t *nodes;   /* RESUME, MIGRATE: nodes_count target nodes, owned; or NULL */
+	uint32_t *hosts;   /* shared hosts: the target host of each VM, owned; or NULL */
+	int64_t called_ns; /* 0: an earlier controller made the call; KILL: when it was last sent */
 	int64_t answered_ns; /* ANSWERED: since when */
 	guint wait_ms;       /* it is put off for so long; 0: it is not */
 	guint source;        /* that ends this time; 0: it has not begun */
@@ -116,8 +116,8 @@ struct remote_attempt {
 	 */
 	uint32_t *nodes;
 	uint32_t nodes_count;
-	uint32_t *hosts;   /* shared hosts: the host of each VM after the start */
-	int64_t start_ns;  /* time of start() */
+	uint32_t *hosts;  /* shared hosts: the host of each VM after the start */
+	int64_t start_ns; /* time of start() */
 	double deadline_s;
 	double last_s; /* time of its last event */
 	bool adopted;

@@ -185,8 +185,7 @@ void remote_request_delete(struct remote_attempt *entry)
 
 	entry->kill.state = REMOTE_OPERATION_SENT;
 	entry->kill.called_ns = clock_now_ns();
-	remote_link_send(remote_attempt_link(entry), "DELETE", path, NULL, kill_done,
-			 &entry->kill);
+	remote_link_send(remote_attempt_link(entry), "DELETE", path, NULL, kill_done, &entry->kill);
 }
 
 static void send_start(struct remote_attempt *entry)
@@ -208,8 +207,8 @@ static void send_part(struct remote_operation *operation, int64_t n, json_t *bod
 {
 	struct remote_attempt *entry = operation->entry;
 	g_autofree char *task = task_path(entry);
-	g_autofree char *path = g_strdup_printf("%s/%s/%" PRId64, task,
-						remote_kinds[operation->kind].path, n);
+	g_autofree char *path =
+		g_strdup_printf("%s/%s/%" PRId64, task, remote_kinds[operation->kind].path, n);
 
 	operation->state = REMOTE_OPERATION_SENT;
 	operation->open = true;
@@ -221,9 +220,8 @@ static json_t *step_body(const struct remote_attempt *entry)
 {
 	if (entry->step.kind == REMOTE_OPERATION_SUSPEND)
 		return json_pack("{s:s, s:I}", "keep", entry->step.keep, "try", try_now(entry));
-	return json_pack("{s:o, s:I}", "nodes",
-			 json_numbers(entry->step.nodes, entry->nodes_count), "try",
-			 try_now(entry));
+	return json_pack("{s:o, s:I}", "nodes", json_numbers(entry->step.nodes, entry->nodes_count),
+			 "try", try_now(entry));
 }
 
 static void send_step(struct remote_attempt *entry)
@@ -235,8 +233,7 @@ static void send_step(struct remote_attempt *entry)
 		return;
 	if (step->hosts) {
 		g_clear_pointer(&step->nodes, g_free);
-		step->nodes =
-			remote_slots_pick(entry, step->hosts, migrates ? entry->nodes : NULL);
+		step->nodes = remote_slots_pick(entry, step->hosts, migrates ? entry->nodes : NULL);
 	}
 	send_part(step, migrates ? entry->migrations.moved + 1 : step->n, step_body(entry));
 }
@@ -274,7 +271,7 @@ static gboolean wait_is_over(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* Whether the operation waits for nothing of its own; one that is put off is due after that. */
+/* Whether the operation waits and is not put off. Begins the time for which it is put off. */
 static bool is_due(struct remote_operation *operation)
 {
 	if (operation->wait_ms && !operation->source)
@@ -294,8 +291,8 @@ void remote_request_due(struct remote_attempt *entry)
 	if (is_due(&entry->step) && known)
 		send_step(entry);
 	if (is_due(&entry->share.operation) && known &&
-	    entry->step.state == REMOTE_OPERATION_NONE &&
-	    !remote_suspend_ctl_is_suspended(entry) && !remote_attempt_is_killed(entry))
+	    entry->step.state == REMOTE_OPERATION_NONE && !remote_suspend_ctl_is_suspended(entry) &&
+	    !remote_attempt_is_killed(entry))
 		send_share(entry);
 }
 

@@ -37,15 +37,15 @@ void remote_share_ctl_answered(struct remote_attempt *entry, int status, const G
 
 	/* A failure that was reported before this answer has the request repeated. */
 	if (!error) {
-		share->given = operation->state == REMOTE_OPERATION_FAILED ? (double)NAN
-									   : share->sent;
+		share->given =
+			operation->state == REMOTE_OPERATION_FAILED ? (double)NAN : share->sent;
 	} else if (status >= 400 && status < 500 && status != 409) {
 		remote_note(entry->remote, "task-refused",
 			    "task %" PRIu32 " on cluster '%s' was not given its share: %s",
 			    entry->task, remote_link_cluster(remote_attempt_link(entry))->name,
 			    error->message);
-		share->given = share->sent;     /* requested again when it changes */
-	} else if (!operation->wait_ms) {       /* its VMs are being moved, or it ends */
+		share->given = share->sent; /* requested again when it changes */
+	} else if (!operation->wait_ms) {   /* its VMs are being moved, or it ends */
 		operation->wait_ms = SHARE_AGAIN_MS;
 	}
 	have_requested(share);
@@ -78,8 +78,8 @@ void remote_share_ctl_failed(struct remote_attempt *entry, const char *reason)
 	if (fabs(share->wanted - share->sent) >= SHARES_DIFFER)
 		operation->refusals = 0; /* the wanted share has changed meanwhile */
 	if (!operation->wait_ms)
-		operation->wait_ms = MIN(SHARE_AGAIN_MS << MIN(operation->refusals, 8),
-					 SHARE_AGAIN_MOST_MS);
+		operation->wait_ms =
+			MIN(SHARE_AGAIN_MS << MIN(operation->refusals, 8), SHARE_AGAIN_MOST_MS);
 	operation->refusals++;
 	if (operation->open)
 		operation->state = REMOTE_OPERATION_FAILED;
