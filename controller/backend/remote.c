@@ -175,10 +175,10 @@ static double remote_now_s(struct backend *backend)
 	return remote_run_s(remote_of(backend), clock_now_ns());
 }
 
-static char *attempt_id(const struct remote_backend *remote, uint32_t task, uint32_t attempt)
+char *remote_attempt_id(const char *experiment, int64_t run, uint32_t task, uint32_t attempt)
 {
-	return g_strdup_printf("%s-%" PRId64 "-%" PRIu32 "-%" PRIu32, remote->run.experiment,
-			       remote->run.run, task, attempt);
+	return g_strdup_printf("%s-%" PRId64 "-%" PRIu32 "-%" PRIu32, experiment, run, task,
+			       attempt);
 }
 
 /*
@@ -207,7 +207,8 @@ static struct remote_attempt *attempt_new(struct remote_backend *remote,
 	struct remote_attempt *entry = g_new0(struct remote_attempt, 1);
 
 	entry->remote = remote;
-	entry->id = attempt_id(remote, start->task, start->attempt);
+	entry->id = remote_attempt_id(remote->run.experiment, remote->run.run, start->task,
+				      start->attempt);
 	entry->task = start->task;
 	entry->attempt = start->attempt;
 	entry->type = start->type;
@@ -226,9 +227,11 @@ static struct remote_attempt *attempt_new(struct remote_backend *remote,
 
 static struct remote_attempt *find_attempt(struct backend *backend, uint32_t task, uint32_t attempt)
 {
-	g_autofree char *id = attempt_id(remote_of(backend), task, attempt);
+	const struct remote_backend *remote = remote_of(backend);
+	g_autofree char *id =
+		remote_attempt_id(remote->run.experiment, remote->run.run, task, attempt);
 
-	return g_hash_table_lookup(remote_of(backend)->entries, id);
+	return g_hash_table_lookup(remote->entries, id);
 }
 
 /* A new attempt in the backend's list, or NULL: it is there already. */

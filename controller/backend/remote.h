@@ -20,6 +20,9 @@
  * backend chooses the node of a host that a VM takes. A host is down when all of its nodes are.
  */
 
+/* The id of a task at the local schedulers; the caller frees it. */
+char *remote_attempt_id(const char *experiment, int64_t run, uint32_t task, uint32_t attempt);
+
 /* What a run needs; all borrowed for the life of the backend. */
 struct remote_run {
 	const char *experiment; /* id of the experiment, [A-Za-z0-9._-], at most 40 characters */
