@@ -20,7 +20,7 @@
 #include "common/visible.h"
 #include "controller/api/status_api.h"
 #include "controller/service/run_service.h"
-#include "controller/session/run_session.h"
+#include "controller/session/run_session_private.h"
 #include "controller/work.h"
 
 /* Exit statuses beside 0, which `virtbed run` distinguishes. */
@@ -56,7 +56,7 @@ static gboolean stop(gpointer data)
 
 	for (uint32_t i = 0; i < remote_fleet_config(session->fleet)->clusters_count; i++)
 		remote_link_set_patience(remote_fleet_link(session->fleet, i), STOP_PATIENCE_S);
-	remote_fleet_stop(session->fleet, "stopped by a signal");
+	run_session_stop(session, "stopped by a signal");
 	return G_SOURCE_CONTINUE;
 }
 

@@ -15,6 +15,7 @@
 #include "controller/service/run_service.h"
 #include "controller/session/run_meta.h"
 #include "controller/session/run_record.h"
+#include "controller/session/run_session_private.h"
 
 static void note_times(struct run_session *session)
 {

@@ -17,16 +17,18 @@ char *api_peer_name(struct http_request *request)
 	return uid >= 0 ? g_strdup_printf("%" PRId64, uid) : NULL;
 }
 
-bool api_is_served(struct http_request *request, const struct run_session *session)
+bool api_is_served(struct http_request *request, struct run_session *session)
 {
-	if (!session->plan->serve)
+	const bool serves = run_session_service(session) != NULL;
+
+	if (!view_serves(session))
 		http_request_fail(request, 409,
 				  "this is an experiment, not a service (virtbed serve), "
 				  "which tasks are submitted to");
-	else if (!session->service)
+	else if (!serves)
 		http_request_fail(request, 503,
 				  "the service is starting or ending; try again in a moment");
-	return session->service != NULL;
+	return serves;
 }
 
 /* An answer about recorded facts, sent when they are on disk. */
@@ -57,12 +59,13 @@ static void is_safe(const GError *error, void *data)
 	g_free(answer);
 }
 
-void api_answer_safely(struct http_request *request, const struct run_session *session, int status,
+void api_answer_safely(struct http_request *request, struct run_session *session, int status,
 		       json_t *body)
 {
+	struct run_service *service = run_session_service(session);
 	struct safe_answer *answer;
 
-	if (!session->service) {
+	if (!service) {
 		http_request_reply(request, status, body);
 		return;
 	}
@@ -72,7 +75,7 @@ void api_answer_safely(struct http_request *request, const struct run_session *s
 		.status = status,
 		.body = body,
 	};
-	run_service_when_safe(session->service, is_safe, answer);
+	run_service_when_safe(service, is_safe, answer);
 	http_request_on_cancel(request, client_gone, answer);
 }
 

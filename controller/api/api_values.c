@@ -4,38 +4,19 @@
 #include "controller/api/status_api_private.h"
 #include "controller/run/run_utc.h"
 
-double api_now_s(const struct run_session *session)
-{
-	return session->t0_ns ? clock_elapsed_s(session->t0_ns, clock_now_ns()) : 0;
-}
-
 double api_time_s(const struct run_session *session, int64_t t_ns)
 {
-	return clock_elapsed_s(session->t0_ns ?: clock_now_ns(), t_ns);
-}
-
-int64_t api_zero_us(const struct run_session *session)
-{
-	return session->utc && session->t0_ns ? run_utc_zero_us(session->utc, session->t0_ns) : 0;
+	return clock_elapsed_s(view_start_ns(session) ?: clock_now_ns(), t_ns);
 }
 
 void api_set_time(json_t *object, const struct run_session *session, const char *name,
 		  double time_s)
 {
-	const int64_t zero_us = api_zero_us(session);
+	const int64_t zero_us = view_start_utc_us(session);
 	g_autofree char *seconds = g_strconcat(name, "_s", NULL);
 	g_autofree char *clock = g_strconcat(name, "_utc", NULL);
 	g_autofree char *text = zero_us ? run_utc_text(zero_us, time_s) : NULL;
 
 	json_object_set_new(object, seconds, json_number_or_null(time_s));
 	json_object_set_new(object, clock, json_string_or_null(text));
-}
-
-const struct run_progress *api_progress(const struct run_session *session)
-{
-	struct run_progress *progress = session->progress;
-
-	if (progress->refresh)
-		progress->refresh(progress, progress->refresh_data);
-	return progress;
 }

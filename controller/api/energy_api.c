@@ -101,7 +101,7 @@ static bool is_emulated(const struct config *config, const char *name)
 
 static double idle_w_of(const struct run_session *session, const char *host)
 {
-	GPtrArray *meters = remote_fleet_meters(session->fleet);
+	GPtrArray *meters = view_meters(session);
 
 	for (guint i = 0; i < meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
@@ -115,12 +115,10 @@ static double idle_w_of(const struct run_session *session, const char *host)
 /* The source of a cluster's watts; NULL: unknown. */
 static const char *watts_from(const struct run_session *session, const char *name)
 {
-	const struct config_cluster *cluster = config_cluster_find(session->config, name);
+	const struct config *config = view_config(session);
+	const struct config_cluster *cluster = config_cluster_find(config, name);
 
-	return cluster ? fleet_watts_from(
-				 remote_fleet_link(session->fleet,
-						   (uint32_t)(cluster - session->config->clusters)))
-		       : NULL;
+	return cluster ? fleet_watts_from(session, (uint32_t)(cluster - config->clusters)) : NULL;
 }
 
 /* The host's parts, and its counter, to which they must add up. */
@@ -149,7 +147,7 @@ static json_t *host_json(const struct reading *reading, const struct account *ac
 	json_object_set_new(host, "idle_w",
 			    json_number_or_null(idle_w_of(reading->session, meter->host)));
 	json_object_set_new(host, "management_of_vms_alone",
-			    json_boolean(is_emulated(reading->session->config, meter->host)));
+			    json_boolean(is_emulated(view_config(reading->session), meter->host)));
 	return host;
 }
 
@@ -171,7 +169,7 @@ static void send_answer(const struct reading *reading, const struct account *acc
 	GString *text = g_string_new("{\"sums\":");
 
 	g_string_append(text, account->sums);
-	api_set_time(rest, reading->session, "now", api_now_s(reading->session));
+	api_set_time(rest, reading->session, "now", run_session_now_s(reading->session));
 	api_reply_parts(reading->request, text, rest);
 }
 
@@ -232,9 +230,9 @@ void energy_api_get(struct http_request *request, const char *const *arguments, 
 	reading = g_new(struct reading, 1);
 	*reading = (struct reading){.request = request,
 				    .session = api->session,
-				    .run = api->session->run,
+				    .run = view_run(api->session),
 				    .by = by};
-	reading->asked = store_reader_ask(api->reader, api->session->store, read_account, reading,
-					  was_read, reading);
+	reading->asked = store_reader_ask(api->reader, view_store(api->session), read_account,
+					  reading, was_read, reading);
 	http_request_on_cancel(request, client_gone, reading);
 }

@@ -39,19 +39,20 @@ static GHashTable *run_starts(const struct run_session *session)
 {
 	GHashTable *starts = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
 						   (GDestroyNotify)g_date_time_unref);
-	g_autoptr(GPtrArray) runs = store_runs(session->store, NULL);
-	const int64_t zero_us = api_zero_us(session);
+	g_autoptr(GPtrArray) runs = store_runs(view_store(session), NULL);
+	const int64_t run = view_run(session);
+	const int64_t zero_us = view_start_utc_us(session);
 	g_autoptr(GDateTime) second = g_date_time_new_from_unix_utc(zero_us / G_USEC_PER_SEC);
 
 	for (guint i = 0; runs && i < runs->len; i++) {
-		const struct store_run *run = g_ptr_array_index(runs, i);
+		const struct store_run *one = g_ptr_array_index(runs, i);
 
-		if (run->started_utc)
-			add_start(starts, run->run,
-				  g_date_time_new_from_iso8601(run->started_utc, NULL));
+		if (one->started_utc)
+			add_start(starts, one->run,
+				  g_date_time_new_from_iso8601(one->started_utc, NULL));
 	}
-	if (session->run && zero_us)
-		add_start(starts, session->run, g_date_time_add(second, zero_us % G_USEC_PER_SEC));
+	if (run && zero_us)
+		add_start(starts, run, g_date_time_add(second, zero_us % G_USEC_PER_SEC));
 	return starts;
 }
 
@@ -127,7 +128,8 @@ static bool send_events(struct events_api *api, struct http_request *request, in
 	g_autoptr(GError) error = NULL;
 
 	if (run_session_commit(api->session, &error))
-		events = store_events_after(api->session->store, 0, after, EVENTS_API_MOST, &error);
+		events = store_events_after(view_store(api->session), 0, after, EVENTS_API_MOST,
+					    &error);
 	if (!events)
 		http_request_fail(request, 503, "%s", error->message);
 	else if (events->len || empty)
@@ -190,7 +192,7 @@ struct events_api *events_api_new(struct run_session *session)
 	struct events_api *api = g_new0(struct events_api, 1);
 
 	api->session = session;
-	store_watch_events(session->store, on_event, api);
+	store_watch_events(view_store(session), on_event, api);
 	return api;
 }
 
@@ -198,7 +200,7 @@ void events_api_free(struct events_api *api)
 {
 	if (!api)
 		return;
-	store_watch_events(api->session->store, NULL, NULL);
+	store_watch_events(view_store(api->session), NULL, NULL);
 	g_clear_handle_id(&api->answer_source, g_source_remove);
 	g_free(api);
 }
@@ -207,7 +209,7 @@ void events_api_get(struct http_request *request, const char *const *arguments, 
 		    void *data)
 {
 	struct events_api *api = ((struct status_api *)data)->events;
-	const uint64_t last = (uint64_t)store_last_event(api->session->store);
+	const uint64_t last = (uint64_t)store_last_event(view_store(api->session));
 	struct waiter *waiter;
 	uint64_t after;
 	double wait_s;

@@ -5,46 +5,12 @@
 
 #include "common/json.h"
 #include "controller/api/status_api_private.h"
-#include "controller/backend/remote_fleet.h"
-#include "controller/engine/engine.h"
 #include "controller/report/provenance.h"
 #include "controller/report/summary.h"
 
-static const char *const state_names[FLEET_NODE_STATES] = {
-	[FLEET_NODE_IDLE] = "idle",         [FLEET_NODE_BUSY] = "busy",
-	[FLEET_NODE_DOWN] = "down",         [FLEET_NODE_DRAINED] = "drained",
-	[FLEET_NODE_DRAINING] = "draining",
-};
-
-const char *fleet_node_state_name(enum fleet_node_state state)
+const char *fleet_watts_from(const struct run_session *session, uint32_t cluster)
 {
-	return state_names[state];
-}
-
-/*
- * The engine's state of a node, while there is an engine. Of shared hosts the engine knows hosts,
- * not nodes.
- */
-static struct engine_node engine_side(const struct run_session *session, uint32_t cluster,
-				      uint32_t node)
-{
-	const struct config_cluster *config = &session->config->clusters[cluster];
-
-	if (!session->engine)
-		return (struct engine_node){.task = FLEET_NO_TASK, .leaver = FLEET_NO_TASK};
-	return engine_node_state(session->engine, cluster,
-				 config->shared ? config_cluster_host(config, node) : node);
-}
-
-/* Whether the local scheduler has not answered for long, or never. */
-bool fleet_away(const struct remote_link *link)
-{
-	return remote_link_away(link) || !remote_link_capabilities(link);
-}
-
-const char *fleet_watts_from(const struct remote_link *link)
-{
-	const json_t *capabilities = remote_link_capabilities(link);
+	const json_t *capabilities = remote_link_capabilities(view_link(session, cluster));
 
 	if (!capabilities)
 		return NULL;
@@ -56,54 +22,24 @@ const char *fleet_watts_from(const struct remote_link *link)
 		       : "model";
 }
 
-struct fleet_standing fleet_stand(const struct run_session *session, uint32_t cluster,
-				  uint32_t node)
-{
-	const struct config_cluster *config = &session->config->clusters[cluster];
-	const struct remote_link *link = remote_fleet_link(session->fleet, cluster);
-	const struct engine_node engine = engine_side(session, cluster, node);
-	struct fleet_standing it = {
-		.task = engine.task != FLEET_NO_TASK ? engine.task : engine.leaver,
-	};
-	const struct wire_node *words = remote_link_node(link, node);
-	const bool busy = it.task != FLEET_NO_TASK || g_strcmp0(words->state, "busy") == 0;
-
-	it.host = words->host;
-	if (!it.host && config->hosts_count)
-		it.host = config->hosts[config_cluster_host(config, node)].name;
-	it.caps = words->caps;
-	it.reason = words->reason;
-	if (fleet_away(link) || !remote_link_node_up(link, node)) {
-		it.state = FLEET_NODE_DOWN;
-		it.reason = fleet_away(link) ? "its local scheduler does not answer"
-						   : words->reason ?: words->state;
-	} else if (engine.drained) {
-		it.state = busy ? FLEET_NODE_DRAINING : FLEET_NODE_DRAINED;
-		it.reason = engine.reason;
-	} else {
-		it.state = busy ? FLEET_NODE_BUSY : FLEET_NODE_IDLE;
-	}
-	return it;
-}
-
 void fleet_count_nodes(const struct run_session *session, uint32_t cluster, uint32_t *ret_counts)
 {
-	for (int i = 0; i < FLEET_NODE_STATES; i++)
+	for (int i = 0; i < VIEW_NODE_STATES; i++)
 		ret_counts[i] = 0;
-	for (uint32_t i = 0; i < session->config->clusters[cluster].nodes; i++)
-		ret_counts[fleet_stand(session, cluster, i).state]++;
+	for (uint32_t i = 0; i < view_config(session)->clusters[cluster].nodes; i++)
+		ret_counts[view_node(session, cluster, i).state]++;
 }
 
 json_t *fleet_node_json(const struct run_session *session, uint32_t cluster, uint32_t node)
 {
-	const char *name = session->config->clusters[cluster].name;
-	const struct fleet_standing it = fleet_stand(session, cluster, node);
+	const char *name = view_config(session)->clusters[cluster].name;
+	const struct view_node it = view_node(session, cluster, node);
 	g_autofree char *full = g_strdup_printf("%s-n%u", name, node);
 
 	return json_pack("{s:s, s:i, s:s, s:s?, s:s, s:s?, s:o, s:O?}", "cluster", name, "node",
 			 (int)node, "name", full, "host", it.host, "state",
-			 fleet_node_state_name(it.state), "reason", it.reason, "task",
-			 it.task == FLEET_NO_TASK ? json_null() : json_integer(it.task), "caps",
+			 view_node_state_name(it.state), "reason", it.reason, "task",
+			 it.task == VIEW_NO_TASK ? json_null() : json_integer(it.task), "caps",
 			 it.caps);
 }
 
@@ -143,19 +79,21 @@ static void add_capabilities(json_t *object, const json_t *capabilities)
 static json_t *cluster_json(const struct run_session *session, uint32_t index,
 			    const uint32_t *counts)
 {
-	const struct config_cluster *cluster = &session->config->clusters[index];
-	const struct remote_link *link = remote_fleet_link(session->fleet, index);
+	const struct config *config = view_config(session);
+	const struct config_cluster *cluster = &config->clusters[index];
 	json_t *object =
 		json_pack("{s:s, s:i, s:i, s:I, s:b, s:b, s:o, s:o}", "cluster", cluster->name,
 			  "nodes", (int)cluster->nodes, "cores", (int)cluster->cores, "memory_mib",
 			  (json_int_t)cluster->memory_mib, "shared", cluster->shared, "away",
-			  fleet_away(link), "types", types_json(session->config, cluster), "hosts",
+			  view_away(session, index), "types", types_json(config, cluster), "hosts",
 			  hosts_json(cluster));
 
-	for (int i = 0; i < FLEET_NODE_STATES; i++)
-		json_object_set_new(object, state_names[i], json_integer(counts[i]));
-	add_capabilities(object, remote_link_capabilities(link));
-	json_object_set_new(object, "watts_from", json_string_or_null(fleet_watts_from(link)));
+	for (int i = 0; i < VIEW_NODE_STATES; i++)
+		json_object_set_new(object, view_node_state_name((enum view_node_state)i),
+				    json_integer(counts[i]));
+	add_capabilities(object, remote_link_capabilities(view_link(session, index)));
+	json_object_set_new(object, "watts_from",
+			    json_string_or_null(fleet_watts_from(session, index)));
 	return object;
 }
 
@@ -169,7 +107,7 @@ static json_t *notes_json(struct store *store)
 
 /* The last text of a cluster, and the data that it was made of. */
 struct cached_cluster {
-	uint32_t counts[FLEET_NODE_STATES];
+	uint32_t counts[VIEW_NODE_STATES];
 	bool away;
 	json_t *capabilities;
 	char *text; /* NULL: not yet */
@@ -186,7 +124,7 @@ struct fleet_texts *fleet_texts_new(const struct run_session *session)
 	struct fleet_texts *texts = g_new0(struct fleet_texts, 1);
 
 	texts->session = session;
-	texts->count = session->config->clusters_count;
+	texts->count = view_config(session)->clusters_count;
 	texts->clusters = g_new0(struct cached_cluster, texts->count);
 	return texts;
 }
@@ -206,18 +144,18 @@ void fleet_texts_free(struct fleet_texts *texts)
 /* All other parts of the text come from the configuration. */
 static const char *cluster_text(struct fleet_texts *texts, uint32_t index)
 {
-	const struct remote_link *link = remote_fleet_link(texts->session->fleet, index);
-	const json_t *capabilities = remote_link_capabilities(link);
+	const json_t *capabilities = remote_link_capabilities(view_link(texts->session, index));
+	const bool away = view_away(texts->session, index);
 	struct cached_cluster *cached = &texts->clusters[index];
-	uint32_t counts[FLEET_NODE_STATES];
+	uint32_t counts[VIEW_NODE_STATES];
 	g_autoptr(json_t) json = NULL;
 
 	fleet_count_nodes(texts->session, index, counts);
 	if (cached->text && memcmp(counts, cached->counts, sizeof(counts)) == 0 &&
-	    cached->away == fleet_away(link) && cached->capabilities == capabilities)
+	    cached->away == away && cached->capabilities == capabilities)
 		return cached->text;
 	memcpy(cached->counts, counts, sizeof(counts));
-	cached->away = fleet_away(link);
+	cached->away = away;
 	json_decref(cached->capabilities);
 	cached->capabilities = json_incref((json_t *)capabilities);
 	json = cluster_json(texts->session, index, counts);
@@ -230,8 +168,8 @@ void fleet_api_clusters(struct http_request *request, const char *const *argumen
 {
 	const struct run_session *session = api_session(data);
 	struct fleet_texts *texts = ((struct status_api *)data)->clusters;
-	g_autoptr(json_t) rest = json_pack("{s:s, s:o}", "name", session->config->name, "notes",
-					   notes_json(session->store));
+	g_autoptr(json_t) rest = json_pack("{s:s, s:o}", "name", view_config(session)->name,
+					   "notes", notes_json(view_store(session)));
 	GString *text = g_string_new("{\"clusters\":[");
 
 	for (uint32_t i = 0; i < texts->count; i++) {

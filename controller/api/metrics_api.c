@@ -33,17 +33,16 @@ static void add_build(GString *text)
 /* The state of the controller, and the numbers of the present run. */
 static void add_run(GString *text, const struct run_session *session)
 {
-	const struct run_progress *progress = api_progress(session);
-	const bool runs = session->engine != NULL;
+	const struct run_progress *progress = view_progress(session);
 	const char *phase = "virtbed_phase";
-	g_autofree char *run = g_strdup_printf("%" PRId64, session->run);
+	g_autofree char *run = g_strdup_printf("%" PRId64, view_run(session));
 
 	metrics_text_family(text, phase, "gauge",
 			    "What the controller is doing: 1 for that phase.");
 	for (int i = RUN_PHASE_STARTING; i <= RUN_PHASE_FAILED; i++)
 		metrics_text_sample(text, phase, progress->phase == (enum run_phase)i, "phase",
 				    run_phase_name((enum run_phase)i), NULL);
-	if (!runs)
+	if (!view_under_way(session))
 		return;
 	metrics_text_family(text, "virtbed_run_info", "gauge", "The run under way; always 1.");
 	metrics_text_sample(text, "virtbed_run_info", 1, "run", run, "policy",
@@ -62,10 +61,14 @@ static void add_tasks(GString *text, const struct run_session *session)
 {
 	uint32_t counts[ENGINE_TASK_STATES] = {0};
 
-	if (!session->engine)
+	if (!view_under_way(session))
 		return;
-	for (uint32_t i = 0; i < session->tasks_count; i++)
-		counts[engine_task_at(session->engine, i)->state]++;
+	for (uint32_t i = 0; i < view_tasks_count(session); i++) {
+		const struct engine_task *task = view_task(session, i);
+
+		if (task)
+			counts[task->state]++;
+	}
 	metrics_text_family(text, "virtbed_tasks", "gauge", "Tasks of the run under way by state.");
 	for (int i = ENGINE_TASK_WAITING; i < ENGINE_TASK_STATES; i++)
 		metrics_text_sample(text, "virtbed_tasks", counts[i], "state",
@@ -96,8 +99,7 @@ static void add_mapping(GString *text, const struct engine_result *counts)
 
 static void add_decisions(GString *text, const struct run_session *session)
 {
-	const struct engine_result *counts =
-		session->engine ? engine_counts(session->engine) : NULL;
+	const struct engine_result *counts = view_counts(session);
 
 	if (!counts)
 		return;
@@ -119,12 +121,9 @@ static void add_window(GString *text, const struct run_session *session)
 {
 	struct run_service_limit limit;
 
-	if (!session->service)
+	if (!run_service_limit(session, &limit))
 		return;
-	limit = run_service_limit(session->service);
 	g_free(limit.end_utc);
-	if (isnan(limit.window.limit_j))
-		return;
 	add_one(text, "virtbed_window_limit_joules", "gauge",
 		"Energy above idle that may be used in every window.", limit.window.limit_j);
 	add_one(text, "virtbed_window_used_joules", "gauge", "Energy used in the window under way.",
@@ -136,7 +135,7 @@ static void add_window(GString *text, const struct run_session *session)
 		"Energy used when the window ends, if the running tasks proceed as estimated.",
 		limit.window.forecast_j);
 	add_one(text, "virtbed_window_left_seconds", "gauge", "Time until the next window.",
-		limit.window.end_s - api_now_s(session));
+		limit.window.end_s - run_session_now_s(session));
 	add_one(text, "virtbed_window_exhausted", "gauge",
 		"Whether the limit is used up and what ran is suspended.", limit.window.exhausted);
 	add_one(text, "virtbed_window_refused_tasks", "gauge",
@@ -145,23 +144,22 @@ static void add_window(GString *text, const struct run_session *session)
 
 static void add_fleet(GString *text, const struct run_session *session)
 {
-	const struct config *config = session->config;
+	const struct config *config = view_config(session);
 
 	metrics_text_family(text, "virtbed_cluster_up", "gauge",
 			    "Whether the cluster's local scheduler answers.");
 	for (uint32_t i = 0; i < config->clusters_count; i++)
-		metrics_text_sample(text, "virtbed_cluster_up",
-				    !fleet_away(remote_fleet_link(session->fleet, i)), "cluster",
+		metrics_text_sample(text, "virtbed_cluster_up", !view_away(session, i), "cluster",
 				    config->clusters[i].name, NULL);
 	metrics_text_family(text, "virtbed_nodes", "gauge", "Nodes by cluster and state.");
 	for (uint32_t i = 0; i < config->clusters_count; i++) {
-		uint32_t counts[FLEET_NODE_STATES];
+		uint32_t counts[VIEW_NODE_STATES];
 
 		fleet_count_nodes(session, i, counts);
-		for (int k = 0; k < FLEET_NODE_STATES; k++)
+		for (int k = 0; k < VIEW_NODE_STATES; k++)
 			metrics_text_sample(text, "virtbed_nodes", counts[k], "cluster",
 					    config->clusters[i].name, "state",
-					    fleet_node_state_name((enum fleet_node_state)k), NULL);
+					    view_node_state_name((enum view_node_state)k), NULL);
 	}
 }
 
@@ -215,10 +213,10 @@ static const struct {
 	 meter_age_s},
 };
 
-/* The label `modelled`: the source of the watts. */
-static const char *modelled(const struct remote_link *link)
+/* The label `modelled`: the source of a cluster's watts. */
+static const char *modelled(const struct run_session *session, uint32_t cluster)
 {
-	const char *from = fleet_watts_from(link);
+	const char *from = fleet_watts_from(session, cluster);
 
 	if (g_strcmp0(from, "simulation") == 0)
 		return "simulated";
@@ -227,20 +225,21 @@ static const char *modelled(const struct remote_link *link)
 
 static void add_meters(GString *text, const struct run_session *session)
 {
+	const struct config *config = view_config(session);
+
 	for (gsize i = 0; i < G_N_ELEMENTS(meter_families); i++) {
 		metrics_text_family(text, meter_families[i].name, meter_families[i].type,
 				    meter_families[i].help);
-		for (uint32_t k = 0; k < session->config->clusters_count; k++) {
-			const struct remote_link *link = remote_fleet_link(session->fleet, k);
-			GPtrArray *meters = remote_link_meters(link);
+		for (uint32_t k = 0; k < config->clusters_count; k++) {
+			GPtrArray *meters = remote_link_meters(view_link(session, k));
 
 			for (guint m = 0; m < meters->len; m++) {
 				const struct remote_meter *meter = g_ptr_array_index(meters, m);
 
 				metrics_text_sample(text, meter_families[i].name,
 						    meter_families[i].value(meter), "cluster",
-						    session->config->clusters[k].name, "host",
-						    meter->host, "modelled", modelled(link), NULL);
+						    config->clusters[k].name, "host", meter->host,
+						    "modelled", modelled(session, k), NULL);
 			}
 		}
 	}
@@ -251,7 +250,7 @@ static void add_process(GString *text, const struct run_session *session)
 	const struct run_usage usage = run_usage_own();
 
 	add_one(text, "virtbed_events_total", "counter", "Events in the store.",
-		(double)store_last_event(session->store));
+		(double)store_last_event(view_store(session)));
 	add_one(text, "process_cpu_seconds_total", "counter", "Processor time of the controller.",
 		usage.cpu_s);
 	add_one(text, "process_resident_memory_bytes", "gauge",

@@ -7,7 +7,7 @@
 
 /* The last text of a node and the state that it was made of, whose pointers it owns. */
 struct cached_node {
-	struct fleet_standing standing;
+	struct view_node state;
 	char *text; /* NULL: not yet */
 };
 
@@ -23,9 +23,9 @@ struct nodes_api {
 
 static void node_text_clear(struct cached_node *cached)
 {
-	g_free((char *)cached->standing.reason);
-	g_free((char *)cached->standing.host);
-	json_decref((json_t *)cached->standing.caps);
+	g_free((char *)cached->state.reason);
+	g_free((char *)cached->state.host);
+	json_decref((json_t *)cached->state.caps);
 	g_free(cached->text);
 	*cached = (struct cached_node){0};
 }
@@ -33,10 +33,11 @@ static void node_text_clear(struct cached_node *cached)
 struct nodes_api *nodes_api_new(const struct run_session *session)
 {
 	struct nodes_api *api = g_new0(struct nodes_api, 1);
+	const struct config *config = view_config(session);
 
 	api->session = session;
-	for (uint32_t i = 0; i < session->config->clusters_count; i++)
-		api->count += session->config->clusters[i].nodes;
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		api->count += config->clusters[i].nodes;
 	api->nodes = g_new0(struct cached_node, api->count);
 	api->life = g_random_int();
 	return api;
@@ -53,7 +54,7 @@ void nodes_api_free(struct nodes_api *api)
 	g_free(api);
 }
 
-static bool is_same(const struct fleet_standing *one, const struct fleet_standing *other)
+static bool is_same(const struct view_node *one, const struct view_node *other)
 {
 	return one->state == other->state && one->task == other->task &&
 	       g_strcmp0(one->reason, other->reason) == 0 &&
@@ -65,16 +66,16 @@ static bool is_same(const struct fleet_standing *one, const struct fleet_standin
 static const char *node_text(struct nodes_api *api, struct cached_node *cached, uint32_t cluster,
 			     uint32_t node)
 {
-	const struct fleet_standing now = fleet_stand(api->session, cluster, node);
+	const struct view_node now = view_node(api->session, cluster, node);
 	g_autoptr(json_t) json = NULL;
 
-	if (cached->text && is_same(&cached->standing, &now))
+	if (cached->text && is_same(&cached->state, &now))
 		return cached->text;
 	node_text_clear(cached);
-	cached->standing = now;
-	cached->standing.reason = g_strdup(now.reason);
-	cached->standing.host = g_strdup(now.host);
-	cached->standing.caps = json_incref((json_t *)now.caps);
+	cached->state = now;
+	cached->state.reason = g_strdup(now.reason);
+	cached->state.host = g_strdup(now.host);
+	cached->state.caps = json_incref((json_t *)now.caps);
 	json = fleet_node_json(api->session, cluster, node);
 	cached->text = json_text(json);
 	g_clear_pointer(&api->whole, g_bytes_unref);
@@ -85,7 +86,7 @@ static const char *node_text(struct nodes_api *api, struct cached_node *cached, 
 /* The answer for the named clusters; NULL: for all, whose texts must be up to date. */
 static GBytes *put_together(struct nodes_api *api, const char *const *wanted)
 {
-	const struct config *config = api->session->config;
+	const struct config *config = view_config(api->session);
 	GString *text = g_string_new("{\"nodes\":[");
 	struct cached_node *cached = api->nodes;
 	const char *comma = "";
@@ -105,7 +106,7 @@ static GBytes *put_together(struct nodes_api *api, const char *const *wanted)
 
 static void tell_all(struct nodes_api *api)
 {
-	const struct config *config = api->session->config;
+	const struct config *config = view_config(api->session);
 	struct cached_node *cached = api->nodes;
 
 	for (uint32_t i = 0; i < config->clusters_count; i++)
@@ -141,7 +142,7 @@ void nodes_api_get(struct http_request *request, const char *const *arguments, j
 		return;
 	}
 	for (char **name = wanted; *name; name++) {
-		if (config_cluster_find(api->session->config, *name))
+		if (config_cluster_find(view_config(api->session), *name))
 			continue;
 		http_request_fail(request, 404,
 				  "there is no cluster '%.64s'; `virtbed clusters` lists them",

@@ -5,7 +5,6 @@
 
 #include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
-#include "controller/engine/engine.h"
 
 /* The longest wait that is passed on: a request to a local scheduler times out after 10 s. */
 #define WAIT_MAX_S 5
@@ -101,11 +100,10 @@ static gboolean late(gpointer data)
 /* Asks the next reachable cluster, or ends the request. */
 static void request_next(struct output_wait *wait)
 {
-	const uint32_t count = wait->session->config->clusters_count;
+	const uint32_t count = view_config(wait->session)->clusters_count;
 
 	for (; wait->asked < count; wait->asked++) {
-		wait->link = remote_fleet_link(wait->session->fleet,
-					       (wait->cluster + wait->asked) % count);
+		wait->link = view_link(wait->session, (wait->cluster + wait->asked) % count);
 		if (!remote_link_away(wait->link)) {
 			remote_link_poll(wait->link, wait->path, done, wait);
 			return;
@@ -147,30 +145,31 @@ static void done(int status, json_t *body, const GError *error, void *data)
 	}
 }
 
-/* Finds the task of the request and checks that it may have output. */
-static bool find(struct http_request *request, const struct run_session *session,
-		 const char *number, uint32_t *ret_task)
+/* Finds the task of the request, which may have output; else answers it and returns NULL. */
+static const struct engine_task *find(struct http_request *request,
+				      const struct run_session *session, const char *number)
 {
-	return task_api_find(request, session, number, ret_task) &&
-	       (engine_task_at(session->engine, *ret_task)->attempts > 0 ||
-		http_request_fail(request, 404, "task %u has not been started", *ret_task));
+	const struct engine_task *task = task_api_find(request, session, number);
+
+	if (!task || task->attempts > 0)
+		return task;
+	http_request_fail(request, 404, "task %u has not been started", task->task->id);
+	return NULL;
 }
 
 /* Requests `below` the task from the clusters. */
 static void begin_wait(struct http_request *request, const struct run_session *session,
-		       uint32_t index, const char *below, const char *const *keys)
+		       const struct engine_task *task, const char *below, const char *const *keys)
 {
-	const struct engine_task *task = engine_task_at(session->engine, index);
+	g_autofree char *id = view_attempt_id(session, task);
 	struct output_wait *wait = g_new0(struct output_wait, 1);
 
 	*wait = (struct output_wait){
 		.request = request,
 		.session = session,
-		.path = g_strdup_printf("/v1/tasks/%s-%" PRId64 "-%u-%u/%s",
-					session->plan->experiment, session->run, index,
-					task->attempts, below),
+		.path = g_strdup_printf("/v1/tasks/%s/%s", id, below),
 		.keys = keys,
-		.task = index,
+		.task = task->task->id,
 		.attempt = task->attempts,
 		.cluster = task->cluster,
 	};
@@ -188,23 +187,23 @@ void output_api_get(struct http_request *request, const char *const *arguments, 
 	uint64_t from;
 	uint64_t attempt;
 	uint64_t wait_s;
-	uint32_t index;
+	const struct engine_task *task;
 
 	if (!http_request_query_integer(request, "from", 0, INT32_MAX, 0, &from) ||
 	    !http_request_query_integer(request, "attempt", 0, UINT32_MAX, 0, &attempt) ||
 	    !http_request_query_integer(request, "wait_s", 0, 60, 0, &wait_s) ||
-	    !find(request, session, arguments[0], &index))
+	    !(task = find(request, session, arguments[0])))
 		return;
-	if (attempt > engine_task_at(session->engine, index)->attempts) {
-		http_request_fail(request, 400, "query: attempt: task %u has had %u so far", index,
-				  engine_task_at(session->engine, index)->attempts);
+	if (attempt > task->attempts) {
+		http_request_fail(request, 400, "query: attempt: task %u has had %u so far",
+				  task->task->id, task->attempts);
 		return;
 	}
-	if (attempt > 0 && attempt != engine_task_at(session->engine, index)->attempts)
+	if (attempt > 0 && attempt != task->attempts)
 		from = 0;
 	below = g_strdup_printf("output?from=%" PRIu64 "&wait_s=%" PRIu64, from,
 				MIN(wait_s, (uint64_t)WAIT_MAX_S));
-	begin_wait(request, session, index, below, keys);
+	begin_wait(request, session, task, below, keys);
 }
 
 void output_api_files(struct http_request *request, const char *const *arguments, json_t *body,
@@ -212,8 +211,8 @@ void output_api_files(struct http_request *request, const char *const *arguments
 {
 	const struct run_session *session = api_session(data);
 	static const char *const keys[] = {"files", "skipped", NULL};
-	uint32_t index;
+	const struct engine_task *task = find(request, session, arguments[0]);
 
-	if (find(request, session, arguments[0], &index))
-		begin_wait(request, session, index, "files", keys);
+	if (task)
+		begin_wait(request, session, task, "files", keys);
 }

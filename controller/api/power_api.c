@@ -9,7 +9,6 @@
 #include "controller/api/status_api_private.h"
 #include "controller/api/window_api.h"
 #include "controller/backend/remote_curve.h"
-#include "controller/engine/engine.h"
 #include "controller/service/run_service.h"
 
 static const struct wire_sample *sample_at(const struct remote_meter *meter, guint i)
@@ -127,12 +126,14 @@ static void put_host(GString *text, const struct run_session *session,
 
 static void put_hosts(GString *text, const struct run_session *session, int64_t after_us)
 {
-	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
-		GPtrArray *meters = remote_link_meters(remote_fleet_link(session->fleet, i));
+	const struct config *config = view_config(session);
+
+	for (uint32_t i = 0; i < config->clusters_count; i++) {
+		GPtrArray *meters = remote_link_meters(view_link(session, i));
 
 		for (guint k = 0; k < meters->len; k++)
-			put_host(text, session, &session->config->clusters[i],
-				 g_ptr_array_index(meters, k), after_us);
+			put_host(text, session, &config->clusters[i], g_ptr_array_index(meters, k),
+				 after_us);
 	}
 }
 
@@ -169,19 +170,19 @@ static double idle_w(GPtrArray *meters)
 static void put_energy(GString *text, const struct status_api *api, double energy_j)
 {
 	const struct run_session *session = api->session;
-	GPtrArray *meters = remote_fleet_meters(session->fleet);
+	const bool serves = run_session_service(api->session) != NULL;
+	GPtrArray *meters = view_meters(session);
 	const double from_s = metered_from_s(session, meters);
 	const int64_t now_ns = clock_now_ns();
 	const double sum_w = idle_w(meters);
 	const struct remote_curve_point *points;
 	const GArray *curve;
 
-	if (!session->run || !(from_s < api_time_s(session, now_ns)) || isnan(energy_j))
+	if (!view_run(session) || !(from_s < api_time_s(session, now_ns)) || isnan(energy_j))
 		return;
-	if (session->service)
-		energy_j += run_service_unreported_j(session->service);
-	curve = remote_curve_read(api->curve, meters, session->t0_ns + (int64_t)(from_s * 1e9),
-				  now_ns);
+	energy_j += run_service_unreported_j(session);
+	curve = remote_curve_read(api->curve, meters,
+				  view_start_ns(session) + (int64_t)(from_s * 1e9), now_ns);
 	points = (const struct remote_curve_point *)(const void *)curve->data;
 	for (guint i = 0; i < curve->len; i++) {
 		const double since_uj = points[curve->len - 1].sum_uj - points[i].sum_uj;
@@ -189,7 +190,7 @@ static void put_energy(GString *text, const struct status_api *api, double energ
 				      sum_w * clock_elapsed_s(points[i].t_ns, now_ns);
 
 		put_point(text, time_us(session, points[i].t_ns),
-			  millionths(session->service ? fmax(then_j, 0) : then_j));
+			  millionths(serves ? fmax(then_j, 0) : then_j));
 	}
 }
 
@@ -198,21 +199,20 @@ void power_api_power(struct http_request *request, const char *const *arguments,
 		     void *data)
 {
 	const struct run_session *session = api_session(data);
-	const struct run_progress *progress = api_progress(session);
+	const struct run_progress *progress = view_progress(session);
+	const int64_t run = view_run(session);
 	g_autoptr(json_t) rest = NULL;
 	GString *text;
 	double after_s;
 
 	if (!http_request_query_real(request, "after_s", -1e12, 1e12, -1e12, &after_s))
 		return;
-	rest = json_pack("{s:I, s:o, s:o, s:o}", "run", (json_int_t)session->run, "energy_j",
-			 session->run ? json_number_or_null(progress->energy_j) : json_null(),
-			 "limit_j",
-			 session->run && progress->limit_j > 0
-				 ? json_number_or_null(progress->limit_j)
-				 : json_null(),
+	rest = json_pack("{s:I, s:o, s:o, s:o}", "run", (json_int_t)run, "energy_j",
+			 run ? json_number_or_null(progress->energy_j) : json_null(), "limit_j",
+			 run && progress->limit_j > 0 ? json_number_or_null(progress->limit_j)
+						      : json_null(),
 			 "window", window_api_json(session));
-	api_set_time(rest, session, "now", api_now_s(session));
+	api_set_time(rest, session, "now", run_session_now_s(session));
 	text = g_string_new("{\"hosts\":[");
 	put_hosts(text, session, millionths(after_s));
 	put_words(text, "],\"energy\":[");
@@ -256,18 +256,17 @@ void power_api_utility(struct http_request *request, const char *const *argument
 		       void *data)
 {
 	const struct run_session *session = api_session(data);
-	const struct engine_utility_change *earnings = NULL;
-	uint32_t count = 0;
+	const struct engine_utility_change *earnings;
+	uint32_t count;
 	json_t *answer;
 	double after_s;
 
 	if (!http_request_query_real(request, "after_s", -1e12, 1e12, -1e12, &after_s))
 		return;
-	if (session->engine)
-		earnings = engine_utility_log(session->engine, &count);
-	answer = json_pack("{s:I, s:f, s:o}", "run", (json_int_t)session->run, "utility",
+	earnings = view_utility(session, &count);
+	answer = json_pack("{s:I, s:f, s:o}", "run", (json_int_t)view_run(session), "utility",
 			   count ? earnings[count - 1].sum : 0.0, "points",
 			   utility_json(earnings, count, after_s));
-	api_set_time(answer, session, "now", api_now_s(session));
+	api_set_time(answer, session, "now", run_session_now_s(session));
 	http_request_reply(request, 200, answer);
 }

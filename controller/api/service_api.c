@@ -211,7 +211,7 @@ static bool read_script(const json_t *body, struct task_script **ret_script, GEr
 void service_api_submit(struct http_request *request, const char *const *arguments, json_t *body,
 			void *data)
 {
-	const struct run_session *session = api_session(data);
+	struct run_session *session = ((struct status_api *)data)->session;
 	g_autofree char *user = api_peer_name(request);
 	struct run_service_submit_request order;
 	g_autoptr(task_script_t) script = NULL;
@@ -223,14 +223,15 @@ void service_api_submit(struct http_request *request, const char *const *argumen
 
 	if (!api_is_served(request, session))
 		return;
-	done = read_order(session->config, body, &order, &error) &&
+	done = read_order(view_config(session), body, &order, &error) &&
 	       read_script(body, &script, &error);
 	if (done) {
 		order.script = script;
 		order.task.user = user;
 		order.task.uid = http_request_peer_uid(request);
 		order.unbound = http_request_role(request) == HTTP_ROLE_OPERATOR;
-		done = run_service_submit(session->service, &order, &first, &count, &error);
+		done = run_service_submit(run_session_service(session), &order, &first, &count,
+					  &error);
 	}
 	if (!done) {
 		send_error(request, error);
@@ -252,22 +253,22 @@ void service_api_ask(struct http_request *request, const char *const *arguments,
 		[RUN_SERVICE_HOLD] = "held",
 		[RUN_SERVICE_RELEASE] = "released",
 	};
-	const struct run_session *session = api_session(data);
+	struct run_session *session = ((struct status_api *)data)->session;
 	const int wish = http_request_what(request);
 	g_autofree char *user = api_peer_name(request);
 	g_autoptr(GError) error = NULL;
-	uint32_t task;
+	const struct engine_task *task;
 
 	if (!api_is_served(request, session) ||
-	    !task_api_find(request, session, arguments[0], &task))
+	    !(task = task_api_find(request, session, arguments[0])))
 		return;
-	if (run_service_request(session->service, (enum run_service_task_op)wish, task, user,
-				&error)) {
+	if (run_service_request(run_session_service(session), (enum run_service_task_op)wish,
+				task->task->id, user, &error)) {
 		api_answer_safely(request, session, 202, task_json(session, task));
 		return;
 	}
 	if (error->domain == ENGINE_REFUSAL_ERROR)
-		g_prefix_error(&error, "task %u cannot be %s: ", task, done[wish]);
+		g_prefix_error(&error, "task %u cannot be %s: ", task->task->id, done[wish]);
 	send_error(request, error);
 }
 
@@ -295,7 +296,7 @@ void service_api_drain(struct http_request *request, const char *const *argument
 		       void *data)
 {
 	static const char *const keys[] = {"reason", NULL};
-	const struct run_session *session = api_session(data);
+	struct run_session *session = ((struct status_api *)data)->session;
 	const bool drain = http_request_what(request) == SERVICE_API_DRAIN;
 	g_autofree char *user = api_peer_name(request);
 	g_autoptr(GError) error = NULL;
@@ -304,11 +305,12 @@ void service_api_drain(struct http_request *request, const char *const *argument
 	uint32_t node = 0;
 
 	if (!api_is_served(request, session) ||
-	    !find_node(request, session->config, arguments, &cluster, &node))
+	    !find_node(request, view_config(session), arguments, &cluster, &node))
 		return;
 	if (check_keys(body, keys, &error) && get_text(body, "reason", &reason, &error) &&
 	    (!drain || reason || wrong(&error, "reason: missing; say why the node is drained")) &&
-	    run_service_drain(session->service, drain, cluster, node, reason, user, &error))
+	    run_service_drain(run_session_service(session), drain, cluster, node, reason, user,
+			      &error))
 		api_answer_safely(request, session, 202, fleet_node_json(session, cluster, node));
 	else
 		send_error(request, error);

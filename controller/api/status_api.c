@@ -41,11 +41,11 @@ static void get_status(struct http_request *request, const char *const *argument
 
 	if (!http_request_query_integer(request, "after", 0, INT64_MAX, 0, &after))
 		return;
-	status = run_progress_json(api->session->progress, after);
+	status = run_progress_json(view_progress(api->session), after);
 	task_visibility_leave_out_notices(request, json_object_get(status, "notices"));
 	json_object_set_new(status, "directory",
 			    json_string_or_null(http_request_role(request) == HTTP_ROLE_OPERATOR
-							? api->session->dir
+							? view_directory(api->session)
 							: NULL));
 	http_request_reply(request, 200, status);
 }
@@ -82,7 +82,7 @@ static void get_runs(struct http_request *request, const char *const *arguments,
 {
 	struct status_api *api = data;
 	g_autoptr(GError) error = NULL;
-	g_autoptr(GPtrArray) runs = store_runs(api->session->store, &error);
+	g_autoptr(GPtrArray) runs = store_runs(view_store(api->session), &error);
 	json_t *list;
 
 	if (!runs) {
@@ -148,7 +148,7 @@ static void post_stop(struct http_request *request, const char *const *arguments
 {
 	struct status_api *api = data;
 
-	remote_fleet_stop(api->session->fleet, "stopped on request");
+	run_session_stop(api->session, "stopped on request");
 	http_request_reply(request, 202, json_object());
 }
 
@@ -200,10 +200,10 @@ static const struct http_route routes[] = {
 /* The socket of a service may be open to a group. */
 static bool share(struct status_api *api, GError **error)
 {
-	const struct config_service service = config_service_of(api->session->config);
+	const struct config_service service = config_service_of(view_config(api->session));
 	const struct group *group;
 
-	if (!api->session->plan->serve || !service.group)
+	if (!view_serves(api->session) || !service.group)
 		return true;
 	group = getgrnam(service.group);
 	if (group)
@@ -229,7 +229,7 @@ struct status_api *status_api_new(const char *address, struct run_session *sessi
 		return NULL;
 	}
 	http_server_guard(api->server, access_of_peer, NULL);
-	http_server_limit(api->server, config_service_of(session->config).user_requests_per_s);
+	http_server_limit(api->server, config_service_of(view_config(session)).user_requests_per_s);
 	api->events = events_api_new(session);
 	api->clusters = fleet_texts_new(session);
 	api->nodes = nodes_api_new(session);
@@ -243,16 +243,17 @@ bool status_api_listen(struct status_api *api, const char *address, GError **err
 {
 	struct http_tls tls;
 
-	api->browsers = http_server_new_tls(address, run_tls(address, api->session->config, &tls),
-					    routes, api, error);
+	api->browsers =
+		http_server_new_tls(address, run_tls(address, view_config(api->session), &tls),
+				    routes, api, error);
 	if (!api->browsers)
 		return false;
-	api->tokens = token_book_new(api->session->dir);
+	api->tokens = token_book_new(view_directory(api->session));
 	http_server_guard(api->browsers, access_of_token, api->tokens);
 	http_server_limit(api->browsers,
-			  config_service_of(api->session->config).user_requests_per_s);
-	run_progress_note(api->session->progress, "listening", "the controller's page is at %s/",
-			  http_server_address(api->browsers));
+			  config_service_of(view_config(api->session)).user_requests_per_s);
+	run_session_note(api->session, "listening", "the controller's page is at %s/",
+			 http_server_address(api->browsers));
 	return true;
 }
 

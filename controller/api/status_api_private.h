@@ -4,6 +4,7 @@
 #include "common/http_server.h"
 #include "controller/access/token_book.h"
 #include "controller/api/status_api.h"
+#include "controller/session/view.h"
 
 /*
  * The common part of the API's files, for them only: every handler's `data` is a struct status_api,
@@ -35,16 +36,9 @@ static inline const struct run_session *api_session(const void *data)
 	return ((const struct status_api *)data)->session;
 }
 
-/* Seconds since the start of the present run, or of the last one; 0 before the first one. */
-double api_now_s(const struct run_session *session);
 /* A reading of clock_now_ns() in seconds of the present run. */
 double api_time_s(const struct run_session *session, int64_t t_ns);
 
-/*
- * Microseconds since 1970 at the start of that run; 0: no run began, or the session has no wall
- * time. Texts made with it become invalid when it changes, since the clock was set.
- */
-int64_t api_zero_us(const struct run_session *session);
 /*
  * Sets "NAME_s" of `object` to a time of the run, and "NAME_utc" to the same by the wall clock;
  * null: unknown.
@@ -52,23 +46,20 @@ int64_t api_zero_us(const struct run_session *session);
 void api_set_time(json_t *object, const struct run_session *session, const char *name,
 		  double time_s);
 
-/* The numbers of the present run, brought up to date. */
-const struct run_progress *api_progress(const struct run_session *session);
-
 /* api_answer.c */
 
 /* The name or number of the user that sent a request; NULL: unknown. The caller frees it. */
 char *api_peer_name(struct http_request *request);
 
 /* Whether a service runs; else answers the request with 409 or 503. */
-bool api_is_served(struct http_request *request, const struct run_session *session);
+bool api_is_served(struct http_request *request, struct run_session *session);
 
 /*
  * Answers with `body` (taken over), as soon as all that the service has recorded so far is on disk:
  * a service keeps what it acknowledged, whatever fails. Answers 503 where that is impossible. An
  * experiment answers at once.
  */
-void api_answer_safely(struct http_request *request, const struct run_session *session, int status,
+void api_answer_safely(struct http_request *request, struct run_session *session, int status,
 		       json_t *body);
 
 /*

@@ -10,7 +10,6 @@
 #include "controller/api/task_json.h"
 #include "controller/api/task_texts.h"
 #include "controller/api/task_visibility.h"
-#include "controller/engine/engine.h"
 #include "controller/run/run_utc.h"
 #include "controller/service/run_service.h"
 
@@ -26,7 +25,7 @@
 
 static bool is_under_way(struct http_request *request, const struct run_session *session)
 {
-	return session->engine ||
+	return view_under_way(session) ||
 	       http_request_fail(
 		       request, 503,
 		       "no run is under way; `virtbed top` shows what the controller does");
@@ -113,17 +112,19 @@ static bool read_filter(struct http_request *request, struct filter *filter)
 	return true;
 }
 
-static bool is_wanted(const struct run_session *session, const struct filter *filter,
-		      uint32_t index)
+/* The task with this number, if it has arrived and the list is to contain it; else NULL. */
+static const struct engine_task *wanted_task(const struct run_session *session,
+					     const struct filter *filter, uint32_t index)
 {
+	const struct engine_task *task = view_task(session, index);
 	const struct store_submission *submission;
 
-	if (!(filter->states >> engine_task_at(session->engine, index)->state & 1))
-		return false;
+	if (!task || !(filter->states >> task->state & 1))
+		return NULL;
 	if (!filter->user)
-		return true;
-	submission = session->service ? run_service_submission(session->service, index) : NULL;
-	return submission && g_strcmp0(submission->user, filter->user) == 0;
+		return task;
+	submission = run_service_submission(session, index);
+	return submission && g_strcmp0(submission->user, filter->user) == 0 ? task : NULL;
 }
 
 /* A list under construction. */
@@ -149,8 +150,8 @@ static void list_add(struct list *list, uint32_t index)
 /* Lists the tasks by number. */
 static void list_first(struct list *list, const struct filter *filter)
 {
-	for (uint32_t i = filter->from; i < list->session->tasks_count; i++) {
-		if (!is_wanted(list->session, filter, i))
+	for (uint32_t i = filter->from; i < view_tasks_count(list->session); i++) {
+		if (!wanted_task(list->session, filter, i))
 			continue;
 		if (list->count < filter->most)
 			list_add(list, i);
@@ -160,11 +161,9 @@ static void list_first(struct list *list, const struct filter *filter)
 }
 
 /* The end of a task; a task left over at the end of the run has none and sorts first. */
-static double ended_s(const struct run_session *session, uint32_t index)
+static double ended_s(const struct engine_task *task)
 {
-	const double time_s = engine_task_at(session->engine, index)->ended_s;
-
-	return isfinite(time_s) ? time_s : -INFINITY;
+	return isfinite(task->ended_s) ? task->ended_s : -INFINITY;
 }
 
 /*
@@ -174,25 +173,24 @@ static double ended_s(const struct run_session *session, uint32_t index)
  */
 static void list_lately(struct list *list, const struct filter *filter)
 {
-	const struct run_session *session = list->session;
-	g_autofree uint32_t *last = g_new(uint32_t, filter->most + 1);
+	g_autofree const struct engine_task **last =
+		g_new(const struct engine_task *, filter->most + 1);
 	uint32_t count = 0;
 
-	for (uint32_t i = session->tasks_count; i-- > filter->from;) {
+	for (uint32_t i = view_tasks_count(list->session); i-- > filter->from;) {
+		const struct engine_task *task = wanted_task(list->session, filter, i);
 		uint32_t place = count;
 
-		if (!engine_task_over(engine_task_at(session->engine, i)) ||
-		    !is_wanted(session, filter, i))
+		if (!task || !engine_task_over(task))
 			continue;
-		for (; place > 0 && ended_s(session, last[place - 1]) < ended_s(session, i);
-		     place--)
+		for (; place > 0 && ended_s(last[place - 1]) < ended_s(task); place--)
 			last[place] = last[place - 1];
-		last[place] = i;
+		last[place] = task;
 		list->more += count == filter->most;
 		count = MIN(count + 1, filter->most);
 	}
 	for (uint32_t i = 0; i < count; i++)
-		list_add(list, last[i]);
+		list_add(list, last[i]->task->id);
 }
 
 void task_api_list(struct http_request *request, const char *const *arguments, json_t *body,
@@ -208,38 +206,39 @@ void task_api_list(struct http_request *request, const char *const *arguments, j
 	list.text = g_string_new("{\"tasks\":[");
 	(filter.lately ? list_lately : list_first)(&list, &filter);
 	g_string_append_c(list.text, ']');
-	rest = json_pack("{s:I, s:I}", "run", (json_int_t)api->session->run, "more", list.more);
-	api_set_time(rest, api->session, "now", api_now_s(api->session));
+	rest = json_pack("{s:I, s:I}", "run", (json_int_t)view_run(api->session), "more",
+			 list.more);
+	api_set_time(rest, api->session, "now", run_session_now_s(api->session));
 	api_reply_parts(request, list.text, rest);
 }
 
-bool task_api_find(struct http_request *request, const struct run_session *session,
-		   const char *number, uint32_t *ret_index)
+const struct engine_task *task_api_find(struct http_request *request,
+					const struct run_session *session, const char *number)
 {
+	const struct engine_task *task = NULL;
 	guint64 index;
 
 	if (!is_under_way(request, session))
-		return false;
-	if (read_number_unsigned(number, 0, G_MAXUINT32, &index) && index < session->tasks_count &&
-	    engine_task_at(session->engine, (uint32_t)index)->state != ENGINE_TASK_COMING) {
-		*ret_index = (uint32_t)index;
-		return true;
-	}
-	return http_request_fail(request, 404, "there is no task '%.32s' in the run under way",
-				 number);
+		return NULL;
+	if (read_number_unsigned(number, 0, G_MAXUINT32, &index))
+		task = view_task(session, (uint32_t)index);
+	if (!task)
+		http_request_fail(request, 404, "there is no task '%.32s' in the run under way",
+				  number);
+	return task;
 }
 
 void task_api_get(struct http_request *request, const char *const *arguments, json_t *body,
 		  void *data)
 {
 	const struct run_session *session = api_session(data);
-	uint32_t index;
+	const struct engine_task *task = task_api_find(request, session, arguments[0]);
 	json_t *answer;
 
-	if (!task_api_find(request, session, arguments[0], &index))
+	if (!task)
 		return;
-	answer = task_json(session, index);
-	api_set_time(answer, session, "now", api_now_s(session));
+	answer = task_json(session, task);
+	api_set_time(answer, session, "now", run_session_now_s(session));
 	http_request_reply(request, 200, answer);
 }
 
@@ -250,16 +249,15 @@ void task_api_decisions(struct http_request *request, const char *const *argumen
 	g_autoptr(GPtrArray) actions = NULL;
 	g_autoptr(GError) error = NULL;
 	json_t *list;
-	const struct engine_task *one;
-	const int64_t zero_us = api_zero_us(session);
-	uint32_t task;
+	const int64_t zero_us = view_start_utc_us(session);
+	const struct engine_task *task = task_api_find(request, session, arguments[0]);
 
-	if (!task_api_find(request, session, arguments[0], &task))
+	if (!task)
 		return;
-	one = engine_task_at(session->engine, task);
-	actions = store_task_actions(session->store, session->run, task, one->task->arrival_s - 1,
-				     engine_task_over(one) && isfinite(one->ended_s)
-					     ? one->ended_s + 1
+	actions = store_task_actions(view_store(session), view_run(session), task->task->id,
+				     task->task->arrival_s - 1,
+				     engine_task_over(task) && isfinite(task->ended_s)
+					     ? task->ended_s + 1
 					     : (double)INFINITY,
 				     ACTIONS_MAX, &error);
 	if (!actions) {
@@ -277,7 +275,7 @@ void task_api_decisions(struct http_request *request, const char *const *argumen
 						      action ?: json_null()));
 	}
 	http_request_reply(request, 200,
-			   json_pack("{s:i, s:o}", "task", (int)task, "decisions", list));
+			   json_pack("{s:i, s:o}", "task", (int)task->task->id, "decisions", list));
 }
 
 /* Adds the hosts named in `body`. False after it refused what is no list without duplicates. */
@@ -310,11 +308,11 @@ static bool read_hosts(struct http_request *request, const struct config_cluster
 }
 
 /* Records the client as the origin of the next request to the engine. */
-static void note_asker(struct http_request *request, const struct run_session *session)
+static void note_asker(struct http_request *request, struct engine *engine)
 {
 	g_autofree char *user = api_peer_name(request);
 
-	engine_set_asker(session->engine, user);
+	engine_set_asker(engine, user);
 }
 
 /* Answers that a task cannot be `done` ("suspended"); `host`: where; NULL: left out. */
@@ -331,54 +329,56 @@ static void refuse(struct http_request *request, uint32_t task, const char *done
 void task_api_migrate(struct http_request *request, const char *const *arguments, json_t *body,
 		      void *data)
 {
-	const struct run_session *session = api_session(data);
+	struct run_session *session = ((struct status_api *)data)->session;
+	struct engine *engine = run_session_engine(session);
+	const struct engine_task *task = task_api_find(request, session, arguments[0]);
 	const struct config_cluster *cluster;
 	g_autofree uint32_t *node_hosts = NULL;
 	g_autoptr(GArray) hosts = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	enum engine_refusal refusal;
-	uint32_t index;
 	uint32_t full;
 
-	if (!task_api_find(request, session, arguments[0], &index))
+	if (!task)
 		return;
 	/* Checked before its hosts, whose names depend on its present cluster. */
-	refusal = engine_check_migrate(session->engine, index);
+	refusal = engine_check_migrate(engine, task->task->id);
 	if (refusal) {
-		refuse(request, index, "migrated", refusal, NULL);
+		refuse(request, task->task->id, "migrated", refusal, NULL);
 		return;
 	}
-	note_asker(request, session);
-	cluster = &session->config->clusters[engine_task_at(session->engine, index)->cluster];
+	note_asker(request, engine);
+	cluster = &view_config(session)->clusters[task->cluster];
 	if (!read_hosts(request, cluster, body, hosts))
 		return;
 	node_hosts = g_new(uint32_t, cluster->nodes);
 	for (uint32_t i = 0; i < cluster->nodes; i++)
 		node_hosts[i] = cluster->shared ? i : config_cluster_host(cluster, i);
-	refusal = engine_request_migrate(session->engine, index,
+	refusal = engine_request_migrate(engine, task->task->id,
 					 (const uint32_t *)(void *)hosts->data, hosts->len,
 					 node_hosts, &full);
 	if (refusal)
-		refuse(request, index, "migrated", refusal,
+		refuse(request, task->task->id, "migrated", refusal,
 		       full != UINT32_MAX ? cluster->hosts[full].name : NULL);
 	else
-		api_answer_safely(request, session, 202, task_json(session, index));
+		api_answer_safely(request, session, 202, task_json(session, task));
 }
 
 void task_api_ask(struct http_request *request, const char *const *arguments, json_t *body,
 		  void *data)
 {
-	const struct run_session *session = api_session(data);
+	struct run_session *session = ((struct status_api *)data)->session;
+	struct engine *engine = run_session_engine(session);
 	const bool resume = http_request_what(request) == TASK_API_RESUME;
+	const struct engine_task *task = task_api_find(request, session, arguments[0]);
 	enum engine_refusal refusal;
-	uint32_t index;
 
-	if (!task_api_find(request, session, arguments[0], &index))
+	if (!task)
 		return;
-	note_asker(request, session);
-	refusal = resume ? engine_request_resume(session->engine, index)
-			 : engine_request_suspend(session->engine, index);
+	note_asker(request, engine);
+	refusal = resume ? engine_request_resume(engine, task->task->id)
+			 : engine_request_suspend(engine, task->task->id);
 	if (refusal)
-		refuse(request, index, resume ? "resumed" : "suspended", refusal, NULL);
+		refuse(request, task->task->id, resume ? "resumed" : "suspended", refusal, NULL);
 	else
-		api_answer_safely(request, session, 202, task_json_short(session, index));
+		api_answer_safely(request, session, 202, task_json_short(session, task));
 }

@@ -4,6 +4,8 @@
 #include "common/http_server.h"
 #include "controller/session/run_session.h"
 
+struct engine_task;
+
 /*
  * The tasks of the present run in the controller's API (docs/how-to/run.md), and user requests
  * about them: handlers of status_api.c's table. Without a run they answer 503, for an unknown task
@@ -41,6 +43,9 @@ enum { TASK_API_SUSPEND = 0, TASK_API_RESUME };
 void task_api_ask(struct http_request *request, const char *const *arguments, json_t *body,
 		  void *data);
 
-/* Finds the task with this number, a text of the path, or answers the request with 404 or 503. */
-bool task_api_find(struct http_request *request, const struct run_session *session,
-		   const char *number, uint32_t *ret_index);
+/*
+ * Finds the task with this number, a text of the path; NULL: it answered the request with 404 or
+ * 503. Borrowed until the main loop runs again.
+ */
+const struct engine_task *task_api_find(struct http_request *request,
+					const struct run_session *session, const char *number);

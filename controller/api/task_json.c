@@ -6,7 +6,6 @@
 #include "common/json.h"
 #include "common/read_number.h"
 #include "controller/api/status_api_private.h"
-#include "controller/engine/engine.h"
 #include "controller/service/run_service.h"
 
 static const char *host_name(const struct config_cluster *cluster, uint32_t node)
@@ -29,50 +28,43 @@ static json_t *hosts_json(const struct config_cluster *cluster, const uint32_t *
 
 static json_t *place_json(const struct run_session *session, const struct engine_task *task)
 {
-	return json_pack("{s:s, s:o, s:o}", "cluster",
-			 session->config->clusters[task->cluster].name, "nodes",
-			 json_numbers(task->nodes, task->nodes_count), "hosts",
-			 hosts_json(&session->config->clusters[task->cluster], task->nodes,
-				    task->nodes_count));
-}
+	const struct config_cluster *cluster = &view_config(session)->clusters[task->cluster];
 
-/* The submission of a task; NULL: it was not submitted by a user. */
-static const struct store_submission *submission_of(const struct run_session *session,
-						    const struct engine_task *task)
-{
-	return session->service ? run_service_submission(session->service, task->task->id) : NULL;
+	return json_pack("{s:s, s:o, s:o}", "cluster", cluster->name, "nodes",
+			 json_numbers(task->nodes, task->nodes_count), "hosts",
+			 hosts_json(cluster, task->nodes, task->nodes_count));
 }
 
 /* A task's type may be gone from the configuration. */
 static const char *type_name(const struct run_session *session, const struct engine_task *task)
 {
-	const struct store_submission *submission = submission_of(session, task);
+	const struct store_submission *submission = run_service_submission(session, task->task->id);
+	const struct config *config = view_config(session);
 
-	if (task->task->row < session->config->types_count)
-		return session->config->types[task->task->row].name;
+	if (task->task->row < config->types_count)
+		return config->types[task->task->row].name;
 	return submission ? submission->type : "?";
 }
 
-char *task_json_why(const struct run_session *session, uint32_t index)
+char *task_json_why(const struct run_session *session, const struct engine_task *task)
 {
-	const struct engine_task *task = engine_task_at(session->engine, index);
-	const char *waits = engine_waits_because(session->engine, task->task->id);
+	const char *waits = view_waits_because(session, task);
 	const bool out =
 		engine_task_state_in(task->state, ENGINE_TASK_UNDER_WAY) && task->nodes_count > 0;
 
-	if (waits || !out || remote_link_known(remote_fleet_link(session->fleet, task->cluster)))
+	if (waits || !out || remote_link_known(view_link(session, task->cluster)))
 		return g_strdup(waits);
 	return g_strdup_printf(
 		"not known whether it is: the local scheduler of cluster '%s' does not "
 		"answer",
-		session->config->clusters[task->cluster].name);
+		view_config(session)->clusters[task->cluster].name);
 }
 
 /* The task's owner, and its utility. */
 static json_t *owner_json(const struct run_session *session, const struct engine_task *task)
 {
-	const struct store_submission *submission = submission_of(session, task);
-	g_autofree char *because = task_json_why(session, task->task->id);
+	const struct store_submission *submission = run_service_submission(session, task->task->id);
+	g_autofree char *because = task_json_why(session, task);
 
 	return json_pack("{s:s?, s:s?, s:i, s:f, s:f, s:o, s:s?, s:s?}", "name",
 			 submission ? submission->name : NULL, "user",
@@ -150,12 +142,11 @@ static void set_times(json_t *object, const struct run_session *session,
 							: none));
 }
 
-json_t *task_json_short(const struct run_session *session, uint32_t index)
+json_t *task_json_short(const struct run_session *session, const struct engine_task *task)
 {
-	const struct engine_task *task = engine_task_at(session->engine, index);
 	json_t *object =
-		json_pack("{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:n, s:n, s:n}", "task", (int)index,
-			  "type", type_name(session, task), "state",
+		json_pack("{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:n, s:n, s:n}", "task",
+			  (int)task->task->id, "type", type_name(session, task), "state",
 			  engine_task_state_name(task->state), "attempts", (int)task->attempts,
 			  "suspensions", (int)task->suspensions, "held", task->held, "preemptible",
 			  task->task->preemptible, "cluster", "nodes", "hosts");
@@ -200,7 +191,7 @@ struct attempt {
 static json_t *attempt_hosts_json(const struct attempt *attempt, const char *nodes)
 {
 	const struct config_cluster *cluster =
-		config_cluster_find(attempt->session->config, attempt->record->cluster);
+		config_cluster_find(view_config(attempt->session), attempt->record->cluster);
 
 	return cluster ? stored_hosts_json(cluster, nodes) : json_array();
 }
@@ -280,8 +271,8 @@ static void add_migrations(json_t *list, const struct attempt *attempt)
 static json_t *share_json(const struct run_session *session, const struct engine_task *task)
 {
 	g_autofree struct store_delivery *last =
-		store_last_delivery(session->store, session->run, task->task->id, task->attempts,
-				    NULL);
+		store_last_delivery(view_store(session), view_run(session), task->task->id,
+				    task->attempts, NULL);
 
 	if (!last)
 		return json_null();
@@ -316,10 +307,11 @@ struct past {
 static void add_attempt(struct past *past, const struct run_session *session, uint32_t task,
 			const struct store_lost *record)
 {
+	const int64_t run = view_run(session);
 	g_autoptr(GPtrArray) suspensions =
-		store_task_suspensions(session->store, session->run, task, record->attempt, NULL);
+		store_task_suspensions(view_store(session), run, task, record->attempt, NULL);
 	g_autoptr(GPtrArray) migrations =
-		store_task_migrations(session->store, session->run, task, record->attempt, NULL);
+		store_task_migrations(view_store(session), run, task, record->attempt, NULL);
 	g_autoptr(json_t) places = json_array();
 	struct attempt attempt = {
 		.session = session,
@@ -344,7 +336,7 @@ static void add_last_attempt(struct past *past, const struct run_session *sessio
 	g_autoptr(GString) nodes = g_string_new(NULL);
 	struct store_lost record = {
 		.attempt = task->attempts,
-		.cluster = session->config->clusters[task->cluster].name,
+		.cluster = view_config(session)->clusters[task->cluster].name,
 		.started_s = task->started_s,
 		.ended_s = (double)NAN,
 	};
@@ -355,17 +347,17 @@ static void add_last_attempt(struct past *past, const struct run_session *sessio
 	add_attempt(past, session, task->task->id, &record);
 }
 
-json_t *task_json(const struct run_session *session, uint32_t index)
+json_t *task_json(const struct run_session *session, const struct engine_task *task)
 {
-	const struct engine_task *task = engine_task_at(session->engine, index);
-	json_t *object = task_json_short(session, index);
+	const uint32_t index = task->task->id;
+	json_t *object = task_json_short(session, task);
 	g_autoptr(GPtrArray) lost = NULL;
 	struct past past;
 
 	if (!task->nodes_count)
 		return object;
 	past = (struct past){json_array(), json_array(), json_array()};
-	lost = store_task_lost(session->store, session->run, index, NULL);
+	lost = store_task_lost(view_store(session), view_run(session), index, NULL);
 	for (guint i = 0; lost && i < lost->len; i++)
 		add_attempt(&past, session, index, g_ptr_array_index(lost, i));
 	if (!isfinite(task->waits_since_s))
@@ -373,11 +365,11 @@ json_t *task_json(const struct run_session *session, uint32_t index)
 	json_object_set_new(object, "places", past.places);
 	json_object_set_new(object, "suspended", past.suspended);
 	json_object_set_new(object, "migrated", past.migrated);
-	if (session->config->clusters[task->cluster].shared) {
+	if (view_config(session)->clusters[task->cluster].shared) {
 		json_object_set_new(object, "yield",
 				    task->yield > 0 ? json_real(task->yield) : json_null());
 		json_object_set_new(object, "virtual_s",
-				    json_real(engine_virtual_time_s(session->engine, index)));
+				    json_real(view_virtual_time_s(session, task)));
 		json_object_set_new(object, "share", share_json(session, task));
 	}
 	return object;

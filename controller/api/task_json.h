@@ -5,16 +5,15 @@
 
 #include "controller/session/run_session.h"
 
-/*
- * Tasks of the present run as JSON (docs/reference/controller-api.json, Task), for tasks that have
- * arrived.
- */
+struct engine_task;
+
+/* Tasks of view_task() as JSON (docs/reference/controller-api.json, Task). */
 
 /* A task in the form of lists. New reference. */
-json_t *task_json_short(const struct run_session *session, uint32_t index);
+json_t *task_json_short(const struct run_session *session, const struct engine_task *task);
 
 /* Why the task waits, or why its state is uncertain; NULL: neither. The caller frees it. */
-char *task_json_why(const struct run_session *session, uint32_t index);
+char *task_json_why(const struct run_session *session, const struct engine_task *task);
 
 /* A task with its history and its CPU share. New reference. */
-json_t *task_json(const struct run_session *session, uint32_t index);
+json_t *task_json(const struct run_session *session, const struct engine_task *task);

@@ -105,18 +105,19 @@ static void note(struct cached_task *cached, const struct engine_task *task, con
 const char *task_texts_get(struct task_texts *texts, uint32_t index, bool hidden)
 {
 	const struct run_session *session = texts->session;
-	const struct engine_task *task = engine_task_at(session->engine, index);
+	const struct engine_task *task = view_task(session, index);
 	struct cached_task *cached = &texts->cached[index % PLACES];
-	g_autofree char *why = task_json_why(session, index);
-	const int64_t zero_us = api_zero_us(session);
+	g_autofree char *why = task_json_why(session, task);
+	const int64_t zero_us = view_start_utc_us(session);
+	const int64_t run = view_run(session);
 	g_autoptr(json_t) json = NULL;
 
 	if (texts->bytes > BYTES_MAX)
 		clear_all(texts);
-	if (cached->run != session->run || cached->index != index || cached->zero_us != zero_us ||
+	if (cached->run != run || cached->index != index || cached->zero_us != zero_us ||
 	    !is_same(cached, task, why)) {
 		cached_clear(texts, cached);
-		cached->run = session->run;
+		cached->run = run;
 		cached->zero_us = zero_us;
 		cached->index = index;
 		note(cached, task, why);
@@ -124,7 +125,7 @@ const char *task_texts_get(struct task_texts *texts, uint32_t index, bool hidden
 	}
 	if (cached->texts[hidden])
 		return cached->texts[hidden];
-	json = task_json_short(session, index);
+	json = task_json_short(session, task);
 	if (hidden)
 		task_visibility_hide_task(json);
 	cached->texts[hidden] = json_text(json);

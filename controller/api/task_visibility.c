@@ -43,23 +43,22 @@ static const char *const public_notices[] = {
 
 static bool is_owner(const struct run_session *session, uint32_t task, int64_t uid)
 {
-	const struct store_submission *submission =
-		session->service ? run_service_submission(session->service, task) : NULL;
+	const struct store_submission *submission = run_service_submission(session, task);
 
 	if (uid < 0)
 		return false;
-	return session->plan->serve ? submission && submission->uid == uid
+	return view_serves(session) ? submission && submission->uid == uid
 				    : uid == (int64_t)geteuid();
 }
 
 char *task_visibility_authorize(const char *const *arguments, int64_t uid, void *data)
 {
-	const struct run_session *session = ((struct status_api *)data)->session;
+	const struct run_session *session = api_session(data);
 	guint64 task;
 
-	if (!session->engine ||
+	if (!view_under_way(session) ||
 	    (read_number_unsigned(arguments[0], 0, G_MAXUINT32, &task) &&
-	     task < session->tasks_count && is_owner(session, (uint32_t)task, uid)))
+	     task < view_tasks_count(session) && is_owner(session, (uint32_t)task, uid)))
 		return NULL;
 	return g_strdup_printf(
 		"you have no task '%.32s'; `virtbed queue` tells whose tasks are whose",

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/api/window_api.h"
 
-#include <math.h>
-
 #include "controller/api/status_api_private.h"
 #include "controller/service/run_service.h"
 
@@ -13,10 +11,7 @@ json_t *window_api_json(const struct run_session *session)
 	json_t *json;
 	json_t *bound;
 
-	if (!session->service)
-		return json_null();
-	limit = run_service_limit(session->service);
-	if (isnan(window->limit_j))
+	if (!run_service_limit(session, &limit))
 		return json_null();
 	bound = json_pack("{s:f, s:f, s:f, s:f, s:f}", "bound_j", limit.bound_j, "power_w",
 			  limit.power_w, "sampling_s", limit.sampling_s, "refresh_s",

@@ -11,6 +11,7 @@
 #include "controller/measure/run_measured.h"
 #include "controller/run/run_finished.h"
 #include "controller/session/run_record.h"
+#include "controller/session/run_session_private.h"
 #include "controller/store/store_records.h"
 
 /* The runs of the plan. */

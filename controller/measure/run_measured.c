@@ -16,6 +16,7 @@
 #include "controller/session/run_loop.h"
 #include "controller/session/run_reattach.h"
 #include "controller/session/run_record.h"
+#include "controller/session/run_session_private.h"
 
 /* One run. */
 struct measured_run {
@@ -266,7 +267,6 @@ static bool carry_out_run(struct measured_run *run, GError **error)
 	good = open_run(run, error);
 	if (good) {
 		run->series->session->engine = run->engine;
-		run->series->session->tasks_count = run->series->trial.workload->tasks_count;
 		run_loop(run->engine, run->backend, &result);
 		run->series->session->engine = NULL;
 		correct_end(run, &result);

@@ -3,6 +3,7 @@
 
 #include "controller/experiment/experiment.h"
 #include "controller/session/run_session.h"
+#include "controller/store/store.h"
 
 /* All measured runs of an experiment, and how many are done. */
 struct run_series {

@@ -10,6 +10,7 @@
 #include "controller/backend/remote.h"
 #include "controller/config/config_measured.h"
 #include "controller/session/run_record.h"
+#include "controller/session/run_session_private.h"
 #include "controller/store/store_profile.h"
 #include "controller/workload/workload.h"
 

@@ -11,6 +11,7 @@
 #include "controller/run/run_meters.h"
 #include "controller/session/host_load.h"
 #include "controller/session/run_record.h"
+#include "controller/session/run_session_private.h"
 #include "controller/store/store_profile.h"
 
 /*

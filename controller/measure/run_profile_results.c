@@ -7,6 +7,7 @@
 #include "controller/config/config_measured.h"
 #include "controller/measure/run_estimate.h"
 #include "controller/measure/run_pet.h"
+#include "controller/session/run_session_private.h"
 
 static json_t *measurements_json(const struct run_session *session, const GArray *measurements)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "controller/session/run_session_private.h"
 #include "controller/store/store_profile.h"
 
 /* Key in the store's meta: struct run_profiled_sums as JSON. */

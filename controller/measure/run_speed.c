@@ -12,6 +12,7 @@
 #include "common/machine_probe.h"
 #include "common/subprocess.h"
 #include "controller/run/run_paths.h"
+#include "controller/session/run_session_private.h"
 
 enum { LOOK_S = 1 };
 

@@ -496,7 +496,6 @@ static bool serve_until_end(struct run_service *service, GError **error)
 
 	session->engine = service->engine;
 	session->service = service;
-	session->tasks_count = service->submissions->len;
 	if (!run_service_energy_begin(service, error) || !run_service_limit_begin(service, error) ||
 	    !keep_config(service, session->config, error)) {
 		session->service = NULL;

@@ -69,12 +69,6 @@ bool run_service_submit(struct run_service *service, const struct run_service_su
 			uint32_t *ret_first, uint32_t *ret_count, GError **error);
 
 /*
- * The request that submitted this task; NULL: there is no such task. Borrowed until the next call.
- */
-const struct store_submission *run_service_submission(const struct run_service *service,
-						      uint32_t task);
-
-/*
  * Calls `done` once, not before this returns, when all that was recorded until now is on disk.
  * Users are answered then, many at once: what they submit in one turn of the main loop is one
  * transaction. On an error the service ends. Also called at the end of the service.
@@ -103,10 +97,19 @@ bool run_service_request(struct run_service *service, enum run_service_task_op o
 bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster, uint32_t node,
 		       const char *reason, const char *user, GError **error);
 
+/* What the API asks about the service under way in `session`. */
+
+/*
+ * The request that submitted a task; NULL: there is no such task, or no service. Borrowed until the
+ * next request.
+ */
+const struct store_submission *run_service_submission(const struct run_session *session,
+						      uint32_t task);
+
 /* A service's energy limit in the present window. */
 struct run_service_limit {
-	struct engine_window_state window; /* limit_j NAN: no limit */
-	char *end_utc;                     /* when the window ends; the caller frees */
+	struct engine_window_state window;
+	char *end_utc; /* when the window ends; the caller frees */
 	/*
 	 * By how much the limit can be exceeded at most: power_w x (sampling_s + refresh_s +
 	 * reaction_s). power_w is the sum over hosts of the highest power seen above idle.
@@ -122,11 +125,12 @@ struct run_service_limit {
 	/* the energy of silent meters is extrapolated from their last power */
 	uint32_t meters, silent;
 };
-struct run_service_limit run_service_limit(const struct run_service *service);
+/* False: there is no limit, or no service. */
+bool run_service_limit(const struct run_session *session, struct run_service_limit *ret_limit);
 
 /*
  * Unreported energy: joules above idle in the meters' samples but not yet in the local schedulers'
  * usage. It covers the last second or two, unless a local scheduler does not answer, and is missing
- * in run_service_energy_j() now.
+ * in run_service_energy_j() now. 0 without a service.
  */
-double run_service_unreported_j(const struct run_service *service);
+double run_service_unreported_j(const struct run_session *session);

@@ -36,19 +36,19 @@ double run_service_energy_j(const struct run_service *service)
 	return missing ? (double)NAN : (double)service->dynamic_uj * 1e-6;
 }
 
-double run_service_unreported_j(const struct run_service *service)
+double run_service_unreported_j(const struct run_session *session)
 {
-	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+	const struct run_service *service = session->service;
+	GPtrArray *meters = remote_fleet_meters(session->fleet);
 	const int64_t now_ns = clock_now_ns();
 	double unreported_j = 0;
 
-	for (guint i = 0; i < meters->len; i++) {
+	for (guint i = 0; service && i < meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
 		const struct host_account *account =
 			g_hash_table_lookup(service->accounts, meter->host);
 		const int64_t at_ns =
-			account ? service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9)
-				: 0;
+			account ? session->t0_ns + (int64_t)(account->meter->at_s * 1e9) : 0;
 
 		unreported_j += remote_meter_dynamic_j(meter, now_ns);
 		if (account)

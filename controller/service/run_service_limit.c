@@ -149,15 +149,18 @@ static char *utc_of(const struct run_service *service, double time_s)
 	return then ? g_date_time_format(then, "%Y-%m-%dT%H:%M:%SZ") : NULL;
 }
 
-struct run_service_limit run_service_limit(const struct run_service *service)
+bool run_service_limit(const struct run_session *session, struct run_service_limit *ret_limit)
 {
-	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+	const struct run_service *service = session->service;
+	GPtrArray *meters = remote_fleet_meters(session->fleet);
 	const int64_t now_ns = clock_now_ns();
-	struct run_service_limit limit = {.window = {.limit_j = (double)NAN}};
+	struct run_service_limit limit = {0};
 
-	if (!service->engine || !(service->config.energy_limit_j > 0))
-		return limit;
+	if (!service || !(service->config.energy_limit_j > 0))
+		return false;
 	limit.window = engine_window_now(service->engine);
+	if (isnan(limit.window.limit_j))
+		return false;
 	limit.end_utc = utc_of(service, limit.window.end_s);
 	limit.refresh_s = service->config.meter_refresh_s;
 	for (guint i = 0; i < meters->len; i++) {
@@ -170,5 +173,6 @@ struct run_service_limit run_service_limit(const struct run_service *service)
 	}
 	limit.bound_j =
 		limit.power_w * (limit.sampling_s + limit.refresh_s + limit.window.reaction_s);
-	return limit;
+	*ret_limit = limit;
+	return true;
 }

@@ -5,6 +5,7 @@
 #include "controller/experiment/experiment.h"
 #include "controller/journal/recorder_store.h"
 #include "controller/service/run_service.h"
+#include "controller/session/run_session_private.h"
 #include "controller/store/store_check.h"
 
 /*

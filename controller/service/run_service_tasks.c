@@ -328,7 +328,6 @@ static bool add_one(struct run_service *service, struct store_submission *submis
 		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
 				  "the service is ending");
 	submission->arrival_s = engine_task_at(service->engine, index)->task->arrival_s;
-	service->session->tasks_count = index + 1;
 	/*
 	 * A failed write of the engine may have undone the transaction; the submission alone would
 	 * then be stored.
@@ -506,11 +505,14 @@ void run_service_when_safe(struct run_service *service, store_sync_done_f done, 
 	g_array_append_val(service->waiters, waiter);
 }
 
-const struct store_submission *run_service_submission(const struct run_service *service,
+const struct store_submission *run_service_submission(const struct run_session *session,
 						      uint32_t task)
 {
-	return task < service->submissions->len ? g_ptr_array_index(service->submissions, task)
-						: NULL;
+	const struct run_service *service = session->service;
+
+	return service && task < service->submissions->len
+		       ? g_ptr_array_index(service->submissions, task)
+		       : NULL;
 }
 
 /* Requests about existing tasks and nodes. */

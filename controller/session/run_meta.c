@@ -10,6 +10,7 @@
 #include "common/read_file.h"
 #include "common/version/build_version.h"
 #include "controller/run/run_paths.h"
+#include "controller/session/run_session_private.h"
 
 /* A capability as text: a string as it is, a boolean as "true" or "false"; "unknown" when absent.
  */

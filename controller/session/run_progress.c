@@ -102,8 +102,6 @@ json_t *run_progress_json(struct run_progress *progress, uint64_t after)
 {
 	struct run_usage usage = run_usage_own();
 
-	if (progress->refresh)
-		progress->refresh(progress, progress->refresh_data);
 	progress->end_seen =
 		progress->phase == RUN_PHASE_DONE || progress->phase == RUN_PHASE_FAILED;
 	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"

@@ -43,7 +43,7 @@ struct run_progress {
 	bool end_seen;       /* a client has read the phase DONE or FAILED */
 	GQueue notices;      /* struct run_notice, the last RUN_NOTICES_KEPT */
 	uint64_t notices_last;
-	/* Updates the figures before they are shown; NULL: they are up to date. */
+	/* Updates the figures, for view_progress(); NULL: they are up to date. */
 	void (*refresh)(struct run_progress *progress, void *data);
 	void *refresh_data;
 };
@@ -70,5 +70,8 @@ void run_progress_note(struct run_progress *progress, const char *kind, const ch
 /* Adds a task's utility and state to the figures of the run. */
 void run_progress_count(struct run_progress *progress, const struct engine_task *task);
 
-/* The JSON document of GET /v1/status (docs/how-to/run.md), with notices above `after`. */
+/*
+ * The JSON document of GET /v1/status (docs/how-to/run.md), with notices above `after`. Sets
+ * end_seen in the phases DONE and FAILED.
+ */
 json_t *run_progress_json(struct run_progress *progress, uint64_t after);

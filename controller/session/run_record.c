@@ -12,6 +12,7 @@
 #include "common/record/record.h"
 #include "controller/engine/engine.h"
 #include "controller/run/run_meters.h"
+#include "controller/session/run_session_private.h"
 
 /*
  * The maximum number of samples, over all meters, between the last one read and the start of a run.

@@ -5,6 +5,7 @@
 #include "controller/engine/engine.h"
 #include "controller/session/host_load.h"
 #include "controller/session/run_session.h"
+#include "controller/store/store.h"
 
 /*
  * Records what a measured run has beside its engine's decisions: its baseline, samples, launches

@@ -13,6 +13,7 @@
 #include "controller/journal/recorder_store.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_utc.h"
+#include "controller/session/run_session_private.h"
 
 /*
  * What nodes need to get ready beside their boots: connecting to hosts, setting caps, waiting for
@@ -86,6 +87,21 @@ void run_session_close(struct run_session *session)
 	g_free(session);
 }
 
+void run_session_stop(struct run_session *session, const char *reason)
+{
+	remote_fleet_stop(session->fleet, reason);
+}
+
+struct engine *run_session_engine(struct run_session *session)
+{
+	return session->engine;
+}
+
+struct run_service *run_session_service(struct run_session *session)
+{
+	return session->service;
+}
+
 void run_session_store_failed(struct run_session *session, GError *error)
 {
 	g_autofree char *reason =
@@ -95,7 +111,7 @@ void run_session_store_failed(struct run_session *session, GError *error)
 	session->store_failed = true;
 	if (session->recorder)
 		recorder_store_fail(session->recorder, error);
-	remote_fleet_stop(session->fleet, reason);
+	run_session_stop(session, reason);
 	g_error_free(error);
 }
 
@@ -106,7 +122,7 @@ bool run_session_commit(struct run_session *session, GError **error)
 
 double run_session_now_s(const struct run_session *session)
 {
-	return clock_elapsed_s(session->t0_ns, clock_now_ns());
+	return session->t0_ns ? clock_elapsed_s(session->t0_ns, clock_now_ns()) : 0;
 }
 
 void run_session_note_at(struct run_session *session, double time_s, const char *kind,

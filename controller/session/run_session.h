@@ -2,42 +2,20 @@
 #pragma once
 
 #include <glib.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config/config.h"
-#include "controller/backend/remote_fleet.h"
-#include "controller/run/run_plan.h"
-#include "controller/session/run_progress.h"
-#include "controller/store/store.h"
-
 struct engine;
+struct remote_baseline;
 struct run_service;
 
 /*
  * What a controller works with: the run directory, its plan, the store, the local schedulers, and
- * the progress that it shows. Opened at start, closed at the end.
+ * the progress that it shows. Opened at start, closed at the end. view.h answers questions about
+ * it.
  */
-struct run_session {
-	char *dir;
-	struct run_plan *plan;
-	struct config *config;
-	struct store *store;
-	struct remote_fleet *fleet;
-	struct run_progress *progress;
-	bool go_on; /* an interrupted run may continue: its VMs and tasks still exist */
-	/* pairs that were given up as stalled or lost are to be profiled once more */
-	bool retries;
-	int64_t run;           /* row id of the run under way; 0: none */
-	int64_t t0_ns;         /* start of the run */
-	struct run_utc *utc;   /* wall time of t0_ns; NULL: not needed */
-	struct engine *engine; /* set while the engine runs, for requests about tasks; else NULL */
-	struct recorder_store *recorder; /* of the run under way; NULL: none */
-	uint32_t tasks_count;            /* size of its workload so far */
-	bool store_failed;               /* the session was stopped because the store failed */
-	struct run_service *service; /* the service under way; NULL: none, or it is an experiment */
-	bool reload_wanted;          /* a reload was requested before the service began */
-};
+struct run_session;
 
 #define RUN_ERROR (run_error_quark())
 GQuark run_error_quark(void);
@@ -55,6 +33,16 @@ enum run_error {
 struct run_session *run_session_open(const char *dir, GError **error);
 /* NULL is allowed. */
 void run_session_close(struct run_session *session);
+
+/* Ends in order what is under way: remote_fleet_stop(). `reason` is shown to users. */
+void run_session_stop(struct run_session *session, const char *reason);
+
+/*
+ * What carries out users' requests: the engine of the run under way (engine_request_...()), and the
+ * service under way. NULL: none.
+ */
+struct engine *run_session_engine(struct run_session *session);
+struct run_service *run_session_service(struct run_session *session);
 
 /*
  * Makes a note: stores it as an event of the run under way, then shows it in the progress, so that
@@ -79,7 +67,7 @@ void run_session_store_failed(struct run_session *session, GError *error);
  */
 bool run_session_commit(struct run_session *session, GError **error);
 
-/* The present time of the run under way, seconds. */
+/* Seconds since the start of the run under way, or of the run before; 0: no run has begun. */
 double run_session_now_s(const struct run_session *session);
 
 /* The longest duration of a run, seconds: duration, baseline, and some time for nodes to settle. */

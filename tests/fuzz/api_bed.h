@@ -5,7 +5,7 @@
 
 #include "controller/api/status_api.h"
 #include "controller/experiment/experiment.h"
-#include "controller/session/run_session.h"
+#include "controller/session/run_session_private.h"
 
 /*
  * What the fuzzers of the controller's API share: a session with a store and the API on a socket,

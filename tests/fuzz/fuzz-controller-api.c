@@ -67,7 +67,6 @@ static void run(struct api_requests *requests)
 	struct backend *backend = scripted_backend_new(&script);
 
 	bed.session.engine = engine_new(&setup, backend);
-	bed.session.tasks_count = setup.workload->tasks_count;
 	engine_run(bed.session.engine, &result);
 	fuzz_check(result.ended_by != ENGINE_END_NONE && result.ended_by != ENGINE_END_ABORTED);
 	engine_free(bed.session.engine);

@@ -164,7 +164,6 @@ static void serve(struct run_service *service, struct api_requests *requests)
 	bed.session.engine = service->engine;
 	bed.session.service = service;
 	bed.session.run = row;
-	bed.session.tasks_count = 0;
 	engine_run(service->engine, &result);
 	bed.session.service = NULL;
 	bed.session.engine = NULL;

@@ -13,7 +13,7 @@
 #include "controller/config/config_controller.h"
 #include "controller/engine/engine.h"
 #include "controller/experiment/experiment.h"
-#include "controller/session/run_session.h"
+#include "controller/session/run_session_private.h"
 #include "tests/unit/backend/scripted_backend.h"
 
 /* A text has the name of a task's host for each of its nodes. */
@@ -73,7 +73,6 @@ static void bed_init(struct bed *bed, struct script *script)
 	bed->backend = scripted_backend_new(script);
 	bed->session.fleet = remote_fleet_new(bed->session.config, schedulers, NULL);
 	bed->session.engine = engine_new(&setup, bed->backend);
-	bed->session.tasks_count = setup.workload->tasks_count;
 	bed->texts = task_texts_new(&bed->session);
 	engine_run(bed->session.engine, &result);
 	g_assert_cmpuint(result.tasks_completed, >, 150);
@@ -95,8 +94,9 @@ static gsize read_all(struct bed *bed)
 {
 	gsize sum = 0;
 
-	for (uint32_t i = 0; i < bed->session.tasks_count; i++) {
-		g_autoptr(json_t) json = task_json_short(&bed->session, i);
+	for (uint32_t i = 0; i < engine_tasks_count(bed->session.engine); i++) {
+		g_autoptr(json_t) json =
+			task_json_short(&bed->session, engine_task_at(bed->session.engine, i));
 		g_autofree char *text = json_text(json);
 
 		g_assert_cmpstr(task_texts_get(bed->texts, i, false), ==, text);

@@ -6,6 +6,7 @@
 #include <glib/gstdio.h>
 #include <math.h>
 
+#include "controller/session/run_session_private.h"
 #include "controller/store/store.h"
 
 /* Removes the directory of a store. */
