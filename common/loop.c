@@ -30,7 +30,8 @@ static gboolean prepare(GSource *source, gint *timeout_ms)
 		return FALSE;
 	if (is_over(until))
 		return TRUE;
-	*timeout_ms = (gint)MIN(until->every_ms, (until->end_ns - clock_now_ns()) / 1000000 + 1);
+	*timeout_ms =
+		(gint)MIN(until->every_ms, MAX(0, until->end_ns - clock_now_ns()) / 1000000 + 1);
 	return FALSE;
 }
 
@@ -66,7 +67,7 @@ bool loop_until(bool (*done)(void *data), void *data, int64_t end_ns, int every_
 	g_source_attach(source, NULL);
 	if (!is_over(until))
 		g_main_loop_run(until->loop);
-	is_done = until->is_done;
+	is_done = until->is_done || done(data);
 	g_source_destroy(source);
 	g_main_loop_unref(until->loop);
 	g_source_unref(source);

@@ -184,7 +184,7 @@ static void on_event(void *data)
 	struct events_api *api = data;
 
 	if (!api->answer_source && !g_queue_is_empty(&api->waiting))
-		api->answer_source = g_idle_add(answer_all, api);
+		api->answer_source = g_idle_add_full(G_PRIORITY_DEFAULT, answer_all, api, NULL);
 }
 
 struct events_api *events_api_new(struct run_session *session)

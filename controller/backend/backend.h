@@ -9,18 +9,18 @@
 /*
  * The seam between the engine and what carries its actions out. `sim` is a discrete-event
  * simulation in virtual time, `remote` talks to local schedulers in real time; the engine cannot
- * tell which one it drives. Times are seconds since the start of the run.
+ * tell which one it drives. Its caller takes the events of `sim` by wait(), those of `remote` by
+ * poll(). Times are seconds since the start of the run.
  *
  * A backend belongs to one run and one thread. The engine calls start(), kill(), suspend() and
- * resume() at any time between waits; their results arrive as events from wait(), in the order of
- * their times.
+ * resume() at any time between events; their results arrive as events, in the order of their times.
  *
  * A suspended task keeps its progress and leaves its nodes (Machovec 2017, section II). Its
  * execution time is the sum of its intervals: the first begins at the start, each later one at a
  * resumption; an interval ends when the task is frozen, the last one when the task ends.
  */
 
-/* The kind of an event. BACKEND_EVENT_NONE: the deadline of the wait came first. */
+/* The kind of an event. BACKEND_EVENT_NONE: there was none until the time asked for. */
 enum backend_event_kind {
 	BACKEND_EVENT_NONE = 0,
 	BACKEND_EVENT_STARTED,      /* all ranks of the task run */
@@ -116,7 +116,7 @@ struct backend_event {
 	double energy_j; /* ENDED: dynamic energy attributed to the task; NAN: not known */
 	uint32_t cluster;
 	uint32_t node;
-	const char *reason; /* borrowed until the next wait(); NULL: no reason is known */
+	const char *reason; /* borrowed until the next event is taken; NULL: no reason is known */
 };
 
 /* A task to start now. */
@@ -230,8 +230,8 @@ struct backend_ops {
 	void (*cork)(struct backend *backend, bool held);
 	/*
 	 * At the end of a run, after kill() of what still runs: waits, some seconds at most, until
-	 * the end of each attempt is known. wait() or poll() then returns the ENDED events of attempts that
-	 * ended before the kill. NULL: events are never late.
+	 * the end of each attempt is known. wait() or poll() then returns the ENDED events of
+	 * attempts that ended before the kill. NULL: events are never late.
 	 */
 	void (*settle)(struct backend *backend);
 	/* Ends what still runs and frees the backend. */
@@ -300,7 +300,10 @@ static inline void backend_wait(struct backend *backend, double until_s,
 	backend->ops->wait(backend, until_s, ret_event);
 }
 
-/* Takes the next event with a time up to `until_s`. Returns false if there is none. */
+/*
+ * Takes the next event with a time up to `until_s`. Returns false if there is none, or if a wait()
+ * ended early.
+ */
 static inline bool backend_take(struct backend *backend, double until_s,
 				struct backend_event *ret_event)
 {

@@ -96,6 +96,26 @@ static void on_node(struct remote_link *link, uint32_t node, bool up, int64_t t_
 		remote_push(remote, &event);
 }
 
+/* Reports that the limit of energy is reached if the samples so far show it. O(meters). */
+static void check_limit(struct remote_backend *remote)
+{
+	GPtrArray *meters = remote_fleet_meters(remote->fleet);
+	int64_t covered_ns = remote_meters_covered_ns(meters, clock_now_ns());
+	struct backend_event event = {.kind = BACKEND_EVENT_ENERGY_LIMIT};
+	int64_t t_ns;
+
+	if (covered_ns <= remote->checked_ns)
+		return;
+	if (remote->limit_j > 0 && !remote->limit_reported &&
+	    remote_meters_crossing(meters, remote->limit_j, remote->checked_ns, covered_ns,
+				   &t_ns)) {
+		remote->limit_reported = true;
+		event.time_s = remote_run_s(remote, t_ns);
+		remote_push(remote, &event);
+	}
+	remote->checked_ns = covered_ns;
+}
+
 static void on_sample(struct remote_link *link, const struct remote_meter *meter,
 		      const struct wire_sample *sample, void *data)
 {
@@ -104,7 +124,7 @@ static void on_sample(struct remote_link *link, const struct remote_meter *meter
 	if (remote->run.sample)
 		remote->run.sample(remote_run_s(remote, sample->t_ns), meter, sample,
 				   remote->run.data);
-	g_main_context_wakeup(NULL);
+	check_limit(remote);
 }
 
 static void on_usage(struct remote_link *link, const char *stream, const GPtrArray *intervals,
@@ -160,6 +180,7 @@ static gboolean guard(gpointer data)
 	while (g_hash_table_iter_next(&iter, NULL, &value))
 		remote_guard_attempt(value, now_ns);
 	remote_orphans_guard(remote, now_ns);
+	check_limit(remote); /* a meter may have become silent */
 	return G_SOURCE_CONTINUE;
 }
 
@@ -370,25 +391,6 @@ static void remote_set_limit(struct backend *backend, double limit_j)
 	remote_of(backend)->limit_reported = false;
 }
 
-static void check_limit(struct remote_backend *remote)
-{
-	GPtrArray *meters = remote_fleet_meters(remote->fleet);
-	int64_t covered_ns = remote_meters_covered_ns(meters, clock_now_ns());
-	struct backend_event event = {.kind = BACKEND_EVENT_ENERGY_LIMIT};
-	int64_t t_ns;
-
-	if (covered_ns <= remote->checked_ns)
-		return;
-	if (remote->limit_j > 0 && !remote->limit_reported &&
-	    remote_meters_crossing(meters, remote->limit_j, remote->checked_ns, covered_ns,
-				   &t_ns)) {
-		remote->limit_reported = true;
-		event.time_s = remote_run_s(remote, t_ns);
-		remote_push(remote, &event);
-	}
-	remote->checked_ns = covered_ns;
-}
-
 static bool take_event(struct remote_backend *remote, double until_s,
 		       struct backend_event *ret_event)
 {
@@ -430,11 +432,9 @@ static bool remote_poll(struct backend *backend, double until_s, struct backend_
 
 bool remote_backend_has_event(struct backend *backend, double until_s)
 {
-	struct remote_backend *remote = remote_of(backend);
-	const struct backend_event *event;
+	const struct remote_backend *remote = remote_of(backend);
+	const struct backend_event *event = remote->events.head ? remote->events.head->data : NULL;
 
-	check_limit(remote);
-	event = g_queue_peek_head(&remote->events);
 	return (event && event->time_s <= fmax(until_s, remote_now_s(backend))) ||
 	       (remote_fleet_stopped(remote->fleet) && !remote->aborted);
 }

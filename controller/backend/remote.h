@@ -97,15 +97,13 @@ void remote_backend_adopt(struct backend *backend, const struct backend_start *s
  */
 void remote_backend_wait_asked(struct backend *backend, double timeout_s);
 
-/*
- * Whether there is an event for poll() with `until_s`; before that checks the limit of energy.
- * O(meters).
- */
+/* Whether there is an event for poll() with `until_s`. O(1). */
 bool remote_backend_has_event(struct backend *backend, double until_s);
 
 /*
  * Runs the main loop until there is an event, or until `until_s`, and takes the event; NONE at
- * `until_s` if there is none. For measurements, which have no engine.
+ * `until_s` if there is none. Does not run it if there is an event already, or `until_s` has
+ * passed. For measurements, which have no engine.
  */
 void remote_backend_wait(struct backend *backend, double until_s, struct backend_event *ret_event);
 
@@ -116,7 +114,7 @@ bool remote_backend_is_drained(const struct backend *backend);
  * Kills the orphans of this run: attempts that local schedulers have under way and that were
  * neither started nor reattached here. It does so now and whenever a local scheduler comes back.
  * For a continued run, after every attempt on record was reattached; the lists of tasks arrive
- * while the backend waits.
+ * while the main loop runs.
  */
 void remote_backend_kill_orphans(struct backend *backend);
 

@@ -268,8 +268,11 @@ static void capabilities_done(int status, json_t *body, const GError *error, voi
 	if (good)
 		link->identified = true;
 	remote_link_settle(link, good, wrong);
-	/* Nothing was polled before the first answer, and no events since the peer lost its state. */
-	if (good && !link->events_pending)
+	/*
+	 * Nothing was polled before the first answer, and no events since the peer lost its state.
+	 * After a failed poll of events the next one has its time.
+	 */
+	if (good && !link->events_pending && !link->events_source)
 		g_source_set_ready_time(link->tick, 0); /* in the next turn of the main loop */
 }
 

@@ -250,7 +250,8 @@ static void pass_next(struct remote_link *link)
 		}
 		request->waits = false;
 		/* not before the request function has returned */
-		request->retry_source = g_idle_add(fail_turn, request);
+		request->retry_source =
+			g_idle_add_full(G_PRIORITY_DEFAULT, fail_turn, request, NULL);
 	}
 }
 

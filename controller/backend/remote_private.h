@@ -15,8 +15,8 @@
  *  remote_slots.c        nodes of shared hosts
  *  remote_report.c       notes and events
  *
- * Only remote_request.c sends requests. The files after it change the states of operations; their
- * callers, the files before them, then call remote_request_due().
+ * Only remote_request.c sends requests about an attempt. The files after it change the states of
+ * operations; their callers, the files before them, then call remote_request_due().
  */
 #include "controller/backend/remote.h"
 
@@ -64,10 +64,11 @@ struct remote_operation {
 	uint32_t *hosts;   /* shared hosts: the target host of each VM, owned; or NULL */
 	int64_t called_ns; /* 0: an earlier controller made the call; KILL: when it was last sent */
 	int64_t answered_ns; /* ANSWERED: since when */
-	guint wait_ms;       /* it is put off for so long; 0: it is not */
-	guint source;        /* that ends this time; 0: it has not begun */
-	guint refusals;      /* so far; SHARE: failures in a row */
-	char *reason;        /* FAILED: why; NULL: no reason is known */
+	/* it is put off for so long, from the next remote_request_due() on; 0: it is not */
+	guint wait_ms;
+	guint source;   /* that ends this time; 0: it has not begun */
+	guint refusals; /* so far; SHARE: failures in a row */
+	char *reason;   /* FAILED: why; NULL: no reason is known */
 };
 
 /* Whether an operation of that kind was called and has no result yet. */

@@ -130,8 +130,6 @@ static void step_answered(struct remote_operation *step, int status, const GErro
 {
 	g_autofree char *reason = NULL;
 
-	if (step->state == REMOTE_OPERATION_NONE || step->state == REMOTE_OPERATION_WAITING)
-		return; /* the answer is that of an earlier step */
 	if (!error) {
 		remote_operation_answered(step, status, state);
 	} else if (status < 400 || status >= 500) {
@@ -141,6 +139,12 @@ static void step_answered(struct remote_operation *step, int status, const GErro
 		if (reason)
 			remote_operation_fail(step, reason);
 	}
+}
+
+/* Whether the request of a step that was answered is that of an earlier one, which is over. */
+static bool is_of_earlier_step(const struct remote_operation *step)
+{
+	return step->state == REMOTE_OPERATION_NONE || step->state == REMOTE_OPERATION_WAITING;
 }
 
 /* The answer to a PUT. */
@@ -156,7 +160,11 @@ static void operation_done(int status, json_t *body, const GError *error, void *
 		note_malformed(entry, wrong);
 	if (operation->kind == REMOTE_OPERATION_START)
 		start_answered(entry, status, error, wrong);
-	else if (entry->ended || remote_attempt_unknown(entry, status, error))
+	else if (entry->ended)
+		return;
+	else if (operation->kind != REMOTE_OPERATION_SHARE && is_of_earlier_step(operation))
+		; /* it says nothing about the present one */
+	else if (remote_attempt_unknown(entry, status, error))
 		return;
 	else if (operation->kind == REMOTE_OPERATION_SHARE)
 		remote_share_ctl_answered(entry, status, error);
@@ -256,8 +264,10 @@ static void send_share(struct remote_attempt *entry)
 static bool can_kill(struct remote_attempt *entry)
 {
 	if (!remote_attempt_is_asked(entry) &&
-	    remote_link_withdraw(remote_attempt_link(entry), &entry->start))
+	    remote_link_withdraw(remote_attempt_link(entry), &entry->start)) {
 		entry->start.state = REMOTE_OPERATION_ANSWERED;
+		entry->start.open = false;
+	}
 	return remote_attempt_is_asked(entry);
 }
 
@@ -288,7 +298,7 @@ void remote_request_due(struct remote_attempt *entry)
 		send_start(entry);
 	if (is_due(&entry->kill) && can_kill(entry))
 		remote_request_delete(entry);
-	if (is_due(&entry->step) && known)
+	if (is_due(&entry->step) && known && !remote_attempt_is_killed(entry))
 		send_step(entry);
 	if (is_due(&entry->share.operation) && known &&
 	    entry->step.state == REMOTE_OPERATION_NONE && !remote_suspend_ctl_is_suspended(entry) &&
@@ -304,8 +314,7 @@ void remote_request_start(struct remote_attempt *entry)
 
 void remote_request_kill(struct remote_attempt *entry)
 {
-	if (entry->ended || (entry->kill.state != REMOTE_OPERATION_NONE &&
-			     entry->kill.state != REMOTE_OPERATION_FAILED))
+	if (entry->ended || entry->kill.state != REMOTE_OPERATION_NONE)
 		return;
 	entry->kill.state = REMOTE_OPERATION_WAITING;
 	if (entry->start.wait_ms) /* refused so far, so it never ran */

@@ -317,7 +317,7 @@ static bool is_done(const struct engine *engine)
 }
 
 /*
- * Handles the time until which the backend waited: the end, a window, planned starts, or a mapping
+ * Handles the time that engine_next_s() said: the end, a window, planned starts, or a mapping
  * event.
  */
 static void handle_time(struct engine *engine, double time_s)
@@ -396,10 +396,8 @@ static void handle_event(struct engine *engine, const struct backend_event *even
 
 void engine_event(struct engine *engine, const struct backend_event *event)
 {
-	if (engine->ended) {
-		engine_take_late_end(engine, event);
+	if (engine->ended)
 		return;
-	}
 	if (event->kind != BACKEND_EVENT_NONE || event->time_s >= engine->next_s)
 		handle_event(engine, event);
 	else /* a request of a user may have moved the next time forward */
@@ -412,6 +410,7 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 {
 	struct backend_event event;
 
+	g_assert(engine->backend->ops->wait); /* otherwise run_loop() is to be called */
 	engine_begin_run(engine);
 	while (!engine->ended) {
 		backend_wait(engine->backend,
@@ -420,9 +419,5 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 		engine_event(engine, &event);
 	}
 	engine_stop_run(engine);
-	if (engine->result.ended_by != ENGINE_END_ABORTED && backend_settle(engine->backend))
-		while (backend_take(engine->backend, engine->result.ended_s, &event) &&
-		       event.kind != BACKEND_EVENT_ABORTED)
-			engine_event(engine, &event);
 	engine_finish_run(engine, ret_result);
 }

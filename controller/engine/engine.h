@@ -422,7 +422,7 @@ struct engine_setup {
 	/*
 	 * The policy decides on a thread of its own while the engine handles events: for a service.
 	 * Actions of its plan that became impossible meanwhile are skipped, and the policy is asked
-	 * again. Needs a backend that waits on the default main context. No effect where clusters
+	 * again. Needs a caller that runs the default main context (run_loop.h). No effect where clusters
 	 * have queues or tasks share hosts.
 	 */
 	bool apart;
@@ -543,7 +543,6 @@ void engine_run(struct engine *engine, struct engine_result *ret_result);
  *            engine_event(engine, &event);
  *    }
  *    engine_stop_run(engine);
- *    (engine_event() for the events of attempts that ended before they were killed)
  *    engine_finish_run(engine, &result);
  *
  * Between the calls users' requests may change the engine, after which engine_next_s() may be
@@ -562,17 +561,20 @@ double engine_next_s(const struct engine *engine);
 /*
  * Handles an event of the backend, or, with kind NONE, that the time has come to event->time_s.
  * Then takes the decision of a policy that has decided on its own thread, or carries out the next
- * part of its plan. After the run has ended only ends of tasks that came before it have an effect.
+ * part of its plan. No effect after the run has ended.
  */
 void engine_event(struct engine *engine, const struct backend_event *event);
 
 /* Whether the run has ended. */
 bool engine_has_ended(const struct engine *engine);
 
-/* After the end: asks the backend to kill what is still under way. */
+/*
+ * After the end: asks the backend to kill what is still under way, and counts tasks that ended
+ * before the run did and whose end is reported only now.
+ */
 void engine_stop_run(struct engine *engine);
 
-/* After the last event: tasks that have not ended are unfinished. Fills *ret_result. */
+/* Tasks that have not ended are unfinished. Fills *ret_result. */
 void engine_finish_run(struct engine *engine, struct engine_result *ret_result);
 
 /*
@@ -611,7 +613,8 @@ enum engine_refusal engine_request_migrate(struct engine *engine, uint32_t task,
 /*
  * Requests of users about tasks that are submitted at any time, and about nodes (control.c). Each
  * may be called before the run begins, or between two events; engine_next_s() is then -INFINITY if
- * a mapping event may follow. A request for what is so already has no effect. The records of all but engine_submit() are flushed when they return, or the run is aborted.
+ * a mapping event may follow. A request for what is so already has no effect. The records of all
+ * but engine_submit() are flushed when they return, or the run is aborted.
  */
 
 /*

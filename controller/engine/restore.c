@@ -244,7 +244,11 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	struct engine_task unclaimed = *record;
 
 	unclaimed.state = engine_task_without_claim(record->state);
-	return restore_unclaimed(engine, index, &unclaimed);
+	if (!restore_unclaimed(engine, index, &unclaimed))
+		return false;
+	if (unclaimed.state != record->state)
+		engine_touch(engine, index);
+	return true;
 }
 
 bool engine_restore_quarantined(struct engine *engine, uint32_t index, uint32_t attempts,

@@ -47,10 +47,17 @@ static bool ended_in_time(const struct engine *engine, const struct backend_even
 		event->outcome == BACKEND_OUTCOME_FAILED);
 }
 
-void engine_take_late_end(struct engine *engine, const struct backend_event *event)
+/* Counts tasks that ended before the run did, but whose end is reported after it. */
+static void take_late_ends(struct engine *engine)
 {
-	if (ended_in_time(engine, event))
-		engine_handle(engine, event);
+	struct backend_event event;
+
+	if (engine->result.ended_by == ENGINE_END_ABORTED || !backend_settle(engine->backend))
+		return;
+	while (backend_take(engine->backend, engine->result.ended_s, &event) &&
+	       event.kind != BACKEND_EVENT_ABORTED)
+		if (ended_in_time(engine, &event))
+			engine_handle(engine, &event);
 }
 
 /* In a run that may be continued later, an unfinished task waits from now on. */
@@ -74,6 +81,7 @@ void engine_stop_run(struct engine *engine)
 	engine_arrive(engine, engine->result.ended_s);
 	kill_running(engine);
 	engine_kill_suspended(engine);
+	take_late_ends(engine);
 }
 
 void engine_finish_run(struct engine *engine, struct engine_result *ret_result)

@@ -40,10 +40,11 @@
  *
  * A task that is being suspended leaves the `nodes` of its engine_suspension. Until its VMs are
  * off these nodes, engine.departing names it there, while engine.allocated already names the
- * next task. A task that gets nodes which another task still has to leave has a claim: its state
- * is in ENGINE_TASK_WITH_CLAIM, it is in engine.running, and engine.claim_waits counts down the nodes
- * that are still to be left. At 0 the claim is carried out. It is taken back when one of its nodes
- * goes down, or when the other task does not leave after all.
+ * next task. A task that gets nodes which another task, or itself, still has to leave has a claim:
+ * its state is in ENGINE_TASK_WITH_CLAIM, it is in engine.running, and engine.claim_waits counts
+ * down the nodes that are still to be left, and 1 more until the task is off its own. At 0 the
+ * claim is carried out. It is taken back when one of its nodes goes down, or when the other task
+ * does not leave after all.
  */
 
 /* The migration record of a task that was migrated at least once while it ran (migration.c). */
@@ -222,7 +223,7 @@ static inline bool engine_has_claim(const struct engine *engine, uint32_t task)
 /* engine.c: initialises the data of the task that was just appended to an open workload. */
 void engine_init_task(struct engine *engine, uint32_t task);
 
-/* To be called after a change that may move engine_next_s() forward: the engine has a turn at once. */
+/* To be called after a change that may make engine_next_s() earlier: the engine has a turn. */
 static inline void engine_stir(struct engine *engine)
 {
 	engine->stirred = true;
@@ -427,11 +428,6 @@ enum engine_request {
 /* Whether a request is refused because the run or the task has ended, or for the task's state. */
 enum engine_refusal engine_check_request(const struct engine *engine, enum engine_request request,
 					 uint32_t task);
-
-/* run_finish.c */
-
-/* After the end of the run: handles the end of a task if it came before the end of the run. */
-void engine_take_late_end(struct engine *engine, const struct backend_event *event);
 
 /* restore.c */
 

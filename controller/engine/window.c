@@ -49,7 +49,7 @@ void engine_window_init_task(struct engine *engine, uint32_t task)
 
 bool engine_window_is_set(const struct engine *engine)
 {
-	return engine->window->setup.limit_j > 0;
+	return window_is_set(engine->window);
 }
 
 static double reported_j(const struct engine *engine)

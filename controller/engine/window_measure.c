@@ -176,7 +176,7 @@ void engine_window_note_ran(struct engine *engine, uint32_t task, double until_s
 		engine_task_state_in(engine->tasks[task].state, ENGINE_TASK_ANY_SUSPENDING);
 	struct window_span *now = &engine->window->now;
 
-	if (engine->window->setup.limit_j <= 0 ||
+	if (!window_is_set(engine->window) ||
 	    !(leaves || running_list_find(&engine->running, task)))
 		return;
 	now->ran_s = fmax(now->ran_s, until_s);

@@ -48,6 +48,12 @@ struct window {
 	struct sched_suspended *resumable;
 };
 
+/* Whether there is a limit per window. */
+static inline bool window_is_set(const struct window *window)
+{
+	return window->setup.limit_j > 0;
+}
+
 /* window.c */
 
 /* The joules used in the window under way. */

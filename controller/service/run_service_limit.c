@@ -156,7 +156,7 @@ bool run_service_limit(const struct run_session *session, struct run_service_lim
 	const int64_t now_ns = clock_now_ns();
 	struct run_service_limit limit = {0};
 
-	if (!service || !(service->config.energy_limit_j > 0))
+	if (!service || !service->engine || !(service->config.energy_limit_j > 0))
 		return false;
 	limit.window = engine_window_now(service->engine);
 	if (isnan(limit.window.limit_j))

@@ -23,7 +23,7 @@ static double left_s(const struct engine_source *source)
 
 static bool is_due(const struct engine_source *source)
 {
-	return left_s(source) <= 0 ||
+	return left_s(source) <= 0 || engine_has_ended(source->engine) ||
 	       remote_backend_has_event(source->backend, engine_next_s(source->engine));
 }
 
@@ -33,7 +33,8 @@ static gboolean prepare(GSource *base, gint *timeout_ms)
 
 	if (is_due(source))
 		return TRUE;
-	*timeout_ms = (gint)ceil(fmin(left_s(source), SLEEP_MAX_S) * 1000);
+	/* The time may have come since. */
+	*timeout_ms = (gint)ceil(fmin(fmax(left_s(source), 0), SLEEP_MAX_S) * 1000);
 	return FALSE;
 }
 
@@ -49,25 +50,15 @@ static gboolean dispatch(GSource *base, GSourceFunc callback, gpointer data)
 	struct engine *engine = source->engine;
 	struct backend_event event;
 
-	if (!backend_take(source->backend, engine_next_s(engine), &event))
-		event = (struct backend_event){.time_s = backend_now_s(source->backend)};
-	engine_event(engine, &event);
-	if (engine_has_ended(engine))
-		g_main_loop_quit(source->loop);
-	return G_SOURCE_CONTINUE;
-}
-
-/* Handles the ends of tasks that came before the end of the run and are known only now. */
-static void take_late_ends(struct engine *engine, struct backend *backend)
-{
-	const struct engine_result *result = engine_counts(engine);
-	struct backend_event event;
-
-	if (result->ended_by == ENGINE_END_ABORTED || !backend_settle(backend))
-		return;
-	while (backend_take(backend, result->ended_s, &event) &&
-	       event.kind != BACKEND_EVENT_ABORTED)
+	if (!engine_has_ended(engine)) { /* a request or a timer may have aborted the run */
+		if (!backend_take(source->backend, engine_next_s(engine), &event))
+			event = (struct backend_event){.time_s = backend_now_s(source->backend)};
 		engine_event(engine, &event);
+	}
+	if (!engine_has_ended(engine))
+		return G_SOURCE_CONTINUE;
+	g_main_loop_quit(source->loop);
+	return G_SOURCE_REMOVE;
 }
 
 void run_loop(struct engine *engine, struct backend *backend, struct engine_result *ret_result)
@@ -87,6 +78,5 @@ void run_loop(struct engine *engine, struct backend *backend, struct engine_resu
 	}
 	g_source_destroy(base);
 	engine_stop_run(engine);
-	take_late_ends(engine, backend);
 	engine_finish_run(engine, ret_result);
 }

@@ -53,7 +53,7 @@ def suspend(bed, number):
 
 def resume(bed, number):
     bed.insist(f"/v1/tasks/{number}/resume",
-               lambda: bed.task(number).get("state") not in ("suspending", "suspended", None))
+               lambda: bed.task(number).get("state") not in ("suspending", "suspending-claimed", "suspended", "suspended-claimed", None))
 
 
 def check_kept(bed, number, *states):

@@ -419,7 +419,7 @@ refuse_what_is_not_shown() {
 
 	# Where one of some words is wanted, those are told.
 	run -2 "$virtbed" queue --state nope
-	[[ $output == *"'nope' is not one of waiting, planned, queued, starting, running, "*", killed, "* ]]
+	[[ $output == *"'nope' is not one of waiting, planned, claimed, queued, starting, running, "*", killed, "* ]]
 	ok POST /v1/tasks 400 '{"tpye": "SHORT"}' | grep "unknown key 'tpye'; known: type, count, name, key, held, "
 	ok POST /v1/tasks 400 '{"time_s": 9, "script": {"programme": "x"}}' | grep "unknown key 'programme'; known: "
 	run -2 "$virtbed" nodes --cluster nope
