@@ -218,8 +218,8 @@ struct backend_ops {
 	 */
 	void (*wait)(struct backend *backend, double until_s, struct backend_event *ret_event);
 	/*
-	 * Of a backend in real time, whose events arrive in the main loop: takes the next event of
-	 * those that have arrived, with a time up to `until_s` or up to now. False: there is none.
+	 * Of a backend in real time, whose events arrive in the main loop: takes the first event
+	 * that has arrived and whose time is at most `until_s` or now. False: no event has.
 	 */
 	bool (*poll)(struct backend *backend, double until_s, struct backend_event *ret_event);
 	/*

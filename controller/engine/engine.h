@@ -422,8 +422,8 @@ struct engine_setup {
 	/*
 	 * The policy decides on a thread of its own while the engine handles events: for a service.
 	 * Actions of its plan that became impossible meanwhile are skipped, and the policy is asked
-	 * again. Needs a caller that runs the default main context (run_loop.h). No effect where clusters
-	 * have queues or tasks share hosts.
+	 * again. Needs a caller that runs the default main context (run_loop.h). No effect where
+	 * clusters have queues or tasks share hosts.
 	 */
 	bool apart;
 	/*
@@ -542,7 +542,6 @@ void engine_run(struct engine *engine, struct engine_result *ret_result);
  *            (until an event of the backend arrives, engine_next_s() at the latest)
  *            engine_event(engine, &event);
  *    }
- *    engine_stop_run(engine);
  *    engine_finish_run(engine, &result);
  *
  * Between the calls users' requests may change the engine, after which engine_next_s() may be
@@ -570,11 +569,9 @@ bool engine_has_ended(const struct engine *engine);
 
 /*
  * After the end: asks the backend to kill what is still under way, and counts tasks that ended
- * before the run did and whose end is reported only now.
+ * before the run did and whose end is reported only now. The others are unfinished. Fills
+ * *ret_result.
  */
-void engine_stop_run(struct engine *engine);
-
-/* Tasks that have not ended are unfinished. Fills *ret_result. */
 void engine_finish_run(struct engine *engine, struct engine_result *ret_result);
 
 /*

@@ -71,7 +71,8 @@ static void lose_attempt(struct engine *engine, uint32_t index)
 	task->waits_since_s = engine->result.ended_s;
 }
 
-void engine_stop_run(struct engine *engine)
+/* Kills what is under way, as far as it has not ended before the run did. */
+static void stop_run(struct engine *engine)
 {
 	engine_stop_applying(engine);
 	engine->result.energy_j = backend_energy_j(engine->backend) - engine->day_j;
@@ -86,6 +87,7 @@ void engine_stop_run(struct engine *engine)
 
 void engine_finish_run(struct engine *engine, struct engine_result *ret_result)
 {
+	stop_run(engine);
 	if (engine->setup.lead_s > 0)
 		count_spanning(engine);
 	for (uint32_t i = 0; i < engine->arrivals_next; i++) {

@@ -77,6 +77,5 @@ void run_loop(struct engine *engine, struct backend *backend, struct engine_resu
 		g_main_loop_run(loop);
 	}
 	g_source_destroy(base);
-	engine_stop_run(engine);
 	engine_finish_run(engine, ret_result);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The cluster's VMs on a host, by their names. VMs that are not wanted there are removed, and so
- * are those that another vm_host has now.
+ * The cluster's VMs on a host, by their names. A VM is removed if it is not wanted there, or if
+ * another vm_host has it now.
  */
 #include <string.h>
 

@@ -15,7 +15,7 @@
  *   vm_host.c          the vm_host, and its host's events
  *   vm_host_prepare.c  the steps before VMs can be booted
  *   vm_host_claim.c    whether the claim on the cluster's VMs there is held
- *   vm_host_find.c     which VMs are there, and the removal of those that are not wanted
+ *   vm_host_find.c     finds the VMs that are there, and removes unwanted ones
  *   vm_host_spec.c     the domains of its VMs
  *
  * Each file names only functions of those below it.
