@@ -674,12 +674,15 @@ function refresh() {
     });
 }
 
-/* A refresh because of events, at most so often: a busy controller has more events than the page may send requests. */
+/*
+ * A refresh because of events, at most so often: a busy controller has more events than the page may send requests.
+ * The rest is reckoned again when it ends: the clock may have refreshed meanwhile.
+ */
 function refreshSoon() {
   const rest = Math.min(REFRESH_MS, Math.max(250, 9 * refreshed.took)) - (performance.now() - refreshed.at);
   if (refreshing) refreshing.soon = true;
   else if (rest <= 0) refresh();
-  else if (!soon) soon = setTimeout(() => { soon = null; refresh(); }, rest);
+  else if (!soon) soon = setTimeout(() => { soon = null; refreshSoon(); }, rest);
 }
 
 /* Ends the pause of followEvents(): a token was accepted. */
