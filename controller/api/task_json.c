@@ -60,18 +60,41 @@ char *task_json_why(const struct run_session *session, const struct engine_task 
 		view_config(session)->clusters[task->cluster].name);
 }
 
+/* The name of a kind; NULL: the energy is not known. */
+static const char *energy_kind(double energy_j, enum engine_energy_kind kind)
+{
+	return isfinite(energy_j) ? engine_energy_names[kind] : NULL;
+}
+
+/*
+ * Sets what a task that is under way has used so far. A list of tasks does not say it: its texts
+ * would be made again with each report of a meter.
+ */
+static void set_energy(json_t *object, const struct run_session *session,
+		       const struct engine_task *task)
+{
+	double energy_j;
+
+	if (!run_service_task_energy(session, task, &energy_j))
+		return;
+	json_object_set_new(object, "energy_j", json_real(energy_j));
+	json_object_set_new(object, "energy_kind",
+			    json_string(energy_kind(energy_j, ENGINE_ENERGY_PROVISIONAL)));
+}
+
 /* The task's owner, and its utility. */
 static json_t *owner_json(const struct run_session *session, const struct engine_task *task)
 {
 	const struct store_submission *submission = run_service_submission(session, task->task->id);
 	g_autofree char *because = task_json_why(session, task);
 
-	return json_pack("{s:s?, s:s?, s:i, s:f, s:f, s:o, s:s?, s:s?}", "name",
+	return json_pack("{s:s?, s:s?, s:i, s:f, s:f, s:o, s:s?, s:s?, s:s?}", "name",
 			 submission ? submission->name : NULL, "user",
 			 submission ? submission->user : NULL, "priority",
 			 (int)task->task->priority, "utility_max", task->task->utility.max,
 			 "utility", task->utility, "energy_j", json_number_or_null(task->energy_j),
-			 "reason", task->reason, "why", because);
+			 "energy_kind", energy_kind(task->energy_j, task->energy_kind), "reason",
+			 task->reason, "why", because);
 }
 
 /* Whether its VMs exist and compute, or are about to. */
@@ -356,6 +379,7 @@ json_t *task_json(const struct run_session *session, const struct engine_task *t
 
 	if (!task->nodes_count)
 		return object;
+	set_energy(object, session, task);
 	past = (struct past){json_array(), json_array(), json_array()};
 	lost = store_task_lost(view_store(session), view_run(session), index, NULL);
 	for (guint i = 0; lost && i < lost->len; i++)

@@ -108,6 +108,17 @@ static void print_history(const json_t *task)
 	}
 }
 
+/* In microjoules, as `virtbed energy --by task` has it; the last ones of it may be missing. */
+static void print_energy(const json_t *task)
+{
+	g_autofree char *kind = field_line(task, "energy_kind");
+
+	if (json_is_number(json_object_get(task, "energy_j")))
+		printf("%-14s %.6f J%s%s\n", "energy", field_number(task, "energy_j"),
+		       g_str_equal(kind, "final") ? "" : ", ",
+		       g_str_equal(kind, "final") ? "" : kind);
+}
+
 static void print_task(const json_t *task)
 {
 	const json_t *share = json_object_get(task, "share");
@@ -133,7 +144,7 @@ static void print_task(const json_t *task)
 	print_left(task);
 	print_number("worth at most", task, "utility_max", "");
 	print_number("utility", task, "utility", "");
-	print_number("energy", task, "energy_j", " J");
+	print_energy(task);
 	print_number("yield", task, "yield", "");
 	print_number("virtual time", task, "virtual_s", " s");
 	print_number("share asked", share, "share", " of its hosts");

@@ -3,6 +3,13 @@
 
 #define PARTS_S 60.0
 
+int64_t host_account_sum(int64_t sum, int64_t more)
+{
+	int64_t result;
+
+	return __builtin_add_overflow(sum, more, &result) ? INT64_MAX : result;
+}
+
 struct host_account *host_account_new(struct store_account_meter *meter)
 {
 	struct host_account *account = g_new0(struct host_account, 1);

@@ -18,6 +18,9 @@ struct host_account {
 	char *day;
 };
 
+/* The sum, at most INT64_MAX: an older store may have any numbers. */
+int64_t host_account_sum(int64_t sum, int64_t more);
+
 /* Continues the account that ends at `meter`, which it takes over. */
 struct host_account *host_account_new(struct store_account_meter *meter);
 /* NULL is allowed. */

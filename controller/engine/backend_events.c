@@ -14,10 +14,8 @@
 void engine_count_completed(struct engine *engine, const struct engine_task *task)
 {
 	const struct sched_cluster *cluster = &engine->setup.system->clusters[task->cluster];
-	/* A host without a meter reports no energy: the estimate is used instead. */
-	const double energy_j = isfinite(task->energy_j) ? task->energy_j : task->eec_j;
 
-	engine->completed_j += energy_j;
+	engine->completed_j += engine_counted_j(task);
 	engine->completed_resources += task->exec_s * task->nodes_count * cluster->cores;
 }
 
@@ -120,7 +118,7 @@ static bool handle_ended(struct engine *engine, const struct backend_event *even
 	}
 	task->ended_s = event->time_s;
 	task->exec_s = event->exec_s;
-	task->energy_j = event->energy_j;
+	engine_take_energy(engine, event->task, event->energy_j);
 	engine_move_task(engine, event->task, after_outcome(engine, event->task, event));
 	task->reason = event->reason;
 	if (engine_has_queues(engine)) {

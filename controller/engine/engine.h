@@ -57,6 +57,17 @@ struct engine;
 #define ENGINE_ATTEMPTS_MAX 3
 
 /* A task of the run. Times are NAN until they are known. */
+/* Where the figure of a task's energy is from. */
+enum engine_energy_kind {
+	/* the backend attributed it to the last attempt, by the energy of its hosts meanwhile */
+	ENGINE_ENERGY_ESTIMATED = 0,
+	/* the account of a service has it for all attempts, but for what is not reported yet */
+	ENGINE_ENERGY_PROVISIONAL,
+	ENGINE_ENERGY_FINAL, /* and everything is reported */
+};
+/* "estimated", ...: for users; NULL-terminated. */
+extern const char *const engine_energy_names[];
+
 struct engine_task {
 	const struct sched_task *task;
 	enum engine_task_state state; /* the engine's: written by task_fsm.c alone */
@@ -103,7 +114,8 @@ struct engine_task {
 	double ended_s;
 	double exec_s;   /* measured execution time of all intervals; NAN until it ends */
 	double etc_s;    /* estimated, for its placement */
-	double energy_j; /* attributed by the backend */
+	double energy_j; /* what it has used; NAN: not known */
+	enum engine_energy_kind energy_kind;
 	double eec_j;
 	double utility;   /* earned; 0 unless COMPLETED */
 	double yield;     /* shared hosts: the last yield that was requested; 0: none */
@@ -457,6 +469,13 @@ struct engine_setup {
 	const double *marks_j;
 	uint32_t marks_count;
 	bool trim; /* leave out place-holders that cannot matter (POLICY_TRIM) */
+	/*
+	 * What a task whose attempt has just ended has used, by an account of energy, as far as it
+	 * is reported: engine_set_energy() brings the rest. NAN: the account does not have the
+	 * task. NULL: there is no account, and the backend attributes the energy.
+	 */
+	double (*task_ended_j)(uint32_t task, void *data);
+	void *task_ended_data;
 };
 
 /*
@@ -476,6 +495,13 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
  * system.
  */
 bool engine_restore_task(struct engine *engine, uint32_t task, const struct engine_task *record);
+
+/*
+ * Sets what a task has used, and where the figure is from. If the joules change, the task is
+ * recorded, and the energy of completed tasks that policies read changes by as much. O(1).
+ */
+void engine_set_energy(struct engine *engine, uint32_t task, double energy_j,
+		       enum engine_energy_kind kind);
 
 /*
  * Instead of engine_restore_task(), if the record of the task cannot be used: the task is

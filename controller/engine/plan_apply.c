@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
 #include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/queues.h"
@@ -33,6 +35,7 @@ static void drop_task(struct engine *engine, uint32_t index)
 	if (state != ENGINE_TASK_SUSPENDED)
 		return;
 	task->exec_s = task->executed_s;
+	engine_take_energy(engine, index, (double)NAN);
 	engine_end_suspension(engine, index, state);
 }
 

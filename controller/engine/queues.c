@@ -178,7 +178,7 @@ bool engine_handle_evicted(struct engine *engine, const struct backend_event *ev
 			*leaver = ENGINE_NO_TASK;
 	}
 	if (left && isfinite(event->energy_j)) {
-		task->energy_j = event->energy_j;
+		engine_take_energy(engine, event->task, event->energy_j);
 		engine_record_task(engine, event->task);
 	}
 	engine_start_queues(engine);

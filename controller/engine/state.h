@@ -19,6 +19,7 @@
  *    control.c          requests of users about waiting tasks and about nodes
  *    restore.c          interrupted runs that are continued
  *    run_finish.c       the end of a run
+ *    task_energy.c      what tasks have used
  *
  * Further files have headers of their own, which include this one:
  *
@@ -390,6 +391,14 @@ enum engine_task_event engine_after_loss(struct engine *engine, uint32_t task, d
  * changes.
  */
 void engine_note_utility(struct engine *engine, double time_s, double utility);
+
+/* task_energy.c */
+
+/* Sets the energy of a task whose attempt has ended: the account's, or the backend's `event_j`. */
+void engine_take_energy(struct engine *engine, uint32_t task, double event_j);
+
+/* What a completed task counts as for policies: its estimate, if what it used is not known. */
+double engine_counted_j(const struct engine_task *task);
 
 /* backend_events.c */
 

@@ -6,6 +6,14 @@ static bool is_metered(const struct config_host *host)
 	return host->blade || (host->meter && host->meter->kind != CONFIG_METER_NONE);
 }
 
+bool run_meters_any(const struct config_cluster *cluster)
+{
+	for (uint32_t i = 0; i < cluster->hosts_count; i++)
+		if (is_metered(&cluster->hosts[i]))
+			return true;
+	return false;
+}
+
 char *run_meters_missing(const struct config *config)
 {
 	for (uint32_t i = 0; i < config->clusters_count; i++) {

@@ -8,6 +8,9 @@
  * over the testbed is incomplete, and no energy limit can be enforced.
  */
 
+/* Whether any host of a cluster has a meter. */
+bool run_meters_any(const struct config_cluster *cluster);
+
 /*
  * The first host without a meter, for messages: "host 'h1' of cluster 'c1' has no meter" (the
  * caller frees); NULL: all hosts have one. An emulated blade always has one.

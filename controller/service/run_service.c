@@ -271,6 +271,8 @@ static void make_setup(struct run_service *service)
 	service->setup.apart = true;
 	service->setup.at_once = ACTIONS_AT_ONCE;
 	service->setup.recorder = recorder_store_engine(service->recorder);
+	service->setup.task_ended_j = run_service_energy_ended;
+	service->setup.task_ended_data = service;
 }
 
 static bool open_run(struct run_service *service, bool continued, GError **error)
@@ -568,7 +570,7 @@ static void clear_service(struct run_service *service)
 	workload_free(service->workload);
 	g_ptr_array_unref(service->submissions);
 	g_hash_table_unref(service->keys);
-	g_hash_table_unref(service->accounts);
+	run_service_energy_clear(service);
 	g_hash_table_unref(service->bad);
 	record_clear(&store_run_record, &service->row);
 }
@@ -583,12 +585,12 @@ bool run_service_work(struct run_session *session, GError **error)
 		.submissions =
 			g_ptr_array_new_with_free_func((GDestroyNotify)store_submission_free),
 		.keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
-		.accounts = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
-						  (GDestroyNotify)host_account_free),
 		.bad = g_hash_table_new_full(NULL, NULL, NULL, g_free),
 	};
-	bool good = begin_and_serve(&service, error);
+	bool good;
 
+	run_service_energy_init(&service);
+	good = begin_and_serve(&service, error);
 	clear_service(&service);
 	return good;
 }

@@ -129,6 +129,14 @@ struct run_service_limit {
 bool run_service_limit(const struct run_session *session, struct run_service_limit *ret_limit);
 
 /*
+ * What a task that is under way has used so far, by the ledger: all of its attempts, as far as
+ * reported. False: there is no service, the task has ended (its energy_j is the ledger's), was
+ * never placed, or its cluster has no meter.
+ */
+bool run_service_task_energy(const struct run_session *session, const struct engine_task *task,
+			     double *ret_j);
+
+/*
  * Unreported energy: joules above idle in the meters' samples but not yet in the local schedulers'
  * usage. It covers the last second or two, unless a local scheduler does not answer, and is missing
  * in run_service_energy_j() now. 0 without a service.

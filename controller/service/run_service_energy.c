@@ -29,46 +29,175 @@
  */
 #define COUNTED_MAX_UJ (INT64_MAX / 2)
 
+void run_service_energy_init(struct run_service *service)
+{
+	const uint32_t clusters = service->session->config->clusters_count;
+
+	service->ledger = ledger_new();
+	service->provisional = g_new(GArray *, clusters);
+	for (uint32_t c = 0; c < clusters; c++)
+		service->provisional[c] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+}
+
+void run_service_energy_clear(struct run_service *service)
+{
+	const uint32_t clusters =
+		service->provisional ? service->session->config->clusters_count : 0;
+
+	for (uint32_t c = 0; c < clusters; c++)
+		g_array_unref(service->provisional[c]);
+	g_clear_pointer(&service->provisional, g_free);
+	g_clear_pointer(&service->ledger, ledger_free);
+}
+
 double run_service_energy_j(const struct run_service *service)
 {
 	g_autofree char *missing = run_meters_missing(service->session->config);
 
-	return missing ? (double)NAN : (double)service->dynamic_uj * 1e-6;
-}
-
-double run_service_unreported_j(const struct run_session *session)
-{
-	const struct run_service *service = session->service;
-	GPtrArray *meters = remote_fleet_meters(session->fleet);
-	const int64_t now_ns = clock_now_ns();
-	double unreported_j = 0;
-
-	for (guint i = 0; service && i < meters->len; i++) {
-		const struct remote_meter *meter = g_ptr_array_index(meters, i);
-		const struct host_account *account =
-			g_hash_table_lookup(service->accounts, meter->host);
-		const int64_t at_ns =
-			account ? session->t0_ns + (int64_t)(account->meter->at_s * 1e9) : 0;
-
-		unreported_j += remote_meter_dynamic_j(meter, now_ns);
-		if (account)
-			unreported_j -= remote_meter_dynamic_j(meter, at_ns);
-	}
-	return unreported_j;
-}
-
-/* Sums without overflow: an older store may have any numbers. */
-static int64_t saturated(int64_t sum, int64_t more)
-{
-	int64_t result;
-
-	return __builtin_add_overflow(sum, more, &result) ? INT64_MAX : result;
+	return missing ? (double)NAN : (double)ledger_dynamic_uj(service->ledger) * 1e-6;
 }
 
 static double run_s(const struct run_service *service, int64_t t_ns)
 {
 	return clock_elapsed_s(service->session->t0_ns, t_ns);
 }
+
+/* Joules above idle that a meter has counted since the end of its host's account. */
+static double unreported_j(const struct run_service *service, const struct remote_meter *meter)
+{
+	const struct host_account *account = ledger_account(service->ledger, meter->host);
+	const int64_t now_ns = clock_now_ns();
+	int64_t from_ns = meter->start_ns;
+	double counted_uj;
+
+	if (account)
+		from_ns = MAX(from_ns,
+			      service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9));
+	counted_uj =
+		remote_meter_counter_uj(meter, now_ns) - remote_meter_counter_uj(meter, from_ns);
+	return fmax(0, counted_uj * 1e-6 - meter->idle_w * clock_elapsed_s(from_ns, now_ns));
+}
+
+double run_service_unreported_j(const struct run_session *session)
+{
+	const struct run_service *service = session->service;
+	GPtrArray *meters = remote_fleet_meters(session->fleet);
+	double sum_j = 0;
+
+	for (guint i = 0; service && i < meters->len; i++)
+		sum_j += unreported_j(service, g_ptr_array_index(meters, i));
+	return sum_j;
+}
+
+bool run_service_used_since(const struct run_service *service, double begin_s, double *ret_j,
+			    GError **error)
+{
+	int64_t uj;
+
+	if (!store_account_dynamic_since(service->session->store, service->row.run, begin_s, &uj,
+					 error))
+		return false;
+	*ret_j = (double)uj * 1e-6 + run_service_unreported_j(service->session);
+	return true;
+}
+
+/* The energy of tasks. */
+
+static bool is_over(const struct run_service *service, uint32_t task)
+{
+	return service->engine && engine_task_over(engine_task_at(service->engine, task));
+}
+
+static void set_energy(struct run_service *service, uint32_t task, enum engine_energy_kind kind)
+{
+	engine_set_energy(service->engine, task,
+			  (double)ledger_task_uj(service->ledger, task) * 1e-6, kind);
+}
+
+double run_service_energy_ended(uint32_t task, void *data)
+{
+	struct run_service *service = data;
+	const uint32_t cluster = engine_task_at(service->engine, task)->cluster;
+
+	if (!run_meters_any(&service->session->config->clusters[cluster]))
+		return (double)NAN;
+	g_array_append_val(service->provisional[cluster], task);
+	return (double)ledger_task_uj(service->ledger, task) * 1e-6;
+}
+
+/*
+ * To be called after reports of a cluster: sets the energy of its tasks that have ended since the
+ * reports before, until the account has reached their ends. O(these tasks + accounts).
+ */
+static void settle_tasks(struct run_service *service, uint32_t cluster)
+{
+	GArray *tasks = service->provisional[cluster];
+	const double covered_s =
+		ledger_covered_s(service->ledger, service->session->config->clusters[cluster].name);
+	guint kept = 0;
+
+	for (guint i = 0; i < tasks->len; i++) {
+		const uint32_t task = g_array_index(tasks, uint32_t, i);
+		bool final;
+
+		if (!is_over(service, task))
+			continue; /* it lost an attempt, and ends later */
+		final = covered_s >= engine_task_at(service->engine, task)->ended_s;
+		set_energy(service, task, final ? ENGINE_ENERGY_FINAL : ENGINE_ENERGY_PROVISIONAL);
+		if (!final)
+			g_array_index(tasks, uint32_t, kept++) = task;
+	}
+	g_array_set_size(tasks, kept);
+}
+
+/*
+ * Corrects the energy of tasks that were final: hosts of a cluster where an attempt was lost may
+ * report late.
+ */
+static void correct_final(struct run_service *service, const GArray *parts)
+{
+	for (guint i = 0; i < parts->len; i++) {
+		const uint32_t task = g_array_index(parts, struct store_account_part, i).task;
+
+		if (is_over(service, task) &&
+		    engine_task_at(service->engine, task)->energy_kind == ENGINE_ENERGY_FINAL)
+			set_energy(service, task, ENGINE_ENERGY_FINAL);
+	}
+}
+
+bool run_service_task_energy(const struct run_session *session, const struct engine_task *task,
+			     double *ret_j)
+{
+	const struct run_service *service = session->service;
+
+	if (!service || engine_task_over(task) || task->nodes_count == 0 ||
+	    !run_meters_any(&session->config->clusters[task->cluster]))
+		return false;
+	*ret_j = (double)ledger_task_uj(service->ledger, task->task->id) * 1e-6;
+	return true;
+}
+
+/*
+ * Finds where the recorded energy of each ended task is from: the account, if it is what the
+ * account has. Otherwise an older version recorded what the backend attributed, which stays.
+ */
+static void recall_kinds(struct run_service *service)
+{
+	for (guint i = 0; service->engine && i < service->submissions->len; i++) {
+		const struct engine_task *task = engine_task_at(service->engine, i);
+		const double account_j = (double)ledger_task_uj(service->ledger, i) * 1e-6;
+
+		if (!engine_task_over(task) || task->nodes_count == 0 ||
+		    !(fabs(task->energy_j - account_j) < 0.5e-6))
+			continue;
+		set_energy(service, i, ENGINE_ENERGY_PROVISIONAL);
+		g_array_append_val(service->provisional[task->cluster], i);
+	}
+	for (uint32_t c = 0; c < service->session->config->clusters_count; c++)
+		settle_tasks(service, c);
+}
+
+/* Intervals. */
 
 /* The UTC day of a time of the run. */
 static char *day_of(const struct run_service *service, double time_s)
@@ -107,12 +236,8 @@ static bool add(struct run_service *service, struct host_account *account,
 	interval->tasks_uj = (int64_t)split->tasks_uj;
 	interval->management_uj = (int64_t)split->management_uj;
 	interval->unattributed_uj = (int64_t)split->unattributed_uj;
-	if (!host_account_add(account, service->session->store, interval, parts, error))
-		return false;
-	service->counted_uj += interval->to_uj - interval->from_uj;
-	if (g_strcmp0(interval->mark, STORE_ACCOUNT_UNSERVED) != 0)
-		service->dynamic_uj += interval->to_uj - interval->from_uj - interval->idle_uj;
-	return true;
+	return ledger_add(service->ledger, account, service->session->store, interval, parts,
+			  error);
 }
 
 static bool add_hole(struct run_service *service, struct host_account *account, double to_s,
@@ -172,7 +297,7 @@ static bool begin_counter(struct run_service *service, struct host_account *acco
 	};
 	const struct energy_split nothing = {0};
 
-	meter->before_uj = saturated(meter->before_uj, meter->at_uj - meter->begin_uj);
+	meter->before_uj = host_account_sum(meter->before_uj, meter->at_uj - meter->begin_uj);
 	meter->begin_uj = at_uj;
 	return add(service, account, &interval, &nothing, NULL, error);
 }
@@ -255,22 +380,16 @@ static bool add_reported(struct run_service *service, struct host_account *accou
 	split = energy_split(&all, shares, parts->len);
 	for (guint i = 0; i < parts->len; i++)
 		g_array_index(parts, struct store_account_part, i).uj = (int64_t)shares[i].uj;
-	return add(service, account, &interval, &split, all.known ? parts : NULL, error);
-}
-
-static struct host_account *open_account(struct run_service *service,
-					 struct store_account_meter *meter)
-{
-	struct host_account *account = host_account_new(meter);
-
-	g_hash_table_insert(service->accounts, meter->host, account);
-	return account;
+	if (!add(service, account, &interval, &split, all.known ? parts : NULL, error))
+		return false;
+	correct_final(service, parts);
+	return true;
 }
 
 static struct host_account *account_of(struct run_service *service, uint32_t cluster,
 				       const struct wire_usage *usage)
 {
-	struct host_account *account = g_hash_table_lookup(service->accounts, usage->host);
+	struct host_account *account = ledger_account(service->ledger, usage->host);
 	struct store_account_meter *meter;
 
 	if (account)
@@ -284,7 +403,7 @@ static struct host_account *account_of(struct run_service *service, uint32_t clu
 		.at_uj = usage->from_uj,
 		.at_s = run_s(service, usage->from_ns),
 	};
-	return open_account(service, meter);
+	return ledger_open(service->ledger, meter);
 }
 
 /*
@@ -318,8 +437,7 @@ static bool add_usage(struct run_service *service, uint32_t cluster, const char 
 	bool another;
 
 	/* An account begins with the service, or with a host that is added. */
-	if (from_s < fmax(service->served_s, 0) &&
-	    !g_hash_table_contains(service->accounts, usage->host))
+	if (from_s < fmax(service->served_s, 0) && !ledger_account(service->ledger, usage->host))
 		return true;
 	account = account_of(service, cluster, usage);
 	meter = account->meter;
@@ -333,7 +451,7 @@ static bool add_usage(struct run_service *service, uint32_t cluster, const char 
 	another = is_another(meter, usage);
 	note_counter(meter, usage);
 	if (usage->to_uj - MIN(meter->at_uj, usage->from_uj) >
-	    COUNTED_MAX_UJ - service->counted_uj) {
+	    COUNTED_MAX_UJ - ledger_counted_uj(service->ledger)) {
 		meter->seq = usage->seq;
 		return begin_counter(service, account, run_s(service, usage->to_ns), usage->to_uj,
 				     error);
@@ -355,7 +473,7 @@ static bool add_intervals(struct run_service *service, uint32_t cluster, const c
 			return false;
 	for (guint i = 0; i < intervals->len; i++) {
 		const struct wire_usage *usage = g_ptr_array_index(intervals, i);
-		struct host_account *account = g_hash_table_lookup(service->accounts, usage->host);
+		struct host_account *account = ledger_account(service->ledger, usage->host);
 
 		if (account &&
 		    !host_account_put(account, service->session->store, service->row.policy, error))
@@ -369,9 +487,14 @@ static bool add_usage_of_cluster(struct run_service *service, uint32_t cluster, 
 {
 	struct store *store = service->session->store;
 
-	return recorder_store_join(service->recorder, error) && store_begin_account(store, error) &&
-	       store_end_account(store, add_intervals(service, cluster, stream, intervals, error),
-				 error);
+	bool good;
+
+	if (!recorder_store_join(service->recorder, error) || !store_begin_account(store, error))
+		return false;
+	good = add_intervals(service, cluster, stream, intervals, error);
+	if (good)
+		settle_tasks(service, cluster);
+	return store_end_account(store, good, error);
 }
 
 void run_service_energy_sample(double time_s, const struct remote_meter *meter,
@@ -399,43 +522,13 @@ void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArr
 
 /* Beginning. */
 
-static void recall_accounts(struct run_service *service, GPtrArray *meters)
-{
-	g_ptr_array_set_free_func(meters, NULL);
-	service->counted_uj = 0;
-	for (guint i = 0; i < meters->len; i++) {
-		struct store_account_meter *meter = g_ptr_array_index(meters, i);
-
-		open_account(service, meter);
-		service->counted_uj = saturated(service->counted_uj,
-						saturated(meter->before_uj,
-							  MAX(meter->at_uj - meter->begin_uj, 0)));
-	}
-}
-
-static bool sum_stored_energy(struct run_service *service, GError **error)
-{
-	g_autoptr(GPtrArray) sums =
-		store_account_sums(service->session->store, service->row.run, "host", error);
-
-	if (!sums)
-		return false;
-	service->dynamic_uj = 0;
-	for (guint i = 0; i < sums->len; i++) {
-		const struct store_account_sum *sum = g_ptr_array_index(sums, i);
-
-		service->dynamic_uj = saturated(service->dynamic_uj,
-						sum->meter_uj - sum->idle_uj - sum->unserved_uj);
-	}
-	return true;
-}
-
-/* If the sum cannot be read, the service starts all the same. */
-static void sum_stored_or_note(struct run_service *service)
+/* If the sums cannot be read, the service starts all the same. */
+static void load_sums_or_note(struct run_service *service)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!sum_stored_energy(service, &error))
+	if (!ledger_load_sums(service->ledger, service->session->store, service->row.run,
+			      service->submissions->len, &error))
 		run_session_note(
 			service->session, "energy-unknown",
 			"what the service has used so far is not known, and counts from now on: %s",
@@ -470,7 +563,7 @@ static void ask_cluster(struct run_service *service, uint32_t cluster)
 	GHashTableIter iter;
 	gpointer value;
 
-	g_hash_table_iter_init(&iter, service->accounts);
+	g_hash_table_iter_init(&iter, ledger_accounts(service->ledger));
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		const struct store_account_meter *meter =
 			((const struct host_account *)value)->meter;
@@ -486,12 +579,11 @@ static void ask_cluster(struct run_service *service, uint32_t cluster)
 bool run_service_energy_begin(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
-	g_autoptr(GPtrArray) meters = store_account_meters(session->store, service->row.run, error);
 
-	if (!meters)
+	if (!ledger_load(service->ledger, session->store, service->row.run, error))
 		return false;
-	recall_accounts(service, meters);
-	sum_stored_or_note(service);
+	load_sums_or_note(service);
+	recall_kinds(service);
 	if (!begin_serving(service, error))
 		return false;
 	for (uint32_t i = 0; i < session->config->clusters_count; i++)

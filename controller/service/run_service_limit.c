@@ -28,38 +28,14 @@ static double in_step_s(const struct run_service *service, double window_s)
 
 /* Used energy. */
 
-/* Joules above idle that a meter counted since the end of its host's account. */
-static double since_account_j(const struct run_service *service, const struct remote_meter *meter)
-{
-	const struct host_account *account = g_hash_table_lookup(service->accounts, meter->host);
-	const int64_t now_ns = clock_now_ns();
-	int64_t from_ns = meter->start_ns;
-	double counted_j;
-
-	if (account)
-		from_ns = MAX(from_ns,
-			      service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9));
-	counted_j =
-		(remote_meter_counter_uj(meter, now_ns) - remote_meter_counter_uj(meter, from_ns)) *
-		1e-6;
-	return fmax(0, counted_j - meter->idle_w * clock_elapsed_s(from_ns, now_ns));
-}
-
 /*
  * Adds up the energy used since begin_s, time of the run. The account lacks what local schedulers
  * had not reported when the service was stopped, which was stored then as the window's energy.
  */
 static bool add_spent(struct run_service *service, double begin_s, double *ret_j, GError **error)
 {
-	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
-	int64_t uj;
-
-	if (!store_account_dynamic_since(service->session->store, service->row.run, begin_s, &uj,
-					 error))
+	if (!run_service_used_since(service, begin_s, ret_j, error))
 		return false;
-	*ret_j = (double)uj * 1e-6;
-	for (guint i = 0; i < meters->len; i++)
-		*ret_j += since_account_j(service, g_ptr_array_index(meters, i));
 	if (service->kept_begin_s > begin_s - CLOCK_SET_S)
 		*ret_j = fmax(*ret_j, service->kept_spent_j);
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "controller/energy/host_account.h"
+#include "controller/energy/ledger.h"
 #include "controller/experiment/experiment.h"
 #include "controller/journal/recorder_store.h"
 #include "controller/service/run_service.h"
@@ -34,12 +34,11 @@ struct run_service {
 	guint recording;           /* source that records, while there are waiters */
 	struct store_check *check; /* check of the whole file, in the background */
 	struct engine *engine;
-	GHashTable *accounts; /* host -> struct host_account */
+	struct ledger *ledger; /* of the run's joules */
+	/* by cluster: ended tasks whose energy is provisional, as uint32_t elements */
+	GArray **provisional;
 	/* times before it were not served, by an earlier controller; -INFINITY: there is none */
 	double served_s;
-	int64_t counted_uj; /* by all counters, as far as reported */
-	/* all but idle, while a controller served, as far as reported */
-	int64_t dynamic_uj;
 	double window_begin_s; /* the beginning of a window of the limit, time of the run */
 	bool window_counted;   /* all meters have reported their part of the window's energy */
 	/* The window's record when the service began or was continued; NAN: none. */
@@ -144,6 +143,20 @@ void run_service_energy_sample(double time_s, const struct remote_meter *meter,
 			       const struct wire_sample *sample, void *data);
 void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArray *intervals,
 			     void *data);
+
+/* Set up and free the ledger and the lists of provisional tasks. */
+void run_service_energy_init(struct run_service *service);
+void run_service_energy_clear(struct run_service *service);
+
+/* For engine_setup.task_ended_j; `data` is the service. */
+double run_service_energy_ended(uint32_t task, void *data);
+
+/*
+ * Dynamic energy since begin_s, time of the run: what the ledger has, and what the meters have
+ * counted since. False with `error`: the store cannot be read.
+ */
+bool run_service_used_since(const struct run_service *service, double begin_s, double *ret_j,
+			    GError **error);
 
 /*
  * Dynamic energy since the service first began, as far as reported, while a controller served; NAN

@@ -73,13 +73,13 @@ static struct run_service make_service(void)
 		.submissions =
 			g_ptr_array_new_with_free_func((GDestroyNotify)store_submission_free),
 		.keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
-		.accounts = g_hash_table_new(g_str_hash, g_str_equal),
 		.row = {.run = row, .policy = (char *)"easy"},
 		.sync = synced,
 		.recorder =
 			recorder_store_new(bed.session.store, row, bed.experiment->system, true),
 	};
 
+	run_service_energy_init(&service);
 	service.setup =
 		experiment_setup(bed.experiment, service.workload, &bed.experiment->policies[0], 0);
 	service.setup.open = service.workload;
@@ -98,7 +98,7 @@ static void clear_service(struct run_service *service)
 	workload_free(service->workload);
 	g_ptr_array_unref(service->submissions);
 	g_hash_table_unref(service->keys);
-	g_hash_table_unref(service->accounts);
+	run_service_energy_clear(service);
 	fuzz_check(database_exec(
 		bed.session.store->database,
 		"DELETE FROM submission; DELETE FROM drain; DELETE FROM task; DELETE FROM event;"

@@ -140,6 +140,45 @@ has_completed() {
 	ok GET '/v1/tasks?state=completed' 200 | jq -e --argjson count "$1" '.tasks | length == $count'
 }
 
+# What `show` says of each task, which is final, and what the account has: microjoules by task. shows_the_account
+shows_the_account() {
+	local uri=unix:$socket
+
+	ok GET '/v1/tasks?limit=10000' 200 >shown
+	jq -e 'all(.tasks[]; .energy_kind == "final")' shown >/dev/null || return 1
+	jq -c '[.tasks[] | {key: (.task | tostring), value: (.energy_j * 1e6 | round)} | select(.value > 0)] | from_entries' shown >by_show
+	"$virtbed" energy --by task --json --uri "$uri" |
+		jq -c '[.sums[] | {key: .task, value: .tasks_uj} | select(.value > 0)] | from_entries' >by_account
+	jq -e --slurpfile account by_account '. == $account[0] and length > 0' by_show >/dev/null
+}
+
+energy_grows() {
+	ok GET "/v1/tasks/$1" 200 | jq -e '.energy_j > 0 and .energy_kind == "provisional"'
+}
+
+@test "what show says of a task is what the account of energy has, to the microjoule" {
+	run_name=ledger-$BASHPID
+	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	[ "$(submit '{"type": "LONG"}')" = "[0]" ]
+	[ "$(submit '{"type": "SHORT", "count": 30}' | jq length)" = 30 ]
+	within 60 has_completed 1
+	# Of a task that runs, its energy grows.
+	wait_state 0 running
+	within 60 energy_grows 0
+	# The controller dies while tasks end; their joules come with the reports that it missed.
+	kill -KILL "$(run_process virtbed-controller "$state")"
+	run_wait_for "serving at unix:$socket" 60 2
+	within 120 has_completed 30
+	ok POST /v1/tasks/0/cancel 202 '{}'
+	within 60 shows_the_account || { cat by_show by_account; jq -c '.tasks[] | [.task, .state, .energy_j, .energy_kind]' shown; return 1; }
+	"$virtbed" show 0 --uri "unix:$socket" | grep -E '^energy +[0-9]+\.[0-9]{6} J$'
+	"$virtbed" energy --by task --uri "unix:$socket" # checks its sums
+	stop_service
+}
+
 @test "a simulated cluster stands behind the real local scheduler, without root, image and VMs" {
 	run_name=simulated-$BASHPID
 	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"

@@ -216,6 +216,44 @@ static void test_anything_apart(void)
 	}
 }
 
+/* An account of energy that has 10 J of each task when it ends, and none of the first. */
+static double ten_joules(uint32_t task, void *data)
+{
+	return task == 0 ? (double)NAN : 10;
+}
+
+/* What policies read of completed tasks is the sum of what the account has. */
+static void test_energy(void)
+{
+	struct open_bed bed;
+	double sum_j = 0;
+	uint32_t counted = 0;
+
+	open_bed_init(&bed, "easy", false, 3);
+	draw_times(&bed.random, bed.caller.calls_s, OPEN_CALLS_MAX);
+	bed.caller.calls_count = OPEN_CALLS_MAX;
+	bed.setup.task_ended_j = ten_joules;
+	open_bed_run(&bed);
+	bed.engine->setup.recorder = NULL; /* it asserts that ended tasks do not change */
+	for (uint32_t i = 0; i < engine_tasks_count(bed.engine); i++) {
+		const struct engine_task *task = engine_task_at(bed.engine, i);
+
+		if (task->state != ENGINE_TASK_COMPLETED)
+			continue;
+		g_assert_cmpint(task->energy_kind, ==,
+				i == 0 ? ENGINE_ENERGY_ESTIMATED : ENGINE_ENERGY_PROVISIONAL);
+		g_assert_true(i == 0 || task->energy_j == 10);
+		engine_set_energy(bed.engine, i, 10 + i, ENGINE_ENERGY_FINAL);
+		engine_set_energy(bed.engine, i, 10 + i, ENGINE_ENERGY_FINAL);
+		g_assert_cmpint(task->energy_kind, ==, ENGINE_ENERGY_FINAL);
+		sum_j += 10 + i;
+		counted++;
+	}
+	g_assert_cmpuint(counted, >, 5);
+	g_assert_cmpfloat_with_epsilon(bed.engine->completed_j, sum_j, 1e-6);
+	open_bed_finish(&bed);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -226,5 +264,6 @@ int main(int argc, char **argv)
 			test_same_apart);
 	g_test_add_func("/engine/open/people may ask for anything while it is decided",
 			test_anything_apart);
+	g_test_add_func("/engine/open/the energy of tasks is that of an account", test_energy);
 	return g_test_run();
 }

@@ -30,11 +30,10 @@ struct account {
 
 static void open_service(struct account *account)
 {
-	account->service.accounts = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
-							  (GDestroyNotify)host_account_free);
 	account->service.submissions = g_ptr_array_new();
 	g_ptr_array_set_size(account->service.submissions, 3);
 	account->service.session = &account->session;
+	run_service_energy_init(&account->service);
 	account->service.recorder =
 		recorder_store_new(account->session.store, account->service.row.run, NULL, true);
 	account->session.recorder = account->service.recorder;
@@ -46,9 +45,8 @@ static void close_service(struct account *account)
 	g_assert_true(recorder_store_finish(account->service.recorder, NULL) == !account->fails);
 	g_assert_true(account->session.store_failed == account->fails);
 	recorder_store_free(account->service.recorder);
-	g_hash_table_unref(account->service.accounts);
+	run_service_energy_clear(&account->service);
 	g_ptr_array_unref(account->service.submissions);
-	account->service.counted_uj = account->service.dynamic_uj = -1;
 }
 
 static void set_up(struct account *account, gconstpointer data)
@@ -195,7 +193,8 @@ static void a_hole_is_unserved_until_somebody_serves(struct account *account, gc
 	g_assert_cmpint(sum.unattributed_uj, ==, 1800007);
 	g_assert_cmpint(sum.unserved_uj, >=, 900000);
 	g_assert_cmpint(sum.unserved_uj, <, 960000); /* a minute to come this far */
-	g_assert_cmpint(account->service.dynamic_uj, ==, sum.meter_uj - sum.unserved_uj);
+	g_assert_cmpint(ledger_dynamic_uj(account->service.ledger), ==,
+			sum.meter_uj - sum.unserved_uj);
 }
 
 static void who_takes_over_knows_since_when_somebody_serves(struct account *account,
@@ -271,10 +270,10 @@ static void counters_never_fill_the_sums(struct account *account, gconstpointer 
 	for (int64_t i = 0; i < 100; i++)
 		take(account, second(account, 2 + i, base_s + 1 + i, i % 2 ? 0 : most_uj - 5,
 				     i % 2 ? 5 : most_uj));
-	g_assert_cmpint(account->service.dynamic_uj, >, most_uj);
-	g_assert_cmpint(sum_of(account).meter_uj, ==, account->service.counted_uj);
+	g_assert_cmpint(ledger_dynamic_uj(account->service.ledger), >, most_uj);
+	g_assert_cmpint(sum_of(account).meter_uj, ==, ledger_counted_uj(account->service.ledger));
 	begin_again(account, false);
-	g_assert_cmpint(sum_of(account).meter_uj, ==, account->service.counted_uj);
+	g_assert_cmpint(sum_of(account).meter_uj, ==, ledger_counted_uj(account->service.ledger));
 }
 
 static void a_sum_that_fails_is_no_reason_not_to_serve(struct account *account, gconstpointer data)
@@ -298,7 +297,7 @@ static void a_sum_that_fails_is_no_reason_not_to_serve(struct account *account, 
 			      store_put_account_meter(account->session.store, &meter, NULL));
 	}
 	begin(account);
-	g_assert_cmpint(account->service.dynamic_uj, ==, 0);
+	g_assert_cmpint(ledger_dynamic_uj(account->service.ledger), ==, 0);
 	take(account, second(account, 1, 2 * AGE_S, 1000, 1010));
 }
 
@@ -476,7 +475,7 @@ static void listen_to_it(struct account *account)
 
 static int64_t last_told(const struct account *account)
 {
-	const struct host_account *of = g_hash_table_lookup(account->service.accounts, "b1");
+	const struct host_account *of = ledger_account(account->service.ledger, "b1");
 
 	return of ? of->meter->seq : 0;
 }

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/energy/ledger.h"
+
+#include <math.h>
+
+#include "common/read_number.h"
+
+struct ledger {
+	GHashTable *accounts; /* host -> struct host_account */
+	GArray *tasks_uj;     /* int64_t, by task; shorter if the last tasks have used nothing */
+	int64_t counted_uj, dynamic_uj;
+};
+
+struct ledger *ledger_new(void)
+{
+	struct ledger *ledger = g_new0(struct ledger, 1);
+
+	ledger->accounts = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
+						 (GDestroyNotify)host_account_free);
+	ledger->tasks_uj = g_array_new(FALSE, TRUE, sizeof(int64_t));
+	return ledger;
+}
+
+void ledger_free(struct ledger *ledger)
+{
+	if (!ledger)
+		return;
+	g_hash_table_unref(ledger->accounts);
+	g_array_unref(ledger->tasks_uj);
+	g_free(ledger);
+}
+
+bool ledger_load(struct ledger *ledger, struct store *store, int64_t run, GError **error)
+{
+	g_autoptr(GPtrArray) meters = store_account_meters(store, run, error);
+
+	if (!meters)
+		return false;
+	g_ptr_array_set_free_func(meters, NULL);
+	for (guint i = 0; i < meters->len; i++) {
+		struct store_account_meter *meter = g_ptr_array_index(meters, i);
+		const int64_t since_uj = MAX(meter->at_uj - meter->begin_uj, 0);
+
+		ledger->counted_uj = host_account_sum(ledger->counted_uj,
+						      host_account_sum(meter->before_uj, since_uj));
+		ledger_open(ledger, meter);
+	}
+	return true;
+}
+
+static void add_to_task(struct ledger *ledger, uint32_t task, int64_t uj)
+{
+	int64_t *sum;
+
+	if (task >= ledger->tasks_uj->len)
+		g_array_set_size(ledger->tasks_uj, task + 1);
+	sum = &g_array_index(ledger->tasks_uj, int64_t, task);
+	*sum = host_account_sum(*sum, uj);
+}
+
+bool ledger_load_sums(struct ledger *ledger, struct store *store, int64_t run, uint32_t tasks_count,
+		      GError **error)
+{
+	g_autoptr(GPtrArray) hosts = store_account_sums(store, run, "host", error);
+	g_autoptr(GPtrArray) tasks = hosts ? store_account_sums(store, run, "task", error) : NULL;
+
+	if (!tasks)
+		return false;
+	for (guint i = 0; i < hosts->len; i++) {
+		const struct store_account_sum *sum = g_ptr_array_index(hosts, i);
+
+		ledger->dynamic_uj =
+			host_account_sum(ledger->dynamic_uj,
+					 sum->meter_uj - sum->idle_uj - sum->unserved_uj);
+	}
+	for (guint i = 0; i < tasks->len; i++) {
+		const struct store_account_sum *sum = g_ptr_array_index(tasks, i);
+		uint64_t task;
+
+		/* A row with another number is of no task. */
+		if (read_number_unsigned(sum->key, 0, UINT32_MAX, &task) && task < tasks_count)
+			add_to_task(ledger, (uint32_t)task, sum->tasks_uj);
+	}
+	return true;
+}
+
+struct host_account *ledger_account(const struct ledger *ledger, const char *host)
+{
+	return g_hash_table_lookup(ledger->accounts, host);
+}
+
+struct host_account *ledger_open(struct ledger *ledger, struct store_account_meter *meter)
+{
+	struct host_account *account = host_account_new(meter);
+
+	g_hash_table_insert(ledger->accounts, meter->host, account);
+	return account;
+}
+
+GHashTable *ledger_accounts(const struct ledger *ledger)
+{
+	return ledger->accounts;
+}
+
+bool ledger_add(struct ledger *ledger, struct host_account *account, struct store *store,
+		const struct store_account_interval *interval, const GArray *parts, GError **error)
+{
+	const int64_t uj = interval->to_uj - interval->from_uj;
+
+	if (!host_account_add(account, store, interval, parts, error))
+		return false;
+	ledger->counted_uj += uj;
+	if (g_strcmp0(interval->mark, STORE_ACCOUNT_UNSERVED) != 0)
+		ledger->dynamic_uj += uj - interval->idle_uj;
+	for (guint i = 0; parts && i < parts->len; i++) {
+		const struct store_account_part *part =
+			&g_array_index(parts, struct store_account_part, i);
+
+		add_to_task(ledger, part->task, part->uj);
+	}
+	return true;
+}
+
+int64_t ledger_task_uj(const struct ledger *ledger, uint32_t task)
+{
+	return task < ledger->tasks_uj->len ? g_array_index(ledger->tasks_uj, int64_t, task) : 0;
+}
+
+int64_t ledger_dynamic_uj(const struct ledger *ledger)
+{
+	return ledger->dynamic_uj;
+}
+
+int64_t ledger_counted_uj(const struct ledger *ledger)
+{
+	return ledger->counted_uj;
+}
+
+double ledger_covered_s(const struct ledger *ledger, const char *cluster)
+{
+	double covered_s = INFINITY;
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, ledger->accounts);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const struct store_account_meter *meter =
+			((const struct host_account *)value)->meter;
+
+		if (g_str_equal(meter->cluster, cluster))
+			covered_s = fmin(covered_s, meter->at_s);
+	}
+	return isfinite(covered_s) ? covered_s : -INFINITY;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "controller/energy/host_account.h"
+
+/*
+ * The ledger of a service's joules: what each task has used, and all of them together, in whole
+ * microjoules. It grows by intervals of hosts (host_account.h), whose parts are those that
+ * energy_split() made; all figures that users and policies see of used energy come from it. The
+ * store has the same sums: what is added here is added there in the same transaction.
+ */
+struct ledger;
+
+/* An empty ledger. */
+struct ledger *ledger_new(void);
+/* NULL is allowed. */
+void ledger_free(struct ledger *ledger);
+
+/*
+ * Fills an empty ledger from the store: where the accounts of the hosts of a run stand. False with
+ * `error`: the store cannot be read.
+ */
+bool ledger_load(struct ledger *ledger, struct store *store, int64_t run, GError **error);
+
+/*
+ * Fills in the sums so far of a run and of its first tasks_count tasks. O(rows of energy_task).
+ * False with `error`: the store cannot be read, and the sums count from now on.
+ */
+bool ledger_load_sums(struct ledger *ledger, struct store *store, int64_t run, uint32_t tasks_count,
+		      GError **error);
+
+/* The account of a host, borrowed; NULL: it has none yet. */
+struct host_account *ledger_account(const struct ledger *ledger, const char *host);
+
+/* Opens the account of a host that has none, at `meter`, which it takes over. */
+struct host_account *ledger_open(struct ledger *ledger, struct store_account_meter *meter);
+
+/* All accounts: host -> struct host_account, borrowed. */
+GHashTable *ledger_accounts(const struct ledger *ledger);
+
+/*
+ * Adds the next interval of a host's account, with the `parts` of tasks (struct store_account_part;
+ * NULL: none). To be called within store_begin_account(); false with `error` as
+ * host_account_add().
+ */
+bool ledger_add(struct ledger *ledger, struct host_account *account, struct store *store,
+		const struct store_account_interval *interval, const GArray *parts, GError **error);
+
+/* What all attempts of a task have used, as far as reported. O(1). */
+int64_t ledger_task_uj(const struct ledger *ledger, uint32_t task);
+
+/* All but idle that the hosts have used while a controller served, as far as reported. O(1). */
+int64_t ledger_dynamic_uj(const struct ledger *ledger);
+
+/* What the counters of all hosts have counted, as far as reported. O(1). */
+int64_t ledger_counted_uj(const struct ledger *ledger);
+
+/*
+ * The time of the run up to which what the tasks of a cluster used is known: all accounts of its
+ * hosts have reached it. -INFINITY: it has no account yet. O(accounts).
+ */
+double ledger_covered_s(const struct ledger *ledger, const char *cluster);

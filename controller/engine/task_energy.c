@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What tasks have used. */
+#include <math.h>
+
+#include "controller/engine/state.h"
+
+const char *const engine_energy_names[] = {"estimated", "provisional", "final", NULL};
+
+void engine_take_energy(struct engine *engine, uint32_t index, double event_j)
+{
+	const struct engine_setup *setup = &engine->setup;
+	struct engine_task *task = &engine->tasks[index];
+	const double account_j = setup->task_ended_j
+					 ? setup->task_ended_j(index, setup->task_ended_data)
+					 : (double)NAN;
+
+	task->energy_kind =
+		isfinite(account_j) ? ENGINE_ENERGY_PROVISIONAL : ENGINE_ENERGY_ESTIMATED;
+	task->energy_j = isfinite(account_j) ? account_j : event_j;
+}
+
+double engine_counted_j(const struct engine_task *task)
+{
+	return isfinite(task->energy_j) ? task->energy_j : task->eec_j;
+}
+
+void engine_set_energy(struct engine *engine, uint32_t index, double energy_j,
+		       enum engine_energy_kind kind)
+{
+	struct engine_task *task = &engine->tasks[index];
+	const double before_j = engine_counted_j(task);
+	const bool same = task->energy_j == energy_j;
+
+	task->energy_j = energy_j;
+	task->energy_kind = kind;
+	if (same)
+		return;
+	if (task->state == ENGINE_TASK_COMPLETED)
+		engine->completed_j += engine_counted_j(task) - before_j;
+	engine_record_task(engine, index);
+}
