@@ -120,11 +120,7 @@ static bool check_config(const struct scheduler *scheduler, GError **error)
 
 static void lose(struct task *task, const char *reason)
 {
-	task->state = TASK_ENDED;
-	task->outcome = TASK_OUTCOME_LOST;
-	g_free(task->reason);
-	task->reason = g_strdup(reason);
-	task->ended_ns = clock_now_ns();
+	task_end(task, TASK_OUTCOME_LOST, reason, clock_now_ns());
 	if (task_last_suspension(task) && task_last_suspension(task)->frozen_ns == 0)
 		scheduler_drop_suspension(task);
 	scheduler_drop_unmoved(task);

@@ -5,6 +5,7 @@
  */
 #include "common/clock.h"
 #include "local-sched/core/scheduler_private.h"
+#include "local-sched/launch/task_fsm.h"
 
 #define LOG_SUBSYSTEM "scheduler"
 #include "common/log.h"
@@ -92,23 +93,24 @@ void scheduler_task_changed(struct task *task, const char *reason, void *data)
 {
 	struct scheduler *scheduler = data;
 	struct task_suspension *last = task_last_suspension(task);
-	bool suspends = task->state == TASK_SUSPENDING;
+	const bool suspends = task->state == TASK_SUSPENDING;
+	const enum task_fsm_event event =
+		suspends ? (reason ? TASK_FSM_SUSPEND_FAILED : TASK_FSM_SUSPEND_DONE)
+			 : (reason ? TASK_FSM_RESUME_FAILED : TASK_FSM_RESUME_DONE);
 
+	if (!task_fsm_move(task, event))
+		return;
 	if (suspends && !reason) {
-		task->state = TASK_SUSPENDED;
 		log_info_of(LOG_LOCAL(task->id), "suspended, kept %s",
 			    last->keep == CONFIG_KEEP_DISK ? "on disk" : "in memory");
 		scheduler_record_task(scheduler, task, "task-suspended");
 	} else if (!reason) {
-		task->state = TASK_RUNNING;
 		scheduler_record_task(scheduler, task, "task-resumed");
 	} else if (suspends) {
 		scheduler_drop_suspension(task);
-		task->state = TASK_RUNNING;
 		record_stayed(scheduler, task, "task-suspend-failed", reason);
 	} else {
 		task_suspension_undo(last);
-		task->state = TASK_SUSPENDED;
 		record_stayed(scheduler, task, "task-resume-failed", reason);
 	}
 }
@@ -153,7 +155,7 @@ static bool node_is_free(uint32_t node, void *data)
  */
 static void take_turn(struct scheduler *scheduler, struct task *task)
 {
-	task->state = TASK_STARTING;
+	task_fsm_move(task, TASK_FSM_TURN);
 	task->requested_ns = clock_now_ns();
 	log_info_of(LOG_LOCAL(task->id), "its turn has come after %.3f s",
 		    clock_elapsed_s(task->queued_ns, task->requested_ns));
@@ -205,11 +207,7 @@ void scheduler_end_queued(struct scheduler *scheduler, struct task *task, enum t
 			  const char *reason)
 {
 	task_queue_remove(scheduler->queue, task);
-	task->state = TASK_ENDED;
-	task->outcome = outcome;
-	g_free(task->reason);
-	task->reason = g_strdup(reason);
-	task->ended_ns = clock_now_ns();
+	task_end(task, outcome, reason, clock_now_ns());
 	drop_script(task);
 	scheduler_record_task(scheduler, task, "task-ended");
 	scheduler_look_for_turns(scheduler); /* for the tasks behind it */

@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/error_fail.h"
 #include "local-sched/core/scheduler_private.h"
+#include "local-sched/launch/task_fsm.h"
 
 #define LOG_SUBSYSTEM "scheduler"
 
@@ -90,7 +91,7 @@ const struct task *scheduler_put_task(struct scheduler *scheduler, const char *i
 	task->requested_ns = now_ns;
 	if (task->queue) {
 		task->queued_ns = now_ns;
-		task->state = TASK_QUEUED;
+		task_fsm_move(task, TASK_FSM_ENQUEUE);
 	}
 	if ((!task->queue && (!nodes_ready(scheduler, task->nodes, task->nodes_count, error) ||
 			      !vms_suit(scheduler, task, error))) ||
@@ -231,11 +232,11 @@ const struct task *scheduler_suspend_task(struct scheduler *scheduler, const cha
 	suspension->attempt = request.attempt;
 	suspension->keep = suspension->asked = request.keep;
 	g_ptr_array_add(task->suspensions, suspension);
-	task->state = TASK_SUSPENDING;
+	task_fsm_move(task, TASK_FSM_SUSPEND);
 	if (!store_intent(scheduler, task, error)) {
 		scheduler_drop_suspension(task);
 		task->refused_n = 0;
-		task->state = TASK_RUNNING;
+		task_fsm_move(task, TASK_FSM_SUSPEND_FAILED);
 		return NULL;
 	}
 	*ret_new = true;
@@ -282,11 +283,11 @@ const struct task *scheduler_resume_task(struct scheduler *scheduler, const char
 	last->resume_attempt = request.attempt;
 	last->resumed_nodes = g_steal_pointer(&nodes);
 	last->resume_requested_ns = clock_now_ns();
-	task->state = TASK_RESUMING;
+	task_fsm_move(task, TASK_FSM_RESUME);
 	if (!store_intent(scheduler, task, error)) {
 		task_suspension_undo(last);
 		last->resume_attempt--;
-		task->state = TASK_SUSPENDED;
+		task_fsm_move(task, TASK_FSM_RESUME_FAILED);
 		return NULL;
 	}
 	*ret_new = true;

@@ -14,6 +14,7 @@
 #include "local-sched/executor/meter_simulated.h"
 #include "local-sched/executor/simulated_host.h"
 #include "local-sched/executor/simulated_run.h"
+#include "local-sched/launch/task_fsm.h"
 
 /* The operation of a task that ends when its timer expires. */
 enum step {
@@ -259,11 +260,7 @@ static void tell_end(struct simulated_job *job)
 	struct task *task = job->task;
 	g_autofree char *output = NULL;
 
-	task->state = TASK_ENDED;
-	task->outcome = job->outcome;
-	g_free(task->reason);
-	task->reason = g_steal_pointer(&job->reason);
-	task->ended_ns = clock_now_ns();
+	task_end(task, job->outcome, job->reason, clock_now_ns());
 	task->cpu_s = job->ran_s * job->task->ranks * job->share;
 	task->host_cpu_s = job->used.cpu_s;
 	task->host_energy_uj = job->used.energy_j * 1e6;
@@ -300,7 +297,7 @@ static void started(struct simulated_job *job)
 {
 	const struct executor_simulated *executor = job->executor;
 
-	job->task->state = TASK_RUNNING;
+	task_fsm_move(job->task, TASK_FSM_STARTED);
 	job->task->started_ns = clock_now_ns();
 	run_until_next_step(job);
 	executor->settings.events->tasks.started(job->task, executor->settings.data);

@@ -2,6 +2,7 @@
 /* The end of a task whose ranks have ended: its outcome, its results and its output. */
 #include "local-sched/launch/job_private.h"
 #include "local-sched/launch/npb_output.h"
+#include "local-sched/launch/task_fsm.h"
 
 void job_decide_outcome(struct job *job)
 {
@@ -88,7 +89,7 @@ void job_end(struct job *job)
 	size_t length;
 
 	job->phase = PHASE_ENDED;
-	task->state = TASK_ENDED;
+	task_fsm_move(task, TASK_FSM_END);
 	keep_printed(job);
 	take_results(job);
 	for (uint32_t i = 0; i < job->processes; i++)

@@ -7,6 +7,7 @@
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_private.h"
+#include "local-sched/launch/task_fsm.h"
 
 #define LOG_SUBSYSTEM "job"
 #include "common/log.h"
@@ -161,7 +162,7 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 	}
 	if (job->execs_pending == 0 && job->phase == PHASE_STARTING) {
 		job->phase = PHASE_RUNNING;
-		job->task->state = TASK_RUNNING;
+		task_fsm_move(job->task, TASK_FSM_STARTED);
 		job->task->started_ns = clock_now_ns();
 		job_watch_progress(job);
 		job->events->started(job->task, job->data);

@@ -9,6 +9,7 @@
 #include "common/error_fail.h"
 #include "common/json.h"
 #include "common/read_number.h"
+#include "local-sched/launch/task_fsm.h"
 
 #define WHAT "task"
 #define REPETITIONS_MAX 1000000
@@ -268,6 +269,16 @@ bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n,
 	*ret_n = (int64_t)number;
 	*ret_share = share;
 	return true;
+}
+
+void task_end(struct task *task, enum task_outcome outcome, const char *reason, int64_t now_ns)
+{
+	if (!task_fsm_move(task, TASK_FSM_END))
+		return;
+	task->outcome = outcome;
+	g_free(task->reason);
+	task->reason = g_strdup(reason);
+	task->ended_ns = now_ns;
 }
 
 uint32_t task_processes(const struct task *task)

@@ -47,7 +47,7 @@ struct task {
 	/* number and size of the group of tasks that came together; 0, 1: not known */
 	uint32_t index, count;
 	/* What became of it. Times: clock_now_ns(), 0: not yet. */
-	enum task_state state;
+	enum task_state state; /* task_fsm_move() changes it */
 	enum task_outcome outcome;
 	enum task_cause cause; /* NONE: not known; see task_end_cause() */
 	char *reason;          /* NULL: none */
@@ -107,6 +107,9 @@ bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n,
 /* NULL is allowed. */
 void task_free(struct task *task);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(task_t, task_free)
+
+/* Ends a task: it has `outcome`, for `reason` (copied; NULL: none), since `now_ns`. */
+void task_end(struct task *task, enum task_outcome outcome, const char *reason, int64_t now_ns);
 
 /* How many processes the task has: its ranks, or one per node for a script. */
 uint32_t task_processes(const struct task *task);

@@ -89,10 +89,8 @@ static struct task *quarantine(struct task_store *store, const struct row *row, 
 		  task ? task->id : "?", why->message);
 	if (!task)
 		return NULL;
-	task->state = TASK_ENDED;
-	task->outcome = TASK_OUTCOME_LOST;
-	task->reason = g_strdup("what the local scheduler had on record of it is damaged");
-	task->ended_ns = clock_now_ns();
+	task_end(task, TASK_OUTCOME_LOST, "what the local scheduler had on record of it is damaged",
+		 clock_now_ns());
 	replace_request(store, task);
 	task_store_update(store, task, "task-ended");
 	return task;
