@@ -82,8 +82,8 @@ static const struct engine_task_transition transitions[ENGINE_TASK_EVENTS][ENGIN
 				[ENGINE_TASK_CLAIMED] = TO(WAITING),
 				[ENGINE_TASK_SUSPENDING_CLAIMED] = TO(SUSPENDING),
 				[ENGINE_TASK_SUSPENDED_CLAIMED] = TO(SUSPENDED)},
+	/* A planned start waits until its nodes have been left (reservations.c): it has no claim. */
 	[ENGINE_TASK_CLAIM] = {[ENGINE_TASK_WAITING] = TO(CLAIMED),
-			       [ENGINE_TASK_PLANNED] = TO(CLAIMED),
 			       [ENGINE_TASK_SUSPENDING] = TO(SUSPENDING_CLAIMED),
 			       [ENGINE_TASK_SUSPENDED] = TO(SUSPENDED_CLAIMED)},
 	[ENGINE_TASK_ENQUEUE] = {[ENGINE_TASK_WAITING] = TO(QUEUED)},
