@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Every pair of state and event that the table moves on or ignores (task_fsm.h) is met by a scene:
+ * runs the test programs that it is given, which note the pairs that they meet (met_pairs.c), and
+ * lists those that none of them meets.
+ */
+#include <glib.h>
+#include <glib/gstdio.h>
+
+#include "controller/engine/task_fsm.h"
+
+static char **programs;
+
+/* Runs the programs; returns what they noted. The caller frees. */
+static char *run_programs(void)
+{
+	g_autofree char *folder = g_dir_make_tmp("met-pairs-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(folder, "pairs", NULL);
+	char *pairs = NULL;
+
+	g_setenv("VIRTBED_MET_PAIRS", path, TRUE);
+	for (char **program = programs; *program; program++) {
+		char *arguments[] = {*program, NULL};
+		g_autofree char *output = NULL;
+		g_autoptr(GError) error = NULL;
+		int status;
+
+		g_spawn_sync(NULL, arguments, NULL, G_SPAWN_DEFAULT, NULL, NULL, &output, NULL,
+			     &status, &error);
+		g_assert_no_error(error);
+		if (!g_spawn_check_wait_status(status, NULL))
+			g_error("%s failed:\n%s", *program, output);
+	}
+	g_assert_true(g_file_get_contents(path, &pairs, NULL, NULL));
+	g_unlink(path);
+	g_rmdir(folder);
+	return pairs;
+}
+
+static void test_met(void)
+{
+	g_autofree char *pairs = run_programs();
+	g_auto(GStrv) lines = g_strsplit(pairs, "\n", -1);
+	uint32_t listed = 0, missed = 0;
+
+	for (int s = 0; s < ENGINE_TASK_STATES; s++) {
+		for (int e = 0; e < ENGINE_TASK_EVENTS; e++) {
+			const enum engine_task_state state = (enum engine_task_state)s;
+			const enum engine_task_event event = (enum engine_task_event)e;
+			const enum engine_task_rule rule =
+				engine_task_transition(state, event)->rule;
+			g_autofree char *pair =
+				g_strdup_printf("%s %s", engine_task_state_name(state),
+						engine_task_event_name(event));
+
+			if (rule == ENGINE_TASK_IMPOSSIBLE)
+				continue;
+			listed++;
+			if (g_strv_contains((const char *const *)lines, pair))
+				continue;
+			missed++;
+			g_test_message("%s: %s, and no scene meets it", pair,
+				       rule == ENGINE_TASK_MOVES ? "a move" : "ignored");
+		}
+	}
+	g_test_message("%u of %u pairs are met", listed - missed, listed);
+	g_assert_cmpuint(missed, ==, 0);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	programs = argv + 1;
+	g_test_add_func("/met-pairs/every-pair-of-the-table-is-met", test_met);
+	return g_test_run();
+}
