@@ -58,7 +58,7 @@ static void on_failed(struct remote_link *link, const char *id, enum remote_fail
 	};
 	struct remote_attempt *entry = find_reported(data, link, id);
 
-	if (!entry || entry->ended)
+	if (!entry || remote_attempt_is(entry, ATTEMPT_OVER))
 		return;
 	if (what == REMOTE_FAILURE_SHARE)
 		remote_share_ctl_failed(entry, reason);
@@ -138,12 +138,14 @@ static void on_usage(struct remote_link *link, const char *stream, const GPtrArr
 
 static void resync_attempt(struct remote_attempt *entry, bool away)
 {
-	if (away && !entry->ended)
+	const bool over = remote_attempt_is(entry, ATTEMPT_OVER);
+
+	if (away && !over)
 		remote_attempt_abandon(entry, "its local scheduler went away");
-	else if (!away && entry->abandoned &&
+	else if (!away && entry->state == ATTEMPT_ABANDONED &&
 		 (!entry->kill.called_ns || entry->kill.state == REMOTE_OPERATION_FAILED))
 		remote_request_delete(entry);
-	else if (!away && !entry->ended && remote_attempt_is_asked(entry))
+	else if (!away && !over && remote_attempt_is_asked(entry))
 		remote_request_check(entry);
 }
 
@@ -272,8 +274,10 @@ static void remote_start(struct backend *backend, const struct backend_start *st
 {
 	struct remote_attempt *entry = add_attempt(backend, start);
 
-	if (entry)
-		remote_request_start(entry);
+	if (!entry)
+		return;
+	remote_attempt_move(entry, ATTEMPT_START);
+	remote_request_start(entry);
 }
 
 static void remote_enqueue(struct backend *backend, const struct backend_start *start)
@@ -282,7 +286,8 @@ static void remote_enqueue(struct backend *backend, const struct backend_start *
 
 	if (!entry)
 		return;
-	entry->queued = true;
+	remote_attempt_move(entry, ATTEMPT_ENQUEUE);
+	entry->enqueued = true;
 	entry->start_before_s = start->start_before_s;
 	remote_request_start(entry);
 }
@@ -298,8 +303,9 @@ void remote_backend_adopt(struct backend *backend, const struct backend_start *s
 
 	if (!entry)
 		return;
-	entry->adopted = true;
-	entry->queued = entry->begun = past->queued;
+	remote_attempt_move(entry, ATTEMPT_REATTACH);
+	entry->reattached = true;
+	entry->enqueued = past->queued;
 	remote_suspend_ctl_adopt(entry, past);
 	if (past->suspended || past->migrated || entry->hosts)
 		remote_request_check(entry);
@@ -354,7 +360,7 @@ static void remote_share(struct backend *backend, uint32_t task, uint32_t attemp
 {
 	struct remote_attempt *entry = find_attempt(backend, task, attempt);
 
-	if (!entry || entry->ended)
+	if (!entry || remote_attempt_is(entry, ATTEMPT_OVER))
 		return;
 	remote_share_ctl_want(entry, yield);
 	remote_request_due(entry);
@@ -478,12 +484,12 @@ static void remote_cork(struct backend *backend, bool held)
 
 static bool is_ended(const struct remote_attempt *entry)
 {
-	return entry->ended;
+	return remote_attempt_is(entry, ATTEMPT_OVER);
 }
 
 static bool is_asked(const struct remote_attempt *entry)
 {
-	return remote_attempt_is_asked(entry) || entry->ended;
+	return remote_attempt_is_asked(entry) || is_ended(entry);
 }
 
 static bool all_are(struct remote_backend *remote, bool (*is)(const struct remote_attempt *entry))

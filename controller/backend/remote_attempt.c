@@ -17,10 +17,10 @@ static void report_begun(struct remote_attempt *entry, const struct remote_task 
 {
 	struct backend_event event;
 
-	if (!entry->queued || entry->begun || task->state == TASK_QUEUED ||
-	    !(task->queued_ns && task->requested_ns > task->queued_ns))
+	if (task->state == TASK_QUEUED ||
+	    !(task->queued_ns && task->requested_ns > task->queued_ns) ||
+	    !remote_attempt_move(entry, ATTEMPT_BEGIN))
 		return;
-	entry->begun = true;
 	entry->start_ns = task->requested_ns;
 	event = remote_attempt_event(entry, BACKEND_EVENT_BEGAN, task->requested_ns);
 	remote_push(entry->remote, &event);
@@ -29,14 +29,16 @@ static void report_begun(struct remote_attempt *entry, const struct remote_task 
 static void report_started(struct remote_attempt *entry, int64_t t_ns)
 {
 	const struct remote_run *run = &entry->remote->run;
+	const bool queued = entry->state == ATTEMPT_QUEUED;
 	struct backend_event event;
 
-	if (entry->started || entry->ended)
+	if (!remote_attempt_move(entry, ATTEMPT_STARTED))
 		return;
-	entry->started = true;
+	if (queued) /* BEGAN, from which its execution time counts, cannot be reported any more */
+		entry->start_ns = t_ns;
 	event = remote_attempt_event(entry, BACKEND_EVENT_STARTED, t_ns);
 	remote_push(entry->remote, &event);
-	if (run->launched && !entry->adopted)
+	if (run->launched && !entry->reattached)
 		run->launched(event.time_s, entry->task, entry->attempt,
 			      clock_elapsed_s(entry->start_ns, t_ns), run->data);
 	/* The task's start is not an overhead of a step that was called before. */
@@ -44,16 +46,13 @@ static void report_started(struct remote_attempt *entry, int64_t t_ns)
 		entry->step.called_ns = clock_now_ns();
 }
 
-void remote_attempt_end(struct remote_attempt *entry, enum backend_outcome outcome,
-			const char *reason)
+/* Reports an end that the local scheduler has not reported. */
+static void report_end(struct remote_attempt *entry, enum backend_outcome outcome,
+		       const char *reason)
 {
 	int64_t now_ns = clock_now_ns();
-	struct backend_event event;
+	struct backend_event event = remote_attempt_event(entry, BACKEND_EVENT_ENDED, now_ns);
 
-	if (entry->ended)
-		return;
-	entry->ended = true;
-	event = remote_attempt_event(entry, BACKEND_EVENT_ENDED, now_ns);
 	event.outcome = outcome;
 	event.exec_s = remote_suspend_ctl_executed_s(entry, now_ns);
 	event.energy_j = (double)NAN;
@@ -61,10 +60,19 @@ void remote_attempt_end(struct remote_attempt *entry, enum backend_outcome outco
 	remote_push(entry->remote, &event);
 }
 
+void remote_attempt_end(struct remote_attempt *entry, enum backend_outcome outcome,
+			const char *reason)
+{
+	if (remote_attempt_move(entry, ATTEMPT_END))
+		report_end(entry, outcome, reason);
+}
+
 void remote_attempt_abandon(struct remote_attempt *entry, const char *reason)
 {
-	entry->abandoned = true;
-	remote_attempt_end(entry, BACKEND_OUTCOME_LOST, reason);
+	const bool over = remote_attempt_is(entry, ATTEMPT_OVER);
+
+	if (remote_attempt_move(entry, ATTEMPT_ABANDON) && !over)
+		report_end(entry, BACKEND_OUTCOME_LOST, reason);
 }
 
 /* The energy that the hosts of the task would have used idle, in its intervals. */
@@ -89,10 +97,12 @@ static double idle_j(const struct remote_attempt *entry, const struct remote_tas
 
 static void report_task_end(struct remote_attempt *entry, const struct remote_task *task)
 {
+	const bool queued = entry->state == ATTEMPT_QUEUED;
 	int64_t end_ns = task->ended_ns ?: clock_now_ns();
 	struct backend_event event;
 
-	entry->ended = true;
+	if (!remote_attempt_move(entry, ATTEMPT_END))
+		return;
 	event = remote_attempt_event(entry, BACKEND_EVENT_ENDED, end_ns);
 	event.outcome = task->outcome;
 	event.cause = task->cause;
@@ -100,7 +110,7 @@ static void report_task_end(struct remote_attempt *entry, const struct remote_ta
 	event.total = task->total;
 	event.exec_s = fmax(0, clock_elapsed_s(entry->start_ns, end_ns) -
 				       remote_suspensions_paused_s(task->suspensions, end_ns));
-	if (entry->queued && !entry->begun)
+	if (queued)
 		event.exec_s = 0;
 	event.energy_j = remote_task_energy_j(task, idle_j(entry, task));
 	event.reason = task->reason;
@@ -121,25 +131,25 @@ static void note_doubts(struct remote_attempt *entry, const struct remote_task *
 }
 
 /*
- * Adopted attempts on shared hosts: the local scheduler knows the nodes that an earlier controller
- * chose.
+ * Reattached attempts on shared hosts: the local scheduler knows the nodes that an earlier
+ * controller chose.
  */
 static void take_nodes(struct remote_attempt *entry, const struct remote_task *task)
 {
-	if (entry->adopted && !entry->described && task->nodes &&
+	if (remote_attempt_is(entry, ATTEMPT_ANY_REATTACHED) && task->nodes &&
 	    remote_suspend_ctl_executes(entry) && task->nodes_count == entry->nodes_count)
 		memcpy(entry->nodes, task->nodes, sizeof(*entry->nodes) * entry->nodes_count);
 }
 
 void remote_attempt_take(struct remote_attempt *entry, const struct remote_task *task)
 {
-	if (entry->ended)
+	if (remote_attempt_is(entry, ATTEMPT_OVER))
 		return;
 	note_doubts(entry, task);
-	if (entry->adopted && task->requested_ns)
+	if (entry->reattached && task->requested_ns)
 		entry->start_ns = task->requested_ns;
 	/* The time in which it waited for VMs that were rebooted for its user does not count. */
-	if (!entry->queued && !entry->started && task->queued_ns &&
+	if (!entry->enqueued && remote_attempt_is(entry, ATTEMPT_UNSTARTED) && task->queued_ns &&
 	    task->requested_ns > entry->start_ns)
 		entry->start_ns = task->requested_ns;
 	take_nodes(entry, task);
@@ -149,12 +159,10 @@ void remote_attempt_take(struct remote_attempt *entry, const struct remote_task 
 	remote_suspend_ctl_take(entry, task);
 	remote_migrate_ctl_take(entry, task);
 	remote_share_ctl_take(entry, task);
-	if (task->state == TASK_ENDED) {
+	if (task->state == TASK_ENDED)
 		report_task_end(entry, task);
-	} else if (entry->adopted && !entry->described && task->requested_ns) {
-		entry->described = true;
+	else if (task->requested_ns && remote_attempt_move(entry, ATTEMPT_DESCRIBE))
 		remote_suspend_ctl_reattach(entry, task);
-	}
 }
 
 bool remote_attempt_read(struct remote_attempt *entry, const json_t *body,

@@ -58,7 +58,7 @@ void remote_guard_attempt(struct remote_attempt *entry, int64_t now_ns)
 	const double grace_s = config_patience(entry->remote->config, REMOTE_GRACE_S);
 	const double age_s = remote_suspend_ctl_executed_s(entry, now_ns);
 
-	if (entry->ended) {
+	if (remote_attempt_is(entry, ATTEMPT_OVER)) {
 		kill_again(entry, now_ns);
 		return;
 	}
@@ -69,7 +69,7 @@ void remote_guard_attempt(struct remote_attempt *entry, int64_t now_ns)
 		return;
 	} else if (entry->kill.called_ns) {
 		guard_killed(entry, now_ns, grace_s);
-	} else if (entry->queued && !entry->begun) {
+	} else if (entry->state == ATTEMPT_QUEUED) {
 		return; /* its deadline counts from BEGAN */
 	} else if (age_s > entry->deadline_s + grace_s) {
 		remote_note(entry->remote, "task-overdue",
@@ -78,7 +78,7 @@ void remote_guard_attempt(struct remote_attempt *entry, int64_t now_ns)
 		remote_request_delete(entry);
 	} else {
 		guard_step(entry, now_ns);
-		if (remote_slots_shared(entry) && entry->started &&
+		if (remote_slots_shared(entry) && !remote_attempt_is(entry, ATTEMPT_UNSTARTED) &&
 		    remote_suspend_ctl_executes(entry))
 			remote_request_check(entry); /* for the CPU that it gets of its share */
 	}

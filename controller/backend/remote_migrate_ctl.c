@@ -43,7 +43,7 @@ void remote_migrate_ctl_take(struct remote_attempt *entry, const struct remote_t
 {
 	struct remote_migrations *known = &entry->migrations;
 
-	if (entry->adopted && !entry->described && task->migrations && !known->past)
+	if (remote_attempt_is(entry, ATTEMPT_ANY_REATTACHED) && task->migrations && !known->past)
 		known->past = g_ptr_array_ref(task->migrations);
 	known->open = 0;
 	for (guint i = 0; task->migrations && i < task->migrations->len; i++) {
@@ -55,14 +55,15 @@ void remote_migrate_ctl_take(struct remote_attempt *entry, const struct remote_t
 			continue;
 		known->moved = one->n;
 		if (remote_operation_is(&entry->step, REMOTE_OPERATION_MIGRATE) &&
-		    (!entry->adopted || entry->described) && one->count == entry->nodes_count)
+		    !remote_attempt_is(entry, ATTEMPT_ANY_REATTACHED) &&
+		    one->count == entry->nodes_count)
 			report_moved(entry, one);
 	}
 }
 
 /*
- * The last migration of an adopted task if it was requested by an earlier controller for the wanted
- * hosts (or nodes) and has ended with any result; NULL otherwise.
+ * The last migration of a reattached task if it was requested by an earlier controller for the
+ * wanted hosts (or nodes) and has ended with any result; NULL otherwise.
  */
 static const struct task_migration *find_past(const struct remote_attempt *entry,
 					      const GPtrArray *past)
@@ -108,7 +109,7 @@ bool remote_migrate_ctl_reattach(struct remote_attempt *entry)
 	g_autoptr(GPtrArray) kept = g_steal_pointer(&entry->migrations.past);
 	const struct task_migration *past;
 
-	if (!entry->adopted)
+	if (!entry->reattached)
 		return false;
 	if (entry->migrations.open > entry->migrations.moved) {
 		remote_operation_reattach(&entry->step, REMOTE_OPERATION_MIGRATE, entry->step.n);

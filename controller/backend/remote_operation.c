@@ -64,7 +64,8 @@ static uint32_t last_call(const struct remote_attempt *entry, enum remote_operat
 {
 	if (kind == REMOTE_OPERATION_MIGRATE)
 		return entry->migrations.called;
-	return kind == REMOTE_OPERATION_SUSPEND ? entry->suspended : entry->resumed;
+	return entry->suspensions -
+	       (kind == REMOTE_OPERATION_RESUME && remote_attempt_is(entry, ATTEMPT_ANY_SUSPENDED));
 }
 
 void remote_operation_call(struct remote_attempt *entry, enum remote_operation_kind kind,
@@ -74,14 +75,14 @@ void remote_operation_call(struct remote_attempt *entry, enum remote_operation_k
 	const uint32_t last = last_call(entry, kind);
 	struct remote_operation *step = &entry->step;
 
-	if (entry->ended || remote_attempt_is_killed(entry) || n <= last ||
-	    (remote_operation_is(step, kind) && step->n == n))
+	if (remote_attempt_is(entry, ATTEMPT_OVER) || remote_attempt_is_killed(entry) ||
+	    n <= last || (remote_operation_is(step, kind) && step->n == n))
 		return;
 	if (kind == REMOTE_OPERATION_MIGRATE)
 		entry->migrations.called = n;
 	if (step->state != REMOTE_OPERATION_NONE ||
 	    (kind != REMOTE_OPERATION_MIGRATE && n != last + 1) ||
-	    (kind == REMOTE_OPERATION_RESUME) != remote_suspend_ctl_is_suspended(entry) ||
+	    (kind == REMOTE_OPERATION_RESUME) != remote_attempt_is(entry, ATTEMPT_ANY_SUSPENDED) ||
 	    (nodes && !entry->hosts && nodes_count != entry->nodes_count)) {
 		report_failure(entry, kind, n, remote_kinds[kind].impossible);
 		return;
@@ -134,7 +135,8 @@ void remote_operation_fail(struct remote_operation *step, const char *reason)
 void remote_operation_failed(struct remote_operation *step, enum remote_operation_kind kind,
 			     const char *reason)
 {
-	if (step->entry->ended || step->state == REMOTE_OPERATION_NONE || step->kind != kind)
+	if (remote_attempt_is(step->entry, ATTEMPT_OVER) || step->state == REMOTE_OPERATION_NONE ||
+	    step->kind != kind)
 		return;
 	if (step->state != REMOTE_OPERATION_SENT && step->state != REMOTE_OPERATION_FAILED) {
 		remote_operation_fail(step, reason);
@@ -177,7 +179,7 @@ double remote_operation_answered_s(const struct remote_operation *step, int64_t 
 
 void remote_operation_checked(struct remote_operation *step, enum task_state state)
 {
-	if (!step->entry->ended && is_back(step, state) &&
+	if (!remote_attempt_is(step->entry, ATTEMPT_OVER) && is_back(step, state) &&
 	    remote_operation_answered_s(step, clock_now_ns()) > REMOTE_OPERATION_CHECK_S)
 		remote_operation_fail(step, NULL);
 }

@@ -14,10 +14,12 @@
  *  remote_operation.c    the states of an operation
  *  remote_slots.c        nodes of shared hosts
  *  remote_report.c       notes and events
+ *  attempt_fsm.c         the states of an attempt
  *
  * Only remote_request.c sends requests about an attempt. The files after it change the states of
  * operations; their callers, the files before them, then call remote_request_due().
  */
+#include "controller/backend/attempt_fsm.h"
 #include "controller/backend/remote.h"
 
 /* How long an attempt may be silent after its deadline or a kill before it is checked. */
@@ -95,7 +97,7 @@ struct remote_migrations {
 	uint32_t called; /* the `n` of the last migrate() */
 	uint32_t moved;  /* migrations that moved a VM, by the local scheduler's count */
 	uint32_t open;   /* the migration under way when last described; 0: none */
-	/* adopted: struct task_migration elements as first described, or NULL */
+	/* reattached: struct task_migration elements as first described, or NULL */
 	GPtrArray *past;
 };
 
@@ -111,6 +113,7 @@ struct remote_attempt {
 	struct remote_backend *remote;
 	char *id;
 	uint32_t task, attempt, type, cluster;
+	enum attempt_state state; /* written by attempt_move() alone */
 	/*
 	 * Its present nodes, or the last ones; on shared hosts the nodes of its VMs, in their
 	 * order.
@@ -121,24 +124,26 @@ struct remote_attempt {
 	int64_t start_ns; /* time of start() */
 	double deadline_s;
 	double last_s; /* time of its last event */
-	bool adopted;
-	bool described; /* adopted: the local scheduler has described it */
-	bool started, ended;
-	bool abandoned;  /* given up; to be killed if it turns up again */
+	/* How it was requested: no event changes it. */
+	bool reattached;       /* by an earlier controller; remote_backend_adopt() */
+	bool enqueued;         /* by enqueue(), perhaps of an earlier controller */
+	double start_before_s; /* of enqueue(); time of the run */
+	/* Of its checks and its notes, which can be made in any state but NEW. */
 	bool check_open; /* a check is under way */
 	bool doubted;    /* a note about an impossible value in its description was made */
 	/* since when answers to checks are unusable; 0: the last one was usable */
 	int64_t unclear_ns;
-	bool queued;           /* by enqueue(): it waits for its turn */
-	bool begun;            /* queued: BEGAN was reported */
-	double start_before_s; /* of enqueue(); time of the run */
 
 	struct remote_operation start;
 	struct remote_operation step; /* the suspension, resumption or migration; one at a time */
 	struct remote_operation kill;
-	uint32_t suspended, resumed; /* how often SUSPENDED and RESUMED were reported */
-	double paused_s;             /* sum of the suspensions before the last interval */
-	int64_t frozen_ns;           /* suspended since; 0: not suspended now */
+	uint32_t suspensions; /* how often SUSPENDED was reported */
+	double paused_s;      /* sum of the suspensions before the last interval */
+	/*
+	 * since when it does not execute, by its last description; 0: it does, perhaps already
+	 * while its resumption is not reported and its state is SUSPENDED
+	 */
+	int64_t frozen_ns;
 	struct remote_migrations migrations;
 	struct remote_share share;
 };
@@ -208,6 +213,18 @@ void remote_request_check(struct remote_attempt *entry);
 
 /* remote_attempt.c */
 
+/* Whether its state is in a set of states. */
+static inline bool remote_attempt_is(const struct remote_attempt *entry, uint32_t set)
+{
+	return (set & ATTEMPT_SET(entry->state)) != 0;
+}
+
+/* Moves the attempt on by an event; see attempt_move(). */
+static inline bool remote_attempt_move(struct remote_attempt *entry, enum attempt_event event)
+{
+	return attempt_move(&entry->state, event, entry->id);
+}
+
 /* Whether its local scheduler has answered that it has the attempt, or has been asked to end it. */
 static inline bool remote_attempt_is_asked(const struct remote_attempt *entry)
 {
@@ -249,16 +266,10 @@ void remote_attempt_free(void *entry);
 
 /* remote_suspend_ctl.c */
 
-/* Whether SUSPENDED was its last event of the kind: its VMs are not on nodes of its own. */
-static inline bool remote_suspend_ctl_is_suspended(const struct remote_attempt *entry)
-{
-	return entry->resumed < entry->suspended;
-}
-
 /* Whether the task executes, once it has started: it may be migrating. */
 static inline bool remote_suspend_ctl_executes(const struct remote_attempt *entry)
 {
-	return !remote_suspend_ctl_is_suspended(entry) &&
+	return !remote_attempt_is(entry, ATTEMPT_ANY_SUSPENDED) &&
 	       !remote_operation_is(&entry->step, REMOTE_OPERATION_SUSPEND);
 }
 
@@ -272,8 +283,8 @@ void remote_suspend_ctl_adopt(struct remote_attempt *entry, const struct remote_
 void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_task *task);
 
 /*
- * Processes the first description of an adopted task: reattaches a step that an earlier controller
- * requested.
+ * Processes the first description of a reattached task: reattaches a step that an earlier
+ * controller requested.
  */
 void remote_suspend_ctl_reattach(struct remote_attempt *entry, const struct remote_task *task);
 

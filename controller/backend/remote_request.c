@@ -40,8 +40,8 @@ static char *refuse(struct remote_operation *operation, const uint32_t *nodes, i
 	struct remote_attempt *entry = operation->entry;
 	char *reason;
 
-	if (status == 409 && !entry->ended && !remote_attempt_is_killed(entry) &&
-	    operation->refusals++ < remote_slots_tries(entry)) {
+	if (status == 409 && !remote_attempt_is(entry, ATTEMPT_OVER) &&
+	    !remote_attempt_is_killed(entry) && operation->refusals++ < remote_slots_tries(entry)) {
 		operation->state = REMOTE_OPERATION_WAITING;
 		operation->wait_ms = REMOTE_CONFLICT_WAIT_MS;
 		return NULL;
@@ -77,7 +77,7 @@ static json_t *task_body(const struct remote_attempt *entry)
 				 json_numbers(entry->nodes, entry->nodes_count), "deadline_s",
 				 entry->deadline_s);
 
-	if (!entry->queued)
+	if (!entry->enqueued)
 		return body;
 	json_object_set_new(body, "queue", json_true());
 	if (isfinite(entry->start_before_s) && entry->start_before_s > 0)
@@ -117,7 +117,7 @@ static void start_answered(struct remote_attempt *entry, int status, const GErro
 	 * The request may have arrived after the DELETE of an attempt that was abandoned while the
 	 * local scheduler was silent.
 	 */
-	if (entry->abandoned)
+	if (entry->state == ATTEMPT_ABANDONED)
 		remote_request_delete(entry);
 }
 
@@ -160,7 +160,7 @@ static void operation_done(int status, json_t *body, const GError *error, void *
 		note_malformed(entry, wrong);
 	if (operation->kind == REMOTE_OPERATION_START)
 		start_answered(entry, status, error, wrong);
-	else if (entry->ended)
+	else if (remote_attempt_is(entry, ATTEMPT_OVER))
 		return;
 	else if (operation->kind != REMOTE_OPERATION_SHARE && is_of_earlier_step(operation))
 		; /* it says nothing about the present one */
@@ -287,22 +287,20 @@ static bool is_due(struct remote_operation *operation)
 	if (operation->wait_ms && !operation->source)
 		operation->source = g_timeout_add(operation->wait_ms, wait_is_over, operation);
 	return operation->state == REMOTE_OPERATION_WAITING && !operation->open &&
-	       !operation->wait_ms && !operation->entry->ended;
+	       !operation->wait_ms && !remote_attempt_is(operation->entry, ATTEMPT_OVER);
 }
 
 void remote_request_due(struct remote_attempt *entry)
 {
-	const bool known = entry->started && (!entry->adopted || entry->described);
-
 	if (is_due(&entry->start))
 		send_start(entry);
 	if (is_due(&entry->kill) && can_kill(entry))
 		remote_request_delete(entry);
-	if (is_due(&entry->step) && known && !remote_attempt_is_killed(entry))
+	if (is_due(&entry->step) && !remote_attempt_is_killed(entry) &&
+	    (entry->state == ATTEMPT_RUNNING || entry->state == ATTEMPT_SUSPENDED))
 		send_step(entry);
-	if (is_due(&entry->share.operation) && known &&
-	    entry->step.state == REMOTE_OPERATION_NONE && !remote_suspend_ctl_is_suspended(entry) &&
-	    !remote_attempt_is_killed(entry))
+	if (is_due(&entry->share.operation) && entry->state == ATTEMPT_RUNNING &&
+	    entry->step.state == REMOTE_OPERATION_NONE && !remote_attempt_is_killed(entry))
 		send_share(entry);
 }
 
@@ -314,7 +312,7 @@ void remote_request_start(struct remote_attempt *entry)
 
 void remote_request_kill(struct remote_attempt *entry)
 {
-	if (entry->ended || entry->kill.state != REMOTE_OPERATION_NONE)
+	if (remote_attempt_is(entry, ATTEMPT_OVER) || entry->kill.state != REMOTE_OPERATION_NONE)
 		return;
 	entry->kill.state = REMOTE_OPERATION_WAITING;
 	if (entry->start.wait_ms) /* refused so far, so it never ran */
@@ -329,7 +327,7 @@ static void note_unclear(struct remote_attempt *entry, const GError *error)
 {
 	struct remote_link *link = remote_attempt_link(entry);
 
-	if (entry->ended || entry->unclear_ns)
+	if (remote_attempt_is(entry, ATTEMPT_OVER) || entry->unclear_ns)
 		return;
 	entry->unclear_ns = clock_now_ns();
 	remote_note(entry->remote, "task-unclear",
@@ -353,7 +351,7 @@ static void check_done(int status, json_t *body, const GError *error, void *data
 		return;
 	}
 	entry->unclear_ns = 0;
-	entry->start.state = REMOTE_OPERATION_ANSWERED; /* of an adopted attempt */
+	entry->start.state = REMOTE_OPERATION_ANSWERED; /* of a reattached attempt */
 	remote_operation_checked(&entry->step, state);
 	remote_request_due(entry);
 }

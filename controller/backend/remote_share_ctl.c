@@ -92,7 +92,7 @@ void remote_share_ctl_take(struct remote_attempt *entry, const struct remote_tas
 	const struct task_share *told = &task->share;
 	struct remote_share *share = &entry->share;
 
-	if (entry->adopted && !entry->described && told->n > 0) {
+	if (remote_attempt_is(entry, ATTEMPT_ANY_REATTACHED) && told->n > 0) {
 		share->n = told->n;
 		share->given = told->set_ns ? told->fraction : (double)NAN;
 		have_requested(share);

@@ -42,9 +42,10 @@ static bool *find_taken(const struct remote_attempt *entry)
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		const struct remote_attempt *other = value;
 
-		if (other == entry || other->ended || other->cluster != entry->cluster)
+		if (other == entry || remote_attempt_is(other, ATTEMPT_OVER) ||
+		    other->cluster != entry->cluster)
 			continue;
-		if (!remote_suspend_ctl_is_suspended(other))
+		if (!remote_attempt_is(other, ATTEMPT_ANY_SUSPENDED))
 			mark(taken, cluster, other->nodes, other->nodes_count);
 		mark(taken, cluster, other->step.nodes, other->nodes_count);
 	}

@@ -84,7 +84,7 @@ static void report_suspended(struct remote_attempt *entry, const struct remote_t
 	event.overhead.freeze_s = since_call_s(entry, one->requested_ns, one->frozen_ns);
 	event.overhead.save_s = fmax(0, clock_elapsed_s(one->frozen_ns, one->suspended_ns));
 	event.overhead.skew_s = wire_seconds(one->skew_ns);
-	entry->suspended = one->n;
+	entry->suspensions = one->n;
 	/* Someone suspended it through the local scheduler, or an earlier controller did. */
 	if (remote_operation_is(&entry->step, REMOTE_OPERATION_MIGRATE))
 		remote_operation_fail(&entry->step, "it was suspended meanwhile");
@@ -111,7 +111,6 @@ static void report_resumed(struct remote_attempt *entry, const struct task_suspe
 	event.since_s = remote_run_s(entry->remote, one->running_ns);
 	event.overhead.resume_s = fmin(slowest_resume_s(one), took_s);
 	event.overhead.restore_s = took_s - event.overhead.resume_s;
-	entry->resumed = one->n;
 	if (entry->step.nodes) {
 		g_free(entry->nodes);
 		entry->nodes = g_steal_pointer(&entry->step.nodes);
@@ -143,8 +142,8 @@ static void count_pauses(struct remote_attempt *entry, const struct remote_task 
 
 void remote_suspend_ctl_reattach(struct remote_attempt *entry, const struct remote_task *task)
 {
-	const bool up = !remote_suspend_ctl_is_suspended(entry);
-	const uint32_t n = entry->suspended + up;
+	const bool up = !remote_attempt_is(entry, ATTEMPT_ANY_SUSPENDED);
+	const uint32_t n = entry->suspensions + up;
 
 	if (remote_operation_is(&entry->step, REMOTE_OPERATION_MIGRATE) ||
 	    (up ? !remote_suspensions_find(task->suspensions, n) : task->state != TASK_RESUMING))
@@ -158,11 +157,11 @@ void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_t
 	for (guint i = 0; task->suspensions && i < task->suspensions->len; i++) {
 		const struct task_suspension *one = g_ptr_array_index(task->suspensions, i);
 
-		if (one->n == entry->suspended + 1 && entry->resumed == entry->suspended &&
-		    one->frozen_ns && one->suspended_ns)
+		if (one->n == entry->suspensions + 1 && one->frozen_ns && one->suspended_ns &&
+		    remote_attempt_move(entry, ATTEMPT_SUSPEND_DONE))
 			report_suspended(entry, task, one);
-		if (one->n == entry->suspended && entry->resumed + 1 == one->n && one->running_ns &&
-		    one->resumed_ns)
+		if (one->n == entry->suspensions && one->running_ns && one->resumed_ns &&
+		    remote_attempt_move(entry, ATTEMPT_RESUME_DONE))
 			report_resumed(entry, one);
 	}
 	count_pauses(entry, task);
@@ -170,9 +169,11 @@ void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_t
 
 void remote_suspend_ctl_adopt(struct remote_attempt *entry, const struct remote_past *past)
 {
-	entry->suspended = past->suspended;
-	entry->resumed = past->resumed;
-	entry->started = past->suspended > 0 || past->migrated;
+	entry->suspensions = past->suspended;
+	if (past->suspended > 0 || past->migrated)
+		remote_attempt_move(entry, ATTEMPT_STARTED);
+	if (past->resumed < past->suspended)
+		remote_attempt_move(entry, ATTEMPT_SUSPEND_DONE);
 }
 
 double remote_suspend_ctl_executed_s(const struct remote_attempt *entry, int64_t now_ns)

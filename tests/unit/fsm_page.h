@@ -32,7 +32,7 @@ bool fsm_page_print(const struct fsm_page *page, int argc, char **argv);
 
 /* For g_test_add_data_func(); `page` is a struct fsm_page. */
 
-/* The stored page is the one that the table gives. */
+/* The stored page is equal to that of the table. */
 void fsm_page_test_stored(gconstpointer page);
 /* Every state can be reached, and has a way out unless it is an end; ends lead to ends alone. */
 void fsm_page_test_reachable(gconstpointer page);
