@@ -35,19 +35,11 @@ enum { EXIT_FAILED = 1, EXIT_INPUT = 2, EXIT_STOPPED = 3 };
  */
 #define STOP_PATIENCE_S 8.0
 
-static char *run_dir;
-static char *words;
-static int words_fd = -1;
-static gboolean continue_run;
-
-static const GOptionEntry entries[] = {
-	{"run", 0, 0, G_OPTION_ARG_FILENAME, &run_dir,
-	 "Run directory with plan.json and config.yaml, or wanted.yaml of a service", "DIR"},
-	{"words", 0, 0, G_OPTION_ARG_STRING, &words, "Open file for why it ends early",
-	 "DESCRIPTOR"},
-	{"continue", 0, 0, G_OPTION_ARG_NONE, &continue_run, "Continue a run that was interrupted",
-	 NULL},
-	{NULL},
+/* What the command line says. */
+struct options {
+	char *run_dir;
+	int words_fd; /* where the final error is written; -1: nowhere */
+	gboolean go_on;
 };
 
 static gboolean stop(gpointer data)
@@ -94,8 +86,11 @@ static int status_of(const GError *error)
 	return EXIT_FAILED;
 }
 
-/* Hands the final error to `virtbed run`, since its last poll of the API may be too early. */
-static int hand_over_error(const GError *error)
+/*
+ * Hands the final error to `virtbed run` through words_fd, since its last poll of the API may be
+ * too early.
+ */
+static int hand_over_error(const GError *error, int words_fd)
 {
 	const size_t length = strlen(error->message);
 
@@ -128,39 +123,60 @@ static int serve_and_work(struct run_session *session, GError **error)
 	if (session->plan->serve)
 		g_unix_signal_add(SIGHUP, reload, session);
 	hold_hangup(SIG_UNBLOCK);
-	session->go_on = continue_run;
 	done = controller_work(session, error);
 	remote_fleet_until(session->fleet, end_seen, session, LINGER_S, !session->store_failed);
 	status_api_free(api);
 	return done ? EXIT_SUCCESS : EXIT_FAILED;
 }
 
-int main(int argc, char **argv)
+static bool parse_options(int argc, char **argv, struct options *ret_options, GError **error)
 {
 	g_autoptr(GOptionContext) context =
 		g_option_context_new("- do the measured runs of a run directory");
+	g_autofree char *words = NULL;
+	int64_t descriptor = -1;
+	const GOptionEntry entries[] = {
+		{"run", 0, 0, G_OPTION_ARG_FILENAME, &ret_options->run_dir,
+		 "Run directory with plan.json and config.yaml, or wanted.yaml of a service",
+		 "DIR"},
+		{"words", 0, 0, G_OPTION_ARG_STRING, &words, "Open file for why it ends early",
+		 "DESCRIPTOR"},
+		{"continue", 0, 0, G_OPTION_ARG_NONE, &ret_options->go_on,
+		 "Continue a run that was interrupted", NULL},
+		{NULL},
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+	if (!g_option_context_parse(context, &argc, &argv, error) ||
+	    !number_option_integer("--words", words, 0, INT32_MAX, &descriptor, error))
+		return false;
+	ret_options->words_fd = (int)descriptor;
+	return ret_options->run_dir && argc == 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {.words_fd = -1};
 	g_autoptr(GError) error = NULL;
 	struct run_session *session;
-	int64_t descriptor = -1;
 	int status;
 
 	hold_hangup(SIG_BLOCK);
 	output_plain_help();
-	g_option_context_add_main_entries(context, entries, NULL);
-	if (!g_option_context_parse(context, &argc, &argv, &error) ||
-	    !number_option_integer("--words", words, 0, INT32_MAX, &descriptor, &error) ||
-	    !run_dir || argc > 1) {
+	if (!parse_options(argc, argv, &options, &error)) {
 		visible_complain("virtbed-controller",
 				 error ? error->message : "--run DIR is needed, nothing else");
+		g_free(options.run_dir);
 		return EXIT_INPUT;
 	}
-	words_fd = (int)descriptor;
-	session = run_session_open(run_dir, &error);
+	session = run_session_open(options.run_dir, &error);
+	g_free(options.run_dir);
 	if (!session)
-		return hand_over_error(error);
+		return hand_over_error(error, options.words_fd);
+	session->go_on = options.go_on;
 	status = serve_and_work(session, &error);
 	if (status != EXIT_SUCCESS)
-		status = hand_over_error(error);
+		status = hand_over_error(error, options.words_fd);
 	if (status == EXIT_STOPPED && session->store_failed) /* no user requested this end */
 		status = EXIT_FAILED;
 	run_session_close(session);

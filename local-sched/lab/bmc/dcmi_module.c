@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 
@@ -35,7 +36,7 @@ enum {
 	SENSOR_LUN = 0,
 };
 
-/* The module's state: one per ipmi_sim, which serves one BMC. */
+/* The module's state: one per BMC. */
 struct dcmi {
 	sys_data_t *sys;
 	ipmi_timer_t *timer;
@@ -162,26 +163,31 @@ int ipmi_sim_module_print_version(sys_data_t *sys, char *options)
 	return 0;
 }
 
+/* ipmi_sim never unloads a module: the state is not freed. */
 int ipmi_sim_module_init(sys_data_t *sys, const char *options)
 {
-	static struct dcmi dcmi; /* ipmi_sim never unloads a module */
 	struct timeval first = {.tv_usec = TICK_MS * 1000};
+	struct dcmi *dcmi = calloc(1, sizeof(*dcmi));
 	const char *file;
 	int with_dcmi;
 
-	dcmi.sys = sys;
-	dcmi.min_w = UINT16_MAX;
-	dcmi.sensor_enabled = -1;
-	dcmi.sensor_raw = -1;
-	file = parse_options(options, &with_dcmi, &dcmi.max_age_s);
-	if (!file)
-		return EINVAL; /* ipmi_sim names the module and ends */
-	dcmi.watts_file = strdup(file);
-	sys->get_monotonic_time(sys, &dcmi.started);
-	if (sys->alloc_timer(sys, on_tick, &dcmi, &dcmi.timer) != 0)
+	if (!dcmi)
 		return ENOMEM;
-	sys->start_timer(dcmi.timer, &first);
+	dcmi->sys = sys;
+	dcmi->min_w = UINT16_MAX;
+	dcmi->sensor_enabled = -1;
+	dcmi->sensor_raw = -1;
+	file = parse_options(options, &with_dcmi, &dcmi->max_age_s);
+	if (!file) {
+		free(dcmi);
+		return EINVAL; /* ipmi_sim names the module and ends */
+	}
+	dcmi->watts_file = strdup(file);
+	sys->get_monotonic_time(sys, &dcmi->started);
+	if (sys->alloc_timer(sys, on_tick, dcmi, &dcmi->timer) != 0)
+		return ENOMEM;
+	sys->start_timer(dcmi->timer, &first);
 	if (with_dcmi)
-		ipmi_emu_register_group_extension_handler(DCMI_GROUP, handle_dcmi, &dcmi);
+		ipmi_emu_register_group_extension_handler(DCMI_GROUP, handle_dcmi, dcmi);
 	return 0;
 }
