@@ -78,67 +78,34 @@ static json_t *task_with_output(struct api *api, const struct task *task)
 	return object;
 }
 
-/* Replies with a task that was put, or changed by a request. */
-static void reply_task(struct api *api, struct http_request *request, const struct task *task,
-		       bool is_new, const GError *error)
+/* Arguments: the task's id, and the number of the operation, if its kind has one. */
+static void operate(struct http_request *request, const char *const *arguments, json_t *body,
+		    void *data)
 {
+	struct api *api = data;
+	g_autoptr(GError) error = NULL;
+	bool is_new;
+	const struct task *task =
+		scheduler_operate(api->scheduler,
+				  (enum scheduler_operation)http_request_what(request),
+				  arguments[0], arguments[1], body, &is_new, &error);
+
 	if (task)
 		reply(request, is_new ? 201 : 200, task_with_output(api, task));
 	else
 		reply_error(request, error);
 }
 
-static void put_task(struct http_request *request, const char *const *arguments, json_t *body,
-		     void *data)
-{
-	struct api *api = data;
-	g_autoptr(GError) error = NULL;
-	bool is_new = false; /* also where the request is refused */
-	const struct task *task =
-		scheduler_put_task(api->scheduler, arguments[0], body, &is_new, &error);
-
-	reply_task(api, request, task, is_new, error);
-}
-
-/* What is done to a task. Arguments: the task's id, and the number of the operation. */
-enum { SUSPEND = 0, RESUME, MIGRATE, SHARE };
-
-static void put_step(struct http_request *request, const char *const *arguments, json_t *body,
-		     void *data)
-{
-	static const struct task *(*const steps[])(struct scheduler * scheduler, const char *id,
-						   const char *n, const json_t *body, bool *ret_new,
-						   GError **error) = {
-		[SUSPEND] = scheduler_suspend_task,
-		[RESUME] = scheduler_resume_task,
-		[MIGRATE] = scheduler_migrate_task,
-		[SHARE] = scheduler_share_task,
-	};
-	struct api *api = data;
-	g_autoptr(GError) error = NULL;
-	bool is_new = false; /* also where the request is refused */
-	const struct task *task =
-		steps[http_request_what(request)](api->scheduler, arguments[0], arguments[1], body,
-						  &is_new, &error);
-
-	reply_task(api, request, task, is_new, error);
-}
-
-static void answer_task(struct api *api, struct http_request *request, const char *id,
-			const struct task *task)
-{
-	if (task)
-		reply(request, 200, task_with_output(api, task));
-	else
-		output_api_unknown(api->scheduler, request, id);
-}
-
 static void get_task(struct http_request *request, const char *const *arguments, json_t *body,
 		     void *data)
 {
 	struct api *api = data;
+	const struct task *task = scheduler_task(api->scheduler, arguments[0]);
 
-	answer_task(api, request, arguments[0], scheduler_task(api->scheduler, arguments[0]));
+	if (task)
+		reply(request, 200, task_with_output(api, task));
+	else
+		output_api_unknown(api->scheduler, request, arguments[0]);
 }
 
 static void get_output(struct http_request *request, const char *const *arguments, json_t *body,
@@ -169,15 +136,6 @@ static void get_files(struct http_request *request, const char *const *arguments
 	if (!stream)
 		stream = g_bytes_new_static("", 0);
 	reply(request, 200, task_script_results(stream));
-}
-
-static void delete_task(struct http_request *request, const char *const *arguments, json_t *body,
-			void *data)
-{
-	struct api *api = data;
-
-	answer_task(api, request, arguments[0],
-		    scheduler_delete_task(api->scheduler, arguments[0]));
 }
 
 static void get_tasks(struct http_request *request, const char *const *arguments, json_t *body,
@@ -295,15 +253,16 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/usage", get_document, .query = "after", .what = SCHEDULER_USAGE},
 	{"GET", "/v1/events", get_events, .query = "after wait_s taken"},
 	{"GET", "/v1/tasks", get_tasks},
-	{"PUT", "/v1/tasks/*", put_task, .takes_body = true},
-	{"PUT", "/v1/tasks/*/suspensions/*", put_step, .takes_body = true, .what = SUSPEND},
-	{"PUT", "/v1/tasks/*/resumptions/*", put_step, .takes_body = true, .what = RESUME},
-	{"PUT", "/v1/tasks/*/migrations/*", put_step, .takes_body = true, .what = MIGRATE},
-	{"PUT", "/v1/tasks/*/shares/*", put_step, .takes_body = true, .what = SHARE},
+	{"PUT", "/v1/tasks/*", operate, .takes_body = true, .what = SCHEDULER_START},
+	{"PUT", "/v1/tasks/*/suspensions/*", operate, .takes_body = true,
+	 .what = SCHEDULER_SUSPEND},
+	{"PUT", "/v1/tasks/*/resumptions/*", operate, .takes_body = true, .what = SCHEDULER_RESUME},
+	{"PUT", "/v1/tasks/*/migrations/*", operate, .takes_body = true, .what = SCHEDULER_MIGRATE},
+	{"PUT", "/v1/tasks/*/shares/*", operate, .takes_body = true, .what = SCHEDULER_SHARE},
 	{"GET", "/v1/tasks/*", get_task},
 	{"GET", "/v1/tasks/*/output", get_output, .query = "from wait_s"},
 	{"GET", "/v1/tasks/*/files", get_files},
-	{"DELETE", "/v1/tasks/*", delete_task},
+	{"DELETE", "/v1/tasks/*", operate, .what = SCHEDULER_KILL},
 	{NULL, NULL, NULL},
 };
 

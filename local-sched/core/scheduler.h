@@ -68,41 +68,26 @@ void scheduler_on_refused(struct scheduler *scheduler,
  */
 void scheduler_stop(struct scheduler *scheduler, void (*done)(bool clean, void *data), void *data);
 
+/* The kinds of operations on a task. */
+enum scheduler_operation {
+	SCHEDULER_START = 0, /* now, or when its turn has come */
+	SCHEDULER_SUSPEND,
+	SCHEDULER_RESUME,
+	SCHEDULER_MIGRATE, /* some or all VMs of a running task, to other nodes */
+	SCHEDULER_SHARE,   /* the VMs of a running task get a share of their nodes' CPUs */
+	SCHEDULER_KILL,    /* to end it, unless it has ended */
+};
+
 /*
- * Starts task `id` as the body of the PUT says, or queues it until its turn comes. Returns the task
- * (borrowed), with *ret_new saying whether it is new, or NULL with `error`: SCHEDULER_ERROR, or
+ * Carries out a request for an operation on task `id`. `n` is the text in the request's path, the
+ * number of the suspension, migration or share, and `body` the body of the PUT; each may be NULL
+ * for a kind that has none. Returns the task (borrowed), with *ret_new saying whether a new intent
+ * was stored, as none is for a kill. NULL with `error`, and nothing is done: SCHEDULER_ERROR, or
  * TASK_ERROR or JSON_ERROR for an invalid request (status 400).
  */
-const struct task *scheduler_put_task(struct scheduler *scheduler, const char *id,
-				      const json_t *body, bool *ret_new, GError **error);
-
-/* Ends task `id`, unless it has ended already. Returns the task, or NULL: unknown. */
-const struct task *scheduler_delete_task(struct scheduler *scheduler, const char *id);
-
-/*
- * Suspend or resume task `id`. `n`, the number of the suspension, is the text in the request's
- * path; `body` is that of the PUT. Return as scheduler_put_task() does.
- */
-const struct task *scheduler_suspend_task(struct scheduler *scheduler, const char *id,
-					  const char *n, const json_t *body, bool *ret_new,
-					  GError **error);
-const struct task *scheduler_resume_task(struct scheduler *scheduler, const char *id, const char *n,
-					 const json_t *body, bool *ret_new, GError **error);
-
-/*
- * Migrates VMs of running task `id` to other nodes, as its migration number `n`. Arguments and
- * return are those of scheduler_suspend_task().
- */
-const struct task *scheduler_migrate_task(struct scheduler *scheduler, const char *id,
-					  const char *n, const json_t *body, bool *ret_new,
-					  GError **error);
-
-/*
- * Gives the VMs of running task `id` a share of their nodes' CPUs, as its share number `n`.
- * Arguments and return are those of scheduler_suspend_task().
- */
-const struct task *scheduler_share_task(struct scheduler *scheduler, const char *id, const char *n,
-					const json_t *body, bool *ret_new, GError **error);
+const struct task *scheduler_operate(struct scheduler *scheduler, enum scheduler_operation of,
+				     const char *id, const char *n, const json_t *body,
+				     bool *ret_new, GError **error);
 
 /* The output of a task: what it has printed so far, or all of it. */
 struct scheduler_output {

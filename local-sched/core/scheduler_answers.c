@@ -107,3 +107,31 @@ json_t *scheduler_document(struct scheduler *scheduler, enum scheduler_document 
 	}
 	return host_usage_json(scheduler->usage, after);
 }
+
+/* Updates the fields of a task that change without an event. */
+static void update(const struct scheduler *scheduler, struct task *task)
+{
+	if (is_carried(task) && scheduler->executor->ops->update)
+		scheduler->executor->ops->update(scheduler->executor, task);
+}
+
+const struct task *scheduler_task(const struct scheduler *scheduler, const char *id)
+{
+	struct task *task = g_hash_table_lookup(scheduler->by_id, id);
+
+	if (task)
+		update(scheduler, task);
+	return task;
+}
+
+GPtrArray *scheduler_tasks(const struct scheduler *scheduler)
+{
+	for (guint i = 0; i < scheduler->tasks->len; i++)
+		update(scheduler, scheduler->tasks->pdata[i]);
+	return scheduler->tasks;
+}
+
+struct task_store *scheduler_store(const struct scheduler *scheduler)
+{
+	return scheduler->settings.store;
+}

@@ -163,6 +163,26 @@ static void take_turn(struct scheduler *scheduler, struct task *task)
 	scheduler->executor->ops->start(scheduler->executor, task);
 }
 
+bool scheduler_nodes_ready(const struct scheduler *scheduler, const uint32_t *nodes, uint32_t count,
+			   GError **error)
+{
+	const struct executor *executor = scheduler->executor;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct wire_node node;
+
+		if (executor->ops->node_is_ready(executor, nodes[i]))
+			continue;
+		executor->ops->describe_node(executor, nodes[i], &node);
+		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
+			    "node %u is not ready: it is %s%s%s", nodes[i], node.state,
+			    node.task ? " with task " : "", node.task ?: "");
+		record_clear(&wire_node_record, &node);
+		return false;
+	}
+	return true;
+}
+
 bool scheduler_vms_suit(struct scheduler *scheduler, const struct task *task, bool renew)
 {
 	struct executor *executor = scheduler->executor;

@@ -3,13 +3,15 @@
 
 /*
  * What the files of the scheduler share: scheduler.c (life cycle, events of nodes and meters),
- * scheduler_requests.c (requests about tasks), scheduler_jobs.c (events of tasks),
- * scheduler_retention.c (how long ended tasks are kept), scheduler_answers.c (all other queries)
- * and scheduler_record.c (events that are stored). Each names only functions of those after it.
+ * scheduler_operations.c (requests for operations on tasks), scheduler_steps.c (those on tasks that
+ * are under way), scheduler_jobs.c (events of tasks), scheduler_retention.c (how long ended tasks
+ * are kept), scheduler_answers.c (all other queries) and scheduler_record.c (events that are
+ * stored). Each names only functions of those after it.
  */
 #include "local-sched/core/host_usage.h"
 #include "local-sched/core/scheduler.h"
 #include "local-sched/executor/executor.h"
+#include "local-sched/launch/task_operation.h"
 #include "local-sched/launch/task_queue.h"
 #include "local-sched/power/power.h"
 #include "local-sched/store/retention.h"
@@ -34,6 +36,43 @@ struct scheduler {
 	void *changed_data;
 	bool stopping;
 };
+
+/* A request for an operation that is being handled. */
+struct operation {
+	struct scheduler *scheduler;
+	const char *id;                /* of the task */
+	struct task *task;             /* borrowed; NULL: there is none with that id */
+	struct task *made;             /* START: as requested; owned until the task is known */
+	struct task_operation request; /* of the other kinds; its nodes are owned */
+	struct task_share before;      /* SHARE: the share that the task had */
+};
+
+/* What distinguishes a kind of operations. All are required but where it says so. */
+struct operation_kind {
+	/* Reads the request. False with `error`: it is invalid, or its task is not known. */
+	bool (*parse)(struct operation *operation, const char *n, const json_t *body,
+		      GError **error);
+	/* Whether it repeats a request; the answer is the task as it is. */
+	bool (*is_repetition)(const struct operation *operation);
+	/* Whether it is possible now; may put the request's nodes in order. NULL: always. */
+	bool (*may)(struct operation *operation, GError **error);
+	/*
+	 * The intent: record it in the task, store the task, and remove the intent again if it
+	 * could not be stored. NULL: a kill, of which only the end is stored.
+	 */
+	void (*apply)(struct operation *operation);
+	bool (*store)(const struct operation *operation, GError **error);
+	void (*undo)(struct operation *operation);
+	/* Does it, or begins to. */
+	void (*carry_out)(struct scheduler *scheduler, struct task *task);
+};
+
+/* scheduler_steps.c */
+
+extern const struct operation_kind scheduler_suspend_kind;
+extern const struct operation_kind scheduler_resume_kind;
+extern const struct operation_kind scheduler_migrate_kind;
+extern const struct operation_kind scheduler_share_kind;
 
 /* scheduler_record.c */
 
@@ -63,6 +102,10 @@ void scheduler_task_changed(struct task *task, const char *reason, void *data);
 void scheduler_task_moved(struct task *task, const char *reason, void *data);
 void scheduler_task_printed(void *data);
 void scheduler_task_shared(struct task *task, const char *reason, void *data);
+
+/* Whether all of the nodes can take a task now; `error` says which one cannot. */
+bool scheduler_nodes_ready(const struct scheduler *scheduler, const uint32_t *nodes, uint32_t count,
+			   GError **error);
 
 /*
  * Whether the VMs on the task's nodes, which are ready, may be used by the task's user as they are.

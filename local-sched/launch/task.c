@@ -8,12 +8,10 @@
 #include "common/clock.h"
 #include "common/error_fail.h"
 #include "common/json.h"
-#include "common/read_number.h"
 #include "local-sched/launch/task_fsm.h"
 
 #define WHAT "task"
 #define REPETITIONS_MAX 1000000
-#define SHARES_MAX (G_MAXINT64 / 2) /* clients may count in milliseconds */
 #define USER_MAX INT64_C(4294967294)
 #define DEADLINE_MAX_S 4e6 /* in milliseconds it fits a timer */
 
@@ -250,25 +248,6 @@ struct task *task_parse_request(const char *id, const json_t *body, uint32_t nod
 				  task->ranks, cores, (task->ranks + cores - 1) / cores,
 				  task->nodes_count);
 	return g_steal_pointer(&task);
-}
-
-bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n, double *ret_share,
-			      GError **error)
-{
-	guint64 number = 0;
-	double share = 0;
-
-	if (!read_number_unsigned(n, 1, SHARES_MAX, &number))
-		return bad_request(error, "number", "must be a whole number from 1");
-	if (!json_is_object(body))
-		return bad_request(error, "body", "must be an object");
-	if (!json_get_number(body, "share", WHAT, &share, error))
-		return false;
-	if (!(share > 0 && share <= 1))
-		return bad_request(error, "share", "must be above 0 and at most 1");
-	*ret_n = (int64_t)number;
-	*ret_share = share;
-	return true;
 }
 
 void task_end(struct task *task, enum task_outcome outcome, const char *reason, int64_t now_ns)

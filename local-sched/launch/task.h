@@ -97,13 +97,6 @@ bool task_has_node(const uint32_t *nodes, uint32_t count, uint32_t node);
 bool task_parse_nodes(const json_t *body, const char *what, uint32_t most, uint32_t **ret_nodes,
 		      uint32_t *ret_count, GError **error);
 
-/*
- * Reads the number in the path and the body of a PUT that gives a task a CPU share. False with
- * `error` (TASK_ERROR, JSON_ERROR), and nothing is written: an invalid request.
- */
-bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n, double *ret_share,
-			      GError **error);
-
 /* NULL is allowed. */
 void task_free(struct task *task);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(task_t, task_free)

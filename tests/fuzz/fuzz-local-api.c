@@ -8,6 +8,7 @@
 
 #include "common/json.h"
 #include "local-sched/launch/task.h"
+#include "local-sched/launch/task_operation.h"
 #include "tests/fuzz/fuzz.h"
 
 #define NODES 8
@@ -58,23 +59,22 @@ static void check_steps(const char *n, const json_t *body)
 	g_autoptr(GError) suspend_error = NULL;
 	g_autoptr(GError) resume_error = NULL;
 	g_autoptr(GError) share_error = NULL;
-	struct task_suspend_request suspend;
-	struct task_resume_request resume = {0};
-	int64_t number = 0;
-	double share = 0;
-	bool good = task_suspend_request_parse(n, body, &suspend, &suspend_error);
+	struct task_operation suspend = {0};
+	struct task_operation resume = {0};
+	struct task_operation share = {0};
+	bool good = task_operation_parse_suspend(n, body, &suspend, &suspend_error);
 
 	fuzz_check_error(good, suspend_error);
 	fuzz_check(!good ||
 		   (suspend.n > 0 && suspend.attempt > 0 && task_keep_names[suspend.keep]));
-	good = task_resume_request_parse(n, body, NODES, &resume, &resume_error);
+	good = task_operation_parse_nodes(n, body, NODES, &resume, &resume_error);
 	fuzz_check_error(good, resume_error);
 	for (uint32_t i = 0; i < resume.count; i++)
 		fuzz_check(resume.nodes[i] < NODES);
 	g_free(resume.nodes);
-	good = task_share_request_parse(n, body, &number, &share, &share_error);
+	good = task_operation_parse_share(n, body, &share, &share_error);
 	fuzz_check_error(good, share_error);
-	fuzz_check(!good || (number > 0 && share > 0 && share <= 1));
+	fuzz_check(!good || (share.n > 0 && share.share > 0 && share.share <= 1));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -94,17 +94,18 @@ static const struct task *put_script(struct fixture *fixture, const char *id, bo
 {
 	g_autoptr(json_t) body = json_loads(script_text, 0, NULL);
 	g_autoptr(GError) error = NULL;
-	const struct task *task = scheduler_put_task(fixture->scheduler, id, body, ret_new, &error);
+	const struct task *task = scheduler_operate(fixture->scheduler, SCHEDULER_START, id, NULL,
+						    body, ret_new, &error);
 
 	g_assert_no_error(error);
 	return task;
 }
 
-static void wait_ended(const struct task *task)
+static void wait_state(const struct task *task, enum task_state state)
 {
 	const int64_t began_ns = clock_now_ns();
 
-	while (task->state != TASK_ENDED) {
+	while (task->state != state) {
 		g_assert_cmpfloat(clock_elapsed_s(began_ns, clock_now_ns()), <, DEADLINE_S);
 		g_main_context_iteration(NULL, TRUE);
 	}
@@ -119,10 +120,11 @@ static void test_script(struct fixture *fixture, gconstpointer data)
 
 	g_assert_nonnull(runs->script);
 	g_assert_nonnull(waits->script);
-	scheduler_delete_task(fixture->scheduler, "waits");
+	scheduler_operate(fixture->scheduler, SCHEDULER_KILL, "waits", NULL, NULL, &is_new, NULL);
+	g_assert_false(is_new);
 	g_assert_cmpint(waits->outcome, ==, TASK_OUTCOME_KILLED);
 	g_assert_null(waits->script);
-	wait_ended(runs);
+	wait_state(runs, TASK_ENDED);
 	g_assert_cmpint(runs->outcome, ==, TASK_OUTCOME_COMPLETED);
 	g_assert_null(runs->script);
 	g_assert_true(put_script(fixture, "runs", &is_new) == runs);
@@ -145,18 +147,62 @@ static void test_retention(struct fixture *fixture, gconstpointer data)
 	g_autoptr(GError) error = NULL;
 	bool is_new;
 
-	wait_ended(put_script(fixture, "x-1-0-1", &is_new));
+	wait_state(put_script(fixture, "x-1-0-1", &is_new), TASK_ENDED);
 	put_script(fixture, "x-1-1-1", &is_new);
 	while (!is_gone(fixture, "x-1-0-1"))
 		g_assert_cmpfloat(clock_elapsed_s(began_ns, clock_now_ns()), <, DEADLINE_S);
-	g_assert_null(scheduler_put_task(fixture->scheduler, "x-1-0-1", body, &is_new, &error));
+	g_assert_null(scheduler_operate(fixture->scheduler, SCHEDULER_START, "x-1-0-1", NULL, body,
+					&is_new, &error));
 	g_assert_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_GONE);
 	g_clear_error(&error);
-	g_assert_null(
-		scheduler_suspend_task(fixture->scheduler, "x-1-0-1", "1", body, &is_new, &error));
+	g_assert_null(scheduler_operate(fixture->scheduler, SCHEDULER_SUSPEND, "x-1-0-1", "1", body,
+					&is_new, &error));
 	g_assert_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_GONE);
 	put_script(fixture, "x-1-0-2", &is_new);
 	g_assert_true(is_new);
+}
+
+/* Requests in their order, and the state of the task before and after each. */
+static const struct {
+	enum scheduler_operation of;
+	const char *n, *body;
+	enum task_state before, after;
+	bool is_new;
+} requests[] = {
+	{SCHEDULER_SUSPEND, "1", "{}", TASK_RUNNING, TASK_SUSPENDING, true},
+	{SCHEDULER_SUSPEND, "1", "{}", TASK_SUSPENDING, TASK_SUSPENDING, false},
+	{SCHEDULER_SUSPEND, "1", "{}", TASK_SUSPENDED, TASK_SUSPENDED, false},
+	{SCHEDULER_RESUME, "1", "{\"nodes\":[0]}", TASK_SUSPENDED, TASK_RESUMING, true},
+	{SCHEDULER_RESUME, "1", "{\"nodes\":[0]}", TASK_RESUMING, TASK_RESUMING, false},
+	{SCHEDULER_SHARE, "1", "{\"share\":0.5}", TASK_RUNNING, TASK_RUNNING, true},
+	{SCHEDULER_SHARE, "1", "{\"share\":0.5}", TASK_RUNNING, TASK_RUNNING, false},
+	{SCHEDULER_MIGRATE, "1", "{\"nodes\":[0]}", TASK_RUNNING, TASK_RUNNING, true},
+	{SCHEDULER_MIGRATE, "1", "{\"nodes\":[0]}", TASK_RUNNING, TASK_RUNNING, false},
+	{SCHEDULER_KILL, NULL, "{}", TASK_RUNNING, TASK_RUNNING, false},
+	{SCHEDULER_KILL, NULL, "{}", TASK_ENDED, TASK_ENDED, false},
+};
+
+/* Each is done once, however often it is requested. */
+static void test_operations(struct fixture *fixture, gconstpointer data)
+{
+	bool is_new;
+	const struct task *task = put_script(fixture, "t", &is_new);
+
+	g_assert_true(is_new);
+	for (size_t i = 0; i < G_N_ELEMENTS(requests); i++) {
+		g_autoptr(json_t) body = json_loads(requests[i].body, 0, NULL);
+		g_autoptr(GError) error = NULL;
+
+		wait_state(task, requests[i].before);
+		g_assert_true(scheduler_operate(fixture->scheduler, requests[i].of, "t",
+						requests[i].n, body, &is_new, &error) == task);
+		g_assert_no_error(error);
+		g_assert_cmpint(is_new, ==, requests[i].is_new);
+		g_assert_cmpint(task->state, ==, requests[i].after);
+	}
+	g_assert_cmpint(task->outcome, ==, TASK_OUTCOME_KILLED);
+	g_assert_cmpuint(task->suspensions->len, ==, 1);
+	g_assert_cmpint(task->share.n, ==, 1);
 }
 
 int main(int argc, char **argv)
@@ -166,5 +212,7 @@ int main(int argc, char **argv)
 		   set_up, test_script, tear_down);
 	g_test_add("/scheduler/what ended long ago is known by its name alone", struct fixture,
 		   NULL, set_up, test_retention, tear_down);
+	g_test_add("/scheduler/an operation is done once, however often it is requested",
+		   struct fixture, NULL, set_up, test_operations, tear_down);
 	return g_test_run();
 }

@@ -4,6 +4,7 @@
 
 #include "common/json.h"
 #include "local-sched/launch/task.h"
+#include "local-sched/launch/task_operation.h"
 
 #define REQUEST                                                                                        \
 	"{\"type\": \"T\", \"benchmark\": \"is\", \"class\": \"S\", \"ranks\": 2, \"repetitions\": 1," \
@@ -20,7 +21,7 @@ static void test_suspend_requests(void)
 		const char *n;
 		const char *body;
 		bool good;
-		struct task_suspend_request request;
+		struct task_operation request;
 	} cases[] = {
 		{"1", "{}", true, {1, 1, CONFIG_KEEP_AUTO}},
 		{"2", "{\"keep\": \"disk\", \"try\": 3}", true, {2, 3, CONFIG_KEEP_DISK}},
@@ -39,14 +40,14 @@ static void test_suspend_requests(void)
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(json_t) body = json(cases[i].body);
 		g_autoptr(GError) error = NULL;
-		struct task_suspend_request request = {0};
+		struct task_operation request = {0};
 
 		g_test_message("%s %s", cases[i].n, cases[i].body);
-		g_assert_cmpint(task_suspend_request_parse(cases[i].n, body, &request, &error), ==,
-				cases[i].good);
+		g_assert_cmpint(task_operation_parse_suspend(cases[i].n, body, &request, &error),
+				==, cases[i].good);
 		g_assert_cmpint(error == NULL, ==, cases[i].good);
-		g_assert_cmpuint(request.n, ==, cases[i].request.n);
-		g_assert_cmpuint(request.attempt, ==, cases[i].request.attempt);
+		g_assert_cmpint(request.n, ==, cases[i].request.n);
+		g_assert_cmpint(request.attempt, ==, cases[i].request.attempt);
 		g_assert_cmpint(request.keep, ==, cases[i].request.keep);
 	}
 }
@@ -73,10 +74,10 @@ static void test_resume_requests(void)
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(json_t) body = json(cases[i].body);
 		g_autoptr(GError) error = NULL;
-		struct task_resume_request request = {0};
+		struct task_operation request = {0};
 
 		g_test_message("%s", cases[i].body);
-		g_assert_cmpint(task_resume_request_parse("1", body, 4, &request, &error), ==,
+		g_assert_cmpint(task_operation_parse_nodes("1", body, 4, &request, &error), ==,
 				cases[i].count > 0);
 		g_assert_cmpuint(request.count, ==, cases[i].count);
 		g_free(request.nodes);
