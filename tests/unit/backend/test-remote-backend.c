@@ -48,6 +48,21 @@ static void an_end_tells_its_cause_and_progress(struct fixture *fixture, gconstp
 	g_assert_cmpint(ended.total, ==, 375);
 }
 
+/* Its local scheduler never tells when its turn came. */
+static void an_enqueued_task_can_start_without_its_turn(struct fixture *fixture, gconstpointer data)
+{
+	const uint32_t node = 0;
+	const struct backend_start one = {.attempt = 1, .nodes = &node, .nodes_count = 1};
+	struct backend_event ended;
+
+	backend_enqueue(fixture->backend, &one);
+	g_assert_cmpint(fixture_next(fixture).kind, ==, BACKEND_EVENT_STARTED);
+	scripted_scheduler_end_task(fixture->scheduler, "test-1-0-1", "completed", false);
+	ended = fixture_next(fixture);
+	g_assert_cmpint(ended.outcome, ==, BACKEND_OUTCOME_COMPLETED);
+	g_assert_cmpfloat(ended.exec_s, >, 0);
+}
+
 static void a_duplicate_is_told_once(struct fixture *fixture, gconstpointer data)
 {
 	fixture_start(fixture, 0, 1, 0);
@@ -1086,6 +1101,7 @@ static const struct {
 } tests[] = {
 	{"/remote/start-and-end", a_task_starts_and_ends},
 	{"/remote/end-cause", an_end_tells_its_cause_and_progress},
+	{"/remote/enqueued-start", an_enqueued_task_can_start_without_its_turn},
 	{"/remote/duplicate", a_duplicate_is_told_once},
 	{"/remote/kill", a_kill_ends_a_task},
 	{"/remote/kill-at-once", a_kill_at_once_ends_a_task_too},
