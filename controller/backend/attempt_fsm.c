@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/backend/attempt_fsm.h"
 
-#include <glib.h>
-
 static const char *const state_names[ATTEMPT_STATES] = {
 	[ATTEMPT_NEW] = "new",
 	[ATTEMPT_STARTING] = "starting",
@@ -29,14 +27,8 @@ static const char *const event_names[ATTEMPT_EVENTS] = {
 	[ATTEMPT_ABANDON] = "abandon",
 };
 
-#define TO(state)                                                                                  \
-	{                                                                                          \
-		.rule = ATTEMPT_MOVES, .to = ATTEMPT_##state                                       \
-	}
-#define IGNORED(why)                                                                               \
-	{                                                                                          \
-		.rule = ATTEMPT_IGNORES, .because = why                                            \
-	}
+#define TO(state) FSM_TO(ATTEMPT_##state)
+#define IGNORED(why) FSM_IGNORED(why)
 
 /* Its end can be reported, and it can be given up, in each of these states. */
 #define NOT_OVER_TO(state)                                                                         \
@@ -57,7 +49,7 @@ static const char given_up[] = "it was given up before";
  * A pair that is not listed is impossible. A local scheduler's description says all that has
  * happened so far, so its events repeat. None of an attempt that is over is looked at.
  */
-static const struct attempt_transition transitions[ATTEMPT_EVENTS][ATTEMPT_STATES] = {
+static const struct fsm_transition transitions[ATTEMPT_EVENTS][ATTEMPT_STATES] = {
 	[ATTEMPT_START] = {[ATTEMPT_NEW] = TO(STARTING)},
 	[ATTEMPT_ENQUEUE] = {[ATTEMPT_NEW] = TO(QUEUED)},
 	[ATTEMPT_REATTACH] = {[ATTEMPT_NEW] = TO(REATTACHED)},
@@ -106,31 +98,16 @@ static const struct attempt_transition transitions[ATTEMPT_EVENTS][ATTEMPT_STATE
 			     [ATTEMPT_ABANDONED] = IGNORED(given_up)},
 };
 
-const struct attempt_transition *attempt_transition(enum attempt_state state,
-						    enum attempt_event event)
-{
-	return &transitions[event][state];
-}
+const struct fsm attempt_fsm = {
+	.what = "attempt",
+	.states = ATTEMPT_STATES,
+	.events = ATTEMPT_EVENTS,
+	.state_names = state_names,
+	.event_names = event_names,
+	.transitions = transitions[0],
+};
 
 bool attempt_move(enum attempt_state *state, enum attempt_event event, const char *id)
 {
-	const struct attempt_transition *transition = &transitions[event][*state];
-
-	if (transition->rule == ATTEMPT_IMPOSSIBLE)
-		g_critical("attempt %s is %s: '%s' is impossible", id, state_names[*state],
-			   event_names[event]);
-	if (transition->rule != ATTEMPT_MOVES)
-		return false;
-	*state = transition->to;
-	return true;
-}
-
-const char *attempt_state_name(enum attempt_state state)
-{
-	return state_names[state];
-}
-
-const char *attempt_event_name(enum attempt_event event)
-{
-	return event_names[event];
+	return fsm_move(&attempt_fsm, state, event, id);
 }

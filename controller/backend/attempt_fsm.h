@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/fsm.h"
+
 /*
  * The states of an attempt of the remote backend, and the transitions between them, as data. Pure;
  * the files of remote_private.h act on it.
@@ -67,22 +69,8 @@ enum attempt_event {
 /* Its end was reported to the engine. */
 #define ATTEMPT_OVER (ATTEMPT_SET(ATTEMPT_ENDED) | ATTEMPT_SET(ATTEMPT_ABANDONED))
 
-/* What the table says about an event in a state. */
-enum attempt_rule {
-	ATTEMPT_IMPOSSIBLE = 0, /* the backend has a defect */
-	ATTEMPT_MOVES,
-	ATTEMPT_IGNORES, /* a report that is late or repeated */
-};
-
-struct attempt_transition {
-	enum attempt_rule rule;
-	enum attempt_state to; /* MOVES */
-	const char *because;   /* IGNORES */
-};
-
-/* The transition of a pair. O(1). */
-const struct attempt_transition *attempt_transition(enum attempt_state state,
-						    enum attempt_event event);
+/* The table, for its page and for tests. */
+extern const struct fsm attempt_fsm;
 
 /*
  * Moves the state of the attempt `id` on by an event. Returns whether it is a move; otherwise the
@@ -90,8 +78,3 @@ const struct attempt_transition *attempt_transition(enum attempt_state state,
  * an attempt's state.
  */
 bool attempt_move(enum attempt_state *state, enum attempt_event event, const char *id);
-
-/* "new", "starting", ...: for logs. */
-const char *attempt_state_name(enum attempt_state state);
-/* "start", "enqueue", ...: for logs. */
-const char *attempt_event_name(enum attempt_event event);

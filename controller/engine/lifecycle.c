@@ -11,14 +11,14 @@
 bool engine_expects(struct engine *engine, uint32_t index, enum engine_task_event event)
 {
 	const enum engine_task_state state = engine->tasks[index].state;
-	const enum engine_task_rule rule = engine_task_transition(state, event)->rule;
+	const enum fsm_rule rule = engine_task_transition(state, event)->rule;
 
-	if (rule == ENGINE_TASK_IMPOSSIBLE) {
+	if (rule == FSM_IMPOSSIBLE) {
 		engine->result.impossible_events++;
 		g_critical("task %u is %s: '%s' is impossible", index,
 			   engine_task_state_name(state), engine_task_event_name(event));
 	}
-	return rule == ENGINE_TASK_MOVES;
+	return rule == FSM_MOVES;
 }
 
 void engine_move_task(struct engine *engine, uint32_t index, enum engine_task_event event)

@@ -53,14 +53,8 @@ static const char *const event_names[ENGINE_TASK_EVENTS] = {
 	[ENGINE_TASK_RELEASE] = "release",
 };
 
-#define TO(state)                                                                                  \
-	{                                                                                          \
-		.rule = ENGINE_TASK_MOVES, .to = ENGINE_TASK_##state                               \
-	}
-#define IGNORED(why)                                                                               \
-	{                                                                                          \
-		.rule = ENGINE_TASK_IGNORES, .because = why                                        \
-	}
+#define TO(state) FSM_TO(ENGINE_TASK_##state)
+#define IGNORED(why) FSM_IGNORED(why)
 
 /* The end of an attempt, which can be reported in each of these states. */
 #define UNDER_WAY_TO(state)                                                                        \
@@ -75,7 +69,7 @@ static const char no_resumption[] = "no resumption of it is under way";
 static const char no_migration[] = "no migration of it is under way";
 
 /* A pair that is not listed is impossible. */
-static const struct engine_task_transition transitions[ENGINE_TASK_EVENTS][ENGINE_TASK_STATES] = {
+static const struct fsm_transition transitions[ENGINE_TASK_EVENTS][ENGINE_TASK_STATES] = {
 	[ENGINE_TASK_ARRIVE] = {[ENGINE_TASK_COMING] = TO(WAITING)},
 	[ENGINE_TASK_PLAN] = {[ENGINE_TASK_WAITING] = TO(PLANNED)},
 	[ENGINE_TASK_UNPLAN] = {[ENGINE_TASK_PLANNED] = TO(WAITING),
@@ -167,17 +161,26 @@ static const struct engine_task_transition transitions[ENGINE_TASK_EVENTS][ENGIN
 	[ENGINE_TASK_RELEASE] = {[ENGINE_TASK_QUARANTINED] = TO(WAITING)},
 };
 
-const struct engine_task_transition *engine_task_transition(enum engine_task_state state,
-							    enum engine_task_event event)
+const struct fsm engine_task_fsm = {
+	.what = "task",
+	.states = ENGINE_TASK_STATES,
+	.events = ENGINE_TASK_EVENTS,
+	.state_names = state_names,
+	.event_names = event_names,
+	.transitions = transitions[0],
+};
+
+const struct fsm_transition *engine_task_transition(enum engine_task_state state,
+						    enum engine_task_event event)
 {
-	return &transitions[event][state];
+	return fsm_transition(&engine_task_fsm, state, event);
 }
 
 bool engine_task_move(enum engine_task_state *state, enum engine_task_event event)
 {
-	const struct engine_task_transition *transition = &transitions[event][*state];
+	const struct fsm_transition *transition = &transitions[event][*state];
 
-	if (transition->rule != ENGINE_TASK_MOVES)
+	if (transition->rule != FSM_MOVES)
 		return false;
 	*state = transition->to;
 	return true;

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/fsm.h"
+
 /*
  * The states of a task and the transitions between them, as data. Pure; the engine's files act on
  * it.
@@ -121,27 +123,17 @@ static inline bool engine_task_state_in(enum engine_task_state state, uint32_t s
 	return (set & ENGINE_TASK_SET(state)) != 0;
 }
 
-/* What the table says about an event in a state. */
-enum engine_task_rule {
-	ENGINE_TASK_IMPOSSIBLE = 0, /* the engine has a defect */
-	ENGINE_TASK_MOVES,
-	ENGINE_TASK_IGNORES, /* a report that is late or repeated */
-};
-
-struct engine_task_transition {
-	enum engine_task_rule rule;
-	enum engine_task_state to; /* MOVES */
-	const char *because;       /* IGNORES */
-};
+/* The table, for its page and for tests. */
+extern const struct fsm engine_task_fsm;
 
 /* The transition of a pair. O(1). */
-const struct engine_task_transition *engine_task_transition(enum engine_task_state state,
-							    enum engine_task_event event);
+const struct fsm_transition *engine_task_transition(enum engine_task_state state,
+						    enum engine_task_event event);
 
 /* Whether the event moves a task on from the state. */
 static inline bool engine_task_moves(enum engine_task_state state, enum engine_task_event event)
 {
-	return engine_task_transition(state, event)->rule == ENGINE_TASK_MOVES;
+	return engine_task_transition(state, event)->rule == FSM_MOVES;
 }
 
 /*

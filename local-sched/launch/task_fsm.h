@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "common/fsm.h"
 #include "common/wire/wire_task.h"
 
 /*
@@ -40,17 +41,11 @@ enum task_fsm_event {
 	TASK_FSM_EVENTS,
 };
 
-/*
- * The state that `event` leads to from `state`. False: that is impossible, and *ret_next is
- * `state`.
- */
-bool task_fsm_next(enum task_state state, enum task_fsm_event event, enum task_state *ret_next);
+/* The table, for tests. */
+extern const struct fsm task_fsm;
 
 /*
  * Moves a task on by an event. False: that is impossible, the local scheduler has a defect; it is
  * logged, and the task's state stays. Besides task_restore() the only writer of a task's state.
  */
 bool task_fsm_move(struct task *task, enum task_fsm_event event);
-
-/* "enqueue", "turn", ...: for logs. */
-const char *task_fsm_event_name(enum task_fsm_event event);

@@ -13,53 +13,64 @@ static const char ignored[] = "```\n"
 			      "| event | in the states | because |\n"
 			      "|---|---|---|\n";
 
-static uint32_t bit(int state)
+static uint32_t bit(unsigned int state)
 {
 	return UINT32_C(1) << state;
 }
 
+static const struct fsm_transition *at(const struct fsm_page *page, unsigned int state,
+				       unsigned int event)
+{
+	return fsm_transition(page->fsm, state, event);
+}
+
+static bool moves(const struct fsm_page *page, unsigned int state, unsigned int event)
+{
+	return at(page, state, event)->rule == FSM_MOVES;
+}
+
 /* The states that an event leads to from `state`, as bits. */
-static uint32_t next_of(const struct fsm_page *page, int state)
+static uint32_t next_of(const struct fsm_page *page, unsigned int state)
 {
 	uint32_t next = 0;
 
-	for (int event = 0; event < page->events; event++)
-		if (page->pair(state, event).moves)
-			next |= bit(page->pair(state, event).to);
+	for (unsigned int event = 0; event < page->fsm->events; event++)
+		if (moves(page, state, event))
+			next |= bit(at(page, state, event)->to);
 	return next;
 }
 
 static void append_moves(const struct fsm_page *page, GString *text)
 {
-	for (int state = 0; state < page->states; state++) {
-		for (int event = 0; event < page->events; event++)
-			if (page->pair(state, event).moves)
-				g_string_append_printf(text, "    %s --> %s: %s\n",
-						       page->state_name(state),
-						       page->state_name(
-							       page->pair(state, event).to),
-						       page->event_name(event));
+	for (unsigned int state = 0; state < page->fsm->states; state++) {
+		for (unsigned int event = 0; event < page->fsm->events; event++)
+			if (moves(page, state, event))
+				g_string_append_printf(
+					text, "    %s --> %s: %s\n", page->fsm->state_names[state],
+					page->fsm->state_names[at(page, state, event)->to],
+					page->fsm->event_names[event]);
 		if (page->ends & bit(state))
-			g_string_append_printf(text, "    %s --> [*]\n", page->state_name(state));
+			g_string_append_printf(text, "    %s --> [*]\n",
+					       page->fsm->state_names[state]);
 	}
 }
 
 static void append_ignored(const struct fsm_page *page, GString *text)
 {
-	for (int event = 0; event < page->events; event++) {
+	for (unsigned int event = 0; event < page->fsm->events; event++) {
 		const char *because = NULL;
 		GString *states = g_string_new(NULL);
 
-		for (int state = 0; state < page->states; state++) {
-			if (!page->pair(state, event).because)
+		for (unsigned int state = 0; state < page->fsm->states; state++) {
+			if (!at(page, state, event)->because)
 				continue;
-			because = page->pair(state, event).because;
+			because = at(page, state, event)->because;
 			g_string_append_printf(states, "%s%s", states->len ? ", " : "",
-					       page->state_name(state));
+					       page->fsm->state_names[state]);
 		}
 		if (because)
-			g_string_append_printf(text, "| %s | %s | %s |\n", page->event_name(event),
-					       states->str, because);
+			g_string_append_printf(text, "| %s | %s | %s |\n",
+					       page->fsm->event_names[event], states->str, because);
 		g_string_free(states, TRUE);
 	}
 }
@@ -70,7 +81,7 @@ static char *write_page(const struct fsm_page *page)
 	GString *text = g_string_new(page->intro);
 
 	g_string_append_printf(text, "\n```mermaid\nstateDiagram-v2\n    [*] --> %s\n",
-			       page->state_name(0));
+			       page->fsm->state_names[0]);
 	append_moves(page, text);
 	g_string_append(text, ignored);
 	append_ignored(page, text);
@@ -109,12 +120,12 @@ void fsm_page_test_reachable(gconstpointer data)
 
 	do {
 		before = reached;
-		for (int state = 0; state < page->states; state++)
+		for (unsigned int state = 0; state < page->fsm->states; state++)
 			if (reached & bit(state))
 				reached |= next_of(page, state);
 	} while (reached != before);
-	g_assert_cmpuint(reached, ==, bit(page->states) - 1);
-	for (int state = 0; state < page->states; state++) {
+	g_assert_cmpuint(reached, ==, bit(page->fsm->states) - 1);
+	for (unsigned int state = 0; state < page->fsm->states; state++) {
 		const uint32_t next = next_of(page, state);
 
 		g_assert_true(page->ends & bit(state) ? !(next & ~page->ends) : next != 0);
@@ -125,30 +136,28 @@ void fsm_page_test_rules(gconstpointer data)
 {
 	const struct fsm_page *page = data;
 
-	for (int event = 0; event < page->events; event++) {
+	for (unsigned int event = 0; event < page->fsm->events; event++) {
 		const char *because = NULL;
-		int moves = 0;
+		int count = 0;
 
-		for (int state = 0; state < page->states; state++) {
-			const struct fsm_pair pair = page->pair(state, event);
+		for (unsigned int state = 0; state < page->fsm->states; state++) {
+			const struct fsm_transition *pair = at(page, state, event);
 
-			moves += pair.moves;
-			if (!pair.because)
-				continue;
-			g_assert_false(pair.moves);
-			g_assert_true(!because || because == pair.because);
-			because = pair.because;
+			count += pair->rule == FSM_MOVES;
+			g_assert_cmpint(pair->rule == FSM_IGNORES, ==, pair->because != NULL);
+			g_assert_true(!because || !pair->because || because == pair->because);
+			because = pair->because ?: because;
 		}
-		g_assert_cmpint(moves, >, 0);
+		g_assert_cmpint(count, >, 0);
 	}
 }
 
-static void check_names(const char *(*name)(int), int count)
+static void check_names(const char *const *names, unsigned int count)
 {
-	for (int i = 0; i < count; i++) {
-		g_assert_nonnull(name(i));
-		for (int j = 0; j < i; j++)
-			g_assert_cmpstr(name(i), !=, name(j));
+	for (unsigned int i = 0; i < count; i++) {
+		g_assert_nonnull(names[i]);
+		for (unsigned int j = 0; j < i; j++)
+			g_assert_cmpstr(names[i], !=, names[j]);
 	}
 }
 
@@ -156,6 +165,6 @@ void fsm_page_test_names(gconstpointer data)
 {
 	const struct fsm_page *page = data;
 
-	check_names(page->state_name, page->states);
-	check_names(page->event_name, page->events);
+	check_names(page->fsm->state_names, page->fsm->states);
+	check_names(page->fsm->event_names, page->fsm->events);
 }

@@ -5,26 +5,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/fsm.h"
+
 /*
  * A table of states and events, for tests: its page in docs/reference/, which is generated from it,
  * and rules that hold for every table. A program prints its page when it is called with "print".
  */
 
-/* What a table says about an event in a state. Neither `moves` nor `because`: it is impossible. */
-struct fsm_pair {
-	bool moves;
-	int to;              /* moves: the next state */
-	const char *because; /* not NULL: the event is ignored */
-};
-
 struct fsm_page {
-	const char *file;          /* name in docs/reference/ */
+	const char *file;          /* name in docs/reference/; NULL: it has no page */
 	const char *intro, *outro; /* text before the diagram, and after the ignored events */
-	int states, events;        /* how many; at most 31 states; state 0 is the first one */
-	uint32_t ends;             /* states in which the life is over, as bits */
-	struct fsm_pair (*pair)(int state, int event);
-	const char *(*state_name)(int state);
-	const char *(*event_name)(int event);
+	const struct fsm *fsm;
+	uint32_t ends; /* states in which the life is over, as bits */
 };
 
 /* If the only argument is "print", prints the page and returns true. */

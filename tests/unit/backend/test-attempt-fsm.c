@@ -25,47 +25,27 @@ static const char outro[] =
 	"Every other pair of state and event is impossible: if it happens, the backend has a defect. The\n"
 	"state then stays, and the event is logged. In unit tests it is fatal.\n";
 
-static struct fsm_pair pair(int state, int event)
+static enum fsm_rule rule_of(int state, enum attempt_event event)
 {
-	const struct attempt_transition *rule =
-		attempt_transition((enum attempt_state)state, (enum attempt_event)event);
-
-	return (struct fsm_pair){
-		.moves = rule->rule == ATTEMPT_MOVES,
-		.to = (int)rule->to,
-		.because = rule->because,
-	};
-}
-
-static const char *state_name(int state)
-{
-	return attempt_state_name((enum attempt_state)state);
-}
-
-static const char *event_name(int event)
-{
-	return attempt_event_name((enum attempt_event)event);
+	return fsm_transition(&attempt_fsm, (unsigned int)state, event)->rule;
 }
 
 static const struct fsm_page page = {
 	.file = "attempt-states.md",
 	.intro = intro,
 	.outro = outro,
-	.states = ATTEMPT_STATES,
-	.events = ATTEMPT_EVENTS,
+	.fsm = &attempt_fsm,
 	.ends = ATTEMPT_OVER,
-	.pair = pair,
-	.state_name = state_name,
-	.event_name = event_name,
 };
 
 /* An attempt that was requested can end, and be abandoned, in each state. */
 static void test_ends(void)
 {
 	for (int state = ATTEMPT_NEW + 1; state < ATTEMPT_STATES; state++) {
-		g_assert_cmpint(pair(state, ATTEMPT_END).moves, ==,
+		g_assert_cmpint(rule_of(state, ATTEMPT_END) == FSM_MOVES, ==,
 				!(ATTEMPT_OVER & ATTEMPT_SET(state)));
-		g_assert_cmpint(pair(state, ATTEMPT_ABANDON).moves, ==, state != ATTEMPT_ABANDONED);
+		g_assert_cmpint(rule_of(state, ATTEMPT_ABANDON) == FSM_MOVES, ==,
+				state != ATTEMPT_ABANDONED);
 	}
 }
 
@@ -81,13 +61,11 @@ static void test_descriptions(void)
 
 	for (int state = ATTEMPT_NEW + 1; state < ATTEMPT_STATES; state++)
 		for (size_t i = 0; i < G_N_ELEMENTS(told); i++) {
-			const enum attempt_rule rule =
-				attempt_transition((enum attempt_state)state, told[i])->rule;
 			const uint32_t never = told[i] == ATTEMPT_RESUME_DONE
 						       ? ATTEMPT_OVER | ATTEMPT_UNSTARTED
 						       : ATTEMPT_OVER;
 
-			g_assert_cmpint(rule == ATTEMPT_IMPOSSIBLE, ==,
+			g_assert_cmpint(rule_of(state, told[i]) == FSM_IMPOSSIBLE, ==,
 					(never & ATTEMPT_SET(state)) != 0);
 		}
 }
@@ -129,8 +107,8 @@ static void test_impossible(void)
 {
 	enum attempt_state state = ATTEMPT_ENDED;
 
-	g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_CRITICAL,
-			      "attempt x-1-0-1 is ended: 'started' is impossible");
+	g_test_expect_message(NULL, G_LOG_LEVEL_CRITICAL,
+			      "attempt 'x-1-0-1' is ended: 'started' is impossible");
 	g_assert_false(attempt_move(&state, ATTEMPT_STARTED, "x-1-0-1"));
 	g_test_assert_expected_messages();
 	g_assert_cmpint(state, ==, ATTEMPT_ENDED);

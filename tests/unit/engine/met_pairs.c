@@ -10,16 +10,16 @@
 
 #include "controller/engine/task_fsm.h"
 
-const struct engine_task_transition *__real_engine_task_transition(enum engine_task_state state,
-								   enum engine_task_event event);
-const struct engine_task_transition *__wrap_engine_task_transition(enum engine_task_state state,
-								   enum engine_task_event event);
+const struct fsm_transition *__real_engine_task_transition(enum engine_task_state state,
+							   enum engine_task_event event);
+const struct fsm_transition *__wrap_engine_task_transition(enum engine_task_state state,
+							   enum engine_task_event event);
 
 /* Tests have engines on several threads. */
 static gint met[ENGINE_TASK_STATES][ENGINE_TASK_EVENTS];
 
-const struct engine_task_transition *__wrap_engine_task_transition(enum engine_task_state state,
-								   enum engine_task_event event)
+const struct fsm_transition *__wrap_engine_task_transition(enum engine_task_state state,
+							   enum engine_task_event event)
 {
 	g_atomic_int_set(&met[state][event], 1);
 	return __real_engine_task_transition(state, event);

@@ -47,20 +47,19 @@ static void test_met(void)
 		for (int e = 0; e < ENGINE_TASK_EVENTS; e++) {
 			const enum engine_task_state state = (enum engine_task_state)s;
 			const enum engine_task_event event = (enum engine_task_event)e;
-			const enum engine_task_rule rule =
-				engine_task_transition(state, event)->rule;
+			const enum fsm_rule rule = engine_task_transition(state, event)->rule;
 			g_autofree char *pair =
 				g_strdup_printf("%s %s", engine_task_state_name(state),
 						engine_task_event_name(event));
 
-			if (rule == ENGINE_TASK_IMPOSSIBLE)
+			if (rule == FSM_IMPOSSIBLE)
 				continue;
 			listed++;
 			if (g_strv_contains((const char *const *)lines, pair))
 				continue;
 			missed++;
 			g_test_message("%s: %s, and no scene meets it", pair,
-				       rule == ENGINE_TASK_MOVES ? "a move" : "ignored");
+				       rule == FSM_MOVES ? "a move" : "ignored");
 		}
 	}
 	g_test_message("%u of %u pairs are met", listed - missed, listed);

@@ -343,12 +343,12 @@ static void assert_off_nodes(const struct engine *engine)
 /* The report comes, and the task is in the state that the table says, or nothing has changed. */
 static void check_report(const struct scene *scene, enum engine_task_event event)
 {
-	const struct engine_task_transition *rule = engine_task_transition(scene->state, event);
+	const struct fsm_transition *rule = engine_task_transition(scene->state, event);
 	enum backend_event_kind kind;
 	enum backend_outcome outcome;
 	struct preempt_stage stage;
 
-	if (rule->rule == ENGINE_TASK_IMPOSSIBLE || !report_of(event, &kind, &outcome))
+	if (rule->rule == FSM_IMPOSSIBLE || !report_of(event, &kind, &outcome))
 		return;
 	if (scene->state == ENGINE_TASK_WAITING) /* no attempt that could be reported about */
 		return;
@@ -361,7 +361,7 @@ static void check_report(const struct scene *scene, enum engine_task_event event
 	g_autofree char *log = g_strdup(log_of(stage.backend)->str);
 
 	report(stage.engine, stage.backend, kind, outcome, 0);
-	if (rule->rule == ENGINE_TASK_MOVES) {
+	if (rule->rule == FSM_MOVES) {
 		g_assert_cmpint(task->state, ==, rule->to);
 		g_assert_cmpint(stage.memory.states[0], ==, rule->to);
 	} else {
@@ -473,13 +473,13 @@ static void queue_stage_finish(struct queue_stage *stage)
 static void test_queued(void)
 {
 	for (int e = 0; e < ENGINE_TASK_EVENTS; e++) {
-		const struct engine_task_transition *rule =
+		const struct fsm_transition *rule =
 			engine_task_transition(ENGINE_TASK_QUEUED, (enum engine_task_event)e);
 		enum backend_event_kind kind;
 		enum backend_outcome outcome;
 		struct queue_stage stage;
 
-		if (rule->rule == ENGINE_TASK_IMPOSSIBLE ||
+		if (rule->rule == FSM_IMPOSSIBLE ||
 		    !report_of((enum engine_task_event)e, &kind, &outcome))
 			continue;
 		queue_stage_init(&stage);

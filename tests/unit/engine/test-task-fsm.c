@@ -26,54 +26,13 @@ static const char outro[] =
 	"(`metrics.md`). In unit tests it is fatal. The test `engine-met-pairs` fails if no scene of the\n"
 	"unit tests meets a pair that is a move or ignored.\n";
 
-static struct fsm_pair pair(int state, int event)
-{
-	const struct engine_task_transition *rule =
-		engine_task_transition((enum engine_task_state)state,
-				       (enum engine_task_event)event);
-
-	return (struct fsm_pair){
-		.moves = rule->rule == ENGINE_TASK_MOVES,
-		.to = (int)rule->to,
-		.because = rule->because,
-	};
-}
-
-static const char *state_name(int state)
-{
-	return engine_task_state_name((enum engine_task_state)state);
-}
-
-static const char *event_name(int event)
-{
-	return engine_task_event_name((enum engine_task_event)event);
-}
-
 static const struct fsm_page page = {
 	.file = "task-states.md",
 	.intro = intro,
 	.outro = outro,
-	.states = ENGINE_TASK_STATES,
-	.events = ENGINE_TASK_EVENTS,
+	.fsm = &engine_task_fsm,
 	.ends = ENGINE_TASK_OVER,
-	.pair = pair,
-	.state_name = state_name,
-	.event_name = event_name,
 };
-
-/* A reason is given where an event is ignored. */
-static void test_reasons(void)
-{
-	for (int state = 0; state < ENGINE_TASK_STATES; state++)
-		for (int event = 0; event < ENGINE_TASK_EVENTS; event++) {
-			const struct engine_task_transition *rule =
-				engine_task_transition((enum engine_task_state)state,
-						       (enum engine_task_event)event);
-
-			g_assert_cmpint(rule->because != NULL, ==,
-					rule->rule == ENGINE_TASK_IGNORES);
-		}
-}
 
 /* A task that is over stays so. */
 static void test_over(void)
@@ -81,7 +40,8 @@ static void test_over(void)
 	for (int state = 0; state < ENGINE_TASK_STATES; state++)
 		for (int event = 0; event < ENGINE_TASK_EVENTS; event++)
 			g_assert_false((ENGINE_TASK_OVER & ENGINE_TASK_SET(state)) &&
-				       pair(state, event).moves);
+				       engine_task_moves((enum engine_task_state)state,
+							 (enum engine_task_event)event));
 }
 
 /* Whatever is under way can end in each way, and all that has arrived ends with its run. */
@@ -148,7 +108,8 @@ static void test_restores(void)
 static void test_names(void)
 {
 	for (int state = 0; state < ENGINE_TASK_STATES; state++)
-		g_assert_cmpint(engine_task_state_parse(state_name(state)), ==, state);
+		g_assert_cmpint(engine_task_state_parse(engine_task_fsm.state_names[state]), ==,
+				state);
 	g_assert_cmpint(engine_task_state_parse("asleep"), ==, -1);
 	g_assert_null(engine_task_state_name((enum engine_task_state)99));
 }
@@ -162,7 +123,6 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/task-fsm/states-are-reachable-and-have-a-way-out", &page,
 			     fsm_page_test_reachable);
 	g_test_add_data_func("/task-fsm/rules-are-complete", &page, fsm_page_test_rules);
-	g_test_add_func("/task-fsm/what-is-ignored-has-a-reason", test_reasons);
 	g_test_add_func("/task-fsm/a-task-that-is-over-stays-so", test_over);
 	g_test_add_func("/task-fsm/ends", test_ends);
 	g_test_add_func("/task-fsm/only-a-move-changes-the-state", test_moves);
