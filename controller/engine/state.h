@@ -30,7 +30,8 @@
  *    mapping.h          when the policy is asked (mapping_event.c), its snapshot (take_snapshot.c),
  *                       reservations (reservations.c), whether its plan is legal (plan_validate.c),
  *                       carrying the plan out (plan_apply.c), stale actions (plan_prune.c)
- *    window.h           an energy limit per window (window.c, window_turn.c, window_measure.c)
+ *    window.h           an energy limit per window (window.c, window_turn.c, window_measure.c), and
+ *                       its states (window_fsm.h)
  */
 
 /* No task: the value of engine.allocated and engine.departing for a free node. */

@@ -161,7 +161,7 @@ struct engine_window_state engine_window_now(const struct engine *engine)
 		.begin_s = engine->window->begin_s,
 		.end_s = engine->window->end_s,
 		.spent_j = reported_j(engine),
-		.exhausted = engine->window->exhausted,
+		.exhausted = engine->window->state == WINDOW_EXHAUSTED,
 		.refusals = engine->window->refusals,
 		.reaction_s = measured.reaction_s,
 		.overshoot_j = measured.overshoot_j,
@@ -185,7 +185,7 @@ static void record_refusals(struct engine *engine, uint32_t task, uint32_t count
 {
 	const double spent_j = reported_j(engine);
 
-	if (engine->window->exhausted)
+	if (engine->window->state == WINDOW_EXHAUSTED)
 		return;
 	engine_record_object(engine, engine_now_s(engine), ENGINE_EVENT_REFUSED,
 			     json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
@@ -217,7 +217,8 @@ static bool fits_left(const struct engine *engine, double needs_j, double left_j
 {
 	const double limit_j = engine->window->setup.limit_j;
 
-	return !engine->window->exhausted && !rank_key_above(limit_j - left_j + needs_j, limit_j);
+	return engine->window->state != WINDOW_EXHAUSTED &&
+	       !rank_key_above(limit_j - left_j + needs_j, limit_j);
 }
 
 void engine_window_clear_refusals(struct engine *engine)
@@ -354,7 +355,8 @@ const char *engine_window_because(const struct engine *engine, uint32_t task, ch
 	const double in_s = engine->window->end_s - engine_now_s(engine);
 	double spent_j;
 
-	if (!engine_window_is_set(engine) || (isnan(needs_j) && !engine->window->exhausted))
+	if (!engine_window_is_set(engine) ||
+	    (isnan(needs_j) && engine->window->state != WINDOW_EXHAUSTED))
 		return NULL;
 	spent_j = without_negative_zero(reported_j(engine));
 	if (rank_key_above(needs_j, limit_j))
@@ -362,7 +364,7 @@ const char *engine_window_because(const struct engine *engine, uint32_t task, ch
 			   "energy: needs %.1f J in a window, more than its limit of %.1f J: "
 			   "not before that is raised",
 			   needs_j, limit_j);
-	else if (engine->window->exhausted)
+	else if (engine->window->state == WINDOW_EXHAUSTED)
 		g_snprintf(text, size,
 			   "energy: the limit of %.1f J is used up (%.1f spent), for another "
 			   "%.0f s",

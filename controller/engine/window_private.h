@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controller/engine/window.h"
+#include "controller/engine/window_fsm.h"
 
 /*
  * The insides of window.h, for its files alone: window.c (the energy left, and refusals),
@@ -34,11 +35,11 @@ struct window_tail {
 
 /* An energy limit per window. Without a limit the fields after `setup` are unused. */
 struct window {
-	struct engine_window setup; /* limit_j 0: no limit */
+	enum window_state state;
+	struct engine_window setup; /* as set last */
 	double begin_s, end_s;      /* of the window under way */
 	GArray *tails;              /* struct window_tail: unreported energy */
-	bool exhausted;
-	uint32_t refusals; /* in the window under way */
+	uint32_t refusals;          /* in the window under way */
 	struct window_span now;
 	GArray *past;               /* struct window_span, by time: ended, but not final */
 	struct window_measure most; /* over all final spans since the engine began */
@@ -51,7 +52,7 @@ struct window {
 /* Whether there is a limit per window. */
 static inline bool window_is_set(const struct window *window)
 {
-	return window->setup.limit_j > 0;
+	return window->state != WINDOW_UNLIMITED;
 }
 
 /* window.c */

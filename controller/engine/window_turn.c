@@ -82,7 +82,7 @@ void engine_window_enforce(struct engine *engine)
 {
 	g_autoptr(GArray) ids = NULL;
 
-	if (!engine_window_is_set(engine) || !engine->window->exhausted || engine->ended)
+	if (engine->window->state != WINDOW_EXHAUSTED || engine->ended)
 		return;
 	ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	running_list_settle(&engine->running);
@@ -112,6 +112,16 @@ static void cancel_claims(struct engine *engine)
 		engine_flush(engine);
 }
 
+/* Moves the window on; the only writer of its state. */
+static void move(struct engine *engine, enum window_event event)
+{
+	struct window *window = engine->window;
+
+	if (fsm_transition(&window_fsm, window->state, event)->rule == FSM_IMPOSSIBLE)
+		engine->result.impossible_events++;
+	fsm_move(&window_fsm, &window->state, event, "of energy");
+}
+
 /* Has the backend report when the window under way has used its limit. */
 static void set_backend_limit(struct engine *engine)
 {
@@ -122,7 +132,7 @@ static void set_backend_limit(struct engine *engine)
 static void exhaust_window(struct engine *engine, double time_s)
 {
 	backend_set_limit(engine->backend, 0);
-	engine->window->exhausted = true;
+	move(engine, WINDOW_REACH);
 	engine->window->now.exhausted_s = time_s;
 	engine_record_object(engine, time_s, ENGINE_EVENT_EXHAUSTED,
 			     json_pack("{s:f, s:f, s:f}", "limit_j", engine->window->setup.limit_j,
@@ -144,7 +154,7 @@ void engine_window_settle(struct engine *engine)
 		return;
 	engine_window_update_past(engine);
 	now->base_j = fmin(now->base_j, backend_energy_j(engine->backend));
-	if (now->base_j != base_j && !engine->window->exhausted)
+	if (now->base_j != base_j && engine->window->state == WINDOW_OPEN)
 		set_backend_limit(engine);
 }
 
@@ -155,7 +165,7 @@ void engine_window_reach(struct engine *engine, double time_s)
 {
 	const double limit_j = engine->window->setup.limit_j;
 
-	if (engine->window->exhausted)
+	if (engine->window->state == WINDOW_EXHAUSTED)
 		return;
 	engine_window_settle(engine);
 	/* The report is about the window before, or a limit that was raised meanwhile. */
@@ -184,8 +194,7 @@ static double window_end_s(const struct engine *engine, double time_s)
 /* Begins a window of which spent_j were used before its limit was set. */
 static void begin_window(struct engine *engine, double spent_j)
 {
-	engine->window->exhausted = spent_j >= engine->window->setup.limit_j;
-	if (engine->window->exhausted) {
+	if (spent_j >= engine->window->setup.limit_j) {
 		exhaust_window(engine, engine_now_s(engine));
 	} else {
 		set_backend_limit(engine);
@@ -201,14 +210,15 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 		engine_window_forget_spans(engine);
 	engine->window->setup = *window;
 	engine_window_clear_refusals(engine);
-	if (engine_window_is_set(engine)) {
+	if (window->limit_j > 0) {
+		move(engine, WINDOW_LIMIT);
 		past = floor((engine_now_s(engine) - window->begin_s) / window->length_s);
 		engine->window->begin_s = window->begin_s + past * window->length_s;
 		engine->window->end_s = engine->window->begin_s + window->length_s;
 		engine_window_begin_span(engine, engine_now_s(engine), window->spent_j, false);
 		begin_window(engine, window->spent_j);
 	} else {
-		engine->window->exhausted = false;
+		move(engine, WINDOW_UNLIMIT);
 		backend_set_limit(engine->backend, 0);
 		resume_all_from_budget(engine);
 	}
@@ -238,6 +248,7 @@ void engine_window_begin_next(struct engine *engine, double time_s)
 	engine->window->end_s = window_end_s(engine, time_s);
 	engine_window_end_span(engine, time_s);
 	engine_window_begin_span(engine, time_s, 0, true);
+	move(engine, WINDOW_TURN);
 	begin_window(engine, 0);
 	engine->change_pending = true;
 }
