@@ -121,14 +121,14 @@ struct remote_attempt {
 	uint32_t *nodes;
 	uint32_t nodes_count;
 	uint32_t *hosts;  /* shared hosts: the host of each VM after the start */
-	int64_t start_ns; /* time of start() */
+	int64_t start_ns; /* its execution time counts from here; at first: time of start() */
 	double deadline_s;
 	double last_s; /* time of its last event */
 	/* How it was requested: no event changes it. */
 	bool reattached;       /* by an earlier controller; remote_backend_adopt() */
 	bool enqueued;         /* by enqueue(), perhaps of an earlier controller */
 	double start_before_s; /* of enqueue(); time of the run */
-	/* Of its checks and its notes, which can be made in any state but NEW. */
+	/* Of its checks and notes, which can be made in any state but NEW: no part of the state. */
 	bool check_open; /* a check is under way */
 	bool doubted;    /* a note about an impossible value in its description was made */
 	/* since when answers to checks are unusable; 0: the last one was usable */
