@@ -2,9 +2,8 @@
 /* Handles the backend's events: how attempts began and ended, and which nodes are down. */
 #include <math.h>
 
-#include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
-#include "controller/engine/queues.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -91,7 +90,6 @@ static void handle_started(struct engine *engine, const struct backend_event *ev
 {
 	struct engine_task *task = &engine->tasks[event->task];
 
-	engine_handle_began(engine, event);
 	if (!is_current(engine, event) || !engine_expects(engine, event->task, ENGINE_TASK_STARTED))
 		return;
 	engine_move_task(engine, event->task, ENGINE_TASK_STARTED);
@@ -105,14 +103,14 @@ static bool handle_ended(struct engine *engine, const struct backend_event *even
 	struct engine_task *task = &engine->tasks[event->task];
 	const enum engine_task_state state = task->state;
 
-	if (engine_handle_evicted(engine, event) || !is_current(engine, event))
+	if (!is_current(engine, event))
 		return false;
 	engine->change_pending = true;
 	engine_clear_overrun(engine, event->task);
 	engine_window_note_ran(engine, event->task, event->time_s);
 	if (engine_task_state_in(state, ENGINE_TASK_ON_NODES)) {
-		engine_stop_sharing(engine, event->task, event->time_s);
-		engine_free_nodes(engine, event->task, task->nodes);
+		engine->placement->end_interval(engine, event->task, event->time_s);
+		engine->placement->free(engine, event->task, task->nodes);
 		engine_window_note_end(engine, event->task, event->time_s);
 		running_list_remove(&engine->running, event->task);
 	}
@@ -121,12 +119,7 @@ static bool handle_ended(struct engine *engine, const struct backend_event *even
 	engine_take_energy(engine, event->task, event->energy_j);
 	engine_move_task(engine, event->task, after_outcome(engine, event->task, event));
 	task->reason = event->reason;
-	if (engine_has_queues(engine)) {
-		engine_dequeue(engine, event->task);
-		if (task->state != ENGINE_TASK_WAITING)
-			engine_note_deadline(engine, event->task,
-					     task->state == ENGINE_TASK_COMPLETED);
-	}
+	engine->placement->task_ended(engine, event->task, state);
 	engine_set_preemptible(engine, event->task);
 	engine_record_task(engine, event->task);
 	engine_record_end(engine, event->task);
@@ -191,15 +184,14 @@ static void handle_node(struct engine *engine, const struct backend_event *event
 /* Handles an event. Returns whether a task may have left nodes. */
 static bool handle(struct engine *engine, const struct backend_event *event)
 {
+	if (engine->placement->handle_event(engine, event))
+		return false;
 	switch (event->kind) {
 	case BACKEND_EVENT_STARTED:
 		handle_started(engine, event);
 		break;
 	case BACKEND_EVENT_ENDED:
 		return handle_ended(engine, event);
-	case BACKEND_EVENT_BEGAN:
-		engine_handle_began(engine, event);
-		break;
 	case BACKEND_EVENT_NODE_DOWN:
 	case BACKEND_EVENT_NODE_UP:
 		handle_node(engine, event);
@@ -217,6 +209,7 @@ static bool handle(struct engine *engine, const struct backend_event *event)
 	case BACKEND_EVENT_MIGRATION_FAILED:
 		return is_current(engine, event) && engine_handle_migration(engine, event);
 	case BACKEND_EVENT_NONE:
+	case BACKEND_EVENT_BEGAN:
 	case BACKEND_EVENT_ENERGY_LIMIT:
 		break;
 	}

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "controller/engine/mapping.h"
-#include "controller/engine/queues.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -73,21 +73,19 @@ static void cancel_plans(struct engine *engine, uint32_t index)
 static void cancel_waiting(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
-	const bool queued = task->state == ENGINE_TASK_QUEUED;
+	const enum engine_task_state former = task->state;
+	const bool queued = former == ENGINE_TASK_QUEUED;
 
 	if (task->held)
 		engine->parked_count--;
-	else if (queued)
-		engine_dequeue(engine, index);
-	else if (task->state != ENGINE_TASK_QUARANTINED)
+	else if (!queued && former != ENGINE_TASK_QUARANTINED)
 		cancel_plans(engine, index);
 	task->held = false;
 	engine_move_task(engine, index, ENGINE_TASK_KILL);
 	task->ended_s = now_s(engine);
 	task->reason = "a user cancelled it";
 	engine->result.tasks_failed++;
-	if (engine_has_queues(engine))
-		engine_note_deadline(engine, index, false);
+	engine->placement->task_ended(engine, index, former);
 	engine_record_task(engine, index);
 	engine_record_end(engine, index);
 	engine_flush(engine);
@@ -282,7 +280,7 @@ enum engine_refusal engine_request_undrain(struct engine *engine, uint32_t clust
 	engine_flush(engine);
 	engine_retry_late(engine, now_s(engine));
 	engine_resume_wanted(engine);
-	engine_start_queues(engine);
+	engine->placement->start_next(engine);
 	ask_policy(engine);
 	return ENGINE_REFUSAL_NONE;
 }
@@ -320,97 +318,27 @@ struct engine_node engine_node_state(const struct engine *engine, uint32_t clust
 		.down = closure->failed,
 		.drained = closure->drained,
 		.reason = closure->reason,
-		.task = engine->shared_nodes ? ENGINE_NO_TASK : engine->allocated[cluster][node],
-		.leaver = engine->shared_nodes ? ENGINE_NO_TASK : engine->departing[cluster][node],
+		.task = engine->allocated[cluster][node],
+		.leaver = engine->departing[cluster][node],
 	};
 }
 
 /* Why a task waits. */
 
-static const char *because_text(const struct engine *engine, const char *format, double s)
-{
-	g_snprintf(engine->because, ENGINE_BECAUSE_SIZE, format, s);
-	return engine->because;
-}
-
-/*
- * Counts the nodes of all clusters; the counts are kept because clients ask for thousands of tasks
- * why they wait.
- */
-static void count_tallies(struct engine *engine)
-{
-	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {
-		struct engine_tally *tally = &engine->tallies[c];
-
-		*tally = (struct engine_tally){0};
-		for (uint32_t n = 0; n < engine->setup.system->clusters[c].nodes; n++) {
-			tally->up += !engine->down[c][n];
-			tally->idle += engine_node_idle(engine, c, n);
-		}
-	}
-	engine->tallied = true;
-}
-
-/* The number of nodes of a cluster that take tasks or, with `idle`, are idle. */
-static uint32_t count_nodes(const struct engine *engine, uint32_t cluster, bool idle)
-{
-	if (!engine->tallied)
-		count_tallies((struct engine *)engine);
-	return idle ? engine->tallies[cluster].idle : engine->tallies[cluster].up;
-}
-
-/* Whether a task fits on the nodes of some cluster that are up or, with `idle`, idle. */
-static bool fits_nodes(const struct engine *engine, uint32_t index, bool idle)
-{
-	uint32_t count;
-	const struct sched_option *options =
-		sched_system_options(engine->setup.system, engine->known[index].row, &count);
-
-	for (uint32_t i = 0; i < count; i++)
-		if ((i == 0 || options[i].cluster != options[i - 1].cluster) &&
-		    options[i].nodes <= count_nodes(engine, options[i].cluster, idle))
-			return true;
-	return false;
-}
-
-/* As fits_nodes(), for the memory of shared hosts. */
-static bool fits_hosts(const struct engine *engine, uint32_t index, bool idle)
-{
-	const struct sched_demand *demand = &engine->known[index].demand;
-	double vms = 0;
-
-	for (uint32_t h = 0; h < engine->nodes_count; h++) {
-		const struct engine_shared_node *host = &engine->shared_nodes[h];
-		const double free = idle ? 1 - host->promised - host->leaving : 1;
-
-		if (!engine->down[0][h])
-			vms += floor(fmax(0, free + SCHED_SHARE_SLACK) / demand->memory);
-	}
-	return vms >= demand->vms;
-}
-
-static bool fits_somewhere(const struct engine *engine, uint32_t index, bool idle)
-{
-	return engine->shared_nodes ? fits_hosts(engine, index, idle)
-				    : fits_nodes(engine, index, idle);
-}
-
 static const char *why_waiting(const struct engine *engine, uint32_t index)
 {
 	const struct engine_task *task = &engine->tasks[index];
+	const char *nodes;
 
 	if (task->held)
 		return "a user holds it";
-	if (!fits_somewhere(engine, index, false))
+	if (!engine->placement->fits(engine, index))
 		return "fits nowhere while nodes are down or drained";
 	if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
 		return engine->because;
-	if (engine->shared_nodes && engine->deferrals[index].count > 0 &&
-	    engine->deferrals[index].until_s > now_s(engine))
-		return because_text(engine, "deferred by the policy, for another %.0f s",
-				    engine->deferrals[index].until_s - now_s(engine));
-	if (!engine_has_queues(engine) && !fits_somewhere(engine, index, true))
-		return engine->shared_nodes ? "no host has memory to spare" : "no idle nodes";
+	nodes = engine->placement->waits_because(engine, index);
+	if (nodes)
+		return nodes;
 	if (engine->change_pending || engine->considered_s < task->task->arrival_s)
 		return "the next mapping event decides";
 	if (engine_is_deciding(engine))
@@ -429,12 +357,12 @@ static const char *why_planned(const struct engine *engine, uint32_t index)
 		return "other tasks still have to leave its nodes";
 	if (left_s <= 0)
 		return "its nodes are reserved, but not free yet";
-	return because_text(
-		engine,
-		task->reservation ? "its nodes are reserved from %.0f s from now on"
-				  : "its nodes are held for it from %.0f s from now on, unless the "
-				    "next mapping event decides otherwise",
-		left_s);
+	g_snprintf(engine->because, ENGINE_BECAUSE_SIZE,
+		   task->reservation ? "its nodes are reserved from %.0f s from now on"
+				     : "its nodes are held for it from %.0f s from now on, unless "
+				       "the next mapping event decides otherwise",
+		   left_s);
+	return engine->because;
 }
 
 const char *engine_waits_because(const struct engine *engine, uint32_t index)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
-#include "controller/engine/queues.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -156,10 +155,8 @@ enum engine_refusal engine_request_suspend(struct engine *engine, uint32_t index
 	const enum engine_refusal refusal =
 		engine_check_request(engine, ENGINE_REQUEST_SUSPEND, index);
 
-	if (!engine->ended && engine->shared_nodes)
-		return ENGINE_REFUSAL_SHARED_HOSTS;
-	if (!engine->ended && engine_has_queues(engine))
-		return ENGINE_REFUSAL_QUEUE_SUSPEND;
+	if (!engine->ended && engine->placement->suspend_refusal)
+		return engine->placement->suspend_refusal;
 	if (refusal)
 		return refusal;
 	engine_record_request(engine, ENGINE_EVENT_SUSPEND, index);
@@ -179,8 +176,8 @@ enum engine_refusal engine_request_resume(struct engine *engine, uint32_t index)
 {
 	if (engine->ended)
 		return ENGINE_REFUSAL_RUN_ENDED;
-	if (engine->shared_nodes)
-		return ENGINE_REFUSAL_SHARED_HOSTS;
+	if (engine->placement->resume_refusal)
+		return engine->placement->resume_refusal;
 	if (index >= engine->setup.workload->tasks_count)
 		return ENGINE_REFUSAL_NO_TASK;
 	switch (engine->tasks[index].state) {
@@ -212,8 +209,8 @@ enum engine_refusal engine_check_migrate(const struct engine *engine, uint32_t i
 {
 	const bool known = !engine->ended && index < engine->setup.workload->tasks_count;
 
-	if (known && engine_has_queues(engine))
-		return ENGINE_REFUSAL_QUEUE_MIGRATE;
+	if (known && engine->placement->migrate_refusal)
+		return engine->placement->migrate_refusal;
 	if (known && !backend_migrates(engine->backend))
 		return ENGINE_REFUSAL_NO_MIGRATION;
 	return engine_check_request(engine, ENGINE_REQUEST_MIGRATE, index);
@@ -255,21 +252,18 @@ static void distribute_over_hosts(const struct engine_task *task, const uint32_t
 	}
 }
 
-/* An idle node of a host that is not among the `count` chosen nodes; UINT32_MAX: there is none. */
-static uint32_t find_idle_on(const struct engine *engine, const struct engine_task *task,
+/*
+ * A node of a host that takes a VM of the task beside the `count` chosen nodes; UINT32_MAX: there
+ * is none.
+ */
+static uint32_t find_node_on(const struct engine *engine, const struct engine_task *task,
 			     uint32_t host, const uint32_t *node_hosts, const uint32_t *chosen,
 			     uint32_t count)
 {
-	for (uint32_t node = 0; node < engine->setup.system->clusters[task->cluster].nodes;
-	     node++) {
-		const bool free = engine->shared_nodes
-					  ? !engine->down[task->cluster][node]
-					  : engine_node_idle(engine, task->cluster, node) &&
-						    !engine_nodes_meet(chosen, count, &node, 1);
-
-		if (node_hosts[node] == host && free)
+	for (uint32_t node = 0; node < engine->setup.system->clusters[task->cluster].nodes; node++)
+		if (node_hosts[node] == host &&
+		    engine->placement->takes_vm(engine, task->cluster, node, chosen, count))
 			return node;
-	}
 	return UINT32_MAX;
 }
 
@@ -292,12 +286,11 @@ static uint32_t choose_nodes(const struct engine *engine, const struct engine_ta
 		while (rooms[h] == 0)
 			h++;
 		rooms[h]--;
-		ret_nodes[v] = find_idle_on(engine, task, hosts[h], node_hosts, ret_nodes, v);
+		ret_nodes[v] = find_node_on(engine, task, hosts[h], node_hosts, ret_nodes, v);
 		if (ret_nodes[v] == UINT32_MAX)
 			return hosts[h];
 	}
-	return engine->shared_nodes ? engine_find_full_node(engine, task->task->id, ret_nodes)
-				    : UINT32_MAX;
+	return engine->placement->find_full_node(engine, task->task->id, ret_nodes);
 }
 
 enum engine_refusal engine_request_migrate(struct engine *engine, uint32_t index,
@@ -319,8 +312,7 @@ enum engine_refusal engine_request_migrate(struct engine *engine, uint32_t index
 		return ENGINE_REFUSAL_NO_ROOM;
 	if (memcmp(nodes, task->nodes, task->nodes_count * sizeof(*nodes)) == 0)
 		return ENGINE_REFUSAL_THERE_ALREADY;
-	if (!engine->shared_nodes)
-		engine_sort_nodes(nodes, task->nodes_count);
+	engine->placement->order_nodes(nodes, task->nodes_count);
 	engine_record_request(engine, ENGINE_EVENT_MIGRATE, index);
 	engine_begin_migrate(engine, index, nodes, true);
 	engine->disturbed = true; /* the nodes may be reserved for others */
@@ -328,9 +320,6 @@ enum engine_refusal engine_request_migrate(struct engine *engine, uint32_t index
 	engine_flush(engine);
 	if (!engine->ended)
 		engine_launch_migrate(engine, index);
-	if (engine->shared_nodes) { /* the CPU that is left for the other tasks has changed */
-		engine->change_pending = true;
-		engine_stir(engine);
-	}
+	engine->placement->note_migration(engine, ENGINE_TASK_MIGRATE);
 	return ENGINE_REFUSAL_NONE;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "controller/engine/mapping.h"
-#include "controller/engine/queues.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 
 static bool leaves_waiting(const struct sched_action *action)
@@ -58,7 +58,7 @@ static bool is_recorded(const struct engine *engine, const struct engine_entry *
 static void prepare_entry(const struct engine *engine, const struct sched_plan *plan,
 			  struct engine_entry *ret_entry)
 {
-	const bool compares = engine->setup.record_changes && !engine_has_queues(engine);
+	const bool compares = engine->setup.record_changes && !engine->placement->records_repeats;
 
 	*ret_entry = (struct engine_entry){.waiting = compares ? describe_waiting(plan) : NULL};
 	ret_entry->known = is_recorded(engine, ret_entry);

@@ -3,9 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
-#include "controller/engine/queues.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -15,23 +14,6 @@ const char *const engine_end_names[] = {"none", "limit", "time", "done", "aborte
 const char *engine_end_name(enum engine_end end)
 {
 	return end > ENGINE_END_NONE && end <= ENGINE_END_ABORTED ? engine_end_names[end] : NULL;
-}
-
-/* The largest number of nodes that a task can get. */
-static uint32_t task_width(const struct sched_system *system, const struct sched_task *task)
-{
-	uint32_t width = 0;
-	uint32_t count;
-	const struct sched_option *options;
-
-	if (system->shared)
-		return task->demand.vms;
-	if (task->row >= system->rows_count)
-		return 0; /* its type is no longer configured: it cannot be placed */
-	options = sched_system_options(system, task->row, &count);
-	for (uint32_t i = 0; i < count; i++)
-		width = MAX(width, options[i].nodes);
-	return width;
 }
 
 static void init_task(struct engine *engine, uint32_t index)
@@ -53,7 +35,8 @@ void engine_init_task(struct engine *engine, uint32_t index)
 	const struct sched_task *task = &engine->setup.workload->tasks[index];
 
 	engine->known[index] = *task;
-	engine->task_nodes[index] = g_new(uint32_t, task_width(engine->setup.system, task));
+	engine->task_nodes[index] =
+		g_new(uint32_t, engine->placement->width(engine->setup.system, task));
 	init_task(engine, index);
 }
 
@@ -95,13 +78,13 @@ static void init_tasks(struct engine *engine)
 		memcpy(engine->known, workload->tasks, count * sizeof(*workload->tasks));
 	engine->pooled_count = count;
 	for (uint32_t i = 0; i < count; i++)
-		width += task_width(engine->setup.system, &workload->tasks[i]);
+		width += engine->placement->width(engine->setup.system, &workload->tasks[i]);
 	engine->task_nodes_pool = g_new(uint32_t, width);
 	width = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		init_task(engine, i);
 		engine->task_nodes[i] = engine->task_nodes_pool + width;
-		width += task_width(engine->setup.system, &workload->tasks[i]);
+		width += engine->placement->width(engine->setup.system, &workload->tasks[i]);
 	}
 }
 
@@ -146,6 +129,7 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	struct engine *engine = g_new0(struct engine, 1);
 
 	engine->setup = *setup;
+	engine->placement = placement_of(setup->system);
 	engine->backend = backend;
 	engine->ends = g_string_chunk_new(256);
 	engine->arena = arena_new();
@@ -155,10 +139,9 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	engine->due_s = -INFINITY;
 	init_tasks(engine);
 	init_nodes(engine);
-	engine_shared_nodes_init(engine);
-	engine_queues_init(engine);
+	engine->placement->init(engine);
 	engine->considered_s = engine->asked_s = -INFINITY;
-	if (setup->apart && !engine->shared_nodes && !engine_has_queues(engine))
+	if (setup->apart && engine->placement->decides_apart)
 		engine->decider = async_decider_new(answer_is_there, engine_prepare_entry, engine);
 	return engine;
 }
@@ -210,8 +193,7 @@ void engine_free(struct engine *engine)
 	arena_free(engine->arena);
 	free_suspensions(engine);
 	engine_migrations_free(engine);
-	engine_shared_nodes_finish(engine);
-	engine_queues_finish(engine);
+	engine->placement->finish(engine);
 	free_places(engine);
 	free_nodes(engine);
 	g_free(engine->tasks);
@@ -313,7 +295,7 @@ static bool is_done(const struct engine *engine)
 	       engine->waiting.count == 0 && engine->parked_count == 0 &&
 	       engine->running.count == 0 && engine->leaving.count == 0 &&
 	       engine->suspended.count == 0 && engine->held.count == 0 &&
-	       engine->reservations.count == 0 && engine_queued_count(engine) == 0;
+	       engine->reservations.count == 0 && engine->queued_count == 0;
 }
 
 /*

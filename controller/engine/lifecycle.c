@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "controller/engine/shared_nodes.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
@@ -68,18 +68,13 @@ void engine_set_place(struct engine *engine, uint32_t index, uint32_t cluster, u
 		      const uint32_t *nodes, uint32_t nodes_count)
 {
 	struct engine_task *task = &engine->tasks[index];
-	const struct sched_option *option =
-		engine->shared_nodes ? NULL
-				     : sched_system_option(engine->setup.system, task->task->row,
-							   cluster, pstate);
 
 	memcpy(engine->task_nodes[index], nodes, nodes_count * sizeof(*nodes));
 	task->cluster = cluster;
 	task->pstate = pstate;
 	task->nodes = engine->task_nodes[index];
 	task->nodes_count = nodes_count;
-	task->etc_s = option ? option->etc_s : (double)INFINITY; /* not known on shared hosts */
-	task->eec_j = option ? option->eec_j : 0;
+	engine->placement->estimate(engine, index);
 }
 
 /* Running. */
@@ -144,7 +139,7 @@ static void begin_attempt(struct engine *engine, uint32_t index)
 	task->late = false;
 	task->ended_s = task->exec_s = task->energy_j = NAN;
 	task->virtual_s = 0;
-	engine_begin_sharing(engine, index, 0);
+	engine->placement->begin_interval(engine, index, 0);
 	engine_set_preemptible(engine, index);
 	engine_touch(engine, index);
 }
@@ -162,7 +157,7 @@ void engine_begin_queued(struct engine *engine, uint32_t index, double time_s)
 	task->expected_end_s = engine_expected_end_s(task, time_s);
 	task->late = false;
 	task->ended_s = task->exec_s = task->energy_j = NAN;
-	engine_allocate_nodes(engine, index, task->nodes);
+	engine->placement->allocate(engine, index, task->nodes);
 	engine_set_preemptible(engine, index);
 	running = engine_running(engine, index, task->nodes, time_s);
 	running_list_insert(&engine->running, &running);
@@ -188,8 +183,8 @@ void engine_begin(struct engine *engine, uint32_t index)
 
 	task->slid = 0;
 	engine_dequeue_waiting(engine, index);
-	engine_allocate_nodes(engine, index, task->nodes);
-	engine->claim_waits[index] = engine_leaving_nodes(engine, index, task->nodes);
+	engine->placement->allocate(engine, index, task->nodes);
+	engine->claim_waits[index] = engine->placement->count_waits(engine, index, task->nodes);
 	if (engine->claim_waits[index] > 0)
 		begin_claim(engine, index);
 	else
@@ -222,12 +217,10 @@ struct backend_start engine_task_start(const struct engine_task *task)
 
 void engine_launch(struct engine *engine, uint32_t index)
 {
-	const struct engine_task *task = &engine->tasks[index];
-	const struct backend_start start = engine_task_start(task);
+	const struct backend_start start = engine_task_start(&engine->tasks[index]);
 
 	backend_start(engine->backend, &start);
-	if (engine->shared_nodes)
-		backend_share(engine->backend, index, task->attempts, task->yield);
+	engine->placement->send_share(engine, index);
 }
 
 void engine_cancel_planned(struct engine *engine, uint32_t index)

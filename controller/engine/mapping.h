@@ -146,6 +146,13 @@ void engine_take_back_reservations(struct engine *engine, double now_s);
  */
 void engine_apply_plan(struct engine *engine, const struct sched_plan *plan, bool is_further);
 
+/*
+ * The steps of a legal action (placement.h), unless only one placement has such actions. No effect
+ * for these.
+ */
+void engine_prepare_action(struct engine *engine, const struct sched_action *action);
+void engine_launch_action(struct engine *engine, const struct sched_action *action);
+
 /* plan_validate.c */
 
 /* NULL if an action is legal now, else why it is not. */
@@ -157,6 +164,13 @@ const char *engine_validate_action(const struct engine *engine, const struct sch
  */
 const char *engine_validate_mappable(const struct engine *engine, uint32_t task);
 const char *engine_validate_suspended(const struct engine *engine, uint32_t task);
+
+/* NULL if a waiting or suspended task can be dropped, else why not. */
+const char *engine_validate_drop(const struct engine *engine, uint32_t task);
+
+/* NULL if an action is legal where tasks have nodes of their own and no queues, else why not. */
+const char *engine_validate_on_own_nodes(const struct engine *engine,
+					 const struct sched_action *action);
 
 /*
  * NULL if a START, RESUME or SUSPEND is legal, leaving aside which tasks are on its nodes now, and

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
-#include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
-#include "controller/engine/queues.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -101,7 +100,7 @@ static void take_decision(struct engine *engine, const struct async_answer *answ
 
 	engine->result.decisions++;
 	engine->result.decide_s += answer->decide_s;
-	engine_queues_decided(engine, &plan->pruner, answer->snapshot->now_s);
+	engine->placement->note_decision(engine, plan, answer->snapshot->now_s);
 	engine_record_decision(engine, answer->policy, answer->snapshot, plan);
 	engine->applying = (struct engine_applying){*answer, .most = most_at_once(engine, plan)};
 	apply_next_part(engine);
@@ -113,7 +112,7 @@ static void ask_policy(struct engine *engine, double now_s, bool between)
 	struct policy_context context = {
 		.arena = engine->arena,
 		.flags = engine->setup.trim ? POLICY_TRIM : POLICY_PLAIN,
-		.memory = engine_queues_memory(engine),
+		.memory = engine->policy_memory,
 	};
 	struct sched_plan plan;
 	const double asked_s = wall_s();
@@ -174,16 +173,6 @@ void engine_take_answer(struct engine *engine)
 
 /* Events. */
 
-/*
- * Whether there is anything to decide. On shared hosts running tasks count, too: their yields may
- * change. In a system with queues every event counts for the oversubscription level.
- */
-static bool has_tasks(const struct engine *engine)
-{
-	return engine->waiting.count + engine->suspended.count > 0 || engine_has_queues(engine) ||
-	       (engine->shared_nodes && engine->running.count > 0);
-}
-
 static void hold_event(struct engine *engine, double now_s, bool between)
 {
 	engine_arrive(engine, now_s);
@@ -199,7 +188,7 @@ static void hold_event(struct engine *engine, double now_s, bool between)
 	engine->considered_s = now_s;
 	if (engine->replan_due && !engine->ended && !engine->change_pending)
 		engine_take_back_reservations(engine, now_s);
-	if (has_tasks(engine) && !engine->ended && !engine->change_pending)
+	if (engine->placement->has_to_decide(engine) && !engine->ended && !engine->change_pending)
 		ask_policy(engine, now_s, between);
 }
 
@@ -242,8 +231,7 @@ double engine_next_change_s(const struct engine *engine, double now_s)
 		return INFINITY;
 	if (engine->change_pending && engine->setup.changes_apart_s <= 0)
 		return now_s;
-	next_s = fmin(engine_next_deferred_s(engine, engine->considered_s),
-		      engine_next_deadline_s(engine, engine->considered_s));
+	next_s = engine->placement->next_s(engine, engine->considered_s);
 	if (engine->arrivals_next < workload->tasks_count)
 		next_s = fmin(next_s, workload->tasks[engine->arrivals_next].arrival_s);
 	if (engine->change_pending)

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
@@ -30,23 +30,10 @@ static struct migration *migration_of(struct engine *engine, uint32_t index)
 	return migration;
 }
 
-/* Finds the nodes that are left; on shared hosts one entry for each VM that moves. */
-static void find_left(const struct engine *engine, struct migration *migration)
-{
-	const struct engine_migration *record = &migration->record;
-
-	migration->left_count = 0;
-	for (uint32_t v = 0; v < record->nodes_count; v++)
-		if (engine->shared_nodes ? record->nodes[v] != record->to_nodes[v]
-					 : !engine_nodes_meet(record->to_nodes, record->nodes_count,
-							      &record->nodes[v], 1))
-			migration->left[migration->left_count++] = record->nodes[v];
-}
-
 static void set_departing(struct engine *engine, const struct migration *migration, bool leaves)
 {
-	engine_set_departing(engine, migration->record.task, migration->record.cluster,
-			     migration->left, migration->left_count, leaves);
+	engine->placement->set_departing(engine, migration->record.task, migration->record.cluster,
+					 migration->left, migration->left_count, leaves);
 }
 
 /* Sets the nodes that the VMs are taken to be on. */
@@ -54,9 +41,9 @@ static void set_nodes(struct engine *engine, uint32_t index, const uint32_t *nod
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	engine_free_nodes(engine, index, task->nodes);
+	engine->placement->free(engine, index, task->nodes);
 	memcpy(engine->task_nodes[index], nodes, task->nodes_count * sizeof(*nodes));
-	engine_allocate_nodes(engine, index, task->nodes);
+	engine->placement->allocate(engine, index, task->nodes);
 }
 
 void engine_record_migration(struct engine *engine, uint32_t task)
@@ -93,7 +80,7 @@ void engine_begin_migrate(struct engine *engine, uint32_t index, const uint32_t 
 		.requested_s = engine_now_s(engine),
 		.ended_s = NAN,
 	};
-	find_left(engine, migration);
+	migration->left_count = engine->placement->find_left(&migration->record, migration->left);
 	set_nodes(engine, index, nodes);
 	set_departing(engine, migration, true);
 	engine_set_preemptible(engine, index);
@@ -111,7 +98,7 @@ void engine_reattach_migration(struct engine *engine, const struct engine_migrat
 	migration->record = *record;
 	migration->record.nodes = migration->from;
 	migration->record.to_nodes = migration->to;
-	find_left(engine, migration);
+	migration->left_count = engine->placement->find_left(&migration->record, migration->left);
 	set_departing(engine, migration, true);
 }
 
@@ -121,8 +108,7 @@ void engine_launch_migrate(struct engine *engine, uint32_t index)
 
 	backend_migrate(engine->backend, index, task->attempts, task->migrations, task->nodes,
 			task->nodes_count);
-	if (engine->shared_nodes)
-		backend_share(engine->backend, index, task->attempts, task->yield);
+	engine->placement->send_share(engine, index);
 }
 
 bool engine_migration_retries_exhausted(const struct engine *engine, uint32_t index)
@@ -161,8 +147,7 @@ static void settle_nodes(struct engine *engine, uint32_t index, bool failed)
 	struct migration *migration = engine->migrations[index];
 	const struct engine_migration *record = &migration->record;
 
-	if (!engine->shared_nodes) /* nodes of a task are ascending */
-		engine_sort_nodes(migration->to, record->nodes_count);
+	engine->placement->order_nodes(migration->to, record->nodes_count);
 	for (uint32_t v = 0; failed && v < record->nodes_count; v++)
 		if (engine_nodes_meet(migration->left, migration->left_count, &migration->to[v], 1))
 			engine_unclaim_node(engine, record->cluster, migration->to[v]);
@@ -211,12 +196,7 @@ bool engine_handle_migration(struct engine *engine, const struct backend_event *
 	task->reason = NULL;
 	engine_release_claims(engine, migration->record.cluster, migration->left,
 			      migration->left_count);
-	/*
-	 * Departing nodes are free now. Memory of shared hosts could be promised while it was being
-	 * left, so that only a failure changes anything there.
-	 */
-	if (engine->shared_nodes ? failed : engine->setup.open != NULL)
-		engine->change_pending = true;
+	engine->placement->note_migration(engine, moved);
 	if (task->late && (failed || has_left_a_node(migration)))
 		engine_replan_reservations(engine);
 	return true;

@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
-#include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
-#include "controller/engine/queues.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
 
 /* Actions. */
-
-/* Takes a dropped task out of the queue of its cluster. */
-static void drop_queued(struct engine *engine, uint32_t index, enum engine_task_state state)
-{
-	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING)
-		engine_evict(engine, index);
-	if (state != ENGINE_TASK_WAITING)
-		engine_dequeue(engine, index);
-	engine_note_deadline(engine, index, false);
-}
 
 static void drop_task(struct engine *engine, uint32_t index)
 {
@@ -30,8 +19,7 @@ static void drop_task(struct engine *engine, uint32_t index)
 	task->ended_s = backend_now_s(engine->backend);
 	engine->result.tasks_dropped++;
 	engine_record_end(engine, index);
-	if (engine_has_queues(engine))
-		drop_queued(engine, index, state);
+	engine->placement->task_ended(engine, index, state);
 	if (state != ENGINE_TASK_SUSPENDED)
 		return;
 	task->exec_s = task->executed_s;
@@ -56,78 +44,18 @@ static void plan_start(struct engine *engine, const struct sched_action *action)
 	engine_insert_planned(engine, action->task, action->start_s, action->end_s);
 }
 
-/* Counts the VMs that a pause or a migration takes off hosts. */
-static void count_moves(struct engine *engine, const struct sched_action *action)
-{
-	const struct engine_task *task = &engine->tasks[action->task];
-	const double memory = task->task->demand.memory;
-	uint32_t moved = 0;
-
-	if (action->kind == SCHED_ACTION_PAUSE) {
-		engine->result.pauses++;
-		engine->result.paused_memory += task->nodes_count * memory;
-		return;
-	}
-	for (uint32_t v = 0; v < task->nodes_count; v++)
-		moved += task->nodes[v] != action->nodes[v];
-	engine->result.migrations++;
-	engine->result.moved_memory += moved * memory;
-}
-
-/*
- * Migrates a task while it runs, if possible; otherwise suspends and resumes it, as when two tasks
- * swap hosts.
- */
-static void migrate(struct engine *engine, const struct sched_action *action)
-{
-	if (backend_migrates(engine->backend) &&
-	    !engine_migration_retries_exhausted(engine, action->task) &&
-	    engine_shared_nodes_have_room(engine, action->task, action->nodes)) {
-		engine_set_yield(engine, action->task, action->yield);
-		engine_begin_migrate(engine, action->task, action->nodes, false);
-		return;
-	}
-	engine_begin_suspend(engine, action->task, false);
-	engine_set_yield(engine, action->task, action->yield);
-	engine_begin_resume(engine, action->task, action->nodes);
-}
-
-/* Prepares the step of an action; launch_action() asks the backend after the record is flushed. */
-static void prepare_action(struct engine *engine, const struct sched_action *action)
+void engine_prepare_action(struct engine *engine, const struct sched_action *action)
 {
 	switch (action->kind) {
 	case SCHED_ACTION_DROP:
 		drop_task(engine, action->task);
 		break;
-	case SCHED_ACTION_ENQUEUE:
-		engine_enqueue(engine, action->task, action->cluster);
-		break;
-	case SCHED_ACTION_PAUSE:
-		count_moves(engine, action);
-		engine_begin_suspend(engine, action->task, false);
-		break;
 	case SCHED_ACTION_SUSPEND:
 		engine_begin_suspend(engine, action->task, false);
-		break;
-	case SCHED_ACTION_MIGRATE:
-		count_moves(engine, action);
-		migrate(engine, action);
 		break;
 	case SCHED_ACTION_RESUME:
 		engine_set_yield(engine, action->task, action->yield);
 		engine_begin_resume(engine, action->task, action->nodes);
-		break;
-	case SCHED_ACTION_SHARE:
-		engine_set_yield(engine, action->task, action->yield);
-		break;
-	case SCHED_ACTION_DEFER:
-		engine_defer(engine, action->task, action->start_s);
-		break;
-	case SCHED_ACTION_PLACE:
-		engine_set_place(engine, action->task, action->cluster, 0, action->nodes,
-				 action->nodes_count);
-		engine_set_yield(engine, action->task, action->yield);
-		engine_begin(engine, action->task);
 		break;
 	case SCHED_ACTION_START:
 	case SCHED_ACTION_PLACEHOLDER:
@@ -142,9 +70,23 @@ static void prepare_action(struct engine *engine, const struct sched_action *act
 			plan_start(engine, action);
 		}
 		break;
-	case SCHED_ACTION_NONE:
+	default:
 		break;
 	}
+}
+
+void engine_launch_action(struct engine *engine, const struct sched_action *action)
+{
+	const struct engine_task *task = &engine->tasks[action->task];
+
+	if (action->kind == SCHED_ACTION_SUSPEND)
+		engine_launch_suspend(engine, action->task);
+	else if (action->kind == SCHED_ACTION_START && task->state == ENGINE_TASK_STARTING)
+		engine_launch(engine, action->task);
+	else if (action->kind == SCHED_ACTION_RESUME && task->state == ENGINE_TASK_RESUMING)
+		engine_launch_resume(engine, action->task);
+	else if (action->kind == SCHED_ACTION_DROP && task->attempts > 0)
+		backend_kill(engine->backend, action->task, task->attempts);
 }
 
 /* Actions that the energy left in a window does not allow for (window.c). */
@@ -263,36 +205,9 @@ static bool apply_action(struct engine *engine, const struct sched_action *actio
 		return false;
 	}
 	engine->tasks[action->task].reason = sched_reason_text(action->reason);
-	if (engine_has_queues(engine)) {
-		engine->tasks[action->task].chance = action->chance;
-		engine->tasks[action->task].threshold = action->threshold;
-	}
-	prepare_action(engine, action);
+	engine->placement->prepare_action(engine, action);
 	engine_touch(engine, action->task);
 	return true;
-}
-
-/* Asks the backend to carry out an action, unless it is a claim. */
-static void launch_action(struct engine *engine, const struct sched_action *action)
-{
-	const struct engine_task *task = &engine->tasks[action->task];
-
-	if (task->state == ENGINE_TASK_MIGRATING && action->kind == SCHED_ACTION_MIGRATE)
-		engine_launch_migrate(engine, action->task);
-	else if (action->kind == SCHED_ACTION_SUSPEND || action->kind == SCHED_ACTION_PAUSE ||
-		 action->kind == SCHED_ACTION_MIGRATE)
-		engine_launch_suspend(engine, action->task);
-	else if (action->kind == SCHED_ACTION_SHARE && !engine_has_claim(engine, action->task))
-		backend_share(engine->backend, action->task, task->attempts, task->yield);
-	else if ((action->kind == SCHED_ACTION_START || action->kind == SCHED_ACTION_PLACE) &&
-		 task->state == ENGINE_TASK_STARTING)
-		engine_launch(engine, action->task);
-	else if (action->kind == SCHED_ACTION_RESUME && task->state == ENGINE_TASK_RESUMING)
-		engine_launch_resume(engine, action->task);
-	else if (action->kind == SCHED_ACTION_ENQUEUE)
-		engine_launch_queued(engine, action->task);
-	else if (action->kind == SCHED_ACTION_DROP && task->attempts > 0)
-		backend_kill(engine->backend, action->task, task->attempts);
 }
 
 static void drop_placeholders(struct engine *engine)
@@ -313,6 +228,7 @@ void engine_apply_plan(struct engine *engine, const struct sched_plan *plan, boo
 						 refuses_any(plan, refused));
 	g_autofree bool *applied = g_new0(bool, plan->actions_count);
 	g_autofree bool *stale = NULL;
+	const char *problem;
 
 	if (!is_further)
 		drop_placeholders(engine);
@@ -321,15 +237,16 @@ void engine_apply_plan(struct engine *engine, const struct sched_plan *plan, boo
 	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
 		applied[i] = !(refused && refused[i]) &&
 			     apply_action(engine, &plan->actions[i], changed, stale && stale[i]);
-	if (engine->shared_nodes && !engine->ended && engine_validate_shares(engine))
+	problem = engine->ended ? NULL : engine->placement->check_plan(engine);
+	if (problem)
 		engine_abort(engine, "the plan of policy \"%s\" is not legal: %s",
-			     engine->setup.policy.name, engine_validate_shares(engine));
+			     engine->setup.policy.name, problem);
 	engine_record_changed(engine);
 	engine_flush(engine);
 	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
 		if (applied[i])
-			launch_action(engine, &plan->actions[i]);
-	engine_start_queues(engine);
+			engine->placement->launch_action(engine, &plan->actions[i]);
+	engine->placement->start_next(engine);
 	if (!changed)
 		engine->asked_changes = engine->changes;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Checks whether the actions of a plan are legal in the engine's present state. The functions
- * return NULL, or why an action is not legal.
+ * Checks whether the actions of a plan are legal in the engine's present state: what holds for all
+ * placements, and for nodes of a task's own. The functions return NULL, or why an action is not
+ * legal.
  */
 #include "controller/engine/mapping.h"
-#include "controller/engine/queues.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 
 /* The state of a task. */
@@ -36,17 +37,13 @@ const char *engine_validate_suspended(const struct engine *engine, uint32_t inde
 	return engine_has_claim(engine, index) ? "it is being resumed already" : NULL;
 }
 
-/* A waiting or suspended task can be dropped; in a system with queues also an executing one. */
-static const char *check_drop(const struct engine *engine, uint32_t index)
+const char *engine_validate_drop(const struct engine *engine, uint32_t index)
 {
 	switch (engine->tasks[index].state) {
 	case ENGINE_TASK_WAITING:
 		return engine_validate_mappable(engine, index);
 	case ENGINE_TASK_QUEUED:
 		return NULL;
-	case ENGINE_TASK_STARTING:
-	case ENGINE_TASK_RUNNING:
-		return engine_has_queues(engine) ? NULL : "it is neither waiting nor suspended";
 	case ENGINE_TASK_SUSPENDED:
 	case ENGINE_TASK_SUSPENDED_CLAIMED:
 		return engine_validate_suspended(engine, index);
@@ -55,7 +52,7 @@ static const char *check_drop(const struct engine *engine, uint32_t index)
 	}
 }
 
-/* Nodes that tasks do not share. */
+/* Nodes of a task's own. */
 
 /*
  * Checks the nodes of an action: they exist and are up, as many as the option takes; `now`: free as
@@ -133,72 +130,11 @@ const char *engine_validate_but_nodes(const struct engine *engine,
 						  : check_return(engine, action, false);
 }
 
-/* Shared hosts. */
-
-/* Checks the hosts for all VMs of a task. engine_validate_shares() checks their memory later. */
-static const char *check_hosts(const struct engine *engine, const struct sched_action *action)
-{
-	if (!engine->shared_nodes)
-		return "its nodes are not shared";
-	if (!(action->yield > 0 && action->yield <= 1))
-		return "its yield is not above 0 and at most 1";
-	if (action->cluster != 0 || action->nodes_count != engine->known[action->task].demand.vms)
-		return "it needs another number of hosts";
-	/* A SHARE of a task on a host that is down is legal until the task is lost. */
-	for (uint32_t v = 0; v < action->nodes_count; v++)
-		if (action->nodes[v] >= engine->setup.system->clusters[0].nodes ||
-		    (action->kind != SCHED_ACTION_SHARE && engine->down[0][action->nodes[v]]))
-			return "there is no such host, or it is down";
-	return NULL;
-}
-
-/* Checks that a task on shared hosts runs; with `busy` it may still be starting or resuming. */
-static const char *check_sharing(const struct engine *engine, uint32_t index, bool busy)
-{
-	if (!engine->shared_nodes)
-		return "its nodes are not shared";
-	if (engine->tasks[index].state == ENGINE_TASK_RUNNING ||
-	    (busy && running_list_find(&engine->running, index)))
-		return NULL;
-	return "it does not run";
-}
-
-/* Checks an action on shared hosts. */
-static const char *check_share(const struct engine *engine, const struct sched_action *action)
+const char *engine_validate_on_own_nodes(const struct engine *engine,
+					 const struct sched_action *action)
 {
 	const char *problem;
 
-	switch (action->kind) {
-	case SCHED_ACTION_PLACE:
-		problem = engine_validate_mappable(engine, action->task);
-		return problem ? problem : check_hosts(engine, action);
-	case SCHED_ACTION_SHARE:
-	case SCHED_ACTION_MIGRATE:
-		problem = check_sharing(engine, action->task, action->kind == SCHED_ACTION_SHARE);
-		return problem ? problem : check_hosts(engine, action);
-	case SCHED_ACTION_RESUME:
-		problem = engine_validate_suspended(engine, action->task);
-		return problem ? problem : check_hosts(engine, action);
-	case SCHED_ACTION_PAUSE:
-		return check_sharing(engine, action->task, false);
-	case SCHED_ACTION_DEFER:
-		return engine->shared_nodes ? engine_validate_mappable(engine, action->task)
-					    : "its nodes are not shared";
-	default:
-		return "it gives nodes to one task at a time";
-	}
-}
-
-/* All actions. */
-
-const char *engine_validate_action(const struct engine *engine, const struct sched_action *action)
-{
-	const char *problem = NULL;
-
-	if (action->task >= engine->arrivals_next)
-		return "there is no such task";
-	if (engine->shared_nodes && action->kind != SCHED_ACTION_DROP)
-		return check_share(engine, action);
 	switch (action->kind) {
 	case SCHED_ACTION_START:
 	case SCHED_ACTION_PLACEHOLDER:
@@ -211,18 +147,29 @@ const char *engine_validate_action(const struct engine *engine, const struct sch
 	case SCHED_ACTION_RESUME:
 		return check_resume(engine, action);
 	case SCHED_ACTION_DROP:
-		return check_drop(engine, action->task);
+		return engine_validate_drop(engine, action->task);
 	case SCHED_ACTION_ENQUEUE:
 		problem = engine_validate_mappable(engine, action->task);
-		return problem ? problem : engine_check_enqueue(engine, action);
+		return problem ? problem : "the clusters have no queues";
 	case SCHED_ACTION_PLACE:
+		problem = engine_validate_mappable(engine, action->task);
+		return problem ? problem : "its nodes are not shared";
 	case SCHED_ACTION_SHARE:
 	case SCHED_ACTION_MIGRATE:
 	case SCHED_ACTION_PAUSE:
 	case SCHED_ACTION_DEFER:
-		return check_share(engine, action);
+		return "its nodes are not shared";
 	case SCHED_ACTION_NONE:
 		break;
 	}
 	return "there is no such action";
+}
+
+/* All actions. */
+
+const char *engine_validate_action(const struct engine *engine, const struct sched_action *action)
+{
+	return action->task < engine->arrivals_next
+		       ? engine->placement->check_action(engine, action)
+		       : "there is no such task";
 }

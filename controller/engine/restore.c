@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "controller/engine/mapping.h"
-#include "controller/engine/queues.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
@@ -24,8 +24,8 @@ static bool placement_exists(const struct engine *engine, const struct engine_ta
 	const struct sched_system *system = engine->setup.system;
 	const struct sched_option *option;
 
-	if (system->shared || task->task->row >= system->rows_count)
-		return false; /* shared systems are not restored */
+	if (!engine->placement->restorable || task->task->row >= system->rows_count)
+		return false;
 	option = sched_system_option(system, task->task->row, record->cluster, record->pstate);
 	if (!option || option->nodes != record->nodes_count)
 		return false;
@@ -36,34 +36,18 @@ static bool placement_exists(const struct engine *engine, const struct engine_ta
 }
 
 /* Restores a task that was starting or running; the backend reports later if it is not any more. */
-static bool restore_running(struct engine *engine, uint32_t index, const struct engine_task *record)
+static void restore_running(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	struct engine_task *task = &engine->tasks[index];
 	struct sched_running running;
 
-	/* With queues its successor may have begun before its end was reported. */
-	if ((!engine_has_queues(engine) && !engine_place_free(engine, index)) ||
-	    !isfinite(record->started_s))
-		return false;
 	restore_state(task, record->state);
 	task->started_s = task->since_s = record->started_s;
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
-	engine_allocate_nodes(engine, index, task->nodes);
+	engine->placement->allocate(engine, index, task->nodes);
 	running = engine_running(engine, index, task->nodes, task->since_s);
 	running_list_insert(&engine->running, &running);
 	engine_set_preemptible(engine, index);
-	return true;
-}
-
-/* Restores a task in the queue of its cluster, which may execute it. */
-static bool restore_queued(struct engine *engine, uint32_t index, const struct engine_task *record)
-{
-	if (!engine_has_queues(engine) || record->nodes_count == 0 || record->queued_n == 0 ||
-	    engine_queue_is_full(engine, record->cluster))
-		return false;
-	restore_state(&engine->tasks[index], record->state);
-	engine_requeue(engine, index);
-	return true;
 }
 
 /*
@@ -215,11 +199,14 @@ static bool restore_unclaimed(struct engine *engine, uint32_t index,
 	task->queued_n = record->queued_n;
 	task->chance = record->chance;
 	task->threshold = record->threshold;
-	if (running && !restore_running(engine, index, record))
+	if (running && !isfinite(record->started_s))
 		return false;
-	if ((queued || (running && engine_has_queues(engine))) &&
-	    !restore_queued(engine, index, record))
+	if ((running || queued) && !engine->placement->restore_place(engine, index, record))
 		return false;
+	if (running)
+		restore_running(engine, index, record);
+	else if (queued)
+		restore_state(task, record->state);
 	if (suspended && !restore_suspended(engine, index, record))
 		return false;
 	engine->result.tasks_arrived++;
@@ -270,32 +257,9 @@ bool engine_restore_quarantined(struct engine *engine, uint32_t index, uint32_t 
 	return true;
 }
 
-static int by_end(const void *left, const void *right, void *data)
-{
-	const struct engine *engine = data;
-	const double a_s = engine->tasks[*(const uint32_t *)left].ended_s;
-	const double b_s = engine->tasks[*(const uint32_t *)right].ended_s;
-
-	return (a_s > b_s) - (a_s < b_s);
-}
-
 void engine_restore_pruner(struct engine *engine, const struct sched_pruner *pruner)
 {
-	g_autoptr(GArray) ended = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-
-	if (!engine_has_queues(engine))
-		return;
-	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++)
-		if (engine_task_over(&engine->tasks[i]))
-			g_array_append_val(ended, i);
-	g_array_sort_with_data(ended, by_end, engine);
-	for (guint i = 0; i < ended->len; i++) {
-		const uint32_t index = g_array_index(ended, uint32_t, i);
-
-		engine_note_deadline(engine, index,
-				     engine->tasks[index].state == ENGINE_TASK_COMPLETED);
-	}
-	engine_queues_restore(engine, pruner);
+	engine->placement->restore_pruner(engine, pruner);
 }
 
 /* Makes the record the task's present suspension. */
@@ -348,8 +312,8 @@ static void restore_step(struct engine *engine, const struct engine_suspension *
 	case ENGINE_TASK_SUSPENDING:
 		task_list_remove(&engine->suspended, index);
 		task_list_add(&engine->leaving, index);
-		engine_set_departing(engine, index, task->cluster, record->nodes,
-				     record->nodes_count, true);
+		engine->placement->set_departing(engine, index, task->cluster, record->nodes,
+						 record->nodes_count, true);
 		break;
 	case ENGINE_TASK_SUSPENDED:
 		engine_dequeue_suspended(engine, index);
@@ -456,6 +420,11 @@ bool engine_restore_is_complete(const struct engine *engine, uint32_t index)
 		 task->suspensions > 0 && !agrees_with(task, engine->suspensions[index]));
 }
 
+void engine_queue_again(struct engine *engine)
+{
+	engine->placement->resend_queues(engine);
+}
+
 void engine_resend_steps(struct engine *engine)
 {
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
@@ -469,5 +438,5 @@ void engine_resend_steps(struct engine *engine)
 			backend_kill(engine->backend, i, engine->tasks[i].attempts);
 	}
 	engine_queue_again(engine);
-	engine_start_queues(engine);
+	engine->placement->start_next(engine);
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "controller/engine/mapping.h"
-#include "controller/engine/queues.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
@@ -36,7 +36,7 @@ static void kill_running(struct engine *engine)
 		if (engine->tasks[task].state != ENGINE_TASK_CLAIMED)
 			backend_kill(engine->backend, task, engine->tasks[task].attempts);
 	}
-	engine_kill_queued(engine);
+	engine->placement->kill_queued(engine);
 }
 
 /* Whether the event is the end of a task, by itself, before the run ended. */

@@ -13,7 +13,8 @@
  *
  *    engine.c           the loop
  *    engine_record.c    calls of the recorder
- *    nodes.c            which task has a node, and which is leaving it
+ *    nodes.c            lists of nodes
+ *    yield.c            yields and virtual times
  *    lifecycle.c        arrival, placement, start and loss of a task
  *    backend_events.c   what the backend reports about tasks and nodes
  *    control.c          requests of users about waiting tasks and about nodes
@@ -25,13 +26,16 @@
  *
  *    suspension.h       suspended tasks (suspension.c), migrations of running tasks (migration.c),
  *                       requests of users about both (control_running.c)
- *    shared_nodes.h     nodes that several tasks share
- *    queues.h           clusters with queues
+ *    placement.h        the seam of placements (placement.c): exclusive nodes, shared hosts and
+ *                       clusters with queues (placement_{exclusive,shared,queued}.c)
+ *    own_nodes.h        nodes of a task's own, which exclusive and queued placement have
  *    mapping.h          when the policy is asked (mapping_event.c), its snapshot (take_snapshot.c),
  *                       reservations (reservations.c), whether its plan is legal (plan_validate.c),
  *                       carrying the plan out (plan_apply.c), stale actions (plan_prune.c)
  *    window.h           an energy limit per window (window.c, window_turn.c, window_measure.c), and
  *                       its states (window_fsm.h)
+ *
+ * Parts of single placements: shared_hosts.h (memory of hosts), cluster_queue.h (a queue).
  */
 
 /* No task: the value of engine.allocated and engine.departing for a free node. */
@@ -58,17 +62,6 @@ struct migration {
 	uint32_t *left;
 	uint32_t left_count;
 	uint32_t failures; /* failed migrations of this attempt since the last that succeeded */
-};
-
-/*
- * The memory of a shared host, as parts of the host. Memory is promised to the tasks that are on
- * the host or have a claim to it, unless they are leaving it.
- */
-struct engine_shared_node {
-	double promised; /* promised part of its memory */
-	double leaving;  /* memory of the VMs that are leaving it */
-	uint32_t promised_vms;
-	uint32_t leaving_vms;
 };
 
 /* Room for the longest answer of engine_waits_because(). */
@@ -116,8 +109,11 @@ struct engine_applying {
  */
 struct engine {
 	struct engine_setup setup;
+	const struct placement_ops *placement; /* how tasks get nodes (placement.h) */
+	struct placement *placement_state;     /* what it remembers, private to its file; or NULL */
 	struct backend *backend;
 	struct arena *arena;
+	struct queueing_memory *policy_memory; /* of placement_queued.c; policy_context.memory */
 	/* NULL: the policy decides on the engine's thread. */
 	struct async_decider *decider;
 	struct engine_task *tasks; /* by index */
@@ -149,13 +145,9 @@ struct engine {
 	/* Suspended tasks that a user, or the end of a window, holds. */
 	struct task_list held;
 	uint32_t wanted_count;
+	uint32_t queued_count; /* tasks in queues of clusters, executing ones included */
 	struct planned_list reservations;
 	struct planned_list placeholders;
-	struct engine_shared_node *shared_nodes; /* NULL: nodes are not shared */
-	struct sched_deferred *deferrals;        /* shared hosts, per task; count 0: not deferred */
-	/* Shared hosts: the waiting entries of deferrals, for the snapshot. */
-	struct sched_deferred *deferred;
-	struct cluster_queues *cluster_queues; /* queues.c; NULL: clusters have no queues */
 	uint32_t **allocated; /* per cluster and node: the task that has it or claims it */
 	uint32_t *allocated_pool;
 	uint32_t **departing; /* per cluster and node: the task that is leaving it */
@@ -303,23 +295,16 @@ static inline bool engine_node_idle(const struct engine *engine, uint32_t cluste
 /* Sorts the nodes of a task, which are ascending where tasks do not share them. */
 void engine_sort_nodes(uint32_t *nodes, uint32_t count);
 
-/* Notes that the task begins to leave these nodes (`leaves`), or that it is off them. */
-void engine_set_departing(struct engine *engine, uint32_t task, uint32_t cluster,
-			  const uint32_t *nodes, uint32_t count, bool leaves);
-
-/* Allocates these nodes to the task, as many as its placement has. */
-void engine_allocate_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes);
-
-/* Frees these nodes of the task. */
-void engine_free_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes);
-
-/*
- * How many of the nodes that were just allocated to the task are still being left by other tasks.
- */
-uint32_t engine_leaving_nodes(const struct engine *engine, uint32_t task, const uint32_t *nodes);
-
 /* Whether all nodes of the task's placement are up, free, and not being left. */
 bool engine_place_free(const struct engine *engine, uint32_t task);
+
+/* yield.c */
+
+/* The virtual time of a task at `time_s`, in seconds. */
+double engine_virtual_s(const struct engine_task *task, double time_s);
+
+/* Sets the yield of a task from now on, and records it; the caller tells the backend. */
+void engine_set_yield(struct engine *engine, uint32_t task, double yield);
 
 /* lifecycle.c */
 

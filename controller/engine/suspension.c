@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -61,8 +61,8 @@ void engine_dequeue_suspended(struct engine *engine, uint32_t index)
 static void set_departing(struct engine *engine, const struct engine_suspension *record,
 			  bool leaves)
 {
-	engine_set_departing(engine, record->task, record->cluster, record->nodes,
-			     record->nodes_count, leaves);
+	engine->placement->set_departing(engine, record->task, record->cluster, record->nodes,
+					 record->nodes_count, leaves);
 }
 
 /* Suspending. */
@@ -74,8 +74,8 @@ void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 
 	engine_window_note_end(engine, index, engine_now_s(engine));
 	running_list_remove(&engine->running, index);
-	engine_stop_sharing(engine, index, engine_now_s(engine));
-	engine_free_nodes(engine, index, task->nodes);
+	engine->placement->end_interval(engine, index, engine_now_s(engine));
+	engine->placement->free(engine, index, task->nodes);
 	engine_move_task(engine, index, ENGINE_TASK_SUSPEND);
 	task->suspensions++;
 	memcpy(suspension->own.nodes, task->nodes, task->nodes_count * sizeof(*task->nodes));
@@ -120,7 +120,7 @@ static void begin_resume_now(struct engine *engine, uint32_t index)
 	struct engine_suspension *suspension = engine->suspensions[index];
 
 	engine_move_task(engine, index, ENGINE_TASK_RESUME);
-	engine_begin_sharing(engine, index, engine->setup.virtual_pause_s);
+	engine->placement->begin_interval(engine, index, engine->setup.virtual_pause_s);
 	memcpy(engine->task_nodes[index], suspension->own.to_nodes,
 	       task->nodes_count * sizeof(*suspension->own.to_nodes));
 	suspension->resume_requested_s = engine_now_s(engine);
@@ -141,8 +141,8 @@ void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *
 
 	engine_dequeue_suspended(engine, index);
 	memcpy(suspension->own.to_nodes, nodes, task->nodes_count * sizeof(*nodes));
-	engine_allocate_nodes(engine, index, nodes);
-	engine->claim_waits[index] = engine_leaving_nodes(engine, index, nodes) +
+	engine->placement->allocate(engine, index, nodes);
+	engine->claim_waits[index] = engine->placement->count_waits(engine, index, nodes) +
 				     (task->state == ENGINE_TASK_SUSPENDING);
 	running = engine_running(engine, index, suspension->own.to_nodes, engine_now_s(engine));
 	/* Its present interval is not yet in executed_s. */
@@ -164,8 +164,7 @@ void engine_launch_resume(struct engine *engine, uint32_t index)
 {
 	const struct engine_task *task = &engine->tasks[index];
 
-	if (engine->shared_nodes)
-		backend_share(engine->backend, index, task->attempts, task->yield);
+	engine->placement->send_share(engine, index);
 	backend_resume(engine->backend, index, task->attempts, task->suspensions, task->nodes,
 		       task->nodes_count);
 }
@@ -190,10 +189,10 @@ void engine_unclaim(struct engine *engine, uint32_t index)
 
 	drop_claim(engine, index);
 	if (task->state == ENGINE_TASK_CLAIMED) {
-		engine_free_nodes(engine, index, task->nodes);
+		engine->placement->free(engine, index, task->nodes);
 		engine_cancel_planned(engine, index);
 	} else {
-		engine_free_nodes(engine, index, engine->suspensions[index]->own.to_nodes);
+		engine->placement->free(engine, index, engine->suspensions[index]->own.to_nodes);
 		engine_move_task(engine, index, ENGINE_TASK_UNPLAN);
 		if (task->state == ENGINE_TASK_SUSPENDED)
 			engine_enqueue_suspended(engine, index);
@@ -204,12 +203,10 @@ void engine_unclaim(struct engine *engine, uint32_t index)
 
 void engine_unclaim_node(struct engine *engine, uint32_t cluster, uint32_t node)
 {
-	uint32_t claimant = engine->allocated[cluster][node];
+	uint32_t claimant;
 
-	if (engine->shared_nodes)
-		while ((claimant = engine_find_claimant(engine, node)) != ENGINE_NO_TASK)
-			engine_unclaim(engine, claimant);
-	else if (claimant != ENGINE_NO_TASK && engine_has_claim(engine, claimant))
+	while ((claimant = engine->placement->find_claimant(engine, cluster, node)) !=
+	       ENGINE_NO_TASK)
 		engine_unclaim(engine, claimant);
 }
 
@@ -236,29 +233,17 @@ static void carry_out_claim(struct engine *engine, uint32_t index)
 
 /*
  * Carries out the claims to nodes of a cluster that VMs have left, and that of the task `leaver`
- * (ENGINE_NO_TASK: none), which was leaving them. On shared hosts the list is not used.
+ * (ENGINE_NO_TASK: none), which was leaving them.
  */
 static void release_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes,
 			   uint32_t count, uint32_t leaver)
 {
 	g_autofree uint32_t *due = g_new(uint32_t, MAX(count + 1, engine->running.count) + 1);
-	uint32_t due_count = 0;
+	uint32_t due_count;
 
 	if (engine->ended)
 		return;
-	if (engine->shared_nodes)
-		due_count = engine_unblock_shared_nodes(engine, due);
-	for (uint32_t i = 0; !engine->shared_nodes && i <= count; i++) {
-		const uint32_t next = i < count ? engine->allocated[cluster][nodes[i]] : leaver;
-
-		if (next != ENGINE_NO_TASK) {
-			if (engine_has_claim(engine, next) && --engine->claim_waits[next] == 0)
-				due[due_count++] = next;
-		} else if (i < count && engine->setup.open) {
-			/* until now the node could not be given to a task */
-			engine->change_pending = true;
-		}
-	}
+	due_count = engine->placement->find_due_claims(engine, cluster, nodes, count, leaver, due);
 	for (uint32_t i = 0; i < due_count; i++)
 		carry_out_claim(engine, due[i]);
 }
@@ -384,9 +369,9 @@ static void roll_back_suspend(struct engine *engine, uint32_t index)
 							 .nodes_count = task->nodes_count,
 							 .end_s = running.end_s},
 				 engine_now_s(engine), NULL);
-	engine_allocate_nodes(engine, index, task->nodes);
+	engine->placement->allocate(engine, index, task->nodes);
 	engine_move_task(engine, index, ENGINE_TASK_SUSPENSION_FAILED);
-	engine_begin_sharing(engine, index, 0);
+	engine->placement->begin_interval(engine, index, 0);
 	task->suspensions--;
 	task->expected_end_s = running.end_s;
 	engine_set_wanted(engine, index, false);
@@ -405,8 +390,8 @@ static void roll_back_resume(struct engine *engine, uint32_t index)
 	struct engine_suspension *suspension = engine->suspensions[index];
 
 	running_list_remove(&engine->running, index);
-	engine_stop_sharing(engine, index, engine_now_s(engine));
-	engine_free_nodes(engine, index, task->nodes);
+	engine->placement->end_interval(engine, index, engine_now_s(engine));
+	engine->placement->free(engine, index, task->nodes);
 	engine_move_task(engine, index, ENGINE_TASK_SUSPENSION_FAILED);
 	suspension->resume_requested_s = NAN;
 	engine_enqueue_suspended(engine, index);
@@ -484,7 +469,7 @@ void engine_end_suspension(struct engine *engine, uint32_t index, enum engine_ta
 	suspension->own.lead_s = 0;
 	if (engine_task_state_in(state, ENGINE_TASK_WITH_CLAIM)) {
 		drop_claim(engine, index);
-		engine_free_nodes(engine, index, suspension->own.to_nodes);
+		engine->placement->free(engine, index, suspension->own.to_nodes);
 	}
 	if (engine_task_state_in(state, ENGINE_TASK_ANY_SUSPENDING))
 		leave_nodes(engine, index);

@@ -71,7 +71,7 @@ void engine_kill_suspended(struct engine *engine);
 
 /*
  * To be called when VMs have left these nodes, or will not leave them after all: carries out the
- * claims that have come due. On shared hosts the list is not used.
+ * claims that have come due.
  */
 void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes,
 			   uint32_t count);

@@ -3,9 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
-#include "controller/engine/queues.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/window.h"
 
@@ -68,63 +67,6 @@ void engine_list_suspended(struct engine *engine)
 }
 
 /*
- * Appends a task's departing nodes that are up and unclaimed to engine->down_nodes. Returns their
- * number.
- */
-static uint32_t append_departing(struct engine *engine, const struct engine_task *task,
-				 const uint32_t *nodes, uint32_t nodes_count, uint32_t count)
-{
-	uint32_t added = 0;
-
-	for (uint32_t i = 0; i < nodes_count; i++)
-		if (engine->allocated[task->cluster][nodes[i]] == ENGINE_NO_TASK &&
-		    !engine->down[task->cluster][nodes[i]])
-			engine->down_nodes[count + added++] =
-				(struct sched_node){task->cluster, nodes[i]};
-	return added;
-}
-
-/*
- * Fills engine->down_nodes with the nodes that cannot take tasks: those that are down, and
- * departing nodes without a claim. Returns their number.
- */
-static uint32_t list_down(struct engine *engine)
-{
-	uint32_t count = engine->down_count;
-
-	if (engine->shared_nodes)
-		return count; /* hosts that VMs are leaving may still have room for others */
-	task_list_settle(&engine->leaving);
-	for (uint32_t i = 0; i < engine->leaving.count; i++) {
-		const struct engine_task *task = &engine->tasks[engine->leaving.ids[i]];
-
-		count += append_departing(engine, task, task->nodes, task->nodes_count, count);
-	}
-	for (uint32_t i = 0; i < engine->running.count; i++) {
-		const uint32_t index = engine->running.entries[i].task->id;
-		const struct migration *migration = engine->migrations[index];
-
-		if (engine->tasks[index].state == ENGINE_TASK_MIGRATING)
-			count += append_departing(engine, &engine->tasks[index], migration->left,
-						  migration->left_count, count);
-	}
-	return count;
-}
-
-/* Fills in yields and virtual times of the running tasks. */
-static void list_shares(struct engine *engine, double now_s)
-{
-	for (uint32_t i = 0; engine->shared_nodes && i < engine->running.count; i++) {
-		struct sched_running *running = &engine->running.entries[i];
-		const struct engine_task *task = &engine->tasks[running->task->id];
-
-		running->yield = task->yield;
-		running->virtual_s = engine_virtual_s(task, now_s);
-		running->busy = task->state != ENGINE_TASK_RUNNING;
-	}
-}
-
-/*
  * The time of the next periodic event after now_s, also for a change at the very time of an event.
  */
 static double next_event_s(const struct engine *engine, double now_s, bool between)
@@ -146,7 +88,6 @@ struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, 
 	list_waiting(engine);
 	engine_list_suspended(engine);
 	running_list_settle(&engine->running);
-	list_shares(engine, now_s);
 	snapshot = (struct sched_snapshot){
 		.system = setup->system,
 		.seed = setup->seed,
@@ -172,12 +113,10 @@ struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, 
 		.reservations = engine->reservations.entries,
 		.placeholders_count = engine->placeholders.count,
 		.placeholders = engine->placeholders.entries,
-		.down_count = list_down(engine),
+		.down_count = engine->down_count,
 		.down = engine->down_nodes,
-		.deferred_count = engine_list_deferred(engine),
-		.deferred = engine->deferred,
 	};
-	engine_list_queues(engine, &snapshot);
+	engine->placement->fill_snapshot(engine, &snapshot);
 	engine_window_filter(engine, &snapshot);
 	return snapshot;
 }

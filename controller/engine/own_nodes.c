@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which task has a node or claims it (engine->allocated), and which task is leaving it
+ * (engine->departing), where one task has a node at a time.
+ */
+#include <math.h>
+
+#include "controller/engine/own_nodes.h"
+#include "controller/engine/state.h"
+
+/* Nodes of a task. */
+
+uint32_t own_nodes_width(const struct sched_system *system, const struct sched_task *task)
+{
+	uint32_t width = 0;
+	uint32_t count;
+	const struct sched_option *options;
+
+	if (task->row >= system->rows_count)
+		return 0; /* its type is no longer configured: it cannot be placed */
+	options = sched_system_options(system, task->row, &count);
+	for (uint32_t i = 0; i < count; i++)
+		width = MAX(width, options[i].nodes);
+	return width;
+}
+
+void own_nodes_estimate(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+	const struct sched_option *option =
+		sched_system_option(engine->setup.system, task->task->row, task->cluster,
+				    task->pstate);
+
+	task->etc_s = option ? option->etc_s : (double)INFINITY;
+	task->eec_j = option ? option->eec_j : 0;
+}
+
+void own_nodes_allocate(struct engine *engine, uint32_t index, const uint32_t *nodes)
+{
+	const struct engine_task *task = &engine->tasks[index];
+
+	engine->changes++;
+	engine->tallied = false;
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		engine->allocated[task->cluster][nodes[i]] = index;
+}
+
+void own_nodes_free(struct engine *engine, uint32_t index, const uint32_t *nodes)
+{
+	const struct engine_task *task = &engine->tasks[index];
+
+	engine->changes++;
+	engine->tallied = false;
+	/* Where clusters keep their queues the next task may be on the nodes already. */
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		if (engine->allocated[task->cluster][nodes[i]] == index)
+			engine->allocated[task->cluster][nodes[i]] = ENGINE_NO_TASK;
+}
+
+void own_nodes_set_departing(struct engine *engine, uint32_t task, uint32_t cluster,
+			     const uint32_t *nodes, uint32_t count, bool leaves)
+{
+	engine->tallied = false;
+	for (uint32_t i = 0; i < count; i++)
+		engine->departing[cluster][nodes[i]] = leaves ? task : ENGINE_NO_TASK;
+}
+
+/* Claims. */
+
+uint32_t own_nodes_count_waits(const struct engine *engine, uint32_t index, const uint32_t *nodes)
+{
+	const struct engine_task *task = &engine->tasks[index];
+	uint32_t leaving = 0;
+
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		leaving += engine->departing[task->cluster][nodes[i]] != ENGINE_NO_TASK;
+	return leaving;
+}
+
+uint32_t own_nodes_find_claimant(struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	const uint32_t task = engine->allocated[cluster][node];
+
+	return task != ENGINE_NO_TASK && engine_has_claim(engine, task) ? task : ENGINE_NO_TASK;
+}
+
+uint32_t own_nodes_find_due_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes,
+				   uint32_t count, uint32_t leaver, uint32_t *ret_tasks)
+{
+	uint32_t due_count = 0;
+
+	for (uint32_t i = 0; i <= count; i++) {
+		const uint32_t next = i < count ? engine->allocated[cluster][nodes[i]] : leaver;
+
+		if (next != ENGINE_NO_TASK) {
+			if (engine_has_claim(engine, next) && --engine->claim_waits[next] == 0)
+				ret_tasks[due_count++] = next;
+		} else if (i < count && engine->setup.open) {
+			/* until now the node could not be given to a task */
+			engine->change_pending = true;
+		}
+	}
+	return due_count;
+}
+
+/* Migrations. */
+
+bool own_nodes_takes_vm(const struct engine *engine, uint32_t cluster, uint32_t node,
+			const uint32_t *chosen, uint32_t count)
+{
+	return engine_node_idle(engine, cluster, node) &&
+	       !engine_nodes_meet(chosen, count, &node, 1);
+}
+
+uint32_t own_nodes_find_full_node(const struct engine *engine, uint32_t task, const uint32_t *nodes)
+{
+	return UINT32_MAX;
+}
+
+uint32_t own_nodes_find_left(const struct engine_migration *migration, uint32_t *ret_left)
+{
+	uint32_t count = 0;
+
+	for (uint32_t v = 0; v < migration->nodes_count; v++)
+		if (!engine_nodes_meet(migration->to_nodes, migration->nodes_count,
+				       &migration->nodes[v], 1))
+			ret_left[count++] = migration->nodes[v];
+	return count;
+}
+
+void own_nodes_note_migration(struct engine *engine, enum engine_task_event event)
+{
+	/* The nodes that were being left are free now. */
+	if (event != ENGINE_TASK_MIGRATE && engine->setup.open)
+		engine->change_pending = true;
+}
+
+/* Why a task waits. */
+
+/*
+ * Counts the nodes of all clusters; the counts are kept because clients ask for thousands of tasks
+ * why they wait.
+ */
+static void count_tallies(struct engine *engine)
+{
+	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {
+		struct engine_tally *tally = &engine->tallies[c];
+
+		*tally = (struct engine_tally){0};
+		for (uint32_t n = 0; n < engine->setup.system->clusters[c].nodes; n++) {
+			tally->up += !engine->down[c][n];
+			tally->idle += engine_node_idle(engine, c, n);
+		}
+	}
+	engine->tallied = true;
+}
+
+/* The number of nodes of a cluster that take tasks or, with `idle`, are idle. */
+static uint32_t count_nodes(const struct engine *engine, uint32_t cluster, bool idle)
+{
+	if (!engine->tallied)
+		count_tallies((struct engine *)engine);
+	return idle ? engine->tallies[cluster].idle : engine->tallies[cluster].up;
+}
+
+/* Whether a task fits on the nodes of some cluster that are up or, with `idle`, idle. */
+static bool fits_nodes(const struct engine *engine, uint32_t index, bool idle)
+{
+	uint32_t count;
+	const struct sched_option *options =
+		sched_system_options(engine->setup.system, engine->known[index].row, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if ((i == 0 || options[i].cluster != options[i - 1].cluster) &&
+		    options[i].nodes <= count_nodes(engine, options[i].cluster, idle))
+			return true;
+	return false;
+}
+
+bool own_nodes_fits(const struct engine *engine, uint32_t index)
+{
+	return fits_nodes(engine, index, false);
+}
+
+bool own_nodes_fits_idle(const struct engine *engine, uint32_t index)
+{
+	return fits_nodes(engine, index, true);
+}
+
+/* Snapshots. */
+
+/*
+ * Appends a task's departing nodes that are up and unclaimed to engine->down_nodes. Returns their
+ * number.
+ */
+static uint32_t append_departing(struct engine *engine, const struct engine_task *task,
+				 const uint32_t *nodes, uint32_t nodes_count, uint32_t count)
+{
+	uint32_t added = 0;
+
+	for (uint32_t i = 0; i < nodes_count; i++)
+		if (engine->allocated[task->cluster][nodes[i]] == ENGINE_NO_TASK &&
+		    !engine->down[task->cluster][nodes[i]])
+			engine->down_nodes[count + added++] =
+				(struct sched_node){task->cluster, nodes[i]};
+	return added;
+}
+
+/* Lists the departing nodes without a claim after those that are down. */
+void own_nodes_fill_snapshot(struct engine *engine, struct sched_snapshot *snapshot)
+{
+	uint32_t count = engine->down_count;
+
+	task_list_settle(&engine->leaving);
+	for (uint32_t i = 0; i < engine->leaving.count; i++) {
+		const struct engine_task *task = &engine->tasks[engine->leaving.ids[i]];
+
+		count += append_departing(engine, task, task->nodes, task->nodes_count, count);
+	}
+	for (uint32_t i = 0; i < engine->running.count; i++) {
+		const uint32_t index = engine->running.entries[i].task->id;
+		const struct migration *migration = engine->migrations[index];
+
+		if (engine->tasks[index].state == ENGINE_TASK_MIGRATING)
+			count += append_departing(engine, &engine->tasks[index], migration->left,
+						  migration->left_count, count);
+	}
+	snapshot->down_count = count;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/placement.h"
+
+const struct placement_ops *placement_of(const struct sched_system *system)
+{
+	if (system->shared)
+		return &placement_shared;
+	return system->queueing ? &placement_queued : &placement_exclusive;
+}
+
+void placement_without_progress(struct engine *engine, uint32_t task, double s)
+{
+}
+
+void placement_without_share(struct engine *engine, uint32_t task)
+{
+}
+
+const char *placement_without_limit(const struct engine *engine)
+{
+	return NULL;
+}
+
+void placement_without_queues(struct engine *engine)
+{
+}
+
+bool placement_without_queue_events(struct engine *engine, const struct backend_event *event)
+{
+	return false;
+}
+
+void placement_without_deadlines(struct engine *engine, uint32_t task,
+				 enum engine_task_state former)
+{
+}
+
+void placement_without_notes(struct engine *engine, const struct sched_plan *plan, double time_s)
+{
+}
+
+void placement_without_pruner(struct engine *engine, const struct sched_pruner *pruner)
+{
+}
