@@ -8,6 +8,10 @@ const struct placement_ops *placement_of(const struct sched_system *system)
 	return system->queueing ? &placement_queued : &placement_exclusive;
 }
 
+void placement_without_state(struct engine *engine)
+{
+}
+
 void placement_without_progress(struct engine *engine, uint32_t task, double s)
 {
 }

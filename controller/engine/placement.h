@@ -14,8 +14,12 @@
  *
  * The engine has one of them for its whole run. What `exclusive` and `queued` have in common is in
  * own_nodes.h. A part that a placement lacks is one of the functions at the end of this file, which
- * do nothing. All members are set.
+ * do nothing: all members are set. Nodes are indices in the task's cluster.
  */
+
+/* What a placement remembers: engine->placement_state. Each file defines its own. */
+struct placement;
+
 struct placement_ops {
 	const char *name;
 
@@ -63,7 +67,7 @@ struct placement_ops {
 	 * first; on shared hosts, how many of its VMs wait for that.
 	 */
 	uint32_t (*count_waits)(const struct engine *engine, uint32_t task, const uint32_t *nodes);
-	/* A task with a claim to a node, or ENGINE_NO_TASK. */
+	/* A task with a claim to a node; ENGINE_NO_TASK: there is none. */
 	uint32_t (*find_claimant)(struct engine *engine, uint32_t cluster, uint32_t node);
 	/*
 	 * To be called when VMs have left these nodes, or will not leave them after all, and when
@@ -95,7 +99,7 @@ struct placement_ops {
 	/* The first of these nodes that has no room for a running task; UINT32_MAX: all have. */
 	uint32_t (*find_full_node)(const struct engine *engine, uint32_t task,
 				   const uint32_t *nodes);
-	/* Brings the nodes of a task into the order that the engine and policies expect. */
+	/* Brings the nodes of a task into the order in which they are kept: ascending, or by VM. */
 	void (*order_nodes)(uint32_t *nodes, uint32_t count);
 	/*
 	 * Writes the nodes that VMs leave in a migration to ret_left, which has room for all nodes
@@ -147,7 +151,7 @@ struct placement_ops {
 	 */
 	void (*prepare_action)(struct engine *engine, const struct sched_action *action);
 	void (*launch_action)(struct engine *engine, const struct sched_action *action);
-	/* After all actions: NULL if no node has promised more than it has, else what it has not. */
+	/* After all actions: NULL if no node promises more than it has, else what is too much. */
 	const char *(*check_plan)(const struct engine *engine);
 
 	/* Queues. */
@@ -190,6 +194,9 @@ extern const struct placement_ops placement_queued;
 const struct placement_ops *placement_of(const struct sched_system *system);
 
 /* What a placement lacks: these functions do nothing. */
+
+/* State of its own. */
+void placement_without_state(struct engine *engine);
 
 /* Shares of hosts: tasks execute at the speed of their nodes. */
 void placement_without_progress(struct engine *engine, uint32_t task, double s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A task has its nodes for itself (Friese 2012, Machovec 2017, 2018), and policies plan its start
- * on them. Nodes that another task is still leaving can be claimed (state.h).
+ * A task has its nodes for itself (Machovec 2018), which policies may reserve for later. Nodes that
+ * another task is still leaving can be claimed (Machovec 2017; state.h).
  */
 #include <math.h>
 
@@ -25,7 +25,7 @@ static double next_s(const struct engine *engine, double after_s)
 	return INFINITY;
 }
 
-/* A claim is restored as a reservation, so that the nodes of a task on nodes are free. */
+/* There are no queues. */
 static bool restore_place(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	return record->state != ENGINE_TASK_QUEUED && engine_place_free(engine, index);
@@ -35,8 +35,8 @@ const struct placement_ops placement_exclusive = {
 	.name = "exclusive",
 	.decides_apart = true,
 	.restorable = true,
-	.init = placement_without_queues,
-	.finish = placement_without_queues,
+	.init = placement_without_state,
+	.finish = placement_without_state,
 	.width = own_nodes_width,
 	.estimate = own_nodes_estimate,
 	.allocate = own_nodes_allocate,
