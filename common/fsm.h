@@ -31,7 +31,7 @@ struct fsm {
 		*transitions; /* [event][state]; a pair of zeros is impossible */
 };
 
-/* For tables: a pair that moves to a state, and one that is ignored. */
+/* For tables: a pair that moves to a state, and an ignored pair. */
 #define FSM_TO(state)                                                                              \
 	{                                                                                          \
 		.rule = FSM_MOVES, .to = (state)                                                   \
