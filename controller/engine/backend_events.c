@@ -4,6 +4,7 @@
 
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -133,50 +134,45 @@ static bool handle_ended(struct engine *engine, const struct backend_event *even
 
 /* Nodes. */
 
-void engine_set_down(struct engine *engine, const struct sched_node *node, double time_s,
-		     const char *reason)
+void engine_change_node(struct engine *engine, const struct sched_node *node, enum node_event event,
+			const char *reason, double time_s)
 {
-	const struct engine_closure *closure = &engine->closures[node->cluster][node->node];
 	const struct sched_planned place = {.cluster = node->cluster,
 					    .nodes = &node->node,
 					    .nodes_count = 1,
 					    .end_s = INFINITY};
-	const bool down = closure->failed || closure->drained;
+	const bool took = engine_node_takes_tasks(engine, node->cluster, node->node);
+	const char *why = event == NODE_FAIL ? "node went down" : "node is drained";
 
-	if (engine->down[node->cluster][node->node] == down)
+	engine_move_node(engine, node, event, reason);
+	if (engine_node_takes_tasks(engine, node->cluster, node->node) == took)
 		return;
 	engine->changes++;
-	engine->down[node->cluster][node->node] = down;
-	engine->tallied = false;
 	engine->change_pending = true;
-	if (down) {
-		engine->down_nodes[engine->down_count++] = *node;
-		engine_unclaim_node(engine, node->cluster, node->node);
-		engine_cancel_planned_on(engine, &engine->reservations, &place, time_s, reason);
-		engine_cancel_planned_on(engine, &engine->placeholders, &place, time_s, reason);
+	if (!took) {
+		engine->replan_due = true;
 		return;
 	}
-	for (uint32_t i = 0; i < engine->down_count; i++)
-		if (engine->down_nodes[i].cluster == node->cluster &&
-		    engine->down_nodes[i].node == node->node)
-			engine->down_nodes[i--] = engine->down_nodes[--engine->down_count];
-	engine->replan_due = true;
+	engine_unclaim_node(engine, node->cluster, node->node);
+	engine_cancel_planned_on(engine, &engine->reservations, &place, time_s, why);
+	engine_cancel_planned_on(engine, &engine->placeholders, &place, time_s, why);
 }
 
 static void handle_node(struct engine *engine, const struct backend_event *event)
 {
-	const bool down = event->kind == BACKEND_EVENT_NODE_DOWN;
+	const enum node_event moved =
+		event->kind == BACKEND_EVENT_NODE_DOWN ? NODE_FAIL : NODE_RECOVER;
 	const struct sched_node node = {event->cluster, event->node};
 
 	if (node.cluster >= engine->setup.system->clusters_count ||
 	    node.node >= engine->setup.system->clusters[node.cluster].nodes ||
-	    engine->closures[node.cluster][node.node].failed == down)
+	    fsm_transition(&node_fsm, engine_node_at(engine, node.cluster, node.node).state, moved)
+			    ->rule != FSM_MOVES)
 		return;
-	engine->closures[node.cluster][node.node].failed = down;
 	engine_record_node(engine, event->time_s,
-			   down ? ENGINE_EVENT_NODE_DOWN : ENGINE_EVENT_NODE_UP, &node,
-			   event->reason, NULL);
-	engine_set_down(engine, &node, event->time_s, "node went down");
+			   moved == NODE_FAIL ? ENGINE_EVENT_NODE_DOWN : ENGINE_EVENT_NODE_UP,
+			   &node, event->reason, NULL);
+	engine_change_node(engine, &node, moved, NULL, event->time_s);
 }
 
 /* All events. */

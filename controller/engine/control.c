@@ -233,17 +233,6 @@ static bool is_node(const struct engine *engine, uint32_t cluster, uint32_t node
 	       node < engine->setup.system->clusters[cluster].nodes;
 }
 
-static void set_drained(struct engine *engine, const struct sched_node *node, bool drained,
-			const char *reason)
-{
-	struct engine_closure *closure = &engine->closures[node->cluster][node->node];
-
-	closure->drained = drained;
-	g_free(closure->reason);
-	closure->reason = g_strdup(reason);
-	engine_set_down(engine, node, now_s(engine), "node is drained");
-}
-
 enum engine_refusal engine_request_drain(struct engine *engine, uint32_t cluster, uint32_t node,
 					 const char *reason)
 {
@@ -253,12 +242,12 @@ enum engine_refusal engine_request_drain(struct engine *engine, uint32_t cluster
 		return ENGINE_REFUSAL_RUN_ENDED;
 	if (!is_node(engine, cluster, node))
 		return ENGINE_REFUSAL_NO_NODE;
-	if (engine->closures[cluster][node].drained &&
-	    (!reason || g_strcmp0(reason, engine->closures[cluster][node].reason) == 0))
+	if (engine_drained(engine, cluster, node) &&
+	    (!reason || g_strcmp0(reason, engine_node_at(engine, cluster, node).reason) == 0))
 		return ENGINE_REFUSAL_NONE;
 	engine_record_node(engine, now_s(engine), ENGINE_EVENT_DRAINED, &place, reason,
 			   engine->asker);
-	set_drained(engine, &place, true, reason);
+	engine_change_node(engine, &place, NODE_DRAIN, reason, now_s(engine));
 	engine_flush(engine);
 	ask_policy(engine);
 	return ENGINE_REFUSAL_NONE;
@@ -272,11 +261,11 @@ enum engine_refusal engine_request_undrain(struct engine *engine, uint32_t clust
 		return ENGINE_REFUSAL_RUN_ENDED;
 	if (!is_node(engine, cluster, node))
 		return ENGINE_REFUSAL_NO_NODE;
-	if (!engine->closures[cluster][node].drained)
+	if (!engine_drained(engine, cluster, node))
 		return ENGINE_REFUSAL_NONE;
 	engine_record_node(engine, now_s(engine), ENGINE_EVENT_UNDRAINED, &place, NULL,
 			   engine->asker);
-	set_drained(engine, &place, false, NULL);
+	engine_change_node(engine, &place, NODE_UNDRAIN, NULL, now_s(engine));
 	engine_flush(engine);
 	engine_retry_late(engine, now_s(engine));
 	engine_resume_wanted(engine);
@@ -301,26 +290,9 @@ bool engine_restore_drained(struct engine *engine, uint32_t cluster, uint32_t no
 {
 	if (!is_node(engine, cluster, node))
 		return false;
-	set_drained(engine, &(struct sched_node){cluster, node}, true, reason);
+	engine_change_node(engine, &(struct sched_node){cluster, node}, NODE_DRAIN, reason,
+			   now_s(engine));
 	return true;
-}
-
-bool engine_drained(const struct engine *engine, uint32_t cluster, uint32_t node)
-{
-	return is_node(engine, cluster, node) && engine->closures[cluster][node].drained;
-}
-
-struct engine_node engine_node_state(const struct engine *engine, uint32_t cluster, uint32_t node)
-{
-	const struct engine_closure *closure = &engine->closures[cluster][node];
-
-	return (struct engine_node){
-		.down = closure->failed,
-		.drained = closure->drained,
-		.reason = closure->reason,
-		.task = engine->allocated[cluster][node],
-		.leaver = engine->departing[cluster][node],
-	};
 }
 
 /* Why a task waits. */

@@ -5,6 +5,7 @@
 
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -88,37 +89,6 @@ static void init_tasks(struct engine *engine)
 	}
 }
 
-static void init_nodes(struct engine *engine)
-{
-	const struct sched_system *system = engine->setup.system;
-	uint32_t nodes = 0;
-
-	for (uint32_t c = 0; c < system->clusters_count; c++)
-		nodes += system->clusters[c].nodes;
-	engine->allocated = g_new(uint32_t *, system->clusters_count);
-	engine->departing = g_new(uint32_t *, system->clusters_count);
-	engine->down = g_new(bool *, system->clusters_count);
-	engine->allocated_pool = g_new(uint32_t, nodes);
-	engine->departing_pool = g_new(uint32_t, nodes);
-	engine->down_pool = g_new0(bool, nodes);
-	engine->down_nodes = g_new(struct sched_node, 2 * (size_t)nodes);
-	engine->tallies = g_new(struct engine_tally, system->clusters_count);
-	engine->closures = g_new(struct engine_closure *, system->clusters_count);
-	engine->closures_pool = g_new0(struct engine_closure, nodes);
-	engine->nodes_count = nodes;
-	engine->because = g_malloc0(ENGINE_BECAUSE_SIZE);
-	for (uint32_t i = 0; i < nodes; i++)
-		engine->allocated_pool[i] = engine->departing_pool[i] = ENGINE_NO_TASK;
-	nodes = 0;
-	for (uint32_t c = 0; c < system->clusters_count; c++) {
-		engine->allocated[c] = engine->allocated_pool + nodes;
-		engine->departing[c] = engine->departing_pool + nodes;
-		engine->down[c] = engine->down_pool + nodes;
-		engine->closures[c] = engine->closures_pool + nodes;
-		nodes += system->clusters[c].nodes;
-	}
-}
-
 static void answer_is_there(void *data)
 {
 	engine_stir(data);
@@ -138,7 +108,8 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	engine->marks = g_new0(struct engine_result, setup->marks_count);
 	engine->due_s = -INFINITY;
 	init_tasks(engine);
-	init_nodes(engine);
+	engine_nodes_init(engine);
+	engine->because = g_malloc0(ENGINE_BECAUSE_SIZE);
 	engine->placement->init(engine);
 	engine->considered_s = engine->asked_s = -INFINITY;
 	if (setup->apart && engine->placement->decides_apart)
@@ -168,22 +139,6 @@ static void free_places(struct engine *engine)
 	g_free(engine->task_nodes_pool);
 }
 
-static void free_nodes(struct engine *engine)
-{
-	for (uint32_t i = 0; i < engine->nodes_count; i++)
-		g_free(engine->closures_pool[i].reason);
-	g_free(engine->closures);
-	g_free(engine->closures_pool);
-	g_free(engine->tallies);
-	g_free(engine->allocated);
-	g_free(engine->allocated_pool);
-	g_free(engine->departing);
-	g_free(engine->departing_pool);
-	g_free(engine->down);
-	g_free(engine->down_pool);
-	g_free(engine->down_nodes);
-}
-
 void engine_free(struct engine *engine)
 {
 	if (!engine)
@@ -195,7 +150,7 @@ void engine_free(struct engine *engine)
 	engine_migrations_free(engine);
 	engine->placement->finish(engine);
 	free_places(engine);
-	free_nodes(engine);
+	engine_nodes_finish(engine);
 	g_free(engine->tasks);
 	g_free(engine->known);
 	g_free(engine->claim_waits);

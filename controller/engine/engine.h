@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "controller/backend/backend.h"
+#include "controller/engine/node_fsm.h"
 #include "controller/engine/refusal.h"
 #include "controller/engine/task_fsm.h"
 #include "controller/sched/model.h"
@@ -697,10 +698,9 @@ void engine_request_policy(struct engine *engine, const struct policy *policy,
 /* Whether the node is drained. */
 bool engine_drained(const struct engine *engine, uint32_t cluster, uint32_t node);
 
-/* The state of a node. */
+/* A node. */
 struct engine_node {
-	bool down; /* the backend reports it down */
-	bool drained;
+	enum node_state state;
 	/* Why it was drained; NULL: no reason given. Valid until it is undrained. */
 	const char *reason;
 	/* The task that has it or claims it; UINT32_MAX: none, or shared hosts. */
@@ -709,7 +709,7 @@ struct engine_node {
 };
 
 /* O(1). */
-struct engine_node engine_node_state(const struct engine *engine, uint32_t cluster, uint32_t node);
+struct engine_node engine_node_at(const struct engine *engine, uint32_t cluster, uint32_t node);
 
 /*
  * Why a task does not run yet; NULL if it is under way or has ended. The text is valid until the

@@ -1,8 +1,183 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lists of nodes. */
+#include "controller/engine/nodes.h"
+
 #include <stdlib.h>
 
-#include "controller/engine/state.h"
+struct node {
+	uint32_t task;   /* that has it or claims it */
+	uint32_t leaver; /* that is leaving it */
+	enum node_state state;
+	char *reason; /* why it is drained, or NULL */
+};
+
+/* How many nodes of a cluster take tasks, and how many of these are idle. */
+struct tally {
+	uint32_t up;
+	uint32_t idle;
+};
+
+struct nodes {
+	struct node **of; /* per cluster and node */
+	struct node *pool;
+	uint32_t count; /* of all clusters */
+	struct sched_node
+		*closed; /* those that take no tasks; room for twice the number of nodes */
+	uint32_t closed_count;
+	struct tally *tallies; /* per cluster; valid if `tallied` */
+	bool tallied;
+};
+
+void engine_nodes_init(struct engine *engine)
+{
+	const struct sched_system *system = engine->setup.system;
+	struct nodes *nodes = engine->nodes = g_new0(struct nodes, 1);
+
+	for (uint32_t c = 0; c < system->clusters_count; c++)
+		nodes->count += system->clusters[c].nodes;
+	nodes->of = g_new(struct node *, system->clusters_count);
+	nodes->pool = g_new0(struct node, nodes->count);
+	nodes->closed = g_new(struct sched_node, 2 * (size_t)nodes->count);
+	nodes->tallies = g_new(struct tally, system->clusters_count);
+	for (uint32_t i = 0; i < nodes->count; i++)
+		nodes->pool[i].task = nodes->pool[i].leaver = ENGINE_NO_TASK;
+	for (uint32_t c = 0, first = 0; c < system->clusters_count; c++) {
+		nodes->of[c] = nodes->pool + first;
+		first += system->clusters[c].nodes;
+	}
+}
+
+void engine_nodes_finish(struct engine *engine)
+{
+	struct nodes *nodes = engine->nodes;
+
+	for (uint32_t i = 0; i < nodes->count; i++)
+		g_free(nodes->pool[i].reason);
+	g_free(nodes->of);
+	g_free(nodes->pool);
+	g_free(nodes->closed);
+	g_free(nodes->tallies);
+	g_free(nodes);
+}
+
+static struct node *node_at(const struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	return &engine->nodes->of[cluster][node];
+}
+
+uint32_t engine_nodes_count(const struct engine *engine)
+{
+	return engine->nodes->count;
+}
+
+/* Tasks. */
+
+uint32_t engine_node_task(const struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	return node_at(engine, cluster, node)->task;
+}
+
+void engine_set_node_task(struct engine *engine, uint32_t cluster, uint32_t node, uint32_t task)
+{
+	engine->nodes->tallied = false;
+	node_at(engine, cluster, node)->task = task;
+}
+
+uint32_t engine_node_leaver(const struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	return node_at(engine, cluster, node)->leaver;
+}
+
+void engine_set_node_leaver(struct engine *engine, uint32_t cluster, uint32_t node, uint32_t task)
+{
+	engine->nodes->tallied = false;
+	node_at(engine, cluster, node)->leaver = task;
+}
+
+/* States. */
+
+static void remove_closed(struct nodes *nodes, const struct sched_node *node)
+{
+	for (uint32_t i = 0; i < nodes->closed_count; i++)
+		if (nodes->closed[i].cluster == node->cluster &&
+		    nodes->closed[i].node == node->node)
+			nodes->closed[i--] = nodes->closed[--nodes->closed_count];
+}
+
+void engine_move_node(struct engine *engine, const struct sched_node *at, enum node_event event,
+		      const char *reason)
+{
+	struct node *node = node_at(engine, at->cluster, at->node);
+	const bool was_up = node->state == NODE_UP;
+
+	if (!fsm_move(&node_fsm, &node->state, event, "of the engine"))
+		return;
+	if (event == NODE_DRAIN || event == NODE_UNDRAIN) {
+		g_free(node->reason);
+		node->reason = event == NODE_DRAIN ? g_strdup(reason) : NULL;
+	}
+	engine->nodes->tallied = false;
+	if (was_up)
+		engine->nodes->closed[engine->nodes->closed_count++] = *at;
+	else if (node->state == NODE_UP)
+		remove_closed(engine->nodes, at);
+}
+
+bool engine_node_takes_tasks(const struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	return node_at(engine, cluster, node)->state == NODE_UP;
+}
+
+bool engine_node_idle(const struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	const struct node *at = node_at(engine, cluster, node);
+
+	return at->task == ENGINE_NO_TASK && at->leaver == ENGINE_NO_TASK && at->state == NODE_UP;
+}
+
+struct sched_node *engine_closed_nodes(const struct engine *engine, uint32_t *ret_count)
+{
+	*ret_count = engine->nodes->closed_count;
+	return engine->nodes->closed;
+}
+
+static void count_tallies(const struct engine *engine)
+{
+	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {
+		struct tally *tally = &engine->nodes->tallies[c];
+
+		*tally = (struct tally){0};
+		for (uint32_t n = 0; n < engine->setup.system->clusters[c].nodes; n++) {
+			tally->up += engine_node_takes_tasks(engine, c, n);
+			tally->idle += engine_node_idle(engine, c, n);
+		}
+	}
+	engine->nodes->tallied = true;
+}
+
+uint32_t engine_count_nodes(const struct engine *engine, uint32_t cluster, bool idle)
+{
+	const struct tally *tally = &engine->nodes->tallies[cluster];
+
+	if (!engine->nodes->tallied)
+		count_tallies(engine);
+	return idle ? tally->idle : tally->up;
+}
+
+struct engine_node engine_node_at(const struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	const struct node *at = node_at(engine, cluster, node);
+
+	return (struct engine_node){at->state, at->reason, at->task, at->leaver};
+}
+
+bool engine_drained(const struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	return cluster < engine->setup.system->clusters_count &&
+	       node < engine->setup.system->clusters[cluster].nodes &&
+	       node_state_is_drained(node_at(engine, cluster, node)->state);
+}
+
+/* Lists of nodes. */
 
 bool engine_place_free(const struct engine *engine, uint32_t index)
 {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Which task has a node or claims it (engine->allocated), and which task is leaving it
- * (engine->departing), where one task has a node at a time.
- */
+/* Nodes that one task has at a time. */
 #include <math.h>
 
 #include "controller/engine/own_nodes.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
 
 /* Nodes of a task. */
@@ -40,9 +38,8 @@ void own_nodes_allocate(struct engine *engine, uint32_t index, const uint32_t *n
 	const struct engine_task *task = &engine->tasks[index];
 
 	engine->changes++;
-	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++)
-		engine->allocated[task->cluster][nodes[i]] = index;
+		engine_set_node_task(engine, task->cluster, nodes[i], index);
 }
 
 void own_nodes_free(struct engine *engine, uint32_t index, const uint32_t *nodes)
@@ -50,19 +47,17 @@ void own_nodes_free(struct engine *engine, uint32_t index, const uint32_t *nodes
 	const struct engine_task *task = &engine->tasks[index];
 
 	engine->changes++;
-	engine->tallied = false;
 	/* Where clusters keep their queues the next task may be on the nodes already. */
 	for (uint32_t i = 0; i < task->nodes_count; i++)
-		if (engine->allocated[task->cluster][nodes[i]] == index)
-			engine->allocated[task->cluster][nodes[i]] = ENGINE_NO_TASK;
+		if (engine_node_task(engine, task->cluster, nodes[i]) == index)
+			engine_set_node_task(engine, task->cluster, nodes[i], ENGINE_NO_TASK);
 }
 
 void own_nodes_set_departing(struct engine *engine, uint32_t task, uint32_t cluster,
 			     const uint32_t *nodes, uint32_t count, bool leaves)
 {
-	engine->tallied = false;
 	for (uint32_t i = 0; i < count; i++)
-		engine->departing[cluster][nodes[i]] = leaves ? task : ENGINE_NO_TASK;
+		engine_set_node_leaver(engine, cluster, nodes[i], leaves ? task : ENGINE_NO_TASK);
 }
 
 /* Claims. */
@@ -73,13 +68,13 @@ uint32_t own_nodes_count_waits(const struct engine *engine, uint32_t index, cons
 	uint32_t leaving = 0;
 
 	for (uint32_t i = 0; i < task->nodes_count; i++)
-		leaving += engine->departing[task->cluster][nodes[i]] != ENGINE_NO_TASK;
+		leaving += engine_node_leaver(engine, task->cluster, nodes[i]) != ENGINE_NO_TASK;
 	return leaving;
 }
 
 uint32_t own_nodes_find_claimant(struct engine *engine, uint32_t cluster, uint32_t node)
 {
-	const uint32_t task = engine->allocated[cluster][node];
+	const uint32_t task = engine_node_task(engine, cluster, node);
 
 	return task != ENGINE_NO_TASK && engine_has_claim(engine, task) ? task : ENGINE_NO_TASK;
 }
@@ -90,7 +85,8 @@ uint32_t own_nodes_find_due_claims(struct engine *engine, uint32_t cluster, cons
 	uint32_t due_count = 0;
 
 	for (uint32_t i = 0; i <= count; i++) {
-		const uint32_t next = i < count ? engine->allocated[cluster][nodes[i]] : leaver;
+		const uint32_t next =
+			i < count ? engine_node_task(engine, cluster, nodes[i]) : leaver;
 
 		if (next != ENGINE_NO_TASK) {
 			if (engine_has_claim(engine, next) && --engine->claim_waits[next] == 0)
@@ -137,32 +133,6 @@ void own_nodes_note_migration(struct engine *engine, enum engine_task_event even
 
 /* Why a task waits. */
 
-/*
- * Counts the nodes of all clusters; the counts are kept because clients ask for thousands of tasks
- * why they wait.
- */
-static void count_tallies(struct engine *engine)
-{
-	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {
-		struct engine_tally *tally = &engine->tallies[c];
-
-		*tally = (struct engine_tally){0};
-		for (uint32_t n = 0; n < engine->setup.system->clusters[c].nodes; n++) {
-			tally->up += !engine->down[c][n];
-			tally->idle += engine_node_idle(engine, c, n);
-		}
-	}
-	engine->tallied = true;
-}
-
-/* The number of nodes of a cluster that take tasks or, with `idle`, are idle. */
-static uint32_t count_nodes(const struct engine *engine, uint32_t cluster, bool idle)
-{
-	if (!engine->tallied)
-		count_tallies((struct engine *)engine);
-	return idle ? engine->tallies[cluster].idle : engine->tallies[cluster].up;
-}
-
 /* Whether a task fits on the nodes of some cluster that are up or, with `idle`, idle. */
 static bool fits_nodes(const struct engine *engine, uint32_t index, bool idle)
 {
@@ -172,7 +142,7 @@ static bool fits_nodes(const struct engine *engine, uint32_t index, bool idle)
 
 	for (uint32_t i = 0; i < count; i++)
 		if ((i == 0 || options[i].cluster != options[i - 1].cluster) &&
-		    options[i].nodes <= count_nodes(engine, options[i].cluster, idle))
+		    options[i].nodes <= engine_count_nodes(engine, options[i].cluster, idle))
 			return true;
 	return false;
 }
@@ -189,33 +159,32 @@ bool own_nodes_fits_idle(const struct engine *engine, uint32_t index)
 
 /* Snapshots. */
 
-/*
- * Appends a task's departing nodes that are up and unclaimed to engine->down_nodes. Returns their
- * number.
- */
-static uint32_t append_departing(struct engine *engine, const struct engine_task *task,
-				 const uint32_t *nodes, uint32_t nodes_count, uint32_t count)
+/* Appends a task's departing nodes that are up and unclaimed to `closed`; returns their number. */
+static uint32_t append_departing(const struct engine *engine, const struct engine_task *task,
+				 const uint32_t *nodes, uint32_t nodes_count,
+				 struct sched_node *closed)
 {
 	uint32_t added = 0;
 
 	for (uint32_t i = 0; i < nodes_count; i++)
-		if (engine->allocated[task->cluster][nodes[i]] == ENGINE_NO_TASK &&
-		    !engine->down[task->cluster][nodes[i]])
-			engine->down_nodes[count + added++] =
-				(struct sched_node){task->cluster, nodes[i]};
+		if (engine_node_task(engine, task->cluster, nodes[i]) == ENGINE_NO_TASK &&
+		    engine_node_takes_tasks(engine, task->cluster, nodes[i]))
+			closed[added++] = (struct sched_node){task->cluster, nodes[i]};
 	return added;
 }
 
-/* Lists the departing nodes without a claim after those that are down. */
+/* Lists the departing nodes without a claim after those that take no tasks. */
 void own_nodes_fill_snapshot(struct engine *engine, struct sched_snapshot *snapshot)
 {
-	uint32_t count = engine->down_count;
+	uint32_t count;
+	struct sched_node *closed = engine_closed_nodes(engine, &count);
 
 	task_list_settle(&engine->leaving);
 	for (uint32_t i = 0; i < engine->leaving.count; i++) {
 		const struct engine_task *task = &engine->tasks[engine->leaving.ids[i]];
 
-		count += append_departing(engine, task, task->nodes, task->nodes_count, count);
+		count += append_departing(engine, task, task->nodes, task->nodes_count,
+					  closed + count);
 	}
 	for (uint32_t i = 0; i < engine->running.count; i++) {
 		const uint32_t index = engine->running.entries[i].task->id;
@@ -223,7 +192,7 @@ void own_nodes_fill_snapshot(struct engine *engine, struct sched_snapshot *snaps
 
 		if (engine->tasks[index].state == ENGINE_TASK_MIGRATING)
 			count += append_departing(engine, &engine->tasks[index], migration->left,
-						  migration->left_count, count);
+						  migration->left_count, closed + count);
 	}
 	snapshot->down_count = count;
 }

@@ -8,6 +8,7 @@
 #include "controller/engine/mapping.h"
 #include "controller/engine/own_nodes.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
 
 static const char *waits_because(const struct engine *engine, uint32_t index)

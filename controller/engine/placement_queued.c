@@ -12,6 +12,7 @@
 #include "controller/engine/mapping.h"
 #include "controller/engine/own_nodes.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
 #include "controller/sched/queueing.h"
 
@@ -161,13 +162,13 @@ static bool handle_evicted(struct engine *engine, const struct backend_event *ev
 
 	if (!task)
 		return false;
-	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++) {
-		uint32_t *leaver = &engine->departing[task->cluster][task->nodes[i]];
+		const uint32_t node = task->nodes[i];
 
-		left |= *leaver == event->task;
-		if (*leaver == event->task)
-			*leaver = ENGINE_NO_TASK;
+		if (engine_node_leaver(engine, task->cluster, node) != event->task)
+			continue;
+		left = true;
+		engine_set_node_leaver(engine, task->cluster, node, ENGINE_NO_TASK);
 	}
 	if (left && isfinite(event->energy_j)) {
 		engine_take_energy(engine, event->task, event->energy_j);

@@ -10,6 +10,7 @@
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/shared_hosts.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
@@ -129,8 +130,8 @@ static bool fits_hosts(const struct engine *engine, uint32_t index, bool empty)
 	const struct sched_demand *demand = &engine->known[index].demand;
 	double vms = 0;
 
-	for (uint32_t h = 0; h < engine->nodes_count; h++)
-		if (!engine->down[0][h])
+	for (uint32_t h = 0; h < engine_nodes_count(engine); h++)
+		if (engine_node_takes_tasks(engine, 0, h))
 			vms += shared_host_vms(&engine->placement_state->hosts[h], demand->memory,
 					       empty);
 	return vms >= demand->vms;
@@ -159,7 +160,7 @@ static const char *waits_because(const struct engine *engine, uint32_t index)
 static bool takes_vm(const struct engine *engine, uint32_t cluster, uint32_t node,
 		     const uint32_t *chosen, uint32_t count)
 {
-	return !engine->down[cluster][node];
+	return engine_node_takes_tasks(engine, cluster, node);
 }
 
 static uint32_t find_full_node(const struct engine *engine, uint32_t index, const uint32_t *nodes)
@@ -280,7 +281,8 @@ static const char *check_hosts(const struct engine *engine, const struct sched_a
 	/* A SHARE of a task on a host that is down is legal until the task is lost. */
 	for (uint32_t v = 0; v < action->nodes_count; v++)
 		if (action->nodes[v] >= engine->setup.system->clusters[0].nodes ||
-		    (action->kind != SCHED_ACTION_SHARE && engine->down[0][action->nodes[v]]))
+		    (action->kind != SCHED_ACTION_SHARE &&
+		     !engine_node_takes_tasks(engine, 0, action->nodes[v])))
 			return "there is no such host, or it is down";
 	return NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/engine/mapping.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
 
 /* What the nodes of a SUSPEND are for. */
@@ -37,7 +38,7 @@ static uint32_t task_on_node(const struct search *search, const struct sched_act
 	if (action->cluster >= system->clusters_count ||
 	    action->nodes[n] >= system->clusters[action->cluster].nodes)
 		return ENGINE_NO_TASK;
-	return search->engine->allocated[action->cluster][action->nodes[n]];
+	return engine_node_task(search->engine, action->cluster, action->nodes[n]);
 }
 
 static bool is_suspended(const struct search *search, uint32_t task)

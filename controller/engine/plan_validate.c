@@ -6,6 +6,7 @@
  */
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
 
 /* The state of a task. */
@@ -83,8 +84,8 @@ static const char *check_place(const struct engine *engine, const struct sched_a
 		 * This holds for reservations as well: a reservation of a node is cancelled only
 		 * when the node goes down.
 		 */
-		if (engine->down[action->cluster][node] ||
-		    (now && engine->allocated[action->cluster][node] != ENGINE_NO_TASK))
+		if (!engine_node_takes_tasks(engine, action->cluster, node) ||
+		    (now && engine_node_task(engine, action->cluster, node) != ENGINE_NO_TASK))
 			return "its nodes are not free";
 	}
 	return NULL;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
 #include "controller/engine/window.h"
 
@@ -282,7 +283,8 @@ static double free_s(const struct engine *engine, const struct sched_planned *pl
 	double time_s = 0;
 
 	for (uint32_t i = 0; i < planned->nodes_count; i++) {
-		const uint32_t occupant = engine->allocated[planned->cluster][planned->nodes[i]];
+		const uint32_t occupant =
+			engine_node_task(engine, planned->cluster, planned->nodes[i]);
 
 		if (occupant != ENGINE_NO_TASK)
 			time_s = fmax(time_s, engine->tasks[occupant].expected_end_s);

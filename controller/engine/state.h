@@ -38,15 +38,15 @@
  * Parts of single placements: shared_hosts.h (memory of hosts), cluster_queue.h (a queue).
  */
 
-/* No task: the value of engine.allocated and engine.departing for a free node. */
+/* No task has the node, or is leaving it. */
 #define ENGINE_NO_TASK UINT32_MAX
 
 /*
  * Claims to nodes.
  *
  * A task that is being suspended leaves the `nodes` of its engine_suspension. Until its VMs are
- * off these nodes, engine.departing names it there, while engine.allocated already names the
- * next task. A task that gets nodes which another task, or itself, still has to leave has a claim:
+ * off such a node, it is the node's leaver, while the next task may have the node already
+ * (nodes.h). A task that gets nodes which another task, or itself, still has to leave has a claim:
  * its state is in ENGINE_TASK_WITH_CLAIM, it is in engine.running, and engine.claim_waits counts
  * down the nodes that are still to be left, and 1 more until the task is off its own. At 0 the
  * claim is carried out. It is taken back when one of its nodes goes down, or when the other task
@@ -67,23 +67,10 @@ struct migration {
 /* Room for the longest answer of engine_waits_because(). */
 #define ENGINE_BECAUSE_SIZE 240
 
-/* Why a node takes no tasks, if it does not. */
-struct engine_closure {
-	bool failed;  /* the backend reports it down */
-	bool drained; /* a user drained it */
-	char *reason; /* why it was drained, or NULL */
-};
-
 /* Planned starts, by start, then id. */
 struct planned_list {
 	uint32_t count;
 	struct sched_planned *entries; /* room for all tasks */
-};
-
-/* How many nodes of a cluster take tasks, and how many of these are idle. */
-struct engine_tally {
-	uint32_t up;
-	uint32_t idle;
 };
 
 /* A decision in the form that is recorded (decision_record.c). */
@@ -148,20 +135,8 @@ struct engine {
 	uint32_t queued_count; /* tasks in queues of clusters, executing ones included */
 	struct planned_list reservations;
 	struct planned_list placeholders;
-	uint32_t **allocated; /* per cluster and node: the task that has it or claims it */
-	uint32_t *allocated_pool;
-	uint32_t **departing; /* per cluster and node: the task that is leaving it */
-	uint32_t *departing_pool;
-	bool **down; /* per cluster and node: takes no tasks, see `closures` */
-	bool *down_pool;
-	struct engine_closure **closures; /* per cluster and node */
-	struct engine_closure *closures_pool;
-	uint32_t nodes_count;         /* of all clusters */
-	struct engine_tally *tallies; /* per cluster; valid if `tallied` */
-	bool tallied;
-	char *because; /* buffer of engine_waits_because() */
-	uint32_t down_count;
-	struct sched_node *down_nodes; /* room for twice the number of nodes */
+	struct nodes *nodes; /* nodes.c */
+	char *because;       /* buffer of engine_waits_because() */
 	/* Reservations and place-holders that start by then were tried. */
 	double due_s;
 	bool disturbed; /* a task is late: reservations may have to be moved */
@@ -279,25 +254,6 @@ void engine_record_pruner(struct engine *engine, const struct sched_pruner *prun
 void engine_record_node(struct engine *engine, double time_s, enum engine_event_kind kind,
 			const struct sched_node *node, const char *reason, const char *user);
 
-/* nodes.c */
-
-/* Whether two lists of nodes of a cluster have a node in common. */
-bool engine_nodes_meet(const uint32_t *nodes, uint32_t count, const uint32_t *others,
-		       uint32_t others_count);
-
-/* Whether a node is up, free, and not being left. */
-static inline bool engine_node_idle(const struct engine *engine, uint32_t cluster, uint32_t node)
-{
-	return engine->allocated[cluster][node] == ENGINE_NO_TASK &&
-	       engine->departing[cluster][node] == ENGINE_NO_TASK && !engine->down[cluster][node];
-}
-
-/* Sorts the nodes of a task, which are ascending where tasks do not share them. */
-void engine_sort_nodes(uint32_t *nodes, uint32_t count);
-
-/* Whether all nodes of the task's placement are up, free, and not being left. */
-bool engine_place_free(const struct engine *engine, uint32_t task);
-
 /* yield.c */
 
 /* The virtual time of a task at `time_s`, in seconds. */
@@ -399,11 +355,12 @@ void engine_count_completed(struct engine *engine, const struct engine_task *tas
 double engine_day_share(const struct engine *engine, uint32_t task, double start_s, double end_s);
 
 /*
- * To be called after a node's closure changed. Updates whether the node takes tasks. Where it takes
- * none any more, reservations, place-holders and claims on it are cancelled with this reason.
+ * Moves a node on by an event at `time_s`. If it takes tasks no more, claims and planned starts on
+ * it are cancelled; if it takes tasks again, reservations are recomputed at the next event.
+ * `reason`: as for engine_move_node().
  */
-void engine_set_down(struct engine *engine, const struct sched_node *node, double time_s,
-		     const char *reason);
+void engine_change_node(struct engine *engine, const struct sched_node *node, enum node_event event,
+			const char *reason, double time_s);
 
 /* Handles an event of the backend. */
 void engine_handle(struct engine *engine, const struct backend_event *event);

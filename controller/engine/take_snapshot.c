@@ -5,6 +5,7 @@
 
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
 #include "controller/engine/window.h"
 
@@ -113,9 +114,8 @@ struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, 
 		.reservations = engine->reservations.entries,
 		.placeholders_count = engine->placeholders.count,
 		.placeholders = engine->placeholders.entries,
-		.down_count = engine->down_count,
-		.down = engine->down_nodes,
 	};
+	snapshot.down = engine_closed_nodes(engine, &snapshot.down_count);
 	engine->placement->fill_snapshot(engine, &snapshot);
 	engine_window_filter(engine, &snapshot);
 	return snapshot;

@@ -75,8 +75,8 @@ static struct engine_node engine_side(const struct run_session *session, uint32_
 
 	if (!session->engine)
 		return (struct engine_node){.task = VIEW_NO_TASK, .leaver = VIEW_NO_TASK};
-	return engine_node_state(session->engine, cluster,
-				 config->shared ? config_cluster_host(config, node) : node);
+	return engine_node_at(session->engine, cluster,
+			      config->shared ? config_cluster_host(config, node) : node);
 }
 
 struct view_node view_node(const struct run_session *session, uint32_t cluster, uint32_t node)
@@ -100,7 +100,7 @@ struct view_node view_node(const struct run_session *session, uint32_t cluster, 
 		it.state = VIEW_NODE_DOWN;
 		it.reason = away ? "its local scheduler does not answer"
 				 : words->reason ?: words->state;
-	} else if (engine.drained) {
+	} else if (node_state_is_drained(engine.state)) {
 		it.state = busy ? VIEW_NODE_DRAINING : VIEW_NODE_DRAINED;
 		it.reason = engine.reason;
 	} else {

@@ -240,10 +240,11 @@ static bool look_at_decision(struct engine_recorder *recorder, const struct poli
 
 	for (uint32_t c = 0; c < bed->system->clusters_count; c++)
 		for (uint32_t n = 0; n < bed->system->clusters[c].nodes; n++) {
-			const struct engine_node node = engine_node_state(bed->engine, c, n);
+			const struct engine_node node = engine_node_at(bed->engine, c, n);
 			const bool left = node.leaver != UINT32_MAX && node.task == UINT32_MAX;
 
-			g_assert_true(is_listed(snapshot, c, n) == (node.drained || left));
+			g_assert_true(is_listed(snapshot, c, n) ==
+				      (node_state_is_drained(node.state) || left));
 			bed->left += left;
 		}
 	return true;

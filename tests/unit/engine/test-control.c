@@ -709,10 +709,10 @@ static void test_restored(void)
 	g_assert_false(engine_restore_cancelled(stage.engine, 4));
 	g_assert_true(engine_restore_drained(stage.engine, 0, 1, "for a year"));
 	g_assert_false(engine_restore_drained(stage.engine, 0, 2, NULL));
-	g_assert_cmpstr(engine_node_state(stage.engine, 0, 1).reason, ==, "for a year");
+	g_assert_cmpstr(engine_node_at(stage.engine, 0, 1).reason, ==, "for a year");
 	g_assert_true(engine_drained(stage.engine, 0, 1) &&
-		      !engine_node_state(stage.engine, 0, 1).down);
-	g_assert_cmpuint(engine_node_state(stage.engine, 0, 0).task, ==, 1);
+		      !node_state_is_down(engine_node_at(stage.engine, 0, 1).state));
+	g_assert_cmpuint(engine_node_at(stage.engine, 0, 0).task, ==, 1);
 	scripted_backend_adopt(stage.backend, &start, 40);
 	engine_run(stage.engine, &stage.result);
 	g_assert_cmpstr(scripted_backend_log(stage.backend), ==,

@@ -335,8 +335,8 @@ static void end_run(struct engine *engine, struct backend *backend)
 static void assert_off_nodes(const struct engine *engine)
 {
 	for (uint32_t n = 0; n < 2; n++) {
-		g_assert_cmpuint(engine_node_state(engine, 0, n).task, !=, 0);
-		g_assert_cmpuint(engine_node_state(engine, 0, n).leaver, !=, 0);
+		g_assert_cmpuint(engine_node_at(engine, 0, n).task, !=, 0);
+		g_assert_cmpuint(engine_node_at(engine, 0, n).leaver, !=, 0);
 	}
 }
 
