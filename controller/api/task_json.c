@@ -87,13 +87,14 @@ static json_t *owner_json(const struct run_session *session, const struct engine
 {
 	const struct store_submission *submission = run_service_submission(session, task->task->id);
 	g_autofree char *because = task_json_why(session, task);
+	const double energy_j = engine_task_over(task) ? task->energy_j : (double)NAN;
 
 	return json_pack("{s:s?, s:s?, s:i, s:f, s:f, s:o, s:s?, s:s?, s:s?}", "name",
 			 submission ? submission->name : NULL, "user",
 			 submission ? submission->user : NULL, "priority",
 			 (int)task->task->priority, "utility_max", task->task->utility.max,
-			 "utility", task->utility, "energy_j", json_number_or_null(task->energy_j),
-			 "energy_kind", energy_kind(task->energy_j, task->energy_kind), "reason",
+			 "utility", task->utility, "energy_j", json_number_or_null(energy_j),
+			 "energy_kind", energy_kind(energy_j, task->energy_kind), "reason",
 			 task->reason, "why", because);
 }
 
@@ -377,9 +378,9 @@ json_t *task_json(const struct run_session *session, const struct engine_task *t
 	g_autoptr(GPtrArray) lost = NULL;
 	struct past past;
 
+	set_energy(object, session, task);
 	if (!task->nodes_count)
 		return object;
-	set_energy(object, session, task);
 	past = (struct past){json_array(), json_array(), json_array()};
 	lost = store_task_lost(view_store(session), view_run(session), index, NULL);
 	for (guint i = 0; lost && i < lost->len; i++)

@@ -38,7 +38,7 @@ static void report_started(struct remote_attempt *entry, int64_t t_ns)
 		entry->start_ns = t_ns;
 	event = remote_attempt_event(entry, BACKEND_EVENT_STARTED, t_ns);
 	remote_push(entry->remote, &event);
-	if (run->launched && !entry->reattached)
+	if (run->launched && !entry->reattached && !queued)
 		run->launched(event.time_s, entry->task, entry->attempt,
 			      clock_elapsed_s(entry->start_ns, t_ns), run->data);
 	/* The task's start is not an overhead of a step that was called before. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/energy/ledger.h"
 
-#include <math.h>
-
 #include "common/read_number.h"
 
 struct ledger {
@@ -134,21 +132,4 @@ int64_t ledger_dynamic_uj(const struct ledger *ledger)
 int64_t ledger_counted_uj(const struct ledger *ledger)
 {
 	return ledger->counted_uj;
-}
-
-double ledger_covered_s(const struct ledger *ledger, const char *cluster)
-{
-	double covered_s = INFINITY;
-	GHashTableIter iter;
-	gpointer value;
-
-	g_hash_table_iter_init(&iter, ledger->accounts);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct store_account_meter *meter =
-			((const struct host_account *)value)->meter;
-
-		if (g_str_equal(meter->cluster, cluster))
-			covered_s = fmin(covered_s, meter->at_s);
-	}
-	return isfinite(covered_s) ? covered_s : -INFINITY;
 }

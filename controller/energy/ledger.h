@@ -6,8 +6,9 @@
 /*
  * The ledger of a service's joules: what each task has used, and all of them together, in whole
  * microjoules. It grows by intervals of hosts (host_account.h), whose parts are those that
- * energy_split() made; all figures that users and policies see of used energy come from it. The
- * store has the same sums: what is added here is added there in the same transaction.
+ * energy_split() made. `energy`, `show`, the energy of completed tasks that policies read, and the
+ * energy that a window begins with come from it. The store has the same sums: what is added here is
+ * added there in the same transaction.
  */
 struct ledger;
 
@@ -54,9 +55,3 @@ int64_t ledger_dynamic_uj(const struct ledger *ledger);
 
 /* What the counters of all hosts have counted, as far as reported. O(1). */
 int64_t ledger_counted_uj(const struct ledger *ledger);
-
-/*
- * The time of the run up to which what the tasks of a cluster used is known: all accounts of its
- * hosts have reached it. -INFINITY: it has no account yet. O(accounts).
- */
-double ledger_covered_s(const struct ledger *ledger, const char *cluster);

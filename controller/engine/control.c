@@ -86,6 +86,8 @@ static void cancel_waiting(struct engine *engine, uint32_t index)
 	task->reason = "a user cancelled it";
 	engine->result.tasks_failed++;
 	engine->placement->task_ended(engine, index, former);
+	if (task->attempts > 0)
+		engine_take_energy(engine, index, task->energy_j);
 	engine_record_task(engine, index);
 	engine_record_end(engine, index);
 	engine_flush(engine);

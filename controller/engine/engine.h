@@ -57,7 +57,6 @@ struct engine;
  */
 #define ENGINE_ATTEMPTS_MAX 3
 
-/* A task of the run. Times are NAN until they are known. */
 /* Where the figure of a task's energy is from. */
 enum engine_energy_kind {
 	/* the backend attributed it to the last attempt, by the energy of its hosts meanwhile */
@@ -69,6 +68,7 @@ enum engine_energy_kind {
 /* "estimated", ...: for users; NULL-terminated. */
 extern const char *const engine_energy_names[];
 
+/* A task of the run. Times are NAN until they are known. */
 struct engine_task {
 	const struct sched_task *task;
 	enum engine_task_state state; /* the engine's: written by task_fsm.c alone */

@@ -170,8 +170,9 @@ static bool handle_evicted(struct engine *engine, const struct backend_event *ev
 		left = true;
 		engine_set_node_leaver(engine, task->cluster, node, ENGINE_NO_TASK);
 	}
-	if (left && isfinite(event->energy_j)) {
-		engine_take_energy(engine, event->task, event->energy_j);
+	if (left) {
+		engine_take_energy(engine, event->task,
+				   isfinite(event->energy_j) ? event->energy_j : task->energy_j);
 		engine_record_task(engine, event->task);
 	}
 	start_next(engine);

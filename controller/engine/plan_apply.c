@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
-
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
@@ -19,12 +17,13 @@ static void drop_task(struct engine *engine, uint32_t index)
 	engine_move_task(engine, index, ENGINE_TASK_DROP);
 	task->ended_s = backend_now_s(engine->backend);
 	engine->result.tasks_dropped++;
+	if (task->attempts > 0)
+		engine_take_energy(engine, index, task->energy_j);
 	engine_record_end(engine, index);
 	engine->placement->task_ended(engine, index, state);
 	if (state != ENGINE_TASK_SUSPENDED)
 		return;
 	task->exec_s = task->executed_s;
-	engine_take_energy(engine, index, (double)NAN);
 	engine_end_suspension(engine, index, state);
 }
 

@@ -408,7 +408,7 @@ static void lose_attempt(struct engine *engine, uint32_t index, const struct bac
 	backend_kill(engine->backend, index, task->attempts);
 	task->ended_s = event->time_s;
 	task->exec_s = task->executed_s;
-	engine_take_energy(engine, index, (double)NAN);
+	engine_take_energy(engine, index, task->energy_j);
 	engine_move_task(engine, index,
 			 engine_after_loss(engine, index, event->time_s, event->reason));
 	engine_end_suspension(engine, index, ENGINE_TASK_SUSPENDED);

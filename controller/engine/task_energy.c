@@ -21,7 +21,10 @@ void engine_take_energy(struct engine *engine, uint32_t index, double event_j)
 
 double engine_counted_j(const struct engine_task *task)
 {
-	return isfinite(task->energy_j) ? task->energy_j : task->eec_j;
+	/* An account gives what a meter estimates in a gap to no task. */
+	const bool none = task->energy_kind != ENGINE_ENERGY_ESTIMATED && task->energy_j == 0;
+
+	return isfinite(task->energy_j) && !none ? task->energy_j : task->eec_j;
 }
 
 void engine_set_energy(struct engine *engine, uint32_t index, double energy_j,
@@ -30,6 +33,7 @@ void engine_set_energy(struct engine *engine, uint32_t index, double energy_j,
 	struct engine_task *task = &engine->tasks[index];
 	const double before_j = engine_counted_j(task);
 	const bool same = task->energy_j == energy_j;
+	struct engine_recorder *recorder = engine->setup.recorder;
 
 	task->energy_j = energy_j;
 	task->energy_kind = kind;
@@ -37,5 +41,7 @@ void engine_set_energy(struct engine *engine, uint32_t index, double energy_j,
 		return;
 	if (task->state == ENGINE_TASK_COMPLETED)
 		engine->completed_j += engine_counted_j(task) - before_j;
-	engine_record_task(engine, index);
+	engine->dirty[index] = false;
+	if (recorder && recorder->task && !recorder->task(recorder, task))
+		engine_abort(engine, "the energy of task %u could not be recorded", index);
 }

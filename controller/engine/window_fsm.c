@@ -29,7 +29,7 @@ static const struct fsm_transition transitions[WINDOW_EVENTS][WINDOW_STATES] = {
 };
 
 const struct fsm window_fsm = {
-	.what = "window",
+	.what = "limit of energy",
 	.states = WINDOW_STATES,
 	.events = WINDOW_EVENTS,
 	.state_names = state_names,

@@ -112,14 +112,14 @@ static void cancel_claims(struct engine *engine)
 		engine_flush(engine);
 }
 
-/* Moves the window on; the only writer of its state. */
-static void move(struct engine *engine, enum window_event event)
+/* Moves the window on; the only writer of its state. Returns whether it is a move. */
+static bool move(struct engine *engine, enum window_event event)
 {
 	struct window *window = engine->window;
 
 	if (fsm_transition(&window_fsm, window->state, event)->rule == FSM_IMPOSSIBLE)
 		engine->result.impossible_events++;
-	fsm_move(&window_fsm, &window->state, event, "of energy");
+	return fsm_move(&window_fsm, &window->state, event, "per window");
 }
 
 /* Has the backend report when the window under way has used its limit. */
@@ -131,8 +131,9 @@ static void set_backend_limit(struct engine *engine)
 
 static void exhaust_window(struct engine *engine, double time_s)
 {
+	if (!move(engine, WINDOW_REACH))
+		return;
 	backend_set_limit(engine->backend, 0);
-	move(engine, WINDOW_REACH);
 	engine->window->now.exhausted_s = time_s;
 	engine_record_object(engine, time_s, ENGINE_EVENT_EXHAUSTED,
 			     json_pack("{s:f, s:f, s:f}", "limit_j", engine->window->setup.limit_j,

@@ -8,8 +8,8 @@
  * over the testbed is incomplete, and no energy limit can be enforced.
  */
 
-/* Whether any host of a cluster has a meter. */
-bool run_meters_any(const struct config_cluster *cluster);
+/* Whether a host has a meter. */
+bool run_meters_has(const struct config_host *host);
 
 /*
  * The first host without a meter, for messages: "host 'h1' of cluster 'c1' has no meter" (the

@@ -293,6 +293,8 @@ static bool open_run(struct run_service *service, bool continued, GError **error
 	make_setup(service);
 	service->engine = engine_new(&service->setup, service->backend);
 	show_service(service);
+	if (!run_service_energy_load(service, error))
+		return false;
 	return !continued || restore_service(service, error);
 }
 

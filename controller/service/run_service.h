@@ -130,8 +130,8 @@ bool run_service_limit(const struct run_session *session, struct run_service_lim
 
 /*
  * What a task that is under way has used so far, by the ledger: all of its attempts, as far as
- * reported. False: there is no service, the task has ended (its energy_j is the ledger's), was
- * never placed, or its cluster has no meter.
+ * reported. False: there is no service, the task has ended (its energy_j says it), it was never
+ * started, or its hosts have no meters.
  */
 bool run_service_task_energy(const struct run_session *session, const struct engine_task *task,
 			     double *ret_j);

@@ -29,14 +29,22 @@
  */
 #define COUNTED_MAX_UJ (INT64_MAX / 2)
 
+/* Tasks whose energy is provisional. */
+struct provisional {
+	GArray *tasks;  /* uint32_t */
+	double first_s; /* the earliest end of these tasks, or earlier; INFINITY: there are none */
+};
+
 void run_service_energy_init(struct run_service *service)
 {
 	const uint32_t clusters = service->session->config->clusters_count;
 
 	service->ledger = ledger_new();
-	service->provisional = g_new(GArray *, clusters);
-	for (uint32_t c = 0; c < clusters; c++)
-		service->provisional[c] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	service->provisional = g_new0(struct provisional, clusters);
+	for (uint32_t c = 0; c < clusters; c++) {
+		service->provisional[c].tasks = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+		service->provisional[c].first_s = INFINITY;
+	}
 }
 
 void run_service_energy_clear(struct run_service *service)
@@ -45,7 +53,7 @@ void run_service_energy_clear(struct run_service *service)
 		service->provisional ? service->session->config->clusters_count : 0;
 
 	for (uint32_t c = 0; c < clusters; c++)
-		g_array_unref(service->provisional[c]);
+		g_array_unref(service->provisional[c].tasks);
 	g_clear_pointer(&service->provisional, g_free);
 	g_clear_pointer(&service->ledger, ledger_free);
 }
@@ -103,65 +111,124 @@ bool run_service_used_since(const struct run_service *service, double begin_s, d
 
 /* The energy of tasks. */
 
+static double account_j(const struct run_service *service, uint32_t task)
+{
+	return (double)ledger_task_uj(service->ledger, task) * 1e-6;
+}
+
 static bool is_over(const struct run_service *service, uint32_t task)
 {
 	return service->engine && engine_task_over(engine_task_at(service->engine, task));
 }
 
-static void set_energy(struct run_service *service, uint32_t task, enum engine_energy_kind kind)
+/* Whether the account can have the task: its hosts have meters, or it has some of it already. */
+static bool is_accounted(const struct run_service *service, const struct engine_task *task)
 {
-	engine_set_energy(service->engine, task,
-			  (double)ledger_task_uj(service->ledger, task) * 1e-6, kind);
+	const struct config_cluster *cluster = &service->session->config->clusters[task->cluster];
+
+	if (!service->ledger_complete || task->attempts == 0)
+		return false;
+	if (ledger_task_uj(service->ledger, task->task->id) > 0)
+		return true;
+	for (uint32_t i = 0; i < task->nodes_count; i++) {
+		const uint32_t host = cluster->shared
+					      ? task->nodes[i]
+					      : config_cluster_host(cluster, task->nodes[i]);
+
+		if (host >= cluster->hosts_count || !run_meters_has(&cluster->hosts[host]))
+			return false;
+	}
+	return task->nodes_count > 0;
 }
 
-double run_service_energy_ended(uint32_t task, void *data)
+/* Sets the energy of an ended task to what the account has. */
+static void set_energy(struct run_service *service, uint32_t task, enum engine_energy_kind kind)
+{
+	engine_set_energy(service->engine, task, account_j(service, task), kind);
+}
+
+static void note_provisional(struct run_service *service, const struct engine_task *task)
+{
+	struct provisional *provisional = &service->provisional[task->cluster];
+
+	g_array_append_val(provisional->tasks, task->task->id);
+	provisional->first_s = fmin(provisional->first_s, task->ended_s);
+}
+
+double run_service_energy_ended(uint32_t index, void *data)
 {
 	struct run_service *service = data;
-	const uint32_t cluster = engine_task_at(service->engine, task)->cluster;
+	const struct engine_task *task = engine_task_at(service->engine, index);
 
-	if (!run_meters_any(&service->session->config->clusters[cluster]))
+	if (!is_accounted(service, task))
 		return (double)NAN;
-	g_array_append_val(service->provisional[cluster], task);
-	return (double)ledger_task_uj(service->ledger, task) * 1e-6;
+	if (task->nodes_count > 0)
+		note_provisional(service, task);
+	return account_j(service, index);
+}
+
+/* The time up to which all hosts of a cluster that have meters have reported. */
+static double covered_s(const struct run_service *service, uint32_t cluster)
+{
+	const struct config_cluster *config = &service->session->config->clusters[cluster];
+	double covered_s = INFINITY;
+
+	for (uint32_t i = 0; i < config->hosts_count; i++) {
+		const struct host_account *account =
+			ledger_account(service->ledger, config->hosts[i].name);
+
+		if (run_meters_has(&config->hosts[i]))
+			covered_s = fmin(covered_s, account ? account->meter->at_s : -INFINITY);
+	}
+	return covered_s;
 }
 
 /*
- * To be called after reports of a cluster: sets the energy of its tasks that have ended since the
- * reports before, until the account has reached their ends. O(these tasks + accounts).
+ * To be called after reports of a cluster: the energy of its tasks is final when all of its hosts
+ * have reported beyond their ends. O(hosts), and O(provisional tasks) if there is one.
  */
 static void settle_tasks(struct run_service *service, uint32_t cluster)
 {
-	GArray *tasks = service->provisional[cluster];
-	const double covered_s =
-		ledger_covered_s(service->ledger, service->session->config->clusters[cluster].name);
+	struct provisional *provisional = &service->provisional[cluster];
+	const double until_s = provisional->tasks->len ? covered_s(service, cluster) : -INFINITY;
 	guint kept = 0;
 
-	for (guint i = 0; i < tasks->len; i++) {
-		const uint32_t task = g_array_index(tasks, uint32_t, i);
-		bool final;
+	if (until_s < provisional->first_s)
+		return;
+	provisional->first_s = INFINITY;
+	for (guint i = 0; i < provisional->tasks->len; i++) {
+		const uint32_t index = g_array_index(provisional->tasks, uint32_t, i);
+		const struct engine_task *task = engine_task_at(service->engine, index);
 
-		if (!is_over(service, task))
-			continue; /* it lost an attempt, and ends later */
-		final = covered_s >= engine_task_at(service->engine, task)->ended_s;
-		set_energy(service, task, final ? ENGINE_ENERGY_FINAL : ENGINE_ENERGY_PROVISIONAL);
-		if (!final)
-			g_array_index(tasks, uint32_t, kept++) = task;
+		if (!is_over(service, index) || task->cluster != cluster)
+			continue; /* it had another attempt */
+		if (until_s >= task->ended_s) {
+			set_energy(service, index, ENGINE_ENERGY_FINAL);
+			continue;
+		}
+		provisional->first_s = fmin(provisional->first_s, task->ended_s);
+		g_array_index(provisional->tasks, uint32_t, kept++) = index;
 	}
-	g_array_set_size(tasks, kept);
+	g_array_set_size(provisional->tasks, kept);
 }
 
 /*
- * Corrects the energy of tasks that were final: hosts of a cluster where an attempt was lost may
- * report late.
+ * Brings the energy of ended tasks up to date after an interval with parts of them. Hosts where an
+ * attempt was lost may report long after the end of the task.
  */
-static void correct_final(struct run_service *service, const GArray *parts)
+static void update_ended(struct run_service *service, const GArray *parts)
 {
 	for (guint i = 0; i < parts->len; i++) {
-		const uint32_t task = g_array_index(parts, struct store_account_part, i).task;
+		const uint32_t index = g_array_index(parts, struct store_account_part, i).task;
+		const struct engine_task *task;
 
-		if (is_over(service, task) &&
-		    engine_task_at(service->engine, task)->energy_kind == ENGINE_ENERGY_FINAL)
-			set_energy(service, task, ENGINE_ENERGY_FINAL);
+		if (!is_over(service, index))
+			continue;
+		task = engine_task_at(service->engine, index);
+		if (task->energy_kind != ENGINE_ENERGY_ESTIMATED)
+			set_energy(service, index, task->energy_kind);
+		else if (isnan(task->energy_j) && service->ledger_complete)
+			set_energy(service, index, ENGINE_ENERGY_FINAL);
 	}
 }
 
@@ -170,28 +237,33 @@ bool run_service_task_energy(const struct run_session *session, const struct eng
 {
 	const struct run_service *service = session->service;
 
-	if (!service || engine_task_over(task) || task->nodes_count == 0 ||
-	    !run_meters_any(&session->config->clusters[task->cluster]))
+	if (!service || engine_task_over(task) || !is_accounted(service, task))
 		return false;
-	*ret_j = (double)ledger_task_uj(service->ledger, task->task->id) * 1e-6;
+	*ret_j = account_j(service, task->task->id);
 	return true;
 }
 
 /*
  * Finds where the recorded energy of each ended task is from: the account, if it is what the
- * account has. Otherwise an older version recorded what the backend attributed, which stays.
+ * account has, or if none was recorded. Otherwise an older version recorded what the backend
+ * attributed, which stays.
  */
 static void recall_kinds(struct run_service *service)
 {
-	for (guint i = 0; service->engine && i < service->submissions->len; i++) {
-		const struct engine_task *task = engine_task_at(service->engine, i);
-		const double account_j = (double)ledger_task_uj(service->ledger, i) * 1e-6;
+	const guint count =
+		service->engine && service->ledger_complete ? service->submissions->len : 0;
 
-		if (!engine_task_over(task) || task->nodes_count == 0 ||
-		    !(fabs(task->energy_j - account_j) < 0.5e-6))
+	for (guint i = 0; i < count; i++) {
+		const struct engine_task *task = engine_task_at(service->engine, i);
+
+		if (!engine_task_over(task) || !is_accounted(service, task) ||
+		    fabs(task->energy_j - account_j(service, i)) > 0.5e-6)
 			continue;
-		set_energy(service, i, ENGINE_ENERGY_PROVISIONAL);
-		g_array_append_val(service->provisional[task->cluster], i);
+		/* Nothing is added any more for a task whose cluster is gone. */
+		set_energy(service, i,
+			   task->nodes_count ? ENGINE_ENERGY_PROVISIONAL : ENGINE_ENERGY_FINAL);
+		if (task->nodes_count)
+			note_provisional(service, task);
 	}
 	for (uint32_t c = 0; c < service->session->config->clusters_count; c++)
 		settle_tasks(service, c);
@@ -382,7 +454,7 @@ static bool add_reported(struct run_service *service, struct host_account *accou
 		g_array_index(parts, struct store_account_part, i).uj = (int64_t)shares[i].uj;
 	if (!add(service, account, &interval, &split, all.known ? parts : NULL, error))
 		return false;
-	correct_final(service, parts);
+	update_ended(service, parts);
 	return true;
 }
 
@@ -522,17 +594,23 @@ void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArr
 
 /* Beginning. */
 
-/* If the sums cannot be read, the service starts all the same. */
-static void load_sums_or_note(struct run_service *service)
+bool run_service_energy_load(struct run_service *service, GError **error)
 {
-	g_autoptr(GError) error = NULL;
+	struct store *store = service->session->store;
+	g_autoptr(GError) fault = NULL;
 
-	if (!ledger_load_sums(service->ledger, service->session->store, service->row.run,
-			      service->submissions->len, &error))
+	if (!ledger_load(service->ledger, store, service->row.run, error))
+		return false;
+	service->ledger_complete = ledger_load_sums(service->ledger, store, service->row.run,
+						    service->submissions->len, &fault);
+	/* The service starts all the same. */
+	if (!service->ledger_complete)
 		run_session_note(
 			service->session, "energy-unknown",
-			"what the service has used so far is not known, and counts from now on: %s",
-			error->message);
+			"what the service has used so far is not known, and counts from now on; "
+			"what its tasks use is not known: %s",
+			fault->message);
+	return true;
 }
 
 /* A controller that continues a run serves since the one before it did. */
@@ -580,9 +658,6 @@ bool run_service_energy_begin(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
 
-	if (!ledger_load(service->ledger, session->store, service->row.run, error))
-		return false;
-	load_sums_or_note(service);
 	recall_kinds(service);
 	if (!begin_serving(service, error))
 		return false;

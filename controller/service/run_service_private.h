@@ -35,8 +35,12 @@ struct run_service {
 	struct store_check *check; /* check of the whole file, in the background */
 	struct engine *engine;
 	struct ledger *ledger; /* of the run's joules */
-	/* by cluster: ended tasks whose energy is provisional, as uint32_t elements */
-	GArray **provisional;
+	bool ledger_complete;  /* the sums of the store were read */
+	/*
+	 * By cluster: tasks whose last attempt ended there, and whose energy is provisional. The
+	 * tasks that have another attempt, or are final, are removed later.
+	 */
+	struct provisional *provisional;
 	/* times before it were not served, by an earlier controller; -INFINITY: there is none */
 	double served_s;
 	double window_begin_s; /* the beginning of a window of the limit, time of the run */
@@ -143,6 +147,12 @@ void run_service_energy_sample(double time_s, const struct remote_meter *meter,
 			       const struct wire_sample *sample, void *data);
 void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArray *intervals,
 			     void *data);
+
+/*
+ * Reads the ledger of service->row.run; to be called before tasks are restored. False with `error`:
+ * the store cannot be read.
+ */
+bool run_service_energy_load(struct run_service *service, GError **error);
 
 /* Set up and free the ledger and the lists of provisional tasks. */
 void run_service_energy_init(struct run_service *service);

@@ -124,20 +124,6 @@ static void what_nobody_can_split_is_no_tasks(struct fixture *fixture, const voi
 	g_assert_cmpint(ledger_counted_uj(fixture->ledger), ==, 2 * 137);
 }
 
-static void a_cluster_is_covered_as_far_as_its_last_host(struct fixture *fixture, const void *data)
-{
-	g_assert_true(isinf(ledger_covered_s(fixture->ledger, "c1")));
-	open_account(fixture, "b1", "c1");
-	open_account(fixture, "b2", "c1");
-	open_account(fixture, "b3", "c2");
-	add(fixture, "b1", 10, 0, 1, NULL);
-	g_assert_cmpfloat(ledger_covered_s(fixture->ledger, "c1"), ==, 0);
-	add(fixture, "b2", 4, 0, 1, NULL);
-	g_assert_cmpfloat(ledger_covered_s(fixture->ledger, "c1"), ==, 4);
-	g_assert_cmpfloat(ledger_covered_s(fixture->ledger, "c2"), ==, 0);
-	g_assert_true(isinf(ledger_covered_s(fixture->ledger, "c3")));
-}
-
 static void it_is_the_same_after_a_restart(struct fixture *fixture, const void *data)
 {
 	g_autoptr(GError) error = NULL;
@@ -155,7 +141,7 @@ static void it_is_the_same_after_a_restart(struct fixture *fixture, const void *
 	check_tasks(fixture, 30, 24);
 	g_assert_cmpint(ledger_dynamic_uj(fixture->ledger), ==, 30 + 24 + 3 * 7);
 	g_assert_cmpint(ledger_counted_uj(fixture->ledger), ==, 30 + 24 + 9 + 4 * 107);
-	g_assert_cmpfloat(ledger_covered_s(fixture->ledger, "c1"), ==, 1);
+	g_assert_cmpfloat(ledger_account(fixture->ledger, "b1")->meter->at_s, ==, 1);
 	add(fixture, "b1", 1, 5, 1, NULL);
 	check_tasks(fixture, 30, 25);
 }
@@ -181,7 +167,6 @@ int main(int argc, char **argv)
 #define ADD(name, test) g_test_add("/ledger/" name, struct fixture, NULL, set_up, test, tear_down)
 	ADD("parts", tasks_have_their_parts_of_all_hosts);
 	ADD("unattributed", what_nobody_can_split_is_no_tasks);
-	ADD("covered", a_cluster_is_covered_as_far_as_its_last_host);
 	ADD("restart", it_is_the_same_after_a_restart);
 	ADD("no-task", tasks_that_do_not_exist_are_left_out);
 	return g_test_run();

@@ -95,6 +95,8 @@ static void begin(struct account *account)
 {
 	g_autoptr(GError) error = NULL;
 
+	g_assert_true(run_service_energy_load(&account->service, &error));
+	g_assert_no_error(error);
 	g_assert_true(run_service_energy_begin(&account->service, &error));
 	g_assert_no_error(error);
 }
