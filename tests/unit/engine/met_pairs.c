@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Notes which pairs of state and event a test program meets. The linker passes the engine's calls
- * of engine_task_transition() here (-Wl,--wrap), so that the engine itself has no hook. At its end
- * the program appends the pairs to the file that VIRTBED_MET_PAIRS names, "state event" a line;
- * test-met-pairs reads them.
+ * Notes which pairs of state and event a test program meets. The linker passes calls of
+ * engine_task_transition() here (-Wl,--wrap), so that the engine itself has no hook. A test must
+ * not call engine_task_transition() itself, since the pair would then count as met: it looks pairs
+ * up with fsm_transition(). At its end the program appends the pairs to the file that
+ * VIRTBED_MET_PAIRS names, "state event" a line; test-met-pairs reads them.
  */
 #include <glib.h>
 #include <stdio.h>

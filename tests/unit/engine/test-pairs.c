@@ -343,7 +343,7 @@ static void assert_off_nodes(const struct engine *engine)
 /* The report comes, and the task is in the state that the table says, or nothing has changed. */
 static void check_report(const struct scene *scene, enum engine_task_event event)
 {
-	const struct fsm_transition *rule = engine_task_transition(scene->state, event);
+	const struct fsm_transition *rule = fsm_transition(&engine_task_fsm, scene->state, event);
 	enum backend_event_kind kind;
 	enum backend_outcome outcome;
 	struct preempt_stage stage;
@@ -474,7 +474,7 @@ static void test_queued(void)
 {
 	for (int e = 0; e < ENGINE_TASK_EVENTS; e++) {
 		const struct fsm_transition *rule =
-			engine_task_transition(ENGINE_TASK_QUEUED, (enum engine_task_event)e);
+			fsm_transition(&engine_task_fsm, ENGINE_TASK_QUEUED, e);
 		enum backend_event_kind kind;
 		enum backend_outcome outcome;
 		struct queue_stage stage;
