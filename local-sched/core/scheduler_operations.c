@@ -148,13 +148,18 @@ static const struct operation_kind *const kinds[] = {
 	[SCHEDULER_KILL] = &kill_kind,
 };
 
-/* Makes the intent and stores it. False with `error`: it is taken back. */
+/*
+ * Makes the intent and stores it. False with `error`: it is taken back. The store keeps a write
+ * that failed and repeats it, so the task as it was is written after it. Of a start nothing is kept.
+ */
 static bool intend(const struct operation_kind *kind, struct operation *operation, GError **error)
 {
 	kind->apply(operation);
 	if (kind->store(operation, error))
 		return true;
 	kind->undo(operation);
+	if (operation->task)
+		task_store_update(operation->scheduler->settings.store, operation->task, NULL);
 	return false;
 }
 

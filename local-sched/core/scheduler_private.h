@@ -44,7 +44,9 @@ struct operation {
 	struct task *task;             /* borrowed; NULL: there is none with that id */
 	struct task *made;             /* START: as requested; owned until the task is known */
 	struct task_operation request; /* of the other kinds; its nodes are owned */
-	struct task_share before;      /* SHARE: the share that the task had */
+	/* What the intent replaced in the task. */
+	int64_t resume_attempt_before;  /* RESUME: of its last suspension */
+	struct task_share share_before; /* SHARE */
 };
 
 /* What distinguishes a kind of operations. All are required but where it says so. */
@@ -58,7 +60,8 @@ struct operation_kind {
 	bool (*may)(struct operation *operation, GError **error);
 	/*
 	 * The intent: record it in the task, store the task, and remove the intent again if it
-	 * could not be stored. NULL: a kill, of which only the end is stored.
+	 * could not be stored, so that the task is as it was; a START's task is then not known.
+	 * NULL: a kill, of which only the end is stored.
 	 */
 	void (*apply)(struct operation *operation);
 	bool (*store)(const struct operation *operation, GError **error);

@@ -119,8 +119,9 @@ static void apply_suspend(struct operation *operation)
 
 static void undo_suspend(struct operation *operation)
 {
-	scheduler_drop_suspension(operation->task);
-	operation->task->refused_n = 0;
+	GPtrArray *suspensions = operation->task->suspensions;
+
+	g_ptr_array_remove_index(suspensions, suspensions->len - 1);
 	task_fsm_move(operation->task, TASK_FSM_SUSPEND_FAILED);
 }
 
@@ -174,6 +175,7 @@ static void apply_resume(struct operation *operation)
 {
 	struct task_suspension *last = task_last_suspension(operation->task);
 
+	operation->resume_attempt_before = last->resume_attempt;
 	last->resume_attempt = operation->request.attempt;
 	last->resumed_nodes = g_steal_pointer(&operation->request.nodes);
 	last->resume_requested_ns = clock_now_ns();
@@ -185,7 +187,7 @@ static void undo_resume(struct operation *operation)
 	struct task_suspension *last = task_last_suspension(operation->task);
 
 	task_suspension_undo(last);
-	last->resume_attempt--;
+	last->resume_attempt = operation->resume_attempt_before;
 	task_fsm_move(operation->task, TASK_FSM_RESUME_FAILED);
 }
 
@@ -327,7 +329,7 @@ static void apply_share(struct operation *operation)
 {
 	struct task_share *share = &operation->task->share;
 
-	operation->before = *share;
+	operation->share_before = *share;
 	share->n = operation->request.n;
 	share->fraction = operation->request.share;
 	share->requested_ns = clock_now_ns();
@@ -337,7 +339,7 @@ static void apply_share(struct operation *operation)
 
 static void undo_share(struct operation *operation)
 {
-	operation->task->share = operation->before;
+	operation->task->share = operation->share_before;
 }
 
 static void share_task(struct scheduler *scheduler, struct task *task)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A whole scheduler, of a simulated cluster. */
 #include <glib/gstdio.h>
+#include <sqlite3.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -205,6 +206,110 @@ static void test_operations(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpint(task->share.n, ==, 1);
 }
 
+/* Requests that the store refuses, in their order, and the state of the task before each. */
+static const struct {
+	enum scheduler_operation of;
+	const char *n, *body;
+	enum task_state before;
+} refused[] = {
+	{SCHEDULER_SUSPEND, "1", "{\"try\":3}", TASK_RUNNING},
+	{SCHEDULER_RESUME, "1", "{\"nodes\":[0],\"try\":3}", TASK_SUSPENDED},
+	{SCHEDULER_SHARE, "1", "{\"share\":0.5}", TASK_RUNNING},
+	{SCHEDULER_SHARE, "2", "{\"share\":0.25}", TASK_RUNNING},
+	{SCHEDULER_MIGRATE, "1", "{\"nodes\":[0],\"try\":3}", TASK_RUNNING},
+};
+
+/* Changes the file of the store, beside the scheduler. */
+static void change_store(const struct fixture *fixture, const char *sql)
+{
+	g_autofree char *path = g_build_filename(fixture->directory, "local.sqlite", NULL);
+	sqlite3 *db;
+
+	g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static char *text_of(const struct task *task)
+{
+	g_autoptr(json_t) object = task_to_json(task);
+
+	return json_text(object);
+}
+
+/* The task's record in the file, after failed writes have been repeated. The caller frees it. */
+static char *stored_text(const struct fixture *fixture, const char *id)
+{
+	g_autofree char *path = g_build_filename(fixture->directory, "local.sqlite", NULL);
+	sqlite3_stmt *statement;
+	sqlite3 *db;
+	char *text;
+
+	g_assert_true(task_store_flush(fixture->store));
+	g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_prepare_v2(db, "SELECT record FROM tasks WHERE id = ?", -1,
+					   &statement, NULL),
+			==, SQLITE_OK);
+	sqlite3_bind_text(statement, 1, id, -1, NULL);
+	g_assert_cmpint(sqlite3_step(statement), ==, SQLITE_ROW);
+	text = g_strdup((const char *)sqlite3_column_text(statement, 0));
+	sqlite3_finalize(statement);
+	sqlite3_close(db);
+	return text;
+}
+
+/* The request is refused, as nothing can be stored. */
+static void expect_refusal(struct fixture *fixture, enum scheduler_operation of, const char *id,
+			   const char *n, const json_t *body)
+{
+	g_autoptr(GError) error = NULL;
+	bool is_new = true;
+
+	change_store(fixture, "CREATE TRIGGER adds BEFORE INSERT ON tasks"
+			      " BEGIN SELECT RAISE(ABORT, 'full'); END;"
+			      "CREATE TRIGGER changes BEFORE UPDATE ON tasks"
+			      " BEGIN SELECT RAISE(ABORT, 'full'); END;");
+	g_assert_null(scheduler_operate(fixture->scheduler, of, id, n, body, &is_new, &error));
+	g_assert_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW);
+	g_assert_false(is_new);
+	change_store(fixture, "DROP TRIGGER adds; DROP TRIGGER changes;");
+}
+
+/* The task is as it was, in the store as well, and the same request is then new. */
+static void test_not_stored(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(json_t) script = json_loads(script_text, 0, NULL);
+	struct task *task;
+	bool is_new;
+
+	expect_refusal(fixture, SCHEDULER_START, "t", NULL, script);
+	g_assert_null(scheduler_task(fixture->scheduler, "t"));
+	task = (struct task *)put_script(fixture, "t", &is_new);
+	g_assert_true(is_new);
+	/* As after a suspension that failed. */
+	task->refused_n = 1;
+	task->refused_attempt = 2;
+	for (size_t i = 0; i < G_N_ELEMENTS(refused); i++) {
+		g_autoptr(json_t) body = json_loads(refused[i].body, 0, NULL);
+		g_autoptr(GError) error = NULL;
+		g_autofree char *before = NULL, *after = NULL, *stored = NULL;
+
+		wait_state(task, refused[i].before);
+		before = text_of(task);
+		expect_refusal(fixture, refused[i].of, "t", refused[i].n, body);
+		after = text_of(task);
+		g_assert_cmpstr(after, ==, before);
+		stored = stored_text(fixture, "t");
+		g_assert_cmpstr(stored, ==, before);
+		g_assert_cmpuint(task->refused_n, ==, 1);
+		g_assert_cmpint(task->refused_attempt, ==, 2);
+		g_assert_true(scheduler_operate(fixture->scheduler, refused[i].of, "t",
+						refused[i].n, body, &is_new, &error) == task);
+		g_assert_no_error(error);
+		g_assert_true(is_new);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -214,5 +319,7 @@ int main(int argc, char **argv)
 		   NULL, set_up, test_retention, tear_down);
 	g_test_add("/scheduler/an operation is done once, however often it is requested",
 		   struct fixture, NULL, set_up, test_operations, tear_down);
+	g_test_add("/scheduler/an operation that cannot be stored changes nothing", struct fixture,
+		   NULL, set_up, test_not_stored, tear_down);
 	return g_test_run();
 }
