@@ -146,12 +146,12 @@ static void start_next(struct engine *engine)
 static struct engine_task *find_attempt(struct engine *engine, const struct backend_event *event,
 					enum engine_task_state state)
 {
-	struct engine_task *task = engine->tasks + event->task;
+	struct engine_task *task;
 
-	return event->task < engine->setup.workload->tasks_count && task->state == state &&
-			       task->attempts == event->attempt
-		       ? task
-		       : NULL;
+	if (event->task >= engine->setup.workload->tasks_count)
+		return NULL;
+	task = &engine->tasks[event->task];
+	return task->state == state && task->attempts == event->attempt ? task : NULL;
 }
 
 /* Whether the event is the end of an evicted task. If so, its nodes are free now. */

@@ -425,8 +425,8 @@ struct queue_stage {
 	struct engine *engine;
 };
 
-/* Task 0 is queued, and is worth nothing from 100 s on; another task comes later. */
-static void queue_stage_init(struct queue_stage *stage)
+/* Two tasks, the second of which comes late, and queues of this length; the run has not begun. */
+static void queue_stage_init(struct queue_stage *stage, uint32_t length)
 {
 	struct engine_setup setup = {
 		.mapping_interval_s = 1e9,
@@ -438,7 +438,7 @@ static void queue_stage_init(struct queue_stage *stage)
 	*stage = (struct queue_stage){.pet = pruning_pet_new(4, 1)};
 	stage->settings = (struct sched_queueing){stage->pet,
 						  1,
-						  4,
+						  length,
 						  {.drop_threshold = 0.5,
 						   .defer_threshold = 0.9,
 						   .evicting_baselines = true}};
@@ -456,6 +456,12 @@ static void queue_stage_init(struct queue_stage *stage)
 	g_assert_cmpint(policy_parse("mm", &setup.policy, message, sizeof(message)), ==, 0);
 	stage->backend = idle_new(true);
 	stage->engine = engine_new(&setup, stage->backend);
+}
+
+/* Task 0 is queued, and is worth nothing from 100 s on. */
+static void queue_stage_play(struct queue_stage *stage)
+{
+	queue_stage_init(stage, 4);
 	engine_begin_run(stage->engine);
 	advance(stage->engine, stage->backend, 5);
 	g_assert_cmpint(engine_task_at(stage->engine, 0)->state, ==, ENGINE_TASK_QUEUED);
@@ -482,7 +488,7 @@ static void test_queued(void)
 		if (rule->rule == FSM_IMPOSSIBLE ||
 		    !report_of((enum engine_task_event)e, &kind, &outcome))
 			continue;
-		queue_stage_init(&stage);
+		queue_stage_play(&stage);
 		report(stage.engine, stage.backend, kind, outcome, 0);
 		g_assert_cmpint(engine_task_at(stage.engine, 0)->state, ==, rule->to);
 		end_run(stage.engine, stage.backend);
@@ -494,7 +500,7 @@ static void test_queued_at_end(void)
 {
 	struct queue_stage stage;
 
-	queue_stage_init(&stage);
+	queue_stage_play(&stage);
 	end_run(stage.engine, stage.backend);
 	queue_stage_finish(&stage);
 }
@@ -503,7 +509,7 @@ static void test_queued_cancelled(void)
 {
 	struct queue_stage stage;
 
-	queue_stage_init(&stage);
+	queue_stage_play(&stage);
 	g_assert_cmpint(engine_request_cancel(stage.engine, 0), ==, ENGINE_REFUSAL_NONE);
 	g_assert_cmpint(engine_task_at(stage.engine, 0)->state, ==, ENGINE_TASK_KILLED);
 	g_assert_cmpstr(log_of(stage.backend)->str, ==, "enqueue 0.1\nkill 0.1\n");
@@ -516,12 +522,39 @@ static void test_evicted_while_starting(void)
 {
 	struct queue_stage stage;
 
-	queue_stage_init(&stage);
+	queue_stage_play(&stage);
 	report(stage.engine, stage.backend, BACKEND_EVENT_BEGAN, BACKEND_OUTCOME_NONE, 0);
 	g_assert_cmpint(engine_task_at(stage.engine, 0)->state, ==, ENGINE_TASK_STARTING);
 	advance(stage.engine, stage.backend, 501);
 	g_assert_cmpint(engine_task_at(stage.engine, 0)->state, ==, ENGINE_TASK_DROPPED);
 	g_assert_cmpstr(log_of(stage.backend)->str, ==, "enqueue 0.1\nkill 0.1\n");
+	end_run(stage.engine, stage.backend);
+	queue_stage_finish(&stage);
+}
+
+/* A record for which its queue has no room is not restored, and has no effect. */
+static void test_queue_full(void)
+{
+	uint32_t node = 0;
+	struct engine_task record = {
+		.state = ENGINE_TASK_RUNNING,
+		.nodes = &node,
+		.nodes_count = 1,
+		.attempts = 1,
+		.queued_n = 1,
+		.started_s = 1,
+	};
+	struct queue_stage stage;
+
+	queue_stage_init(&stage, 1);
+	g_assert_true(engine_restore_task(stage.engine, 0, &record));
+	record.queued_n = 2;
+	g_assert_false(engine_restore_task(stage.engine, 1, &record));
+	g_assert_cmpint(engine_task_at(stage.engine, 1)->state, ==, ENGINE_TASK_COMING);
+	g_assert_cmpuint(engine_node_at(stage.engine, 0, 0).task, ==, 0);
+	g_assert_true(engine_restore_quarantined(stage.engine, 1, 1, "its queue is full"));
+	g_assert_cmpint(engine_task_at(stage.engine, 1)->state, ==, ENGINE_TASK_QUARANTINED);
+	engine_begin_run(stage.engine);
 	end_run(stage.engine, stage.backend);
 	queue_stage_finish(&stage);
 }
@@ -539,5 +572,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/engine/pairs/queued when the run ends", test_queued_at_end);
 	g_test_add_func("/engine/pairs/queued and cancelled", test_queued_cancelled);
 	g_test_add_func("/engine/pairs/evicted while starting", test_evicted_while_starting);
+	g_test_add_func("/engine/pairs/restored when the queue is full", test_queue_full);
 	return g_test_run();
 }
