@@ -206,8 +206,11 @@ void engine_unclaim_node(struct engine *engine, uint32_t cluster, uint32_t node)
 	uint32_t claimant;
 
 	while ((claimant = engine->placement->find_claimant(engine, cluster, node)) !=
-	       ENGINE_NO_TASK)
+	       ENGINE_NO_TASK) {
 		engine_unclaim(engine, claimant);
+		/* A defect must not end in an endless loop. */
+		g_return_if_fail(!engine_has_claim(engine, claimant));
+	}
 }
 
 static void carry_out_claim(struct engine *engine, uint32_t index)
