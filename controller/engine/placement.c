@@ -12,7 +12,7 @@ void placement_without_state(struct engine *engine)
 {
 }
 
-void placement_without_progress(struct engine *engine, uint32_t task, double s)
+void placement_without_progress(struct engine *engine, uint32_t task, double unused_s)
 {
 }
 

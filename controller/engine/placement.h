@@ -13,8 +13,8 @@
  *                its own, Gentry 2019 (placement_queued.c)
  *
  * The engine has one of them for its whole run. What `exclusive` and `queued` have in common is in
- * own_nodes.h. A part that a placement lacks is one of the functions at the end of this file, which
- * do nothing: all members are set. Nodes are indices in the task's cluster.
+ * own_nodes.h. All members are set. What several placements lack are the functions at the end of
+ * this file, which do nothing. Nodes are indices in the task's cluster.
  */
 
 /* What a placement remembers: engine->placement_state. Each file defines its own. */
@@ -115,10 +115,11 @@ struct placement_ops {
 	/* Intervals of execution. */
 
 	/*
-	 * To be called when an interval of a task's execution begins: it makes progress from
-	 * pause_s (>= 0) seconds from now on; and when the interval ends at `time_s`.
+	 * An interval of a task's execution begins; it makes progress after a pause of pause_s >= 0
+	 * seconds.
 	 */
 	void (*begin_interval)(struct engine *engine, uint32_t task, double pause_s);
+	/* The interval ends at `time_s`. */
 	void (*end_interval)(struct engine *engine, uint32_t task, double time_s);
 	/* Tells the backend the share of its hosts' CPU that the task has. */
 	void (*send_share)(struct engine *engine, uint32_t task);
@@ -199,7 +200,7 @@ const struct placement_ops *placement_of(const struct sched_system *system);
 void placement_without_state(struct engine *engine);
 
 /* Shares of hosts: tasks execute at the speed of their nodes. */
-void placement_without_progress(struct engine *engine, uint32_t task, double s);
+void placement_without_progress(struct engine *engine, uint32_t task, double unused_s);
 void placement_without_share(struct engine *engine, uint32_t task);
 const char *placement_without_limit(const struct engine *engine);
 

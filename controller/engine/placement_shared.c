@@ -444,7 +444,7 @@ static const char *check_plan(const struct engine *engine)
 	return NULL;
 }
 
-/* Runs are not continued: there are no records of tasks on hosts. */
+/* Not reached for tasks on nodes (`restorable`); a queued one has no queue. */
 static bool restore_place(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	return false;

@@ -150,7 +150,8 @@ static const struct operation_kind *const kinds[] = {
 
 /*
  * Makes the intent and stores it. False with `error`: it is taken back. The store keeps a write
- * that failed and repeats it, so the task as it was is written after it. Of a start nothing is kept.
+ * that failed and repeats it, so the task as it was is written after it. Of a start the store keeps
+ * nothing.
  */
 static bool intend(const struct operation_kind *kind, struct operation *operation, GError **error)
 {

@@ -101,7 +101,10 @@ bool task_parse_nodes(const json_t *body, const char *what, uint32_t most, uint3
 void task_free(struct task *task);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(task_t, task_free)
 
-/* Ends a task: it has `outcome`, for `reason` (copied; NULL: none), since `now_ns`. */
+/*
+ * Ends a task: it has `outcome`, for `reason` (copied; NULL: none), since `now_ns`. An ended task
+ * stays as it is; that is logged as a defect.
+ */
 void task_end(struct task *task, enum task_outcome outcome, const char *reason, int64_t now_ns);
 
 /* How many processes the task has: its ranks, or one per node for a script. */
