@@ -471,6 +471,12 @@ struct engine_setup {
 	uint32_t marks_count;
 	bool trim; /* leave out place-holders that cannot matter (POLICY_TRIM) */
 	/*
+	 * Measure how long mapping events take: decide_s and mapping_... of the result, which are 0
+	 * otherwise. A simulation would spend a third of its time on reading the clocks of
+	 * processor time, a system call.
+	 */
+	bool times_events;
+	/*
 	 * What a task whose attempt has just ended has used, by an account of energy, as far as it
 	 * is reported: engine_set_energy() brings the rest. NAN: the account does not have the
 	 * task. NULL: there is no account, and the backend attributes the energy.

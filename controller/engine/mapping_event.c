@@ -9,9 +9,14 @@
 
 /* Deciding. */
 
-static double wall_s(void)
+static double wall_s(const struct engine *engine)
 {
-	return (double)g_get_monotonic_time() * 1e-6;
+	return engine->setup.times_events ? (double)g_get_monotonic_time() * 1e-6 : 0;
+}
+
+static double processor_s(const struct engine *engine)
+{
+	return engine->setup.times_events ? async_decider_thread_s() : 0;
 }
 
 const double engine_mapping_bounds_s[ENGINE_MAPPING_BOUNDS] = {
@@ -58,7 +63,8 @@ static void finish_plan(struct engine *engine)
 	if (applying->most < applying->answer.plan->actions_count)
 		backend_cork(engine->backend, false);
 	applying->is_further = false;
-	count_event(&engine->result, wall_s() - applying->answer.asked_s);
+	if (engine->setup.times_events)
+		count_event(&engine->result, wall_s(engine) - applying->answer.asked_s);
 }
 
 /*
@@ -115,8 +121,8 @@ static void ask_policy(struct engine *engine, double now_s, bool between)
 		.memory = engine->policy_memory,
 	};
 	struct sched_plan plan;
-	const double asked_s = wall_s();
-	const double begun_s = async_decider_thread_s();
+	const double asked_s = wall_s(engine);
+	const double begun_s = processor_s(engine);
 
 	if (engine_window_is_set(engine) && snapshot.waiting_count + snapshot.suspended_count == 0)
 		return;
@@ -130,7 +136,7 @@ static void ask_policy(struct engine *engine, double now_s, bool between)
 	if (policy_decide(&engine->setup.policy, &snapshot, &context, &plan) < 0)
 		g_error("out of memory");
 	take_decision(engine, &(struct async_answer){&engine->setup.policy, &snapshot, &plan,
-						     async_decider_thread_s() - begun_s, asked_s});
+						     processor_s(engine) - begun_s, asked_s});
 }
 
 bool engine_is_deciding(const struct engine *engine)

@@ -153,6 +153,7 @@ static bool open_run(struct measured_run *run, GError **error)
 	recorder_store_tell(run->recorder, run_record_log);
 	run->setup.recorder = recorder_store_engine(run->recorder);
 	run->setup.record_steps = true;
+	run->setup.times_events = true;
 	run->engine = engine_new(&run->setup, run->backend);
 	show_run(run);
 	return !run->continued || restore_run(run, error);

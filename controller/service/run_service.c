@@ -268,6 +268,7 @@ static void make_setup(struct run_service *service)
 	service->setup.duration_s = FOREVER_S;
 	service->setup.record_changes = true;
 	service->setup.record_steps = true;
+	service->setup.times_events = true;
 	service->setup.apart = true;
 	service->setup.at_once = ACTIONS_AT_ONCE;
 	service->setup.recorder = recorder_store_engine(service->recorder);
