@@ -109,7 +109,7 @@ static void add_decisions(GString *text, const struct run_session *session)
 	add_one(text, "virtbed_decide_seconds_total", "counter",
 		"Processor time that the policy took for them.", counts->decide_s);
 	add_one(text, "virtbed_impossible_events_total", "counter",
-		"Events that are impossible in the present state of their task: defects.",
+		"Events that are impossible in the present state of their task or window: defects.",
 		(double)counts->impossible_events);
 	add_mapping(text, counts);
 	add_one(text, "virtbed_mapping_longest_seconds", "gauge", "The longest of them.",

@@ -227,6 +227,9 @@ static void handle_limit(struct engine *engine, double time_s)
 		engine_window_reach(engine, time_s);
 		return;
 	}
+	/* Without a limit of the run the report is about a window's that was removed meanwhile. */
+	if (engine->marks_next == engine->setup.marks_count && !(engine->setup.limit_j > 0))
+		return;
 	if (engine->marks_next == engine->setup.marks_count) {
 		engine_record_object(engine, time_s, ENGINE_EVENT_LIMIT,
 				     json_pack("{s:f}", "limit_j", engine->setup.limit_j));

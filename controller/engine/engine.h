@@ -196,7 +196,7 @@ struct engine_result {
 	double mapping_longest_s; /* wall time of the longest of them, seconds */
 	/* Events above the bound before, up to this bound; last: above all bounds. */
 	uint64_t mapping_counts[ENGINE_MAPPING_BOUNDS + 1];
-	/* Events of tasks that were impossible in their states: defects of the engine. */
+	/* Events that were impossible in the state of their task or window: defects. */
 	uint64_t impossible_events;
 };
 
@@ -471,8 +471,8 @@ struct engine_setup {
 	uint32_t marks_count;
 	bool trim; /* leave out place-holders that cannot matter (POLICY_TRIM) */
 	/*
-	 * Measure how long mapping events take: decide_s and mapping_... of the result, which are 0
-	 * otherwise. A simulation would spend a third of its time on reading the clocks of
+	 * Measure how long mapping events take: decide_s and mapping_... of the result. Otherwise
+	 * they are 0 where the policy decides on the engine's thread. A simulation would spend a third of its time on reading the clocks of
 	 * processor time, a system call.
 	 */
 	bool times_events;
@@ -505,7 +505,8 @@ bool engine_restore_task(struct engine *engine, uint32_t task, const struct engi
 
 /*
  * Sets what a task has used, and where the figure is from. If the joules change, the task is
- * recorded, and the energy of completed tasks that policies read changes by as much. O(1).
+ * recorded, and the energy of completed tasks that policies read changes by as much; neither is
+ * done for a task whose place the configuration does not have any more. O(1).
  */
 void engine_set_energy(struct engine *engine, uint32_t task, double energy_j,
 		       enum engine_energy_kind kind);
@@ -707,7 +708,7 @@ bool engine_drained(const struct engine *engine, uint32_t cluster, uint32_t node
 /* A node. */
 struct engine_node {
 	enum node_state state;
-	/* Why it was drained; NULL: no reason given. Valid until it is undrained. */
+	/* Why it was drained; NULL: no reason given. Valid until it is drained or undrained. */
 	const char *reason;
 	/* The task that has it or claims it; UINT32_MAX: none, or shared hosts. */
 	uint32_t task;

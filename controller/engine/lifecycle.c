@@ -138,6 +138,7 @@ static void begin_attempt(struct engine *engine, uint32_t index)
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
 	task->late = false;
 	task->ended_s = task->exec_s = task->energy_j = NAN;
+	task->energy_kind = ENGINE_ENERGY_ESTIMATED;
 	task->virtual_s = 0;
 	engine->placement->begin_interval(engine, index, 0);
 	engine_set_preemptible(engine, index);
@@ -157,6 +158,7 @@ void engine_begin_queued(struct engine *engine, uint32_t index, double time_s)
 	task->expected_end_s = engine_expected_end_s(task, time_s);
 	task->late = false;
 	task->ended_s = task->exec_s = task->energy_j = NAN;
+	task->energy_kind = ENGINE_ENERGY_ESTIMATED;
 	engine->placement->allocate(engine, index, task->nodes);
 	engine_set_preemptible(engine, index);
 	running = engine_running(engine, index, task->nodes, time_s);

@@ -37,10 +37,13 @@ void engine_set_energy(struct engine *engine, uint32_t index, double energy_j,
 
 	task->energy_j = energy_j;
 	task->energy_kind = kind;
-	if (same)
+	/* A task whose place is not configured any more is not counted, and its record stays. */
+	if (task->nodes_count == 0)
 		return;
 	if (task->state == ENGINE_TASK_COMPLETED)
 		engine->completed_j += engine_counted_j(task) - before_j;
+	if (same)
+		return;
 	engine->dirty[index] = false;
 	if (recorder && recorder->task && !recorder->task(recorder, task))
 		engine_abort(engine, "the energy of task %u could not be recorded", index);

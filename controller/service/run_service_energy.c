@@ -116,9 +116,11 @@ static double account_j(const struct run_service *service, uint32_t task)
 	return (double)ledger_task_uj(service->ledger, task) * 1e-6;
 }
 
+/* Whether a task has ended for good, not with the service. */
 static bool is_over(const struct run_service *service, uint32_t task)
 {
-	return service->engine && engine_task_over(engine_task_at(service->engine, task));
+	return service->engine && engine_task_state_in(engine_task_at(service->engine, task)->state,
+						       ENGINE_TASK_SETTLED);
 }
 
 /* Whether the account can have the task: its hosts have meters, or it has some of it already. */
@@ -147,6 +149,7 @@ static void set_energy(struct run_service *service, uint32_t task, enum engine_e
 	engine_set_energy(service->engine, task, account_j(service, task), kind);
 }
 
+/* A task whose place is not configured any more is noted under the first cluster. */
 static void note_provisional(struct run_service *service, const struct engine_task *task)
 {
 	struct provisional *provisional = &service->provisional[task->cluster];
@@ -162,8 +165,7 @@ double run_service_energy_ended(uint32_t index, void *data)
 
 	if (!is_accounted(service, task))
 		return (double)NAN;
-	if (task->nodes_count > 0)
-		note_provisional(service, task);
+	note_provisional(service, task);
 	return account_j(service, index);
 }
 
@@ -225,10 +227,12 @@ static void update_ended(struct run_service *service, const GArray *parts)
 		if (!is_over(service, index))
 			continue;
 		task = engine_task_at(service->engine, index);
-		if (task->energy_kind != ENGINE_ENERGY_ESTIMATED)
+		if (task->energy_kind != ENGINE_ENERGY_ESTIMATED) {
 			set_energy(service, index, task->energy_kind);
-		else if (isnan(task->energy_j) && service->ledger_complete)
-			set_energy(service, index, ENGINE_ENERGY_FINAL);
+		} else if (isnan(task->energy_j) && is_accounted(service, task)) {
+			set_energy(service, index, ENGINE_ENERGY_PROVISIONAL);
+			note_provisional(service, task);
+		}
 	}
 }
 
@@ -256,14 +260,11 @@ static void recall_kinds(struct run_service *service)
 	for (guint i = 0; i < count; i++) {
 		const struct engine_task *task = engine_task_at(service->engine, i);
 
-		if (!engine_task_over(task) || !is_accounted(service, task) ||
+		if (!is_over(service, i) || !is_accounted(service, task) ||
 		    fabs(task->energy_j - account_j(service, i)) > 0.5e-6)
 			continue;
-		/* Nothing is added any more for a task whose cluster is gone. */
-		set_energy(service, i,
-			   task->nodes_count ? ENGINE_ENERGY_PROVISIONAL : ENGINE_ENERGY_FINAL);
-		if (task->nodes_count)
-			note_provisional(service, task);
+		set_energy(service, i, ENGINE_ENERGY_PROVISIONAL);
+		note_provisional(service, task);
 	}
 	for (uint32_t c = 0; c < service->session->config->clusters_count; c++)
 		settle_tasks(service, c);
@@ -454,7 +455,8 @@ static bool add_reported(struct run_service *service, struct host_account *accou
 		g_array_index(parts, struct store_account_part, i).uj = (int64_t)shares[i].uj;
 	if (!add(service, account, &interval, &split, all.known ? parts : NULL, error))
 		return false;
-	update_ended(service, parts);
+	if (all.known)
+		update_ended(service, parts);
 	return true;
 }
 

@@ -200,7 +200,8 @@ energy_grows() {
 	[ "$(submit '{"type": "LONG", "count": 2}')" = "[0,1]" ]
 	[ "$(submit '{"type": "SHORT", "count": 60}' | jq length)" = 60 ]
 	wait_state 61 completed
-	ok GET /v1/tasks/61 200 | jq -e '.energy_j > 0 and .executed_s > 0 and .executed_s <= .ended_s - .started_s'
+	ok GET /v1/tasks/61 200 | jq -e '.executed_s > 0 and .executed_s <= .ended_s - .started_s'
+	within 60 has_energy 61
 	ok GET /v1/tasks/61/output 200 | jq -e '.output | test("nothing was computed")'
 	wait_state 0 running
 	ok POST /v1/tasks/0/suspend 202 '{}'
@@ -520,10 +521,12 @@ nodes_are_as_they_were() {
 	[ "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "$socket" -H "If-None-Match: $tag" http://x/v1/nodes)" = 304 ]
 }
 
-# A list has TASK as its own answer has it, except for its expected end, which may move meanwhile.
+# A list has TASK as its own answer has it, except for its expected end, which may move meanwhile, and for what it has
+# used while it is under way.
 is_listed_as_it_is() {
 	ok GET "/v1/tasks?limit=1&after=$(($1 - 1))" 200 >listed
-	ok GET "/v1/tasks/$1" 200 | jq -e --slurpfile listed listed '. as $it | $listed[0].tasks[0] | del(.expected_end_s) |
+	ok GET "/v1/tasks/$1" 200 | jq -e --slurpfile listed listed '. as $it | $listed[0].tasks[0] |
+		del(.expected_end_s) | if .ended_s == null then del(.energy_j, .energy_kind) else . end |
 		.task == $it.task and (to_entries | all($it[.key] == .value))'
 }
 
@@ -876,7 +879,8 @@ later_than() {
 	run -1 "$virtbed" migrate 4 --to nowhere --uri "unix:$socket"
 	[[ $output == *"task 4 cannot be migrated: it waits, and has no VMs yet"* ]]
 	for task in 0 1 2 3; do wait_state $task completed; done
-	ok GET /v1/tasks/0 200 | jq -e '.utility == 1 and .ended_s > .started_s and .energy_j > 0 and (.nodes | length > 0)'
+	ok GET /v1/tasks/0 200 | jq -e '.utility == 1 and .ended_s > .started_s and (.nodes | length > 0)'
+	within 60 has_energy 0
 	ok GET /v1/tasks/0/decisions 200 | jq -e '.task == 0 and (.decisions | length > 0 and all(.action.task == 0))'
 	ok GET /v1/tasks/0/output 200 | jq -e '.task == 0 and .attempt == 1 and has("output")'
 	ok GET /v1/tasks/4/output 404

@@ -117,7 +117,8 @@ assert_windows_add_up() {
 	kill -HUP "$run_pid"
 	run_wait_for ", at most 100000 J in 10 s" 120
 	wait_state 0 completed 240
-	ok GET /v1/tasks/0 200 | jq -e '.attempts == 1 and .suspensions >= 2 and .energy_j > 0'
+	ok GET /v1/tasks/0 200 | jq -e '.attempts == 1 and .suspensions >= 2'
+	within 60 has_energy 0
 	ok GET /v1/tasks/0/output 200 | jq -e '.output | test("Verification *= *SUCCESSFUL")'
 	ok GET /v1/tasks/1 200 | jq -e '.state == "killed" and .attempts == 0'
 	assert_energy 0

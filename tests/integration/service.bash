@@ -63,6 +63,11 @@ has_state() {
 	[ "$(api GET "/v1/tasks/$1" | jq -r .state)" = "$2" ]
 }
 
+# Whether an ended task has used energy, and nothing of it is still to be reported. has_energy TASK
+has_energy() {
+	api GET "/v1/tasks/$1" | jq -e '.energy_kind != "provisional" and .energy_j > 0' >/dev/null
+}
+
 stop_service() {
 	kill -TERM "$run_pid"
 	run_wait

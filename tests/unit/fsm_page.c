@@ -4,14 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char ignored[] = "```\n"
-			      "\n"
-			      "## Ignored events\n"
-			      "\n"
-			      "A report can be late or repeated. These change nothing:\n"
-			      "\n"
-			      "| event | in the states | because |\n"
-			      "|---|---|---|\n";
+static const char ignored[] =
+	"```\n"
+	"\n"
+	"## Ignored events\n"
+	"\n"
+	"A report can be late or repeated, a request can change nothing. Ignored are:\n"
+	"\n"
+	"| event | in the states | because |\n"
+	"|---|---|---|\n";
 
 static uint32_t bit(unsigned int state)
 {

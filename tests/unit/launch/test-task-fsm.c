@@ -20,13 +20,16 @@ static unsigned int next_of(unsigned int state, enum task_fsm_event event)
 	return pair->to;
 }
 
-/* Whatever has not ended can end. */
+/* Whatever has not ended can end, and nothing follows an end. */
 static void test_ends(void)
 {
 	g_assert_cmpuint(g_strv_length((char **)task_state_names), ==, TASK_FSM_STATES);
 	for (unsigned int state = 0; state < TASK_FSM_STATES; state++)
 		if (state != TASK_ENDED)
 			g_assert_cmpint(next_of(state, TASK_FSM_END), ==, TASK_ENDED);
+	for (unsigned int event = 0; event < TASK_FSM_EVENTS; event++)
+		g_assert_cmpint(fsm_transition(&task_fsm, TASK_ENDED, event)->rule, ==,
+				FSM_IMPOSSIBLE);
 }
 
 /* A step that fails leads back to where it began. */
