@@ -5,10 +5,10 @@
 
 /*
  * The ledger of a service's joules: what each task has used, and all of them together, in whole
- * microjoules. It grows by intervals of hosts (host_account.h), whose parts are those that
- * energy_split() made. `energy`, `show`, the energy of completed tasks that policies read, and the
- * energy that a window begins with come from it. The store has the same sums: what is added here is
- * added there in the same transaction.
+ * microjoules. It grows by intervals of hosts (host_account.h); energy_split() makes the parts of
+ * an interval. `energy`, `show`, the energy of completed tasks that policies read, and the energy
+ * that a window begins with come from the ledger. The store has the same sums: an addition here is
+ * an addition there, in the same transaction.
  */
 struct ledger;
 

@@ -20,8 +20,8 @@ struct nodes {
 	struct node **of; /* per cluster and node */
 	struct node *pool;
 	uint32_t count; /* of all clusters */
-	struct sched_node
-		*closed; /* those that take no tasks; room for twice the number of nodes */
+	/* The nodes that take no tasks; room for twice the number of nodes. */
+	struct sched_node *closed;
 	uint32_t closed_count;
 	struct tally *tallies; /* per cluster; valid if `tallied` */
 	bool tallied;

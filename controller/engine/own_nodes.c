@@ -173,7 +173,7 @@ static uint32_t append_departing(const struct engine *engine, const struct engin
 	return added;
 }
 
-/* Lists the departing nodes without a claim after those that take no tasks. */
+/* Appends the departing nodes without a claim to the nodes that take no tasks. */
 void own_nodes_fill_snapshot(struct engine *engine, struct sched_snapshot *snapshot)
 {
 	uint32_t count;

@@ -134,9 +134,9 @@ struct placement_ops {
 	 */
 	double (*next_s)(const struct engine *engine, double after_s);
 	/*
-	 * Completes a snapshot whose waiting, suspended and running tasks are listed: nodes that
-	 * cannot take tasks beyond those that are down, and what this placement alone has. Called
-	 * for each decision; borrows from the engine.
+	 * Completes a snapshot whose waiting, suspended and running tasks are listed. It adds the
+	 * nodes that are up and cannot take tasks, and the fields that only this placement has.
+	 * Called for each decision; borrows from the engine.
 	 */
 	void (*fill_snapshot)(struct engine *engine, struct sched_snapshot *snapshot);
 	/* Takes over what a decision for `time_s` says beside its actions, and records it. */

@@ -3,7 +3,7 @@
  * Hosts that tasks share in time (Stillwell 2010): promised memory, yields and virtual times. A
  * task that gets memory which other VMs still have to leave has a claim, as with nodes of a task's
  * own (suspension.c). The claim is carried out when all VMs that were promised the host's memory
- * fit beside those that are leaving.
+ * fit beside the VMs that are leaving.
  */
 #include <math.h>
 

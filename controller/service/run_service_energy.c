@@ -173,16 +173,16 @@ double run_service_energy_ended(uint32_t index, void *data)
 static double covered_s(const struct run_service *service, uint32_t cluster)
 {
 	const struct config_cluster *config = &service->session->config->clusters[cluster];
-	double covered_s = INFINITY;
+	double until_s = INFINITY;
 
 	for (uint32_t i = 0; i < config->hosts_count; i++) {
 		const struct host_account *account =
 			ledger_account(service->ledger, config->hosts[i].name);
 
 		if (run_meters_has(&config->hosts[i]))
-			covered_s = fmin(covered_s, account ? account->meter->at_s : -INFINITY);
+			until_s = fmin(until_s, account ? account->meter->at_s : -INFINITY);
 	}
-	return covered_s;
+	return until_s;
 }
 
 /*
@@ -605,7 +605,7 @@ bool run_service_energy_load(struct run_service *service, GError **error)
 		return false;
 	service->ledger_complete = ledger_load_sums(service->ledger, store, service->row.run,
 						    service->submissions->len, &fault);
-	/* The service starts all the same. */
+	/* A ledger without its sums does not keep the service from starting. */
 	if (!service->ledger_complete)
 		run_session_note(
 			service->session, "energy-unknown",

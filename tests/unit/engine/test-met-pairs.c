@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Every pair of state and event that the table moves on or ignores (task_fsm.h) is met by a scene:
- * runs the test programs that it is given, which note the pairs that they meet (met_pairs.c), and
- * lists those that none of them meets.
+ * A scene meets every pair of state and event that the table moves on or ignores (task_fsm.h). This
+ * test runs the test programs that it is given. They note the pairs that they meet (met_pairs.c).
+ * The test lists the pairs that no program meets.
  */
 #include <glib.h>
 #include <glib/gstdio.h>
