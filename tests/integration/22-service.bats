@@ -702,6 +702,38 @@ page_slows_down="(() => {
 	stop_service
 }
 
+# Run by the page: the answer to its next request for the status comes late, and it sends that request now.
+page_is_refused_late="(() => {
+	const { fetch } = window;
+	window.fetch = async (url, ...options) => {
+		const answer = await fetch(url, ...options);
+		if (!String(url).includes('v1/status')) return answer;
+		window.fetch = fetch;
+		await new Promise((done) => { document.addEventListener('submit', () => setTimeout(done, 100)); });
+		return answer;
+	};
+	dispatchEvent(new Event('resize'));
+})()"
+
+@test "a token that is typed while the page is still refused for want of one is taken" {
+	local page
+	run_name=simulated-typed-$BASHPID
+	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	echo '  listen: http://127.0.0.1:0' >>"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	page=$(sed -n "s|.*the controller's page is at ||p" "$run_words")
+	(umask 077 && "$virtbed" token create --state "$state" --role viewer --user nobody >token 2>words)
+	"$BATS_TEST_DIRNAME/browser.py" "$page" "until=document.documentElement.dataset.ready === 'token'" \
+		"print=$page_is_refused_late" "type=token" "key=Enter" \
+		"until=document.documentElement.dataset.ready" "print=document.documentElement.dataset.ready" \
+		>typed 2>&1 || { cat typed; return 1; }
+	cat typed
+	[ "$(tail -n 1 typed)" = overview ]
+	stop_service
+}
+
 # What the columns of `queue` say of TASK: STATE WAITED TIME LEFT. shown TASK
 shown() {
 	"$virtbed" queue "$1" --uri "unix:$socket" | awk 'NR == 3 {print $5, $6, $7, $8}'

@@ -660,11 +660,13 @@ function refresh() {
     refreshing.again = true;
     return;
   }
-  const mine = { again: false, soon: false, since: performance.now() };
+  const mine = { again: false, soon: false, since: performance.now(), token: sessionStorage.getItem(TOKEN) };
   refreshing = mine;
   refreshNow().catch((error) => {
-    if (error instanceof Unknown) askToken();
-    else showLive(false, error instanceof Refused ? error.message : 'no answer');
+    if (error instanceof Unknown) {
+      /* A token that was typed meanwhile was not sent: the next refresh sends it. */
+      if (mine.token === sessionStorage.getItem(TOKEN)) askToken();
+    } else showLive(false, error instanceof Refused ? error.message : 'no answer');
   })
     .finally(() => {
       refreshing = null;
