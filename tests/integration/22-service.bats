@@ -715,7 +715,7 @@ page_is_refused_late="(() => {
 	dispatchEvent(new Event('resize'));
 })()"
 
-@test "a token that is typed while the page is still refused for want of one is taken" {
+@test "a token that is typed while an answer to a request without one is on its way is taken" {
 	local page
 	run_name=simulated-typed-$BASHPID
 	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"

@@ -1,0 +1,171 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A BMC that speaks RMCP+ (IPMI 2.0) on a free UDP port of 127.0.0.1, without confidentiality: cipher suite 2, user admin,
+password secret.
+
+usage: ipmi_responder.py DIR
+
+DIR/ipmi.json has, each optional: dcmi (hex of the answer to Get Power Reading behind its completion code) or cc (the
+completion code of its refusal), dcmi_delay_s, delay_s (of every answer), sdr (sensor records: number, name, m, owner, unit),
+sdr_delay_s (of each), sdr_fill (so many other sensors before them), readings (sensor number -> raw byte), idle_s (a session
+lives so long), max_sessions, suites (cipher suites). It prints its port.
+"""
+import socket, struct, hmac, hashlib, os, threading, time, random
+def cksum(b): return (-sum(b)) & 0xff
+class BMC:
+    def __init__(self, handler, user=b'admin', pw=b'secret', delay=0, suites=(1,2,3,17), max_sessions=99, idle=None, port=0, log=None, on_packet=None):
+        self.h=handler; self.user=user; self.pw=pw; self.delay=delay; self.suites=suites
+        self.sock=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); self.sock.bind(('127.0.0.1',port)); self.port=self.sock.getsockname()[1]
+        self.sess={}; self.log=[]; self.idle=idle; self.max=max_sessions; self.on_packet=on_packet; self.alive=True
+        threading.Thread(target=self.loop,daemon=True).start()
+    def stop(self):
+        self.alive=False; self.sock.close()
+    def send(self,b,addr,delay=None):
+        d=self.delay if delay is None else delay
+        if d: 
+            threading.Timer(d,lambda:self._s(b,addr)).start()
+        else: self._s(b,addr)
+    def _s(self,b,addr):
+        try: self.sock.sendto(b,addr)
+        except OSError: pass
+    def loop(self):
+        while self.alive:
+            try: b,addr=self.sock.recvfrom(4096)
+            except OSError: return
+            try: self.pkt(b,addr)
+            except Exception as e:
+                import traceback; traceback.print_exc()
+    def plus(self,ptype,payload,sid=0,seq=0):
+        return b'\x06\x00\xff\x07\x06'+bytes([ptype])+struct.pack('<IIH',sid,seq,len(payload))+payload
+    def pkt(self,b,addr):
+        if self.on_packet and self.on_packet(b,addr)=='drop': return
+        if b[3]!=7: return
+        if b[4]==0:   # IPMI 1.5
+            n=b[13]; m=b[14:14+n]
+            netfn,cmd,seq=m[1]>>2,m[5],m[4]
+            if netfn==6 and cmd==0x38:
+                d=bytes([1,0x97,0x04,0x03,0,0,0,0])
+                self.send(self.v15(m,0,d),addr)
+            return
+        pt=b[5]&0x3f
+        sid,seq,ln=struct.unpack('<IIH',b[6:16]); p=b[16:16+ln]
+        if pt==0x10:
+            tag,priv=p[0],p[1]; rsid=p[4:8]; auth=p[12]; integ=p[20]; conf=p[28]
+            suite={(1,0,0):1,(1,1,0):2,(1,1,1):3,(3,4,1):17,(3,4,0):16,(3,0,0):15}.get((auth,integ,conf),0)
+            self.log.append(('open',suite))
+            if suite not in self.suites:
+                self.send(self.plus(0x11,bytes([tag,0x11,0,0])+rsid),addr); return
+            now=time.time()
+            if self.idle: self.sess={k:v for k,v in self.sess.items() if now-v['last']<self.idle}
+            if len(self.sess)>=self.max:
+                self.send(self.plus(0x11,bytes([tag,0x01,0,0])+rsid),addr); return
+            my=struct.pack('<I',random.getrandbits(31)|1)
+            self.sess[my]=dict(rsid=rsid,auth=auth,integ=integ,seq=0,last=now,ok=False)
+            self.send(self.plus(0x11,bytes([tag,0,priv,0])+rsid+my+p[8:32]),addr)
+        elif pt==0x12:
+            tag=p[0]; my=p[4:8]; rm=p[8:24]; role=p[24]; ul=p[27]; u=p[28:28+ul]
+            s=self.sess.get(my)
+            if not s: return
+            if u!=self.user:
+                self.send(self.plus(0x13,bytes([tag,0x0d,0,0])+s['rsid']),addr); return
+            if getattr(self,'role_refused',False):
+                self.send(self.plus(0x13,bytes([tag,0x0a,0,0])+s['rsid']),addr); return
+            rc=os.urandom(16); guid=b'\xa1'*16
+            s.update(rm=rm,rc=rc,guid=guid,role=role,u=u)
+            H=hashlib.sha1 if s['auth']==1 else hashlib.sha256
+            s['H']=H
+            k=self.pw.ljust(20,b'\0')
+            mac=hmac.new(k,s['rsid']+my+rm+rc+guid+bytes([role,len(u)])+u,H).digest()
+            self.send(self.plus(0x13,bytes([tag,0,0,0])+s['rsid']+rc+guid+mac),addr)
+        elif pt==0x14:
+            tag=p[0]; my=p[4:8]; s=self.sess.get(my)
+            if not s: return
+            k=self.pw.ljust(20,b'\0'); H=s['H']
+            want=hmac.new(k,s['rc']+s['rsid']+bytes([s['role'],len(s['u'])])+s['u'],H).digest()
+            if p[8:8+len(want)]!=want:
+                self.send(self.plus(0x15,bytes([tag,0x0f,0,0])+s['rsid']),addr); return
+            sik=hmac.new(k,s['rm']+s['rc']+bytes([s['role'],len(s['u'])])+s['u'],H).digest()
+            s['k1']=hmac.new(sik,b'\x01'*20,H).digest(); s['ok']=True
+            n=12 if s['auth']==1 else 16
+            icv=hmac.new(sik,s['rm']+my+s['guid'],H).digest()[:n]
+            self.send(self.plus(0x15,bytes([tag,0,0,0])+s['rsid']+icv),addr)
+        elif pt==0:
+            my=struct.pack('<I',sid); s=self.sess.get(my)
+            if not s: return
+            now=time.time()
+            if self.idle and now-s['last']>self.idle:
+                del self.sess[my]; self.log.append(('idle-drop',)); return
+            s['last']=now
+            m=p; netfn,cmd=m[1]>>2,m[5]; data=m[6:-1]
+            if netfn==6 and cmd==0x3c:
+                self.sess.pop(my,None); r=(0,b'')
+            elif netfn==6 and cmd==0x3b: r=(0,data[:1])
+            else:
+                self.log.append((round(now,2),netfn,cmd,data.hex()))
+                r=self.h(netfn,cmd,data)
+            if r is None: return
+            delay=None
+            if len(r)==3: cc,d,delay=r
+            else: cc,d=r
+            self.reply(s,m,cc,d,addr,delay)
+    def msg(self,m,cc,d):
+        h=bytes([m[3],((m[1]>>2)|1)<<2|(m[4]&3)]); body=bytes([m[0],(m[4]&0xfc)|(m[1]&3),m[5],cc])+d
+        return h+bytes([cksum(h)])+body+bytes([cksum(body)])
+    def v15(self,m,cc,d):
+        x=self.msg(m,cc,d)
+        return b'\x06\x00\xff\x07\x00'+b'\0'*8+bytes([len(x)])+x
+    def reply(self,s,m,cc,d,addr,delay):
+        x=self.msg(m,cc,d); s['seq']+=1
+        b=b'\x06\x00\xff\x07\x06'+bytes([0x40 if s['integ'] else 0])+s['rsid']+struct.pack('<IH',s['seq'],len(x))+x
+        if s['integ']:
+            pad=(-(len(b)-4+2))%4
+            b+=b'\xff'*pad+bytes([pad,7])
+            b+=hmac.new(s['k1'],b[4:],s['H']).digest()[:12 if s['auth']==1 else 16]
+        self.send(b,addr,delay)
+def sdr_full(rid,num,name,unit=6,m=1,b=0,rexp=0,bexp=0,owner=0x20,lun=0,stype=0x0b,ev=1,fmt=0,entity=7,inst=1,percent=0,cap=0x68):
+    nm=name if isinstance(name,bytes) else name.encode()
+    body=bytes([owner,lun,num,entity,inst,0x7f,cap,stype,ev])+b'\0'*6+bytes([fmt<<6|percent,unit,0,0, m&0xff,(m>>2)&0xc0,b&0xff,(b>>2)&0xc0,0,((rexp&15)<<4)|(bexp&15),0,0,0,0,0xff,0])+b'\0'*11+bytes([0xc0|len(nm)])+nm
+    # bytes 12..15 etc are approximated by zeros
+    return struct.pack('<H',rid)+bytes([0x51,0x01,len(body)])+body
+def std(dcmi, sensors=None, readings=None, devid=bytes([0x20,1,2,0x10,2,0xbf,0x4c,0x1c,0,0x3e,0,0,0,0,0])):
+    recs=sensors or []
+    def h(netfn,cmd,data):
+        if netfn==6 and cmd==1: return 0,devid
+        if netfn==0x2c:
+            if cmd==2: return dcmi(data) if callable(dcmi) else dcmi
+            return 0xc1,b''
+        if netfn==0x0a:
+            if cmd==0x20: return 0,bytes([0x51])+struct.pack('<H',len(recs))+b'\xff\xff'+b'\0'*8+bytes([2])
+            if cmd==0x22: return 0,b'\x01\x00'
+            if cmd==0x23:
+                rid,off,n=struct.unpack('<HBB',data[2:6])
+                if rid==0xffff: rid=len(recs)-1
+                if rid>=len(recs): return 0xcb,b''
+                nxt=rid+1 if rid+1<len(recs) else 0xffff
+                if n==0xff: n=len(recs[rid])
+                return 0,struct.pack('<H',nxt)+recs[rid][off:off+n]
+        if netfn==4 and cmd==0x2d:
+            if readings: 
+                r=readings(data[0]) if callable(readings) else readings.get(data[0])
+                if r is not None: return r
+            return 0xcb,b''
+        return 0xc1,b''
+    return h
+def dcmi_ok(w,lo=1,hi=500,avg=100,state=0x40,ts=0x5f000000,per=1000):
+    return 0,bytes([0xdc])+struct.pack('<HHHHIIB',w,lo,hi,avg,ts,per,state)
+if __name__ == '__main__':
+    import json, sys
+    c = json.load(open(sys.argv[1] + '/ipmi.json'))
+    dcmi = (c['cc'], b'') if 'cc' in c else (0, bytes.fromhex(c['dcmi']))
+    if 'dcmi_delay_s' in c: dcmi = dcmi + (c['dcmi_delay_s'],)
+    recs = [sdr_full(i, r['number'], r['name'], m=r.get('m', 1), owner=r.get('owner', 0x20), unit=r.get('unit', 6)) for i, r in enumerate(c.get('sdr', []))]
+    if c.get('sdr_fill'):
+        fill = [sdr_full(i, i % 200 + 1, 'Temp %d' % i, unit=1, stype=1) for i in range(c['sdr_fill'])]
+        recs = fill + [sdr_full(len(fill) + i, r['number'], r['name'], m=r.get('m', 1), owner=r.get('owner', 0x20)) for i, r in enumerate(c['sdr'])]
+    h = std(dcmi, recs, {int(k): (0, bytes([v, 0xc0, 0, 0])) for k, v in c.get('readings', {}).items()})
+    def handler(n, cmd, data):
+        r = h(n, cmd, data)
+        return (r[0], r[1], c['sdr_delay_s']) if n == 0x0a and cmd == 0x23 and 'sdr_delay_s' in c else r
+    b = BMC(handler, delay=c.get('delay_s', 0), idle=c.get('idle_s'), max_sessions=c.get('max_sessions', 99), suites=tuple(c.get('suites', (1, 2, 3, 17))))
+    print(b.port, flush=True)
+    while True: time.sleep(60)
