@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/backend/remote_meter.h"
 
-/* More than half an hour at 1 Hz: longer than any baseline, or interruption that is bridged. */
+#include <math.h>
+
+/*
+ * So many samples are kept, and those of so many seconds: longer than any baseline, or interruption
+ * that is bridged.
+ */
 #define SAMPLES_KEPT 4096
+#define KEPT_S 3900.0
 
 /* docs/reference/api.md: a gap is longer than three sampling intervals. */
 #define GAP_INTERVALS 3.0
+
+/* How much the last sample counts in the mean of how far samples are apart. */
+#define APART_WEIGHT 0.125
 
 struct remote_meter *remote_meter_new(const char *host, double interval_s)
 {
@@ -13,6 +22,8 @@ struct remote_meter *remote_meter_new(const char *host, double interval_s)
 
 	meter->host = g_strdup(host);
 	meter->interval_s = interval_s;
+	meter->apart_s = interval_s;
+	meter->kept = MAX(SAMPLES_KEPT, (guint)ceil(KEPT_S / interval_s));
 	meter->samples = g_array_new(FALSE, FALSE, sizeof(struct wire_sample));
 	return meter;
 }
@@ -40,7 +51,8 @@ bool remote_meter_fresh(const struct remote_meter *meter, int64_t now_ns)
 {
 	const struct wire_sample *last = remote_meter_last(meter);
 
-	return last && (double)(now_ns - last->t_ns) * 1e-9 <= GAP_INTERVALS * meter->interval_s;
+	return last && (double)(now_ns - last->t_ns) * 1e-9 <=
+			       GAP_INTERVALS * MAX(meter->interval_s, meter->apart_s);
 }
 
 double remote_meter_sampling_s(const struct remote_meter *meter, int64_t now_ns)
@@ -140,12 +152,14 @@ bool remote_meter_add(struct remote_meter *meter, const struct wire_sample *samp
 	shifted.energy_uj += meter->shift_uj;
 	if (last && shifted.energy_uj < last->energy_uj)
 		return false;
-	if (meter->samples->len >= 2 * SAMPLES_KEPT)
-		g_array_remove_range(meter->samples, 0, SAMPLES_KEPT);
+	if (meter->samples->len >= 2 * meter->kept)
+		g_array_remove_range(meter->samples, 0, meter->kept);
 	between_s = last ? (double)(shifted.t_ns - last->t_ns) * 1e-9 : 0;
 	meter->longest_s = MAX(meter->longest_s, between_s);
 	if (shifted.gap)
 		meter->gap_s += between_s;
+	else if (last)
+		meter->apart_s += (between_s - meter->apart_s) * APART_WEIGHT;
 	meter->max_mw = MAX(meter->max_mw, shifted.mw);
 	g_array_append_val(meter->samples, shifted);
 	fix_start(meter);

@@ -17,6 +17,8 @@
 struct remote_meter {
 	char *host;
 	double interval_s; /* the sampling interval that the configuration asks for */
+	double apart_s;    /* how far samples are apart, smoothed; a slow meter has no others */
+	guint kept;        /* at least so many samples are kept */
 	GArray *samples;   /* struct wire_sample by our clock, by time; the oldest are discarded */
 	int64_t shift_uj;  /* added to the counters that arrive (remote_meter_rebase()) */
 	bool rebase;       /* the next sample sets shift_uj */
@@ -48,7 +50,10 @@ void remote_meter_rebase(struct remote_meter *meter);
 /* The last sample, or NULL when there is none. Borrowed until the next remote_meter_add(). */
 const struct wire_sample *remote_meter_last(const struct remote_meter *meter);
 
-/* Whether the last sample is no older than three intervals at `now_ns`. */
+/*
+ * Whether the last sample at `now_ns` is no older than three intervals: those that the
+ * configuration asks for or, of a meter that takes longer, those that samples come in.
+ */
 bool remote_meter_fresh(const struct remote_meter *meter, int64_t now_ns);
 
 /*

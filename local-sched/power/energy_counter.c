@@ -12,6 +12,11 @@ enum { UNITS_PER_UJ = 2000000 };
 void energy_counter_init(struct energy_counter *counter, double interval_s)
 {
 	memset(counter, 0, sizeof *counter);
+	energy_counter_set_interval(counter, interval_s);
+}
+
+void energy_counter_set_interval(struct energy_counter *counter, double interval_s)
+{
 	counter->gap_limit_ns = (int64_t)(interval_s * ENERGY_COUNTER_GAP_INTERVALS * 1e9);
 }
 

@@ -41,6 +41,9 @@ enum { ENERGY_COUNTER_GAP_INTERVALS = 3 };
 /* Initialises a counter at zero without a sample. interval_s: sampling interval, > 0. */
 void energy_counter_init(struct energy_counter *counter, double interval_s);
 
+/* Sets the gap limit from now on, for samples that are `interval_s` > 0 apart. */
+void energy_counter_set_interval(struct energy_counter *counter, double interval_s);
+
 /* Adds a sample: milliwatts >= 0 at a monotonic time in nanoseconds. */
 enum energy_counter_step energy_counter_add(struct energy_counter *counter, int64_t t_ns,
 					    int64_t mw);

@@ -12,8 +12,12 @@
 #define LOG_SUBSYSTEM "power"
 #include "common/log.h"
 
+/* For so long every sample is kept: a controller that was away for an hour misses none. */
+#define KEPT_S 3900.0
+
 enum {
-	RING_CAPACITY = 16384, /* four and a half hours of one host at 1 Hz */
+	RING_MIN = 16384,   /* at least so many samples */
+	RING_MAX = 1 << 20, /* at most, in 48 MiB */
 	ANSWER_MAX = 10000,
 };
 
@@ -104,6 +108,17 @@ static bool start_samplers(struct power *power, const struct power_host *hosts, 
 	return true;
 }
 
+/* How many samples of all hosts are kept. */
+static uint32_t ring_capacity(const struct power_host *hosts, uint32_t count)
+{
+	double samples = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (hosts[i].meter && hosts[i].meter->kind != CONFIG_METER_NONE)
+			samples += KEPT_S / hosts[i].meter->interval_s;
+	return (uint32_t)CLAMP(samples, RING_MIN, RING_MAX);
+}
+
 struct power *power_new(const struct power_host *hosts, uint32_t count, const char *journal_path,
 			power_event_f on_event, void *data, GError **error)
 {
@@ -117,7 +132,7 @@ struct power *power_new(const struct power_host *hosts, uint32_t count, const ch
 	power->names = g_new0(const char *, count);
 	power->counters = g_new0(struct energy_counter, count);
 	power->ids = g_new0(char *, count + 1);
-	power->ring = sample_ring_new(RING_CAPACITY, 1);
+	power->ring = sample_ring_new(ring_capacity(hosts, count), 1);
 	for (uint32_t i = 0; i < count; i++) {
 		power->names[i] = hosts[i].name;
 		power->ids[i] = g_uuid_string_random();

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,19 +17,24 @@
 
 #define MAGIC "virtbed-power 1 "
 
-/* The file is rewritten after this many samples were appended: some 3 MB. */
-enum { REWRITE_AFTER = 16384 };
+/* While the disk is full, rewriting is tried as often as takes at most this part of the time. */
+#define RETRY_SHARE 0.01
+
+/* A file gets at least so many samples, some 3 MB. */
+enum { FILE_SAMPLES_MIN = 16384 };
 
 struct power_journal {
 	char *path;
+	char *old_path;
 	int fd;
 	const char *const *hosts;
 	uint32_t count;
 	struct sample_ring *ring;
 	struct energy_counter *counters;
 	char **ids;
-	uint32_t appended; /* since the last rewrite */
-	bool failing;      /* the file is incomplete: rewrite it at the next append */
+	uint32_t appended; /* samples in the file */
+	bool failing;      /* the file is incomplete: it is to be rewritten */
+	int64_t again_ns;  /* not before this time */
 };
 
 /* The index of a host's name, or -1. */
@@ -166,26 +172,34 @@ static void read_appended(struct power_journal *journal, const char *line)
 	push_sample(journal, &entry);
 }
 
-/* Reads the lines of a journal that was written on this boot of the machine, or on another. */
-static void read_lines(struct power_journal *journal, char **lines, bool same_boot)
+static void read_line(struct power_journal *journal, const char *line)
 {
 	uint64_t next_seq;
 
-	for (gsize i = 1; lines[i]; i++) {
-		/* A last line without a newline was cut by a failed write. */
-		if (!lines[i + 1])
-			break;
-		if (g_str_has_prefix(lines[i], "C "))
-			read_counter(journal, lines[i] + 2);
-		else if (g_str_has_prefix(lines[i], "I "))
-			read_id(journal, lines[i] + 2);
-		else if (g_str_has_prefix(lines[i], "A "))
-			read_appended(journal, lines[i]);
-		else if (g_str_has_prefix(lines[i], "S "))
-			read_sample(journal, lines[i]);
-		else if (g_str_has_prefix(lines[i], "N ") &&
-			 read_number_unsigned(lines[i] + strlen("N "), 0, INT64_MAX, &next_seq))
-			sample_ring_skip_to(journal->ring, next_seq);
+	if (g_str_has_prefix(line, "C "))
+		read_counter(journal, line + 2);
+	else if (g_str_has_prefix(line, "I "))
+		read_id(journal, line + 2);
+	else if (g_str_has_prefix(line, "A "))
+		read_appended(journal, line);
+	else if (g_str_has_prefix(line, "S "))
+		read_sample(journal, line);
+	else if (g_str_has_prefix(line, "N ") &&
+		 read_number_unsigned(line + strlen("N "), 0, INT64_MAX, &next_seq))
+		sample_ring_skip_to(journal->ring, next_seq);
+}
+
+/*
+ * Reads the lines after the first of a journal that was written on this boot of the machine, or on
+ * another. A last line without a newline was cut by a failed write.
+ */
+static void read_lines(struct power_journal *journal, char *text, bool same_boot)
+{
+	char *end;
+
+	for (char *line = text; (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		read_line(journal, line);
 	}
 	if (same_boot)
 		return;
@@ -195,47 +209,45 @@ static void read_lines(struct power_journal *journal, char **lines, bool same_bo
 		energy_counter_forget_last(&journal->counters[i]);
 }
 
-static bool read_file(struct power_journal *journal, const char *boot_id, GError **error)
+static bool read_file(struct power_journal *journal, const char *path, const char *boot_id,
+		      GError **error)
 {
 	g_autoptr(GError) reason = NULL;
 	g_autofree char *text = NULL;
-	g_auto(GStrv) lines = NULL;
+	char *end;
 
-	if (!g_file_get_contents(journal->path, &text, NULL, &reason)) {
+	if (!g_file_get_contents(path, &text, NULL, &reason)) {
 		if (g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_NOENT))
 			return true;
 		g_propagate_error(error, g_steal_pointer(&reason));
 		return false;
 	}
-	lines = g_strsplit(text, "\n", -1);
-	if (!lines[0] || !g_str_has_prefix(lines[0], MAGIC)) {
-		log_warning("\"%s\" is no power journal; starting the counters at 0",
-			    journal->path);
+	end = strchr(text, '\n');
+	if (!end || !g_str_has_prefix(text, MAGIC)) {
+		log_warning("\"%s\" is no power journal", path);
 		return true;
 	}
-	read_lines(journal, lines, strcmp(lines[0] + strlen(MAGIC), boot_id) == 0);
+	*end = '\0';
+	read_lines(journal, end + 1, strcmp(text + strlen(MAGIC), boot_id) == 0);
 	return true;
 }
 
-/* Rewrites the file: counters, the samples of the ring, the next number. */
-static bool rewrite(struct power_journal *journal, GError **error)
+/* Appends the first line of a file, and each counter with its id. */
+static void write_head(const struct power_journal *journal, GString *text)
 {
 	g_autofree char *boot_id = clock_boot_id();
-	g_autoptr(GString) text = g_string_new(MAGIC);
-	const struct sample_ring_entry *entry = NULL;
 
-	g_string_append_printf(text, "%s\n", boot_id);
+	g_string_append_printf(text, MAGIC "%s\n", boot_id);
 	for (uint32_t i = 0; i < journal->count; i++) {
 		g_string_append(text, "C ");
 		write_counter(text, &journal->counters[i], journal->hosts[i]);
 		g_string_append_printf(text, "I %s %s\n", journal->ids[i], journal->hosts[i]);
 	}
-	while ((entry = sample_ring_after(journal->ring, entry ? entry->seq : 0)))
-		write_sample(text, entry, journal->hosts[entry->host]);
-	g_string_append_printf(text, "N %" PRIu64 "\n", sample_ring_last_seq(journal->ring) + 1);
-	if (!g_file_set_contents_full(journal->path, text->str, (gssize)text->len,
-				      G_FILE_SET_CONTENTS_CONSISTENT, 0600, error))
-		return false;
+}
+
+/* Opens the file for appending; samples appended to it so far: 0. */
+static bool open_file(struct power_journal *journal, GError **error)
+{
 	if (journal->fd >= 0)
 		close(journal->fd);
 	journal->fd = open(journal->path, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -246,6 +258,36 @@ static bool rewrite(struct power_journal *journal, GError **error)
 	return true;
 }
 
+/* Writes the file anew, alone: counters, the samples of the ring, the next number. */
+static bool rewrite(struct power_journal *journal, GError **error)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	const struct sample_ring_entry *entry = NULL;
+
+	write_head(journal, text);
+	while ((entry = sample_ring_after(journal->ring, entry ? entry->seq : 0)))
+		write_sample(text, entry, journal->hosts[entry->host]);
+	g_string_append_printf(text, "N %" PRIu64 "\n", sample_ring_last_seq(journal->ring) + 1);
+	if (!g_file_set_contents_full(journal->path, text->str, (gssize)text->len,
+				      G_FILE_SET_CONTENTS_CONSISTENT, 0600, error))
+		return false;
+	unlink(journal->old_path);
+	return open_file(journal, error);
+}
+
+/* Renames the file, which has as many samples as the ring, and begins a new one. */
+static bool begin_file(struct power_journal *journal)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	write_head(journal, text);
+	if (rename(journal->path, journal->old_path) < 0)
+		return false;
+	return g_file_set_contents_full(journal->path, text->str, (gssize)text->len,
+					G_FILE_SET_CONTENTS_NONE, 0600, NULL) &&
+	       open_file(journal, NULL);
+}
+
 struct power_journal *power_journal_open(const char *path, const char *const *hosts, uint32_t count,
 					 struct sample_ring *ring, struct energy_counter *counters,
 					 char **ids, GError **error)
@@ -254,13 +296,15 @@ struct power_journal *power_journal_open(const char *path, const char *const *ho
 	g_autofree char *boot_id = clock_boot_id();
 
 	journal->path = g_strdup(path);
+	journal->old_path = g_strconcat(path, ".old", NULL);
 	journal->fd = -1;
 	journal->hosts = hosts;
 	journal->count = count;
 	journal->ring = ring;
 	journal->counters = counters;
 	journal->ids = ids;
-	if (!read_file(journal, boot_id, error) || !rewrite(journal, error))
+	if (!read_file(journal, journal->old_path, boot_id, error) ||
+	    !read_file(journal, path, boot_id, error) || !rewrite(journal, error))
 		return NULL;
 	return g_steal_pointer(&journal);
 }
@@ -272,6 +316,7 @@ void power_journal_close(struct power_journal *journal)
 	if (journal->fd >= 0)
 		close(journal->fd);
 	g_free(journal->path);
+	g_free(journal->old_path);
 	g_free(journal);
 }
 
@@ -287,14 +332,14 @@ static bool append_last(const struct power_journal *journal)
 	return write(journal->fd, text->str, text->len) == (ssize_t)text->len;
 }
 
-void power_journal_append(struct power_journal *journal)
+/* Writes the file anew after an append failed, unless that is too early again. */
+static void try_rewrite(struct power_journal *journal)
 {
+	const int64_t from_ns = clock_now_ns();
 	g_autoptr(GError) error = NULL;
 
-	if (!journal->failing && journal->appended < REWRITE_AFTER && append_last(journal)) {
-		journal->appended++;
+	if (journal->failing && from_ns < journal->again_ns)
 		return;
-	}
 	if (rewrite(journal, &error)) {
 		journal->failing = false;
 		return;
@@ -303,4 +348,17 @@ void power_journal_append(struct power_journal *journal)
 		log_error("cannot keep the power samples, a restart will miss some: %s",
 			  error->message);
 	journal->failing = true;
+	journal->again_ns =
+		clock_now_ns() + (int64_t)((double)(clock_now_ns() - from_ns) / RETRY_SHARE);
+}
+
+void power_journal_append(struct power_journal *journal)
+{
+	const uint32_t most = MAX(FILE_SAMPLES_MIN, sample_ring_capacity(journal->ring));
+
+	if (!journal->failing && (journal->appended < most || begin_file(journal)) &&
+	    append_last(journal))
+		journal->appended++;
+	else
+		try_rewrite(journal);
 }

@@ -19,8 +19,9 @@
  *   S seq t_ns mw energy_uj gap HOST                                               a sample
  *   N seq                                                                          the next number
  *
- * Truncated or invalid lines are skipped. The file is rewritten when it has grown much larger than
- * the ring.
+ * Truncated or invalid lines are skipped. Once a file has as many samples as the ring it is renamed
+ * to PATH.old, over the one before it, and a new file begins: both together have all samples of the
+ * ring, at no other cost than that of the lines.
  */
 struct power_journal;
 typedef struct power_journal power_journal_t;

@@ -25,6 +25,11 @@ void sample_ring_free(struct sample_ring *ring)
 	g_free(ring);
 }
 
+uint32_t sample_ring_capacity(const struct sample_ring *ring)
+{
+	return ring->capacity;
+}
+
 uint64_t sample_ring_push(struct sample_ring *ring, const struct sample_ring_entry *entry)
 {
 	struct sample_ring_entry *place = &ring->entries[ring->next_seq % ring->capacity];

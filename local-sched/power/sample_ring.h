@@ -23,6 +23,9 @@ typedef struct sample_ring sample_ring_t;
 /* Creates an empty ring of `capacity` > 0 entries. Its first entry gets the number `first_seq`. */
 struct sample_ring *sample_ring_new(uint32_t capacity, uint64_t first_seq);
 
+/* As given to sample_ring_new(). */
+uint32_t sample_ring_capacity(const struct sample_ring *ring);
+
 /* NULL is allowed. */
 void sample_ring_free(struct sample_ring *ring);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/power/sampler.h"
 
+#include <math.h>
+
 #include "common/clock.h"
 
 #define LOG_SUBSYSTEM "sampler"
@@ -16,6 +18,9 @@ struct sampler {
 	const struct sampler_observer *observer;
 	void *data;
 	struct energy_counter counter;
+	double interval_s; /* that the configuration asks for */
+	double latency_s;  /* what a reading takes, smoothed; 0: none yet */
+	int64_t asked_ns;  /* when the read under way began */
 	guint tick_id;
 	bool reading;  /* a read is under way; ticks have no effect */
 	bool answered; /* since the start */
@@ -25,6 +30,24 @@ struct sampler {
 	double retry_s;        /* the wait after the next refused login */
 	char *reason;          /* of the last failure, or NULL */
 };
+
+/* How much the last reading counts in the mean of what readings take. */
+#define LATENCY_WEIGHT 0.25
+
+/*
+ * Learns from a reading that began at asked_ns what readings take. A read begins at a tick: a meter
+ * that answers just after one is read a whole interval later.
+ */
+static void learn_latency(struct sampler *sampler, int64_t t_ns)
+{
+	const double took_s = clock_elapsed_s(sampler->asked_ns, t_ns);
+	double apart_s;
+
+	sampler->latency_s +=
+		(took_s - sampler->latency_s) * (sampler->latency_s > 0 ? LATENCY_WEIGHT : 1);
+	apart_s = ceil(sampler->latency_s / sampler->interval_s) * sampler->interval_s;
+	energy_counter_set_interval(&sampler->counter, MAX(sampler->interval_s, apart_s));
+}
 
 static void notice_loss(struct sampler *sampler)
 {
@@ -58,9 +81,10 @@ static void take_failure(struct sampler *sampler, const GError *error)
 
 static void take_reading(struct sampler *sampler, const struct power_reading *reading)
 {
-	const enum energy_counter_step step =
-		energy_counter_add(&sampler->counter, reading->t_ns, reading->mw);
+	enum energy_counter_step step;
 
+	learn_latency(sampler, reading->t_ns);
+	step = energy_counter_add(&sampler->counter, reading->t_ns, reading->mw);
 	g_clear_pointer(&sampler->reason, g_free);
 	sampler->retry_s = LOGIN_RETRY_S;
 	sampler->since_ns = reading->t_ns;
@@ -92,6 +116,7 @@ static gboolean on_tick(gpointer data)
 	notice_loss(sampler);
 	if (!sampler->reading && clock_now_ns() >= sampler->not_before_ns) {
 		sampler->reading = true;
+		sampler->asked_ns = clock_now_ns();
 		power_meter_read(sampler->meter, on_read, sampler);
 	}
 	return G_SOURCE_CONTINUE;
@@ -103,7 +128,6 @@ struct sampler *sampler_new(const struct config_meter *config, struct power_mete
 {
 	struct power_meter *meter = opened ?: power_meter_open(config, host, error);
 	struct sampler *sampler;
-	struct energy_counter fresh;
 
 	if (!meter)
 		return NULL;
@@ -114,9 +138,12 @@ struct sampler *sampler_new(const struct config_meter *config, struct power_mete
 	sampler->data = data;
 	sampler->retry_s = LOGIN_RETRY_S;
 	sampler->since_ns = clock_now_ns();
-	energy_counter_init(&fresh, config->interval_s);
-	sampler->counter = resume ? *resume : fresh;
-	sampler->counter.gap_limit_ns = fresh.gap_limit_ns;
+	sampler->interval_s = config->interval_s;
+	if (resume)
+		sampler->counter = *resume;
+	else
+		energy_counter_init(&sampler->counter, config->interval_s);
+	energy_counter_set_interval(&sampler->counter, config->interval_s);
 	sampler->tick_id = g_timeout_add((guint)MAX(config->interval_s * 1e3, 1), on_tick, sampler);
 	on_tick(sampler);
 	return sampler;

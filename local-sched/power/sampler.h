@@ -12,6 +12,9 @@
  * Reads a host's meter at its interval, on the GLib main loop, and feeds its energy counter. A
  * meter without a reading for more than three intervals (the counter's gap limit) is lost, which is
  * reported once. It is asked further without end, and reported back at its next reading.
+ *
+ * A meter whose readings take longer than its interval is read as often as it answers: the gap
+ * limit is three times what its readings take, by the mean of the last ones.
  */
 struct sampler;
 typedef struct sampler sampler_t;

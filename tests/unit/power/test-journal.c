@@ -261,6 +261,22 @@ static void test_journal_does_not_grow_for_ever(void)
 	remove_path(path);
 }
 
+static void test_a_file_that_has_just_begun_has_the_samples_of_the_one_before(void)
+{
+	g_autofree char *path = temporary_path();
+	struct random_stream random;
+	struct state state, again;
+
+	random_stream_init(&random, 5, 0);
+	state_open(&state, path);
+	add_many(&state, &random, 16384 + 50);
+	state_open(&again, path);
+	assert_same(&state, &again);
+	state_close(&again);
+	state_close(&state);
+	remove_path(path);
+}
+
 static void test_path_that_cannot_be_written_is_an_error(void)
 {
 	struct energy_counter counters[HOSTS] = {0};
@@ -317,6 +333,8 @@ int main(int argc, char **argv)
 			test_counter_without_its_file_has_another_name);
 	g_test_add_func("/power-journal/rubbish", test_rubbish_is_passed_over);
 	g_test_add_func("/power-journal/growth", test_journal_does_not_grow_for_ever);
+	g_test_add_func("/power-journal/two files",
+			test_a_file_that_has_just_begun_has_the_samples_of_the_one_before);
 	g_test_add_func("/power-journal/unwritable", test_path_that_cannot_be_written_is_an_error);
 	return g_test_run();
 }
