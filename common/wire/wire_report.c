@@ -82,7 +82,7 @@ const struct record wire_sample_record = {.name = "sample",
 					  .open = true};
 
 static const struct record_field usage_task_fields[] = {
-	{RECORD_FIELD_TEXT(wire_usage_task, id)},
+	{RECORD_AT(wire_usage_task, id), .type = RECORD_BORROWED},
 	{RECORD_FIELD_I64(wire_usage_task, cpu_ns)},
 	{NULL},
 };
@@ -119,7 +119,7 @@ static bool read_tasks(const struct record_reading *reading, const struct record
 			return record_refuse(reading,
 					     "tasks: '%.64s' must have CPU time in nanoseconds",
 					     id);
-		usage->tasks[usage->tasks_count++] = (struct wire_usage_task){g_strdup(id), cpu_ns};
+		usage->tasks[usage->tasks_count++] = (struct wire_usage_task){id, cpu_ns};
 	}
 	return true;
 }

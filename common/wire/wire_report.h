@@ -51,7 +51,7 @@ extern const struct record wire_sample_record;
 
 /* CPU time of one task. */
 struct wire_usage_task {
-	char *id;
+	const char *id; /* borrowed, as `host` */
 	int64_t cpu_ns;
 };
 

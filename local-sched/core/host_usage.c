@@ -4,10 +4,7 @@
 #include "common/clock.h"
 #include "common/wire/wire_report.h"
 
-enum {
-	KEPT_MAX = 16384, /* four and a half hours of one host at 1 Hz */
-	ANSWER_MAX = 1000,
-};
+enum { ANSWER_MAX = 1000 };
 
 /* An interval gives up waiting for a reading after this many samples at the earliest. */
 enum { SAMPLES_MIN = 4 };
@@ -43,10 +40,17 @@ struct host_usage {
 
 static void interval_free(gpointer data)
 {
-	wire_usage_free(data);
+	struct wire_usage *interval = data;
+
+	for (uint32_t i = 0; i < interval->tasks_count; i++)
+		g_ref_string_release((char *)interval->tasks[i].id);
+	wire_usage_free(interval);
 }
 
-/* Sets the CPU time of each task, and of VMs without one. */
+/*
+ * Sets the CPU time of each task, and of VMs without one. A task has its intervals for as long as
+ * it runs: they share the text of its id.
+ */
 static void set_uses(struct wire_usage *interval, const GArray *uses)
 {
 	interval->tasks = g_new0(struct wire_usage_task, uses->len);
@@ -55,7 +59,7 @@ static void set_uses(struct wire_usage *interval, const GArray *uses)
 
 		if (use->owner)
 			interval->tasks[interval->tasks_count++] =
-				(struct wire_usage_task){g_strdup(use->owner),
+				(struct wire_usage_task){g_ref_string_new_intern(use->owner),
 							 (int64_t)use->cpu_ns};
 		else
 			interval->vms_ns += (int64_t)use->cpu_ns;
@@ -86,7 +90,7 @@ static void append_interval(struct source *source, const struct sample_ring_entr
 	if (uses)
 		set_uses(interval, uses);
 	g_queue_push_tail(&usage->intervals, interval);
-	if (usage->intervals.length > KEPT_MAX)
+	if (usage->intervals.length > power_samples_kept(usage->power))
 		interval_free(g_queue_pop_head(&usage->intervals));
 	source->from = *to;
 	source->samples = 0;

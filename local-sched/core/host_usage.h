@@ -43,6 +43,7 @@ void host_usage_sampled(struct host_usage *usage, uint32_t index,
 
 /*
  * The response to GET /v1/usage?after=AFTER without `now_ns`, a new reference: at most 1,000
- * intervals. Intervals are kept from the first call on.
+ * intervals. Intervals are kept from the first call on, as many as there are samples
+ * (power_samples_kept()).
  */
 json_t *host_usage_json(struct host_usage *usage, uint64_t after);

@@ -170,6 +170,11 @@ void power_free(struct power *power)
 	g_free(power);
 }
 
+uint32_t power_samples_kept(const struct power *power)
+{
+	return sample_ring_capacity(power->ring);
+}
+
 const struct energy_counter *power_counter(const struct power *power, const char *host)
 {
 	for (uint32_t i = 0; i < power->count; i++)

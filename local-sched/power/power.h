@@ -56,6 +56,9 @@ void power_watch(struct power *power, power_sample_f on_sample, void *data);
 void power_free(struct power *power);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(power_t, power_free)
 
+/* How many samples are kept, of all hosts together: those of 65 minutes, if that is not too many. */
+uint32_t power_samples_kept(const struct power *power);
+
 /* The counter of the host named `host`, borrowed; NULL: unknown host, or no meter. */
 const struct energy_counter *power_counter(const struct power *power, const char *host);
 

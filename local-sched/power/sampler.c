@@ -81,10 +81,10 @@ static void take_failure(struct sampler *sampler, const GError *error)
 
 static void take_reading(struct sampler *sampler, const struct power_reading *reading)
 {
-	enum energy_counter_step step;
+	const enum energy_counter_step step =
+		energy_counter_add(&sampler->counter, reading->t_ns, reading->mw);
 
 	learn_latency(sampler, reading->t_ns);
-	step = energy_counter_add(&sampler->counter, reading->t_ns, reading->mw);
 	g_clear_pointer(&sampler->reason, g_free);
 	sampler->retry_s = LOGIN_RETRY_S;
 	sampler->since_ns = reading->t_ns;
