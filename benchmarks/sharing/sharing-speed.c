@@ -143,9 +143,11 @@ static double run(const struct environment_trial *trial, const char *name, doubl
 
 	if (policy_parse(name, &setup.policy, message, sizeof(message)) < 0)
 		g_error("%s", message);
-	setup.system = setup.policy.ops->decide_sharing ? trial->system : trial->whole;
-	setup.moments =
-		setup.policy.ops->decide_sharing ? setup.policy.ops->moments : POLICY_AT_CHANGES;
+
+	const struct policy_sharing *sharing = setup.policy.ops->sharing;
+
+	setup.system = sharing ? trial->system : trial->whole;
+	setup.moments = sharing ? sharing->moments : POLICY_AT_CHANGES;
 	backend_sim_set_penalty(backend, penalty_s);
 	engine = engine_new(&setup, backend);
 	engine_run(engine, &result);

@@ -68,21 +68,31 @@ static int decide_by_oracle(struct mapping *mapping)
 	return 0;
 }
 
+/* A policy that the oracle decides for. */
+struct stand_in {
+	struct policy_ops ops;
+	struct policy_planning planning;
+};
+
 /* The experiment with the oracle behind each policy's name. The caller frees both arrays. */
 static struct experiment with_oracle(const struct experiment *experiment,
-				     struct policy_ops **ret_ops)
+				     struct stand_in **ret_stand_ins)
 {
 	const uint32_t count = experiment->policies_count;
-	struct policy_ops *ops = g_new(struct policy_ops, count);
+	struct stand_in *stand_ins = g_new0(struct stand_in, count);
 	struct experiment copy = *experiment;
 
 	copy.policies = g_memdup2(experiment->policies, count * sizeof(*copy.policies));
 	for (uint32_t i = 0; i < count; i++) {
-		ops[i] = *experiment->policies[i].ops;
-		ops[i].decide = decide_by_oracle;
-		copy.policies[i].ops = &ops[i];
+		if (!experiment->policies[i].ops->planning)
+			continue;
+		stand_ins[i].ops = *experiment->policies[i].ops;
+		stand_ins[i].planning = *stand_ins[i].ops.planning;
+		stand_ins[i].planning.decide = decide_by_oracle;
+		stand_ins[i].ops.planning = &stand_ins[i].planning;
+		copy.policies[i].ops = &stand_ins[i].ops;
 	}
-	*ret_ops = ops;
+	*ret_stand_ins = stand_ins;
 	return copy;
 }
 
@@ -106,8 +116,8 @@ static bool time_pass(const struct trials *trials, struct pass *ret_pass, GError
 static bool time_baseline(const struct trials *trials, uint32_t count, struct pass *ret_pass,
 			  GError **error)
 {
-	g_autofree struct policy_ops *ops = NULL;
-	const struct experiment experiment = with_oracle(trials->experiment, &ops);
+	g_autofree struct stand_in *stand_ins = NULL;
+	const struct experiment experiment = with_oracle(trials->experiment, &stand_ins);
 	struct trials baseline = *trials;
 	bool done;
 

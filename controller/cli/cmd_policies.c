@@ -9,36 +9,50 @@
 #include "controller/sched/policy.h"
 
 static const char *const future_names[] = {
-	[POLICY_FUTURE_DEFAULT] = "placeholders",
 	[POLICY_FUTURE_PLACEHOLDERS] = "placeholders",
 	[POLICY_FUTURE_RESERVATIONS] = "reservations",
-	[POLICY_FUTURE_NONE] = "none",
 };
 
-/* When the policy decides. */
 static const char *const moment_names[] = {
 	[POLICY_AT_PERIODS] = "periods",
 	[POLICY_AT_CHANGES] = "changes",
 	[POLICY_AT_BOTH] = "both",
 };
 
+static const char *future_name(const struct policy_ops *ops)
+{
+	return ops->planning ? future_names[ops->planning->future] : "none";
+}
+
+/* When the policy decides. */
+static const char *moments_name(const struct policy_ops *ops)
+{
+	if (ops->sharing)
+		return moment_names[ops->sharing->moments];
+	return moment_names[ops->queueing ? POLICY_AT_CHANGES : POLICY_AT_PERIODS];
+}
+
 static void print_json(const struct policy_ops *const *list, uint32_t count)
 {
+	static const struct policy_planning none;
+	static const struct policy_immediate never;
 	g_autoptr(json_t) array = json_array();
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct policy_ops *ops = list[i];
+		const struct policy_planning *planning = ops->planning ? ops->planning : &none;
+		const struct policy_immediate *immediate = ops->immediate ? ops->immediate : &never;
 
 		json_array_append_new(
 			array,
 			json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:s?, s:s?, s:s}",
 				  "name", ops->name, "section", ops->section, "summary",
-				  ops->summary, "future", future_names[ops->future], "future_fixed",
-				  ops->future_fixed, "reads_budget", ops->reads_budget, "by_energy",
-				  ops->by_energy, "cluster_order", ops->cluster_order, "pairs",
-				  ops->pairs, "immediate_section", ops->immediate_section,
-				  "immediate_summary", ops->immediate_summary, "decides",
-				  moment_names[ops->moments]));
+				  ops->summary, "future", future_name(ops), "future_fixed",
+				  planning->future_fixed, "reads_budget", planning->reads_budget,
+				  "by_energy", planning->by_energy, "cluster_order",
+				  planning->cluster_order, "pairs", immediate->pairs,
+				  "immediate_section", immediate->section, "immediate_summary",
+				  immediate->summary, "decides", moments_name(ops)));
 	}
 	command_print_json(array);
 }
@@ -50,13 +64,13 @@ static bool is_of_kind(const struct policy_ops *ops, enum kind kind)
 {
 	switch (kind) {
 	case IMMEDIATE:
-		return ops->immediate_section;
+		return ops->planning && ops->immediate;
 	case SHARING:
-		return ops->decide_sharing;
+		return ops->sharing;
 	case QUEUEING:
-		return ops->decide_queueing;
+		return ops->queueing;
 	default:
-		return !ops->decide_sharing && !ops->decide_queueing;
+		return ops->planning || ops->immediate;
 	}
 }
 
@@ -75,13 +89,13 @@ static void print_kind(const struct policy_ops *const *list, uint32_t count, enu
 			continue;
 		table_row(table);
 		table_text(table, ops->name);
-		table_text(table, kind == IMMEDIATE ? ops->immediate_section : ops->section);
+		table_text(table, kind == IMMEDIATE ? ops->immediate->section : ops->section);
 		if (kind == PLANNING)
-			table_textf(table, "%s%s", future_names[ops->future],
-				    ops->future_fixed ? " only" : "");
+			table_textf(table, "%s%s", future_name(ops),
+				    ops->planning && ops->planning->future_fixed ? " only" : "");
 		else if (kind == SHARING)
-			table_text(table, moment_names[ops->moments]);
-		table_text(table, kind == IMMEDIATE ? ops->immediate_summary : ops->summary);
+			table_text(table, moments_name(ops));
+		table_text(table, kind == IMMEDIATE ? ops->immediate->summary : ops->summary);
 	}
 	table_print(table, 0, stdout);
 }

@@ -294,8 +294,12 @@ static void print_heading(const struct simulate_summary *summary, FILE *file)
 		"); 100 %% is %s of dynamic energy\n",
 		trials->experiment->config->name, trials->trials, trials->trials == 1 ? "" : "s",
 		summary->seed, budget);
-	for (uint32_t i = 0; i < trials->experiment->policies_count; i++)
-		ordered |= trials->experiment->policies[i].ops->cluster_order;
+	for (uint32_t i = 0; i < trials->experiment->policies_count; i++) {
+		const struct policy_planning *planning =
+			trials->experiment->policies[i].ops->planning;
+
+		ordered |= planning && planning->cluster_order;
+	}
 	if (ordered) {
 		fputs("clusters in the order that backfilling tries them:", file);
 		for (uint32_t c = 0; c < system->clusters_count; c++)

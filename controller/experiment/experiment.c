@@ -61,11 +61,10 @@ static bool check_fit(const struct experiment *experiment, const struct policy *
 		(environment && environment->sharing) || experiment->config->clusters[0].shared;
 
 	if (environment && environment->pruning)
-		misfit = policy->ops->decide_queueing
-				 ? NULL
-				 : "it gives nodes to tasks, and the clusters of "
-				   "environment.pruning take them from queues";
-	if (!misfit || (shared && policy->ops->decide_sharing))
+		misfit = policy->ops->queueing ? NULL
+					       : "it gives nodes to tasks, and the clusters of "
+						 "environment.pruning take them from queues";
+	if (!misfit || (shared && policy->ops->sharing))
 		return true;
 	return error_fail(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
 			  "the policy \"%s\" does not fit the configuration: %s", policy->name,
@@ -267,16 +266,16 @@ struct engine_setup experiment_trial_setup(const struct experiment *experiment,
 
 	setup.system = trial->system;
 	if (trial->whole) {
-		const struct policy_ops *ops = policy->ops;
+		const struct policy_sharing *sharing = policy->ops->sharing;
 
-		if (!ops->decide_sharing)
+		if (!sharing)
 			setup.system = trial->whole;
-		setup.moments = ops->decide_sharing ? ops->moments : POLICY_AT_CHANGES;
+		setup.moments = sharing ? sharing->moments : POLICY_AT_CHANGES;
 		setup.limit_j = 0;
 		if (environment && !environment->sharing->virtual_time_in_penalty)
 			setup.virtual_pause_s = environment->sharing->penalty_s;
 	} else if (trial->pruning) {
-		setup.moments = policy->ops->moments;
+		setup.moments = POLICY_AT_CHANGES;
 		setup.limit_j = 0;
 	} else if (environment) {
 		setup.gate = !environment->serial;

@@ -53,8 +53,9 @@ static int refuse_name(const char *name, char *message, size_t size)
 static int set_future(struct policy *policy, enum policy_future future, const char *modifier,
 		      char *message, size_t size)
 {
-	if ((policy->ops->future_fixed || policy->ops->future == POLICY_FUTURE_NONE) &&
-	    future != policy->ops->future) {
+	const struct policy_planning *planning = policy->ops->planning;
+
+	if (!planning || (planning->future_fixed && future != planning->future)) {
 		append(message, size, "policy \"%s\" does not take \"+%s\"", policy->ops->name,
 		       modifier);
 		return -EINVAL;
@@ -78,7 +79,7 @@ static int set_drop(struct policy *policy, const char *text, char *message, size
 
 static int set_filter(struct policy *policy, const char *text, char *message, size_t size)
 {
-	if (policy->ops->future == POLICY_FUTURE_NONE) {
+	if (!policy->ops->planning) {
 		append(message, size, "policy \"%s\" does not take \"+filter\"", policy->ops->name);
 		return -EINVAL;
 	}
@@ -121,7 +122,7 @@ static bool is_default(const char *modifier)
 
 static int set_pairing(struct policy *policy, const char *modifier, char *message, size_t size)
 {
-	if (!policy->ops->pairs) {
+	if (!policy->ops->immediate || !policy->ops->immediate->pairs) {
 		append(message, size, "policy \"%s\" does not take \"+%s\"", policy->ops->name,
 		       modifier);
 		return -EINVAL;
@@ -201,12 +202,13 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 	policy.ops = policy_find(name);
 	if (!policy.ops)
 		return refuse_name(name, message, size);
-	policy.future = policy.ops->future;
+	if (policy.ops->planning)
+		policy.future = policy.ops->planning->future;
 	append(policy.name, sizeof(policy.name), "%s", name);
 	while (rest) {
 		const char *modifier = strsep(&rest, "+");
 
-		if (policy.ops->decide_sharing || policy.ops->decide_queueing) {
+		if (!policy.ops->planning && !policy.ops->immediate) {
 			append(message, size, "policy \"%s\" takes no modifiers", name);
 			return -EINVAL;
 		}
@@ -245,16 +247,28 @@ void policy_normalize_name(char *name)
 		strcpy(name, policy.name);
 }
 
-/* Whether the policy decides without planned starts: always, or in this system. */
+/* Whether a policy that gives tasks nodes of their own plans no starts in the system. */
 static bool is_immediate(const struct policy_ops *ops, const struct sched_system *system)
 {
-	return ops->decide_immediate && (system->immediate || ops->future == POLICY_FUTURE_NONE);
+	return ops->immediate && (system->immediate || !ops->planning);
 }
 
 bool policy_resumes(const struct policy *policy, const struct sched_system *system)
 {
-	return policy->ops->resumes || policy->ops->decide_sharing ||
-	       is_immediate(policy->ops, system);
+	return system->shared || (!system->queueing && is_immediate(policy->ops, system));
+}
+
+static int decide_planning(const struct policy *policy, const struct sched_snapshot *snapshot,
+			   struct policy_context *context, struct sched_plan *ret_plan)
+{
+	struct mapping mapping;
+	int result = mapping_begin(&mapping, policy, snapshot, context);
+
+	if (result == 0 && mapping.tasks_count > 0)
+		result = policy->ops->planning->decide(&mapping);
+	if (result == 0)
+		mapping_end(&mapping, ret_plan);
+	return result;
 }
 
 static int decide_immediate(const struct policy *policy, const struct sched_snapshot *snapshot,
@@ -264,7 +278,7 @@ static int decide_immediate(const struct policy *policy, const struct sched_snap
 	int result = immediate_begin(&immediate, policy, snapshot, context);
 
 	if (result == 0 && immediate.classes_count > 0 && snapshot->now_s < snapshot->end_s)
-		result = policy->ops->decide_immediate(&immediate);
+		result = policy->ops->immediate->decide(&immediate);
 	return result < 0 ? result : immediate_end(&immediate, ret_plan);
 }
 
@@ -275,7 +289,7 @@ static int decide_sharing(const struct policy *policy, const struct sched_snapsh
 	int result = sharing_begin(&sharing, policy, snapshot, context);
 
 	if (result == 0)
-		result = policy->ops->decide_sharing(&sharing);
+		result = policy->ops->sharing->decide(&sharing);
 	return result < 0 ? result : sharing_end(&sharing, ret_plan);
 }
 
@@ -286,7 +300,7 @@ static int decide_queueing(const struct policy *policy, const struct sched_snaps
 	int result = queueing_begin(&queueing, policy, snapshot, context);
 
 	if (result == 0)
-		result = policy->ops->decide_queueing(&queueing);
+		result = policy->ops->queueing->decide(&queueing);
 	if (result == 0)
 		queueing_end(&queueing, ret_plan);
 	queueing_finish(&queueing);
@@ -295,35 +309,31 @@ static int decide_queueing(const struct policy *policy, const struct sched_snaps
 
 const char *policy_misfit(const struct policy *policy, const struct sched_system *system)
 {
-	if (policy->ops->decide_queueing && !system->queueing)
+	const struct policy_ops *ops = policy->ops;
+
+	if (system->queueing)
+		return ops->queueing ? NULL
+				     : "it gives nodes to tasks, and the clusters here take tasks "
+				       "from queues";
+	if (system->shared ? ops->sharing != NULL : ops->planning || ops->immediate)
+		return NULL;
+	if (ops->queueing)
 		return "it queues tasks on clusters, and the clusters here have no queues";
-	if (!policy->ops->decide_queueing && system->queueing)
-		return "it gives nodes to tasks, and the clusters here take tasks from queues";
-	if (policy->ops->decide_sharing && !system->shared)
-		return "it shares hosts in time, and the nodes here take one task at a time";
-	if (!policy->ops->decide_sharing && system->shared)
-		return "it gives nodes to one task at a time, and the hosts here are shared in "
-		       "time";
-	return NULL;
+	return system->shared
+		       ? "it gives nodes to one task at a time, and the hosts here are shared in "
+			 "time"
+		       : "it shares hosts in time, and the nodes here take one task at a time";
 }
 
 int policy_decide(const struct policy *policy, const struct sched_snapshot *snapshot,
 		  struct policy_context *context, struct sched_plan *ret_plan)
 {
-	struct mapping mapping;
-	int result;
-
 	arena_reset(context->arena);
-	if (policy->ops->decide_sharing)
-		return decide_sharing(policy, snapshot, context, ret_plan);
-	if (policy->ops->decide_queueing)
+	if (snapshot->system->queueing)
 		return decide_queueing(policy, snapshot, context, ret_plan);
+	if (snapshot->system->shared)
+		return decide_sharing(policy, snapshot, context, ret_plan);
 	if (is_immediate(policy->ops, snapshot->system))
 		return decide_immediate(policy, snapshot, context, ret_plan);
-	result = mapping_begin(&mapping, policy, snapshot, context);
-	if (result == 0 && mapping.tasks_count > 0)
-		result = policy->ops->decide(&mapping);
-	if (result == 0)
-		mapping_end(&mapping, ret_plan);
-	return result;
+	return decide_planning(policy, snapshot, context, ret_plan);
 }

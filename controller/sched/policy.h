@@ -25,12 +25,10 @@
  * are equal if their keys are (rank_key.h).
  */
 
-/* How a policy plans the starts of tasks that cannot start now (3.2). */
+/* How a policy plans the starts of tasks that cannot start now (Machovec 2018, 3.2). */
 enum policy_future {
-	POLICY_FUTURE_DEFAULT = 0,  /* the policy's own default */
-	POLICY_FUTURE_PLACEHOLDERS, /* dropped at the next mapping event */
-	POLICY_FUTURE_RESERVATIONS, /* permanent */
-	POLICY_FUTURE_NONE,         /* no planned starts: tasks start now or wait (immediate.h) */
+	POLICY_FUTURE_PLACEHOLDERS = 0, /* dropped at the next mapping event */
+	POLICY_FUTURE_RESERVATIONS,     /* permanent */
 };
 
 /* How an option's energy is compared with a fair share of the remaining energy (3.8). */
@@ -40,13 +38,10 @@ enum policy_filter {
 	POLICY_FILTER_RESOURCE, /* energy per core-second, equation (9) */
 };
 
-/*
- * When a policy that shares hosts is asked (model.h): at the periodic events, when tasks have
- * arrived or ended or the time of a deferred task has come, or both. Other policies are asked
- * periodically.
- */
+/* When a policy is asked. */
 enum policy_moments {
-	POLICY_AT_PERIODS = 0,
+	POLICY_AT_PERIODS = 0, /* at the periodic events */
+	/* When tasks have arrived or ended, or the time of a deferred task has come. */
 	POLICY_AT_CHANGES,
 	POLICY_AT_BOTH,
 };
@@ -81,52 +76,65 @@ struct policy_context {
 	struct queueing_memory *memory;
 };
 
-/* The description and functions of one policy. */
+/*
+ * The tables of a policy: one for each model that it decides in, with a decide() and the facts of
+ * the policy in that model. The system (model.h) says which model it is. decide() is required. It
+ * decides one mapping event with the tools of the model's header and returns 0 or -ENOMEM;
+ * policy_decide() alone calls it. A fact that is left out is false or 0.
+ */
+
+/* A task has nodes of its own, and the policy plans the starts of tasks that have to wait. */
+struct policy_planning {
+	enum policy_future future; /* of the policy without a modifier */
+	bool future_fixed;         /* the modifiers +placeholders and +reservations are refused */
+	bool reads_budget;         /* decisions depend on the budget even without a filter */
+	bool by_energy;     /* decisions depend on the energies of options even without a budget */
+	bool cluster_order; /* cluster order matters beyond ties, which reports mention */
+	/*
+	 * mapping.h. Tasks that are dropped are not in mapping->tasks any more; the others are in
+	 * the order of the snapshot.
+	 */
+	int (*decide)(struct mapping *mapping);
+};
+
+/*
+ * A task has nodes of its own, and starts now or waits: no start is planned. A policy without
+ * struct policy_planning decides so wherever tasks have nodes of their own, one with both tables
+ * only in immediate systems.
+ */
+struct policy_immediate {
+	/* What the policy is in this model; NULL if it has no struct policy_planning. */
+	const char *section;
+	const char *summary;
+	/* Compares both orderings of two tasks; the modifier +algorithm-3 is accepted. */
+	bool pairs;
+	int (*decide)(struct immediate *immediate); /* immediate.h */
+};
+
+/* VMs of several tasks share hosts (Stillwell 2010). The policy's modifiers have no effect. */
+struct policy_sharing {
+	enum policy_moments moments;            /* in other models it is not the policy's to say */
+	int (*decide)(struct sharing *sharing); /* sharing.h */
+};
+
+/* Clusters have queues, which the policy fills (Gentry 2019). Modifiers have no effect. */
+struct policy_queueing {
+	bool evicts; /* it evicts executing tasks at their deadlines (scenario C) */
+	bool fair;   /* it uses the sufferage of task types (V.D.2) */
+	int (*decide)(struct queueing *queueing); /* queueing.h */
+};
+
+/* One policy. Its file defines it and its tables as constants. */
 struct policy_ops {
 	const char *name;
 	const char *section; /* of the paper: "Machovec 2018, 3.5" */
 	const char *summary; /* one line for `virtbed policies` */
-	/* The default; with POLICY_FUTURE_NONE the modifier +filter is refused. */
-	enum policy_future future;
-	bool future_fixed; /* the modifiers +placeholders and +reservations are refused */
-	bool reads_budget; /* decisions depend on the budget even without a filter */
-	bool by_energy;    /* decisions depend on the energies of options even without a budget */
-	bool reads_placeholders; /* decisions depend on the place-holders of the last event */
-	bool reads_seed;         /* decisions depend on the seed */
-	bool resumes;            /* decide() resumes suspended tasks: policy_resumes() */
-	bool cluster_order;      /* cluster order matters beyond ties, which reports mention */
-	/* Compares both orderings of two tasks; the modifier +algorithm-3 is accepted. */
-	bool pairs;
-	enum policy_moments moments;
-	uint32_t variant; /* for files that define several policies */
-	/*
-	 * Decides one mapping event on shared hosts (sharing.h, Stillwell 2010). A policy with this
-	 * function decides only in shared systems, takes no modifiers and has none of the functions
-	 * below; its future is POLICY_FUTURE_NONE.
-	 */
-	int (*decide_sharing)(struct sharing *sharing);
-	/*
-	 * Decides one mapping event on clusters with queues (queueing.h, Gentry 2019). As with
-	 * decide_sharing, such a policy decides only there, without modifiers and without the
-	 * functions below.
-	 */
-	int (*decide_queueing)(struct queueing *queueing);
-	bool evicts; /* it evicts executing tasks at their deadlines (Gentry 2019, scenario C) */
-	bool fair;   /* it uses the sufferage of task types (Gentry 2019, V.D.2) */
-	/*
-	 * Decides one mapping event. Required unless the future is POLICY_FUTURE_NONE. Tasks that
-	 * are dropped are not in mapping->tasks any more; the others are in the order of the
-	 * snapshot. Called by policy_decide() only. Returns 0, or -ENOMEM.
-	 */
-	int (*decide)(struct mapping *mapping);
-	/*
-	 * Decides one mapping event without planned starts (immediate.h). Required if the future is
-	 * POLICY_FUTURE_NONE. Optional for other policies: what they do in an immediate system
-	 * (model.h), if that differs; `immediate_section` and `immediate_summary` then describe it.
-	 */
-	int (*decide_immediate)(struct immediate *immediate);
-	const char *immediate_section; /* NULL: the policy is the same in all systems */
-	const char *immediate_summary;
+	uint32_t variant;    /* for a file that defines several policies, which alone reads it */
+	/* NULL: the policy does not decide in that model. At least one is there. */
+	const struct policy_planning *planning;
+	const struct policy_immediate *immediate;
+	const struct policy_sharing *sharing;
+	const struct policy_queueing *queueing;
 };
 
 /* Longest name of a policy with its modifiers, with the final 0. */
@@ -135,7 +143,7 @@ struct policy_ops {
 /* A policy with its modifiers: a value, copied freely. */
 struct policy {
 	const struct policy_ops *ops;
-	enum policy_future future; /* never POLICY_FUTURE_DEFAULT; unused in an immediate system */
+	enum policy_future future; /* where starts are planned */
 	/* +drop was given: tasks that can earn only less than drop_threshold are dropped (3.3). */
 	bool drop_given;
 	/* 0 with +drop: no task is dropped; without +drop tasks that can earn nothing are. */
@@ -175,7 +183,8 @@ void policy_normalize_name(char *name);
 /* Whether decisions depend on the budget. If not, one run serves all limits of a testbed. */
 static inline bool policy_reads_budget(const struct policy *policy)
 {
-	return policy->ops->reads_budget || policy->filter != POLICY_FILTER_NONE;
+	return policy->filter != POLICY_FILTER_NONE ||
+	       (policy->ops->planning && policy->ops->planning->reads_budget);
 }
 
 /*
@@ -184,18 +193,19 @@ static inline bool policy_reads_budget(const struct policy *policy)
  */
 static inline bool policy_by_energy(const struct policy *policy)
 {
-	return policy->ops->by_energy || policy_reads_budget(policy);
+	return policy_reads_budget(policy) ||
+	       (policy->ops->planning && policy->ops->planning->by_energy);
 }
 
 /*
- * NULL if the policy can decide in the system, else a sentence why not. Some policies need shared
- * hosts, some clusters with queues, all others nodes with one task each.
+ * NULL if the policy has a table for the system's model and so can decide there, else a sentence
+ * why not.
  */
 const char *policy_misfit(const struct policy *policy, const struct sched_system *system);
 
 /*
- * Whether the policy resumes suspended tasks. Policies with reservations or place-holders do not
- * know suspended tasks: the engine resumes these.
+ * Whether the policy resumes suspended tasks in the system. Where a policy plans starts it does not
+ * know suspended tasks, and the engine resumes these.
  */
 bool policy_resumes(const struct policy *policy, const struct sched_system *system);
 

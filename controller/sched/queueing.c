@@ -105,12 +105,12 @@ const char *queueing_fault(const struct sched_system *system)
 
 bool queueing_evicts(const struct policy *policy, const struct sched_system *system)
 {
-	return policy->ops->evicts || system->queueing->pruning.evicting_baselines;
+	return policy->ops->queueing->evicts || system->queueing->pruning.evicting_baselines;
 }
 
 double queueing_relief(const struct queueing *queueing, uint32_t row)
 {
-	return queueing->policy->ops->fair && queueing->snapshot->sufferage
+	return queueing->policy->ops->queueing->fair && queueing->snapshot->sufferage
 		       ? queueing->snapshot->sufferage[row]
 		       : 0;
 }

@@ -14,12 +14,16 @@ static int decide(struct mapping *mapping)
 	return fcfs_map(mapping, UINT32_MAX);
 }
 
-const struct policy_ops policy_conservative = {
-	.name = "conservative",
-	.section = "Machovec 2018, 3.4.3",
-	.summary = "Conservative Backfilling: in order of arrival, a reservation for every task",
+static const struct policy_planning planning = {
 	.future = POLICY_FUTURE_RESERVATIONS,
 	.future_fixed = true,
 	.cluster_order = true,
 	.decide = decide,
+};
+
+const struct policy_ops policy_conservative = {
+	.name = "conservative",
+	.section = "Machovec 2018, 3.4.3",
+	.summary = "Conservative Backfilling: in order of arrival, a reservation for every task",
+	.planning = &planning,
 };

@@ -62,19 +62,35 @@ static int decide_stretch(struct sharing *sharing)
 	return 0;
 }
 
-#define POLICY(title, when, function, does)                                                        \
+static const struct policy_sharing always = {
+	.moments = POLICY_AT_CHANGES,
+	.decide = decide_always,
+};
+static const struct policy_sharing periodic = {
+	.moments = POLICY_AT_BOTH,
+	.decide = decide_periodic,
+};
+static const struct policy_sharing asap = {
+	.moments = POLICY_AT_BOTH,
+	.decide = decide_asap,
+};
+static const struct policy_sharing stretch = {
+	.moments = POLICY_AT_PERIODS,
+	.decide = decide_stretch,
+};
+
+#define POLICY(title, table, does)                                                                 \
 	{                                                                                          \
 		.name = title, .section = "Stillwell 2010, III.B", .summary = does,                \
-		.future = POLICY_FUTURE_NONE, .moments = when, .decide_sharing = function,         \
+		.sharing = table,                                                                  \
 	}
 
 const struct policy_ops policies_dfrs_dynmcb8[] = {
-	POLICY("dynmcb8", POLICY_AT_CHANGES, decide_always,
+	POLICY("dynmcb8", &always,
 	       "DYNMCB8: packs all jobs for the largest yield, at every change"),
-	POLICY("dynmcb8-per", POLICY_AT_BOTH, decide_periodic,
-	       "DYNMCB8-PER: the same once per period"),
-	POLICY("dynmcb8-asap-per", POLICY_AT_BOTH, decide_asap,
+	POLICY("dynmcb8-per", &periodic, "DYNMCB8-PER: the same once per period"),
+	POLICY("dynmcb8-asap-per", &asap,
 	       "DYNMCB8-ASAP-PER: the same, and new jobs start at once where there is memory"),
-	POLICY("dynmcb8-stretch-per", POLICY_AT_PERIODS, decide_stretch,
+	POLICY("dynmcb8-stretch-per", &stretch,
 	       "DYNMCB8-STRETCH-PER: packs once per period for the smallest estimated stretch"),
 };

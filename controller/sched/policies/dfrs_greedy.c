@@ -142,11 +142,15 @@ static int decide(struct sharing *sharing)
 	return sharing_yield_evenly(sharing);
 }
 
+static const struct policy_sharing at_changes = {
+	.moments = POLICY_AT_CHANGES,
+	.decide = decide,
+};
+
 #define POLICY(title, kind, does)                                                                  \
 	{                                                                                          \
 		.name = title, .section = "Stillwell 2010, III.A", .summary = does,                \
-		.future = POLICY_FUTURE_NONE, .moments = POLICY_AT_CHANGES, .variant = kind,       \
-		.decide_sharing = decide,                                                          \
+		.variant = kind, .sharing = &at_changes,                                           \
 	}
 
 const struct policy_ops policies_dfrs_greedy[] = {

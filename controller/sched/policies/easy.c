@@ -14,12 +14,16 @@ static int decide(struct mapping *mapping)
 	return fcfs_map(mapping, held ? 0 : 1);
 }
 
-const struct policy_ops policy_easy = {
-	.name = "easy",
-	.section = "Machovec 2018, 3.4.4",
-	.summary = "EASY Backfilling: in order of arrival, one reservation at a time",
+static const struct policy_planning planning = {
 	.future = POLICY_FUTURE_RESERVATIONS,
 	.future_fixed = true,
 	.cluster_order = true,
 	.decide = decide,
+};
+
+const struct policy_ops policy_easy = {
+	.name = "easy",
+	.section = "Machovec 2018, 3.4.4",
+	.summary = "EASY Backfilling: in order of arrival, one reservation at a time",
+	.planning = &planning,
 };

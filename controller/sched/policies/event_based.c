@@ -17,13 +17,16 @@ static int decide(struct mapping *mapping)
 	return greedy_map(mapping, above ? GREEDY_UPE : GREEDY_UPR, trim);
 }
 
+static const struct policy_planning planning = {
+	.future = POLICY_FUTURE_PLACEHOLDERS,
+	.future_fixed = true,
+	.reads_budget = true,
+	.decide = decide,
+};
+
 const struct policy_ops policy_event_based = {
 	.name = "event-based",
 	.section = "Machovec 2018, 3.6.2",
 	.summary = "Event-Based: Max UPE while consumption runs ahead of the budget, else Max UPR",
-	.future = POLICY_FUTURE_PLACEHOLDERS,
-	.future_fixed = true,
-	.reads_budget = true,
-	.reads_placeholders = true,
-	.decide = decide,
+	.planning = &planning,
 };

@@ -33,16 +33,23 @@ static int decide(struct mapping *mapping)
 	return result;
 }
 
-const struct policy_ops policy_fcfs = {
-	.name = "fcfs",
-	.section = "Machovec 2018, 3.4.3",
-	.summary = "FCFS: strictly in order of arrival, nothing overtakes",
+static const struct policy_planning planning = {
 	.future = POLICY_FUTURE_PLACEHOLDERS,
 	.future_fixed = true,
 	.cluster_order = true,
 	.decide = decide,
-	.decide_immediate = immediate_fcfs,
-	.immediate_section = "Machovec 2017, III.C.3",
-	.immediate_summary =
-		"in order of arrival, the first idle nodes where a task earns something",
+};
+
+static const struct policy_immediate immediate = {
+	.section = "Machovec 2017, III.C.3",
+	.summary = "in order of arrival, the first idle nodes where a task earns something",
+	.decide = immediate_fcfs,
+};
+
+const struct policy_ops policy_fcfs = {
+	.name = "fcfs",
+	.section = "Machovec 2018, 3.4.3",
+	.summary = "FCFS: strictly in order of arrival, nothing overtakes",
+	.planning = &planning,
+	.immediate = &immediate,
 };

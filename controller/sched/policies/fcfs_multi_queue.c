@@ -68,12 +68,16 @@ static int decide(struct mapping *mapping)
 	return 0;
 }
 
-const struct policy_ops policy_fcfs_multi_queue = {
-	.name = "fcfs-multi-queue",
-	.section = "Machovec 2018, 3.4.5",
-	.summary = "FCFS with three queues by size in turns, a reservation for every task",
+static const struct policy_planning planning = {
 	.future = POLICY_FUTURE_RESERVATIONS,
 	.future_fixed = true,
 	.cluster_order = true,
 	.decide = decide,
+};
+
+const struct policy_ops policy_fcfs_multi_queue = {
+	.name = "fcfs-multi-queue",
+	.section = "Machovec 2018, 3.4.5",
+	.summary = "FCFS with three queues by size in turns, a reservation for every task",
+	.planning = &planning,
 };

@@ -24,18 +24,25 @@ static int decide_immediate(struct immediate *immediate)
 			   PREEMPT_NEVER);
 }
 
+static const struct policy_planning planning = {.decide = decide};
+static const struct policy_planning by_energy = {.by_energy = true, .decide = decide};
+
+static const struct policy_immediate immediate = {
+	.section = "Machovec 2017, III.D",
+	.summary = "the same over idle nodes, from now on",
+	.decide = decide_immediate,
+};
+
 #define POLICY(title, objective, measure, does)                                                    \
 	.name = title, .section = "Machovec 2018, 3.5",                                            \
 	.summary = measure ": always the option with the highest utility" does,                    \
-	.future = POLICY_FUTURE_PLACEHOLDERS, .variant = objective, .decide = decide
-
-#define IMMEDIATE                                                                                  \
-	.decide_immediate = decide_immediate, .immediate_section = "Machovec 2017, III.D",         \
-	.immediate_summary = "the same over idle nodes, from now on"
+	.variant = objective
 
 const struct policy_ops policies_max[] = {
-	{POLICY("max-util", GREEDY_UTIL, "Max Util", ""), IMMEDIATE},
-	{POLICY("max-upt", GREEDY_UPT, "Max UPT", " per execution time"), IMMEDIATE},
-	{POLICY("max-upr", GREEDY_UPR, "Max UPR", " per core-second")},
-	{POLICY("max-upe", GREEDY_UPE, "Max UPE", " per joule"), .by_energy = true},
+	{POLICY("max-util", GREEDY_UTIL, "Max Util", ""), .planning = &planning,
+	 .immediate = &immediate},
+	{POLICY("max-upt", GREEDY_UPT, "Max UPT", " per execution time"), .planning = &planning,
+	 .immediate = &immediate},
+	{POLICY("max-upr", GREEDY_UPR, "Max UPR", " per core-second"), .planning = &planning},
+	{POLICY("max-upe", GREEDY_UPE, "Max UPE", " per joule"), .planning = &by_energy},
 };

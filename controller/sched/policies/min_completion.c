@@ -89,10 +89,12 @@ static int decide(struct queueing *queueing)
 	return result;
 }
 
+static const struct policy_queueing queueing = {.decide = decide};
+
 #define POLICY(title, paper, kind, does)                                                           \
 	{                                                                                          \
-		.name = title, .section = paper, .summary = does, .future = POLICY_FUTURE_NONE,    \
-		.moments = POLICY_AT_CHANGES, .variant = kind, .decide_queueing = decide,          \
+		.name = title, .section = paper, .summary = does, .variant = kind,                 \
+		.queueing = &queueing,                                                             \
 	}
 
 const struct policy_ops policies_min_completion[] = {

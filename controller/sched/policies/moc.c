@@ -143,12 +143,12 @@ static int decide(struct queueing *queueing)
 	return result;
 }
 
+static const struct policy_queueing queueing = {.decide = decide};
+
 const struct policy_ops policy_moc = {
 	.name = "moc",
 	.section = "Gentry 2019, VI.C.4",
 	.summary =
 		"Max Ontime Completions: the order of likely tasks that has most of them on time",
-	.future = POLICY_FUTURE_NONE,
-	.moments = POLICY_AT_CHANGES,
-	.decide_queueing = decide,
+	.queueing = &queueing,
 };

@@ -63,16 +63,20 @@ static int decide(struct queueing *queueing)
 	return result;
 }
 
-#define POLICY(title, paper, relieves, does)                                                       \
-	{                                                                                          \
-		.name = title, .section = paper, .summary = does, .future = POLICY_FUTURE_NONE,    \
-		.moments = POLICY_AT_CHANGES, .evicts = true, .fair = relieves,                    \
-		.decide_queueing = decide,                                                         \
-	}
+static const struct policy_queueing plain = {.evicts = true, .decide = decide};
+static const struct policy_queueing fair = {.evicts = true, .fair = true, .decide = decide};
 
 const struct policy_ops policies_pam[] = {
-	POLICY("pam", "Gentry 2019, V.D.1", false,
-	       "PAM: prunes what is unlikely to be on time, maps what is likely"),
-	POLICY("pamf", "Gentry 2019, V.D.2", true,
-	       "PAMF: PAM with lower thresholds for types that have suffered"),
+	{
+		.name = "pam",
+		.section = "Gentry 2019, V.D.1",
+		.summary = "PAM: prunes what is unlikely to be on time, maps what is likely",
+		.queueing = &plain,
+	},
+	{
+		.name = "pamf",
+		.section = "Gentry 2019, V.D.2",
+		.summary = "PAMF: PAM with lower thresholds for types that have suffered",
+		.queueing = &fair,
+	},
 };

@@ -18,11 +18,14 @@ static int decide(struct immediate *immediate)
 	return preempt_map(immediate, (enum objective)(variant / 16), (enum preempt)(variant % 16));
 }
 
+static const struct policy_immediate preempting = {.decide = decide};
+static const struct policy_immediate pairing = {.pairs = true, .decide = decide};
+
 #define POLICY(title, objective, measure, technique, preempt, paper, does)                         \
 	{                                                                                          \
 		.name = title "-preempt-" technique, .section = paper, .summary = measure does,    \
-		.future = POLICY_FUTURE_NONE, .variant = VARIANT(objective, preempt),              \
-		.decide_immediate = decide, .pairs = (preempt) == PREEMPT_PAIR,                    \
+		.variant = VARIANT(objective, preempt),                                            \
+		.immediate = (preempt) == PREEMPT_PAIR ? &pairing : &preempting,                   \
 	}
 
 #define GREEDY " Preempt Greedy: takes the nodes of tasks that are worth less"

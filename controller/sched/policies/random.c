@@ -86,15 +86,21 @@ static int decide(struct mapping *mapping)
 	return result;
 }
 
+static const struct policy_planning planning = {
+	.future = POLICY_FUTURE_RESERVATIONS,
+	.decide = decide,
+};
+
+static const struct policy_immediate immediate = {
+	.section = "Machovec 2017, III.C.2",
+	.summary = "tasks in random order, each on a random idle node where it earns something",
+	.decide = immediate_random,
+};
+
 const struct policy_ops policy_random = {
 	.name = "random",
 	.section = "Machovec 2018, 3.4.2",
 	.summary = "Random: cluster and P-state by chance, in order of arrival",
-	.future = POLICY_FUTURE_RESERVATIONS,
-	.reads_seed = true,
-	.decide = decide,
-	.decide_immediate = immediate_random,
-	.immediate_section = "Machovec 2017, III.C.2",
-	.immediate_summary =
-		"tasks in random order, each on a random idle node where it earns something",
+	.planning = &planning,
+	.immediate = &immediate,
 };

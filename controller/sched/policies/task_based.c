@@ -27,13 +27,16 @@ static int decide(struct mapping *mapping)
 	return result;
 }
 
+static const struct policy_planning planning = {
+	.future = POLICY_FUTURE_PLACEHOLDERS,
+	.future_fixed = true,
+	.reads_budget = true,
+	.decide = decide,
+};
+
 const struct policy_ops policy_task_based = {
 	.name = "task-based",
 	.section = "Machovec 2018, 3.6.3",
 	.summary = "Task-Based: Max UPR until what is assigned reaches the goal, then Max UPE",
-	.future = POLICY_FUTURE_PLACEHOLDERS,
-	.future_fixed = true,
-	.reads_budget = true,
-	.reads_placeholders = true,
-	.decide = decide,
+	.planning = &planning,
 };

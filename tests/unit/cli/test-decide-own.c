@@ -16,12 +16,13 @@ static int decide_silently(struct mapping *mapping)
 	return mapping_place(mapping, task, &options[0], 0, SCHED_REASON_FIRST);
 }
 
+static const struct policy_planning planning = {.decide = decide_silently};
+
 static const struct policy_ops silent = {
 	.name = "silent",
 	.section = "none",
 	.summary = "Silent: explains nothing",
-	.future = POLICY_FUTURE_PLACEHOLDERS,
-	.decide = decide_silently,
+	.planning = &planning,
 };
 
 const struct policy_ops *const *policy_list(uint32_t *ret_count)

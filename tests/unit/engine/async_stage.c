@@ -24,7 +24,7 @@ static struct async_stage *theatre; /* of the backend, whose struct is its own *
 /* Asks for no nodes at all. */
 static int decide_badly(struct mapping *mapping)
 {
-	const int result = gate.real->decide(mapping);
+	const int result = gate.real->planning->decide(mapping);
 
 	for (uint32_t i = 0; i < mapping->actions_count; i++)
 		mapping->actions[i].nodes_count = 0;
@@ -49,13 +49,13 @@ static bool stand(void)
 
 static int stand_and_decide(struct mapping *mapping)
 {
-	return stand() ? decide_badly(mapping) : gate.real->decide(mapping);
+	return stand() ? decide_badly(mapping) : gate.real->planning->decide(mapping);
 }
 
 static int stand_and_decide_immediate(struct immediate *immediate)
 {
 	stand();
-	return gate.real->decide_immediate(immediate);
+	return gate.real->immediate->decide(immediate);
 }
 
 static void until_it_stands(void)
@@ -81,8 +81,16 @@ static void take_policy(struct async_stage *stage, struct policy *policy, const 
 	g_assert_cmpint(policy_parse(name, policy, message, sizeof(message)), ==, 0);
 	gate.real = policy->ops;
 	stage->ops = *policy->ops;
-	stage->ops.decide = stand_and_decide;
-	stage->ops.decide_immediate = stage->scene->preempts ? stand_and_decide_immediate : NULL;
+	if (stage->ops.planning) {
+		stage->planning = *stage->ops.planning;
+		stage->planning.decide = stand_and_decide;
+		stage->ops.planning = &stage->planning;
+	}
+	if (stage->ops.immediate) {
+		stage->immediate = *stage->ops.immediate;
+		stage->immediate.decide = stand_and_decide_immediate;
+		stage->ops.immediate = &stage->immediate;
+	}
 	policy->ops = &stage->ops;
 }
 

@@ -72,6 +72,8 @@ struct async_stage {
 	struct sched_system *system;
 	struct workload *workload;
 	struct policy_ops ops;
+	struct policy_planning planning;
+	struct policy_immediate immediate;
 	struct engine_recorder recorder;
 	struct engine_setup setup;
 	struct script script;

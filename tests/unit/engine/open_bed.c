@@ -342,7 +342,7 @@ void open_bed_init(struct open_bed *bed, const char *policy, bool shared, uint64
 	};
 	g_assert_cmpint(policy_parse(policy, &bed->setup.policy, message, sizeof(message)), ==, 0);
 	bed->setup.moments =
-		shared ? bed->setup.policy.ops->moments : (enum policy_moments)(seed % 3);
+		shared ? bed->setup.policy.ops->sharing->moments : (enum policy_moments)(seed % 3);
 	bed->caller = (struct open_caller){
 		.base.ops = &open_caller_ops,
 		.sim = backend_sim_new(bed->real, OPEN_TASKS_MAX),

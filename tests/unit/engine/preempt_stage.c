@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/unit/engine/preempt_stage.h"
 
-#include "controller/sched/mapping.h"
+#include "controller/sched/immediate.h"
 
 /* Mapping events of all scenes are every 10 s, runs last 100 s. */
 #define INTERVAL_S 10
@@ -31,22 +31,22 @@ static void see(const struct sched_snapshot *snapshot)
 				       snapshot->down[i].cluster, snapshot->down[i].node);
 }
 
-static int play(struct mapping *mapping)
+static int play(struct immediate *event)
 {
-	const double now_s = mapping->snapshot->now_s;
+	const double now_s = event->snapshot->now_s;
 	struct sched_action *actions =
-		arena_array(mapping->arena, G_N_ELEMENTS(playing->orders), sizeof(*actions));
+		arena_array(event->arena, G_N_ELEMENTS(playing->orders), sizeof(*actions));
 
 	if (playing->seen && now_s == playing->seen_s)
-		see(mapping->snapshot);
-	mapping->actions = actions;
-	mapping->actions_count = 0;
+		see(event->snapshot);
+	event->actions = actions;
+	event->actions_count = 0;
 	for (size_t i = 0; i < G_N_ELEMENTS(playing->orders); i++) {
 		const struct preempt_order *order = &playing->orders[i];
 
 		if (order->kind == SCHED_ACTION_NONE || order->time_s != now_s)
 			continue;
-		actions[mapping->actions_count++] = (struct sched_action){
+		actions[event->actions_count++] = (struct sched_action){
 			.kind = order->kind,
 			.task = order->task,
 			.cluster = order->cluster,
@@ -60,7 +60,8 @@ static int play(struct mapping *mapping)
 	return 0;
 }
 
-static const struct policy_ops play_ops = {.name = "play", .decide = play, .resumes = true};
+static const struct policy_immediate immediate = {.decide = play};
+static const struct policy_ops play_ops = {.name = "play", .immediate = &immediate};
 
 static struct sched_system *make_system(void)
 {
@@ -152,7 +153,7 @@ void preempt_stage_init(struct preempt_stage *stage, const struct preempt_scene 
 	stage->setup = (struct engine_setup){
 		.system = stage->system,
 		.workload = &stage->workload,
-		.policy = {.ops = &play_ops, .future = POLICY_FUTURE_PLACEHOLDERS, .name = "play"},
+		.policy = {.ops = &play_ops, .name = "play"},
 		.mapping_interval_s = INTERVAL_S,
 		.duration_s = DURATION_S,
 		.recorder = &stage->memory.recorder,

@@ -7,7 +7,7 @@
 
 #include "controller/experiment/experiment.h"
 #include "controller/journal/recorder_store.h"
-#include "controller/sched/mapping.h"
+#include "controller/sched/immediate.h"
 #include "controller/store/store.h"
 #include "tests/unit/backend/scripted_backend.h"
 #include "tests/unit/workload/testbed.h"
@@ -32,21 +32,21 @@ static uint32_t states[ENGINE_TASK_RESUMING + 1];
  * way round.
  */
 struct turns {
-	struct mapping *mapping;
+	struct immediate *event;
 	bool *busy[16]; /* per cluster and node; of running tasks that stay */
 };
 
-static void turns_init(struct turns *turns, struct mapping *mapping)
+static void turns_init(struct turns *turns, struct immediate *event)
 {
-	const struct sched_snapshot *snapshot = mapping->snapshot;
+	const struct sched_snapshot *snapshot = event->snapshot;
 
-	turns->mapping = mapping;
-	mapping->actions = arena_array(mapping->arena, 1000, sizeof(*mapping->actions));
-	mapping->actions_count = 0;
+	turns->event = event;
+	event->actions = arena_array(event->arena, 1000, sizeof(*event->actions));
+	event->actions_count = 0;
 	for (uint32_t c = 0; c < snapshot->system->clusters_count; c++) {
 		const uint32_t nodes = snapshot->system->clusters[c].nodes;
 
-		turns->busy[c] = arena_array(mapping->arena, nodes, sizeof(bool));
+		turns->busy[c] = arena_array(event->arena, nodes, sizeof(bool));
 		memset(turns->busy[c], 0, nodes * sizeof(bool));
 	}
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
@@ -65,27 +65,27 @@ static void turns_init(struct turns *turns, struct mapping *mapping)
 static bool turns_put(struct turns *turns, enum sched_action_kind kind,
 		      const struct sched_task *task, uint32_t cluster, uint32_t pstate)
 {
-	struct mapping *mapping = turns->mapping;
+	struct immediate *event = turns->event;
 	const struct sched_option *option =
-		sched_system_option(mapping->system, task->row, cluster, pstate);
-	uint32_t *nodes = arena_array(mapping->arena, option->nodes, sizeof(*nodes));
+		sched_system_option(event->system, task->row, cluster, pstate);
+	uint32_t *nodes = arena_array(event->arena, option->nodes, sizeof(*nodes));
 	uint32_t found = 0;
 
-	for (uint32_t i = 0; i < mapping->system->clusters[cluster].nodes; i++)
+	for (uint32_t i = 0; i < event->system->clusters[cluster].nodes; i++)
 		if (!turns->busy[cluster][i] && found < option->nodes)
 			nodes[found++] = i;
 	if (found < option->nodes)
 		return false;
 	for (uint32_t i = 0; i < found; i++)
 		turns->busy[cluster][nodes[i]] = true;
-	mapping->actions[mapping->actions_count++] = (struct sched_action){
+	event->actions[event->actions_count++] = (struct sched_action){
 		.kind = kind,
 		.task = task->id,
 		.cluster = cluster,
 		.pstate = pstate,
 		.nodes_count = found,
 		.nodes = nodes,
-		.start_s = mapping->snapshot->now_s,
+		.start_s = event->snapshot->now_s,
 		.reason = SCHED_REASON_CHANCE,
 	};
 	return true;
@@ -95,7 +95,7 @@ static bool turns_start(struct turns *turns, const struct sched_task *task)
 {
 	uint32_t count;
 	const struct sched_option *options =
-		sched_system_options(turns->mapping->system, task->row, &count);
+		sched_system_options(turns->event->system, task->row, &count);
 
 	for (uint32_t i = 0; i < count; i++)
 		if (turns_put(turns, SCHED_ACTION_START, task, options[i].cluster,
@@ -106,7 +106,7 @@ static bool turns_start(struct turns *turns, const struct sched_task *task)
 
 static void turns_resume(struct turns *turns)
 {
-	const struct sched_snapshot *snapshot = turns->mapping->snapshot;
+	const struct sched_snapshot *snapshot = turns->event->snapshot;
 
 	for (uint32_t i = 0; i < snapshot->suspended_count; i++)
 		turns_put(turns, SCHED_ACTION_RESUME, snapshot->suspended[i].task,
@@ -116,14 +116,14 @@ static void turns_resume(struct turns *turns)
 /* Everything that runs in a cluster gives way. */
 static void turns_clear(struct turns *turns, uint32_t cluster)
 {
-	struct mapping *mapping = turns->mapping;
+	struct immediate *event = turns->event;
 
-	for (uint32_t i = 0; i < mapping->snapshot->running_count; i++) {
-		const struct sched_running *running = &mapping->snapshot->running[i];
+	for (uint32_t i = 0; i < event->snapshot->running_count; i++) {
+		const struct sched_running *running = &event->snapshot->running[i];
 
 		if (running->cluster != cluster || !running->task->preemptible)
 			continue;
-		mapping->actions[mapping->actions_count++] = (struct sched_action){
+		event->actions[event->actions_count++] = (struct sched_action){
 			.kind = SCHED_ACTION_SUSPEND,
 			.task = running->task->id,
 			.reason = SCHED_REASON_CHANCE,
@@ -133,27 +133,27 @@ static void turns_clear(struct turns *turns, uint32_t cluster)
 	}
 }
 
-static int turns_decide(struct mapping *mapping)
+static int turns_decide(struct immediate *event)
 {
-	const struct sched_snapshot *snapshot = mapping->snapshot;
+	const struct sched_snapshot *snapshot = event->snapshot;
 	struct turns turns;
 
-	turns_init(&turns, mapping);
+	turns_init(&turns, event);
 	if (snapshot->event % 3 == 0)
 		turns_clear(&turns,
 			    (uint32_t)(snapshot->event / 3) % snapshot->system->clusters_count);
 	if (snapshot->event % 3 == 1)
 		turns_resume(&turns);
-	for (uint32_t i = 0; i < mapping->tasks_count; i++)
-		turns_start(&turns, mapping->tasks[i]);
+	for (uint32_t i = 0; i < snapshot->waiting_count; i++)
+		if (event->waiting_class[i] != IMMEDIATE_NONE)
+			turns_start(&turns, snapshot->waiting[i]);
 	if (snapshot->event % 3 != 1)
 		turns_resume(&turns);
 	return 0;
 }
 
-static const struct policy_ops turns_ops = {.name = "turns",
-					    .decide = turns_decide,
-					    .resumes = true};
+static const struct policy_immediate immediate = {.decide = turns_decide};
+static const struct policy_ops turns_ops = {.name = "turns", .immediate = &immediate};
 
 /* A directory with a store in it, and one run. */
 struct place {

@@ -138,7 +138,7 @@ static void run_engine(const struct scene *scene, const char *name, double penal
 	char message[256];
 
 	g_assert_cmpint(policy_parse(name, &setup.policy, message, sizeof(message)), ==, 0);
-	setup.moments = setup.policy.ops->moments;
+	setup.moments = setup.policy.ops->sharing->moments;
 	backend_sim_set_penalty(backend, penalty_s);
 	engine = engine_new(&setup, backend);
 	engine_run(engine, &result);
@@ -322,7 +322,7 @@ static void run_plain(const struct scene *scene, const char *name, double penalt
 	struct plain plain = {
 		.scene = scene,
 		.policy = name,
-		.moments = policy_find(name)->moments,
+		.moments = policy_find(name)->sharing->moments,
 		.penalty_s = penalty_s,
 		.progress_only = progress_only,
 		.jobs = g_new0(struct plain_job, count),
@@ -468,7 +468,8 @@ static void test_illegal(void)
 	scene.shared = system_new(2, NULL, 0);
 	scene.real = system_new(2, run_s, 2);
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		const struct policy_ops ops = {.name = "wrong", .decide_sharing = cases[i].decide};
+		const struct policy_sharing sharing = {.decide = cases[i].decide};
+		const struct policy_ops ops = {.name = "wrong", .sharing = &sharing};
 		const struct engine_setup setup = {
 			.system = scene.shared,
 			.workload = &scene.workload,
@@ -511,7 +512,7 @@ static void run_slowly(const struct scene *scene, const char *name,
 	char message[256];
 
 	g_assert_cmpint(policy_parse(name, &setup.policy, message, sizeof(message)), ==, 0);
-	setup.moments = setup.policy.ops->moments;
+	setup.moments = setup.policy.ops->sharing->moments;
 	backend_sim_set_overheads(backend, &overheads);
 	engine = engine_new(&setup, backend);
 	engine_run(engine, ret_result);
@@ -689,7 +690,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/engine-sharing/penalties add up by hand", test_penalty);
 	g_test_add_func("/engine-sharing/plans that hosts cannot keep are refused", test_illegal);
 	for (uint32_t i = 0; i < count; i++) {
-		if (!list[i]->decide_sharing)
+		if (!list[i]->sharing)
 			continue;
 
 		g_autofree char *path = g_strdup_printf(

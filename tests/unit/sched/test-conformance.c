@@ -224,7 +224,7 @@ static void test_energies(const void *data)
 		random_snapshot_free(random);
 		random_snapshot_free(other);
 	}
-	g_assert_true(same == !ops->by_energy);
+	g_assert_true(same == !(ops->planning && ops->planning->by_energy));
 	arena_free(context.arena);
 	arena_free(other_context.arena);
 }
@@ -272,15 +272,15 @@ static void test_table(const void *data)
 	g_assert_cmpstr(ops->name, !=, "");
 	g_assert_cmpstr(ops->section, !=, "");
 	g_assert_cmpstr(ops->summary, !=, "");
-	g_assert_cmpint(ops->future, !=, POLICY_FUTURE_DEFAULT);
-	g_assert_true(ops->decide || ops->future == POLICY_FUTURE_NONE);
-	g_assert_true(ops->decide_immediate || ops->decide_sharing || ops->decide_queueing ||
-		      ops->future != POLICY_FUTURE_NONE);
-	g_assert_false((ops->decide_sharing || ops->decide_queueing) &&
-		       (ops->decide || ops->decide_immediate || ops->future != POLICY_FUTURE_NONE));
-	g_assert_false(ops->decide_sharing && ops->decide_queueing);
-	g_assert_true(ops->future == POLICY_FUTURE_NONE ||
-		      !ops->decide_immediate == !ops->immediate_section);
+	g_assert_true(ops->planning || ops->immediate || ops->sharing || ops->queueing);
+	g_assert_true(!ops->planning || ops->planning->decide);
+	g_assert_true(!ops->immediate || ops->immediate->decide);
+	g_assert_true(!ops->sharing || ops->sharing->decide);
+	g_assert_true(!ops->queueing || ops->queueing->decide);
+	if (ops->immediate) {
+		g_assert_true(!ops->planning == !ops->immediate->section);
+		g_assert_true(!ops->planning == !ops->immediate->summary);
+	}
 	g_assert_true(policy_find(ops->name) == ops);
 }
 
@@ -299,7 +299,7 @@ int main(int argc, char **argv)
 
 		g_test_add_data_func(table, list[i], test_table);
 		/* Those: test-sharing.c and test-queueing.c. */
-		if (list[i]->decide_sharing || list[i]->decide_queueing)
+		if (!list[i]->planning && !list[i]->immediate)
 			continue;
 
 		g_autofree char *energies =

@@ -9,8 +9,8 @@ static void test_parse(void)
 {
 	const struct {
 		const char *text;
-		const char *ops; /* NULL: refused */
-		enum policy_future future;
+		const char *ops;           /* NULL: refused */
+		enum policy_future future; /* where starts are planned */
 		double drop;
 		const char *says; /* part of the message */
 	} cases[] = {
@@ -21,9 +21,8 @@ static void test_parse(void)
 		{"easy", "easy", POLICY_FUTURE_RESERVATIONS, 0, NULL},
 		{"easy+reservations", "easy", POLICY_FUTURE_RESERVATIONS, 0, NULL},
 		{"event-based", "event-based", POLICY_FUTURE_PLACEHOLDERS, 0, NULL},
-		{"max-upt-preempt-pair", "max-upt-preempt-pair", POLICY_FUTURE_NONE, 0, NULL},
-		{"max-util-preempt-diff+drop:0.5", "max-util-preempt-diff", POLICY_FUTURE_NONE, 0.5,
-		 NULL},
+		{"max-upt-preempt-pair", "max-upt-preempt-pair", 0, 0, NULL},
+		{"max-util-preempt-diff+drop:0.5", "max-util-preempt-diff", 0, 0.5, NULL},
 		{"max-util-preempt-greedy+placeholders", NULL, 0, 0,
 		 "does not take \"+placeholders\""},
 		{"max-util-preempt-greedy+reservations", NULL, 0, 0,
@@ -53,8 +52,7 @@ static void test_parse(void)
 		{"max-upt-preempt-pair+reserve-now", NULL, 0, 0,
 		 "+reserve-now without reservations"},
 		{"easy+reserve-now+reserve-now", NULL, 0, 0, "does not go with"},
-		{"max-upt-preempt-pair+algorithm-3+drop:0.5", "max-upt-preempt-pair",
-		 POLICY_FUTURE_NONE, 0.5, NULL},
+		{"max-upt-preempt-pair+algorithm-3+drop:0.5", "max-upt-preempt-pair", 0, 0.5, NULL},
 		{"max-upt-preempt-diff+algorithm-3", NULL, 0, 0, "does not take \"+algorithm-3\""},
 		{"max-util-preempt-pair+algorithm-3+no-wait", NULL, 0, 0, "does not go with"},
 		{"max-util-preempt-pair+algorithm-4", NULL, 0, 0, "known: +placeholders"},

@@ -63,7 +63,7 @@ static void test_oracle(gconstpointer name)
 	}
 	g_assert_cmpuint(kinds[SCHED_ACTION_ENQUEUE], >, SNAPSHOTS);
 	g_assert_cmpuint(kinds[SCHED_ACTION_DROP], >, SNAPSHOTS);
-	g_assert_true((pruned > SNAPSHOTS / 4) == policy.ops->evicts);
+	g_assert_true((pruned > SNAPSHOTS / 4) == policy.ops->queueing->evicts);
 	arena_free(context.arena);
 }
 

@@ -360,7 +360,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/sharing/ten tenths are one", test_tenths);
 	g_test_add_func("/sharing/no yield is above what brute force finds", test_brute_force);
 	for (uint32_t i = 0; i < count; i++) {
-		if (!list[i]->decide_sharing)
+		if (!list[i]->sharing)
 			continue;
 
 		g_autofree char *same =

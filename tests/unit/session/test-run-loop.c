@@ -78,7 +78,8 @@ static int wait_on(struct mapping *mapping)
 	return 0;
 }
 
-static const struct policy_ops wait_on_ops = {.name = "wait-on", .decide = wait_on};
+static const struct policy_planning planning = {.decide = wait_on};
+static const struct policy_ops wait_on_ops = {.name = "wait-on", .planning = &planning};
 
 static struct sched_system *make_system(void)
 {
@@ -108,9 +109,7 @@ static void stage_init(struct stage *stage, const char *policy)
 	stage->setup = (struct engine_setup){
 		.system = stage->system,
 		.workload = &stage->workload,
-		.policy = {.ops = &wait_on_ops,
-			   .future = POLICY_FUTURE_PLACEHOLDERS,
-			   .name = "wait-on"},
+		.policy = {.ops = &wait_on_ops, .name = "wait-on"},
 		.mapping_interval_s = 1e6,
 		.duration_s = 1e6,
 		.recorder = &stage->recorder,

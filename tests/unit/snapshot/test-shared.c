@@ -36,9 +36,9 @@ static void test_round_trip(void)
 		g_autoptr(GError) error = NULL;
 
 		policy_parse(list[seed % count]->name, &policy, message, sizeof(message));
-		g_assert_true(!policy.ops->decide_sharing ==
+		g_assert_true(!policy.ops->sharing ==
 			      (policy_misfit(&policy, random->system) != NULL));
-		if (policy.ops->decide_sharing) {
+		if (policy.ops->sharing) {
 			for (uint32_t i = 0; i < random->snapshot.running_count; i++)
 				random->running[i].busy = (seed + i) % 3 == 0;
 

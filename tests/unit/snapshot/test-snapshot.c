@@ -21,8 +21,8 @@ static void test_round_trip(void)
 		struct sched_plan plan;
 		g_autoptr(GError) error = NULL;
 
-		/* Those: test-shared.c; those with queues: test-queues.c. */
-		if (list[seed % count]->decide_sharing || list[seed % count]->decide_queueing) {
+		/* Those of other models: test-shared.c, test-queues.c. */
+		if (!list[seed % count]->planning && !list[seed % count]->immediate) {
 			random_snapshot_free(random);
 			continue;
 		}

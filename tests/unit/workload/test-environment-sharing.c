@@ -49,7 +49,7 @@ static struct engine_result *run_all(const struct config *config)
 		const struct engine_setup setup =
 			experiment_trial_setup(experiment, &trial, policy, 1);
 
-		g_assert_true(setup.system->shared == (policy->ops->decide_sharing != NULL));
+		g_assert_true(setup.system->shared == (policy->ops->sharing != NULL));
 		experiment_simulate_run(experiment, &trial, &setup, &results[i]);
 		g_assert_cmpint(results[i].ended_by, ==, ENGINE_END_DONE);
 	}
