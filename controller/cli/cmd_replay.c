@@ -42,6 +42,20 @@ static char *check_arguments(struct arguments *arguments)
 }
 
 /* Returns the chosen policies, NULL-terminated, or NULL with what is wrong in *ret_wrong. */
+/* The names of the policies that a fact is true of; NULL: of all. The caller frees. */
+static char *name_policies(bool (*fact)(const struct replay_policy *policy), const char *between)
+{
+	uint32_t count;
+	const struct replay_policy *const *all = replay_policies(&count);
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!fact || fact(all[i]))
+			g_ptr_array_add(names, (gpointer)replay_policy_name(all[i]));
+	g_ptr_array_add(names, NULL);
+	return g_strjoinv(between, (char **)names->pdata);
+}
+
 static const struct replay_policy **find_policies(const char *names, char **ret_wrong)
 {
 	uint32_t count;
@@ -61,9 +75,9 @@ static const struct replay_policy **find_policies(const char *names, char **ret_
 		const struct replay_policy *policy = replay_policy_find(*name);
 
 		if (!policy) {
-			*ret_wrong =
-				g_strdup_printf("unknown \"%s\"; known: fcfs easy conservative",
-						*name);
+			g_autofree char *known = name_policies(NULL, " ");
+
+			*ret_wrong = g_strdup_printf("unknown \"%s\"; known: %s", *name, known);
 			return NULL;
 		}
 		g_ptr_array_add(list, (gpointer)policy);
@@ -72,23 +86,30 @@ static const struct replay_policy **find_policies(const char *names, char **ret_
 	return (const struct replay_policy **)g_ptr_array_free(g_steal_pointer(&list), FALSE);
 }
 
-static bool has_policy(const struct replay_policy **policies, const char *name)
+/* Says so if an option has an effect only under other policies than these; else NULL. */
+static char *check_option(const char *option, bool (*fact)(const struct replay_policy *policy),
+			  const struct replay_policy **policies)
 {
+	g_autofree char *names = NULL;
+
 	for (; *policies; policies++)
-		if (strcmp(replay_policy_name(*policies), name) == 0)
-			return true;
-	return false;
+		if (fact(*policies))
+			return NULL;
+	names = name_policies(fact, " and ");
+	return g_strdup_printf("%s is for --policy %s", option, names);
 }
 
-/* Returns an option that has no effect under these policies, or NULL. */
-static const char *pointless_option(const struct replay_setup *setup,
-				    const struct replay_policy **policies)
+/* Returns an option that has no effect under these policies, or NULL. The caller frees. */
+static char *pointless_option(const struct replay_setup *setup,
+			      const struct replay_policy **policies)
 {
-	if (setup->rebuild && !has_policy(policies, "conservative"))
-		return "--rebuild is for --policy conservative";
-	if (setup->keep && !has_policy(policies, "conservative") && !has_policy(policies, "easy"))
-		return "--keep-reservations is for --policy easy and conservative";
-	return NULL;
+	char *wrong = NULL;
+
+	if (setup->rebuild)
+		wrong = check_option("--rebuild", replay_policy_compresses, policies);
+	if (!wrong && setup->keep)
+		wrong = check_option("--keep-reservations", replay_policy_reserves, policies);
+	return wrong;
 }
 
 static void fill_used(struct table *table, const json_t *replay, const json_t *document)
@@ -211,7 +232,7 @@ static int run_replay(const char *name, const char *path, struct arguments *argu
 	g_autoptr(swf_trace_t) trace = NULL;
 	g_autoptr(GError) error = NULL;
 	g_autofree char *wrong = check_arguments(arguments);
-	const char *pointless;
+	g_autofree char *pointless = NULL;
 
 	if (wrong)
 		return command_fail(COMMAND_BAD, name, "%s", wrong);

@@ -2,7 +2,6 @@
 #include "controller/cli/simulate_summary.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "common/json.h"
 #include "controller/config/config_environment.h"
@@ -12,11 +11,11 @@
 /* Confidence level of the intervals. */
 #define LEVEL 0.95
 
-/* The policy that the paper compares with; its run without a limit is the paper's 100 %. */
+/* The first that is policy_reference(), with any modifiers; its run is the paper's 100 %. */
 static int find_reference(const struct experiment *experiment)
 {
 	for (uint32_t i = 0; i < experiment->policies_count; i++)
-		if (strcmp(experiment->policies[i].ops->name, "max-upr") == 0)
+		if (experiment->policies[i].ops->reference)
 			return (int)i;
 	return -1;
 }

@@ -63,8 +63,8 @@ struct simulate_summary {
 typedef struct simulate_summary simulate_summary_t;
 
 /*
- * Summarizes `results` of `trials`. `limits` are borrowed. The reference is the first max-upr
- * policy, whatever its modifiers. Returns a new summary.
+ * Summarizes `results` of `trials`. `limits` are borrowed. The reference is the first
+ * policy that is policy_reference(), whatever its modifiers. Returns a new summary.
  */
 struct simulate_summary *simulate_summary_new(const struct trials *trials, const double *limits,
 					      double budget_j, const struct engine_result *results);

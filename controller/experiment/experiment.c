@@ -412,7 +412,7 @@ double experiment_budget_j(const struct experiment *experiment, uint64_t seed, G
 	workload = workload_testbed_new(experiment->config, experiment->system, seed, 1, error);
 	if (!workload)
 		return 0;
-	if (policy_parse("max-upr", &policy, message, sizeof(message)) < 0)
+	if (policy_parse(policy_reference()->name, &policy, message, sizeof(message)) < 0)
 		g_error("%s", message);
 
 	struct engine_setup setup = experiment_setup(experiment, workload, &policy, 0);
@@ -421,9 +421,9 @@ double experiment_budget_j(const struct experiment *experiment, uint64_t seed, G
 	experiment_simulate(&setup, &result);
 	if (result.energy_j > 0)
 		return result.energy_j;
-	g_set_error(
-		error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_BUDGET,
-		"experiment.budget_j: none given, and the simulated max-upr run of trial 1 uses no "
-		"energy; give a budget or estimates with energy");
+	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_BUDGET,
+		    "experiment.budget_j: none given, and the simulated %s run of trial 1 uses no "
+		    "energy; give a budget or estimates with energy",
+		    policy.name);
 	return 0;
 }

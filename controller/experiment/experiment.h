@@ -103,8 +103,9 @@ struct engine_setup experiment_setup(const struct experiment *experiment,
 
 /*
  * 100 % of the energy, in joules: experiment.budget_j of the configuration or, if that is 0, the
- * energy that an unlimited simulated max-upr run on trial 1 of `seed` (0: the configured one) uses
- * within the duration (Machovec 2018, section 6.3). Returns it, > 0, or 0 with `error` set.
+ * energy that an unlimited simulated run of policy_reference() on trial 1 of `seed` (0: the
+ * configured one) uses within the duration (Machovec 2018, section 6.3). Returns it, > 0, or 0 with
+ * `error` set.
  */
 double experiment_budget_j(const struct experiment *experiment, uint64_t seed, GError **error);
 

@@ -24,6 +24,16 @@ const char *replay_policy_name(const struct replay_policy *policy)
 	return policy->name;
 }
 
+bool replay_policy_reserves(const struct replay_policy *policy)
+{
+	return policy->reserves;
+}
+
+bool replay_policy_compresses(const struct replay_policy *policy)
+{
+	return policy->compresses;
+}
+
 const struct replay_policy *replay_policy_find(const char *name)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(policies); i++)

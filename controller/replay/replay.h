@@ -89,6 +89,12 @@ const struct replay_policy *const *replay_policies(uint32_t *ret_count);
 /* The name of a policy, for replay_policy_find(). */
 const char *replay_policy_name(const struct replay_policy *policy);
 
+/* Whether jobs get reservations, so that replay_setup.keep has an effect. */
+bool replay_policy_reserves(const struct replay_policy *policy);
+
+/* Whether the schedule is compressed, so that replay_setup.rebuild has an effect. */
+bool replay_policy_compresses(const struct replay_policy *policy);
+
 /*
  * Replays the trace to its last end and fills *ret_result, whose arrays replay_finish() frees.
  * Never fails.

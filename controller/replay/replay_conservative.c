@@ -299,6 +299,8 @@ static double next_s(const struct replay *replay)
 
 const struct replay_policy replay_conservative = {
 	.name = "conservative",
+	.reserves = true,
+	.compresses = true,
 	.pass = pass,
 	.ended = handle_early_end,
 	.next_s = next_s,

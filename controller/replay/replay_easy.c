@@ -112,6 +112,7 @@ static double next_s(const struct replay *replay)
 
 const struct replay_policy replay_easy = {
 	.name = "easy",
+	.reserves = true,
 	.pass = pass,
 	.next_s = next_s,
 };

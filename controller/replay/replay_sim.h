@@ -64,6 +64,8 @@ struct replay {
 /* The table of a policy. */
 struct replay_policy {
 	const char *name;
+	bool reserves;   /* jobs get reservations */
+	bool compresses; /* the schedule is compressed when a job ends early */
 	/* One scheduling pass: starts jobs of the queue. Required. */
 	void (*pass)(struct replay *replay);
 	/*

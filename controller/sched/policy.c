@@ -25,6 +25,17 @@ const struct policy_ops *policy_find(const char *name)
 	return NULL;
 }
 
+const struct policy_ops *policy_reference(void)
+{
+	uint32_t count;
+	const struct policy_ops *const *list = policy_list(&count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (list[i]->reference)
+			return list[i];
+	return NULL;
+}
+
 /* Appends to a message that may be full already. */
 __attribute__((format(printf, 3, 4))) static void append(char *message, size_t size,
 							 const char *format, ...)

@@ -14,7 +14,8 @@
  * is one file under policies/ and one line in policies/registry.def. The test sched-conformance
  * checks all registered policies against these rules: meson test -C build sched-conformance.
  *
- * The tools that policies are written with are in mapping.h.
+ * The tools that policies are written with are in the header of each model: mapping.h, immediate.h,
+ * sharing.h and queueing.h.
  *
  * A policy is named with modifiers: "max-upr", "max-upr+reservations", "event-based+drop:0.5",
  * "max-upr+filter:resource:4.0". "+no-wait", which is the default of Pair, is accepted and left out
@@ -130,6 +131,7 @@ struct policy_ops {
 	const char *section; /* of the paper: "Machovec 2018, 3.5" */
 	const char *summary; /* one line for `virtbed policies` */
 	uint32_t variant;    /* for a file that defines several policies, which alone reads it */
+	bool reference;      /* policy_reference() */
 	/* NULL: the policy does not decide in that model. At least one is there. */
 	const struct policy_planning *planning;
 	const struct policy_immediate *immediate;
@@ -166,6 +168,13 @@ const struct policy_ops *const *policy_list(uint32_t *ret_count);
 
 /* The policy of that name without modifiers, or NULL. */
 const struct policy_ops *policy_find(const char *name);
+
+/*
+ * The policy that Machovec 2018 compares the others with: its energy without a limit is the
+ * default budget (6.3), and `simulate` prints utilities as ratios to its utility. The registry has
+ * one (sched-conformance).
+ */
+const struct policy_ops *policy_reference(void);
 
 /*
  * Parses a name with modifiers. Returns 0, or -EINVAL with a line in `message` (`size` bytes,

@@ -43,6 +43,7 @@ const struct policy_ops policies_max[] = {
 	 .immediate = &immediate},
 	{POLICY("max-upt", GREEDY_UPT, "Max UPT", " per execution time"), .planning = &planning,
 	 .immediate = &immediate},
-	{POLICY("max-upr", GREEDY_UPR, "Max UPR", " per core-second"), .planning = &planning},
+	{POLICY("max-upr", GREEDY_UPR, "Max UPR", " per core-second"), .planning = &planning,
+	 .reference = true},
 	{POLICY("max-upe", GREEDY_UPE, "Max UPE", " per joule"), .planning = &by_energy},
 };

@@ -284,12 +284,25 @@ static void test_table(const void *data)
 	g_assert_true(policy_find(ops->name) == ops);
 }
 
+static void test_reference(void)
+{
+	uint32_t count;
+	const struct policy_ops *const *list = policy_list(&count);
+	uint32_t references = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		references += list[i]->reference;
+	g_assert_cmpuint(references, ==, 1);
+	g_assert_true(policy_reference()->reference);
+}
+
 int main(int argc, char **argv)
 {
 	uint32_t count;
 	const struct policy_ops *const *list = policy_list(&count);
 
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/conformance/others are compared with one policy", test_reference);
 	for (uint32_t i = 0; i < count; i++) {
 		g_autofree char *table =
 			g_strdup_printf("/conformance/%s has a complete table", list[i]->name);
