@@ -1,155 +1,56 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What holds for every policy and any snapshot: a new policy in the registry is tested at once. */
+/*
+ * What holds for every policy, in every model for which it has a table, and any snapshot: a new
+ * policy in the registry is tested at once.
+ */
 #include <glib.h>
 #include <math.h>
 
-#include "tests/oracle/oracle.h"
+#include "tests/oracle/preempt_snapshots.h"
+#include "tests/oracle/queueing_snapshots.h"
+#include "tests/oracle/sharing_snapshots.h"
 #include "tests/oracle/snapshots.h"
+#include "tests/unit/sched/plan_rules.h"
 
 #define SNAPSHOTS 2500
 
-/* A decision and what it was made from. */
-struct decision {
-	const struct policy *policy;
-	const struct sched_snapshot *snapshot;
-	const struct sched_plan *plan;
-};
-
-static const struct sched_task *find_waiting(const struct sched_snapshot *snapshot, uint32_t id)
-{
-	for (uint32_t i = 0; i < snapshot->waiting_count; i++)
-		if (snapshot->waiting[i]->id == id)
-			return snapshot->waiting[i];
-	return NULL;
-}
-
-/* One action per task, of mappable tasks only. */
-static void check_tasks(const struct decision *decision)
-{
-	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-
-	for (uint32_t i = 0; i < decision->plan->actions_count; i++) {
-		const uint32_t task = decision->plan->actions[i].task;
-
-		g_assert_nonnull(find_waiting(decision->snapshot, task));
-		g_assert_true(g_hash_table_add(seen, GUINT_TO_POINTER(task)));
-	}
-}
-
-/* Each place is one the estimates know, in time, and what the numbers say. */
-static void check_action(const struct decision *decision, const struct sched_action *action)
-{
-	const struct sched_snapshot *snapshot = decision->snapshot;
-	const struct sched_task *task = find_waiting(snapshot, action->task);
-	const struct sched_option *option =
-		sched_system_option(snapshot->system, task->row, action->cluster, action->pstate);
-
-	g_assert_nonnull(option);
-	g_assert_cmpuint(action->nodes_count, ==, option->nodes);
-	g_assert_cmpfloat(action->start_s, >=, snapshot->now_s);
-	g_assert_cmpfloat(action->start_s, <, snapshot->end_s);
-	g_assert_cmpfloat(action->end_s, ==, action->start_s + option->etc_s);
-	g_assert_cmpfloat(action->energy_j, ==, option->eec_j);
-	g_assert_cmpfloat(action->utility, ==, sched_task_utility(task, action->end_s));
-	g_assert_true((action->kind == SCHED_ACTION_START) == (action->start_s == snapshot->now_s));
-	g_assert_nonnull(sched_reason_text(action->reason));
-	for (uint32_t i = 0; i < action->nodes_count; i++) {
-		g_assert_cmpuint(action->nodes[i], <,
-				 snapshot->system->clusters[action->cluster].nodes);
-		g_assert_true(i == 0 || action->nodes[i - 1] < action->nodes[i]);
-	}
-}
-
-static void check_future(const struct decision *decision, const struct sched_action *action)
-{
-	if (action->kind == SCHED_ACTION_PLACEHOLDER)
-		g_assert_cmpint(decision->policy->future, ==, POLICY_FUTURE_PLACEHOLDERS);
-	if (action->kind == SCHED_ACTION_RESERVE)
-		g_assert_cmpint(decision->policy->future, ==, POLICY_FUTURE_RESERVATIONS);
-}
-
-/* Capacity is never exceeded, at any time, whatever else runs or is promised. */
-static void check_capacity(const struct decision *decision)
-{
-	struct oracle_cluster *clusters = oracle_clusters_new(decision->snapshot);
-
-	for (uint32_t i = 0; i < decision->plan->actions_count; i++) {
-		const struct sched_action *action = &decision->plan->actions[i];
-
-		if (action->kind == SCHED_ACTION_DROP)
-			continue;
-		check_action(decision, action);
-		check_future(decision, action);
-		g_assert_true(oracle_take(&clusters[action->cluster], action->nodes,
-					  action->nodes_count, action->start_s, action->end_s));
-	}
-	oracle_clusters_free(clusters, decision->snapshot->system);
-}
-
-/* Tasks that can earn nothing leave, and no others without a threshold. */
-static void check_drops(const struct decision *decision)
-{
-	const struct sched_snapshot *snapshot = decision->snapshot;
-
-	for (uint32_t i = 0; i < decision->plan->actions_count; i++) {
-		const struct sched_action *action = &decision->plan->actions[i];
-		const struct sched_task *task = find_waiting(snapshot, action->task);
-		const double best =
-			sched_task_utility(task, snapshot->now_s +
-							 snapshot->system->etc_min_s[task->row]);
-
-		g_assert_true((action->kind == SCHED_ACTION_DROP) == (best <= 0));
-	}
-}
-
-static void assert_same_plan(const struct sched_plan *a, const struct sched_plan *b)
-{
-	g_assert_cmpuint(a->actions_count, ==, b->actions_count);
-	for (uint32_t i = 0; i < a->actions_count; i++) {
-		const struct sched_action *x = &a->actions[i];
-		const struct sched_action *y = &b->actions[i];
-
-		g_assert_true(x->kind == y->kind && x->task == y->task &&
-			      x->cluster == y->cluster && x->pstate == y->pstate &&
-			      x->start_s == y->start_s && x->reason == y->reason);
-		assert_same_nodes(x->nodes, x->nodes_count, y->nodes, y->nodes_count);
-	}
-}
-
-/* The same seed gives the same plan, with fresh memory and while it explains itself. */
-static void check_purity(const struct decision *decision)
+/*
+ * The same snapshot gives the same plan, with fresh memory and while it explains itself. `plans`:
+ * what is taken is not taken back in the same event.
+ */
+static void check_purity(const struct policy *policy, const struct sched_snapshot *snapshot,
+			 const struct sched_plan *expected, bool plans)
 {
 	struct policy_context context = {.arena = arena_new(), .flags = POLICY_EXPLAIN};
 	struct sched_plan plan;
 
-	g_assert_cmpint(policy_decide(decision->policy, decision->snapshot, &context, &plan), ==,
-			0);
-	assert_same_plan(decision->plan, &plan);
+	g_assert_cmpint(policy_decide(policy, snapshot, &context, &plan), ==, 0);
+	plan_rules_same(expected, &plan);
 	for (uint32_t i = 0; i < plan.considered_count; i++) {
 		const struct sched_considered *considered = &plan.considered[i];
 
 		if (considered->action != UINT32_MAX)
 			g_assert_cmpuint(plan.actions[considered->action].task, ==,
 					 considered->task);
-		else
+		else if (plans)
 			g_assert_cmpint(considered->refusal, !=, SCHED_REFUSAL_TAKEN);
 	}
 	arena_free(context.arena);
 }
 
 /* Nothing that can start before the next event is lost by trimming. */
-static void check_trim(const struct decision *decision)
+static void check_trim(const struct policy *policy, const struct sched_snapshot *snapshot,
+		       const struct sched_plan *whole)
 {
 	struct policy_context context = {.arena = arena_new(), .flags = POLICY_TRIM};
 	struct sched_plan plan;
 	uint32_t kept = 0;
 
-	g_assert_cmpint(policy_decide(decision->policy, decision->snapshot, &context, &plan), ==,
-			0);
-	for (uint32_t i = 0; i < decision->plan->actions_count; i++) {
-		const struct sched_action *action = &decision->plan->actions[i];
+	g_assert_cmpint(policy_decide(policy, snapshot, &context, &plan), ==, 0);
+	for (uint32_t i = 0; i < whole->actions_count; i++) {
+		const struct sched_action *action = &whole->actions[i];
 		const bool soon = action->kind != SCHED_ACTION_PLACEHOLDER ||
-				  action->start_s < decision->snapshot->next_event_s;
+				  action->start_s < snapshot->next_event_s;
 
 		if (kept < plan.actions_count && plan.actions[kept].task == action->task)
 			kept++;
@@ -243,29 +144,82 @@ static void make_policy(const struct policy_ops *ops, uint64_t seed, struct poli
 				0);
 }
 
-static void test_policy(const void *data)
+/* A decision in a model: keeps its rules, and depends on the snapshot alone. */
+static void check(const struct policy *policy, const struct sched_snapshot *snapshot,
+		  void (*rules)(const struct policy *policy, const struct sched_snapshot *snapshot,
+				const struct sched_plan *plan))
 {
+	const bool plans = rules == plan_rules_planning;
 	struct policy_context context = {.arena = arena_new()};
-	struct policy policy;
+	struct sched_plan plan;
 
-	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
-		struct random_snapshot *random = random_snapshot_new(G_MAXINT32 + seed);
-		struct sched_plan plan;
-		const struct decision decision = {&policy, &random->snapshot, &plan};
-
-		make_policy(data, seed, &policy);
-		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
-		check_tasks(&decision);
-		check_capacity(&decision);
-		check_drops(&decision);
-		check_purity(&decision);
-		check_trim(&decision);
-		random_snapshot_free(random);
-	}
+	g_assert_null(policy_misfit(policy, snapshot->system));
+	g_assert_cmpint(policy_decide(policy, snapshot, &context, &plan), ==, 0);
+	rules(policy, snapshot, &plan);
+	check_purity(policy, snapshot, &plan, plans);
+	if (plans)
+		check_trim(policy, snapshot, &plan);
 	arena_free(context.arena);
 }
 
-static void test_table(const void *data)
+static void test_planning(const void *data)
+{
+	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
+		struct random_snapshot *random = random_snapshot_new(G_MAXINT32 + seed);
+		struct policy policy;
+
+		make_policy(data, seed, &policy);
+		check(&policy, &random->snapshot, plan_rules_planning);
+		random_snapshot_free(random);
+	}
+}
+
+static void test_immediate(const void *data)
+{
+	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
+		struct preempt_snapshot *random =
+			preempt_snapshot_new(G_MAXINT32 + seed, seed % 4 == 0,
+					     (uint32_t)(seed % 3) * 50);
+		struct policy policy;
+
+		make_policy(data, seed, &policy);
+		check(&policy, &random->snapshot, plan_rules_immediate);
+		preempt_snapshot_free(random);
+	}
+}
+
+static void test_sharing(const void *data)
+{
+	static const struct sharing_size sizes[] = {{4, 6, 4}, {12, 16, 10}};
+
+	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
+		struct sharing_snapshot *random =
+			sharing_snapshot_new(G_MAXINT32 + seed, &sizes[seed % 2]);
+		struct policy policy;
+
+		make_policy(data, seed, &policy);
+		check(&policy, &random->snapshot, plan_rules_sharing);
+		sharing_snapshot_free(random);
+	}
+}
+
+static void test_queueing(const void *data)
+{
+	const struct sched_node down = {.cluster = 0, .node = 0};
+
+	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
+		struct queueing_random *random = queueing_random_new(G_MAXINT32 + seed);
+		struct policy policy;
+
+		random->snapshot.down = &down;
+		random->snapshot.down_count = seed % 4 == 0;
+		make_policy(data, seed, &policy);
+		check(&policy, &random->snapshot, plan_rules_queueing);
+		queueing_random_free(random);
+	}
+}
+
+static void test_tables(const void *data)
 {
 	const struct policy_ops *ops = data;
 
@@ -296,6 +250,13 @@ static void test_reference(void)
 	g_assert_true(policy_reference()->reference);
 }
 
+static void add(const struct policy_ops *ops, const char *what, GTestDataFunc test)
+{
+	g_autofree char *path = g_strdup_printf("/conformance/%s %s", ops->name, what);
+
+	g_test_add_data_func(path, ops, test);
+}
+
 int main(int argc, char **argv)
 {
 	uint32_t count;
@@ -304,23 +265,17 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/conformance/others are compared with one policy", test_reference);
 	for (uint32_t i = 0; i < count; i++) {
-		g_autofree char *table =
-			g_strdup_printf("/conformance/%s has a complete table", list[i]->name);
-		g_autofree char *path =
-			g_strdup_printf("/conformance/%s keeps the rules of the seam",
-					list[i]->name);
-
-		g_test_add_data_func(table, list[i], test_table);
-		/* Those: test-sharing.c and test-queueing.c. */
-		if (!list[i]->planning && !list[i]->immediate)
-			continue;
-
-		g_autofree char *energies =
-			g_strdup_printf("/conformance/%s says whether it goes by energies",
-					list[i]->name);
-
-		g_test_add_data_func(path, list[i], test_policy);
-		g_test_add_data_func(energies, list[i], test_energies);
+		add(list[i], "has complete tables", test_tables);
+		if (list[i]->planning)
+			add(list[i], "keeps the rules of planned starts", test_planning);
+		if (list[i]->immediate)
+			add(list[i], "keeps the rules of immediate starts", test_immediate);
+		if (list[i]->planning || list[i]->immediate)
+			add(list[i], "says whether it goes by energies", test_energies);
+		if (list[i]->sharing)
+			add(list[i], "keeps the rules of shared hosts", test_sharing);
+		if (list[i]->queueing)
+			add(list[i], "keeps the rules of queues", test_queueing);
 	}
 	return g_test_run();
 }

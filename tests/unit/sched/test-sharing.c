@@ -14,6 +14,7 @@
 #include "tests/oracle/sharing_oracle.h"
 #include "tests/oracle/sharing_snapshots.h"
 #include "tests/oracle/snapshots.h"
+#include "tests/unit/sched/plan_rules.h"
 
 #define SNAPSHOTS 3000
 
@@ -28,113 +29,6 @@ static void make_policy(const char *name, struct policy *ret_policy)
 	char message[256];
 
 	g_assert_cmpint(policy_parse(name, ret_policy, message, sizeof(message)), ==, 0);
-}
-
-static struct oracle_job *find_job(const struct oracle_state *state, uint32_t id)
-{
-	for (uint32_t i = 0; i < state->jobs_count; i++)
-		if (state->jobs[i].task->id == id)
-			return &state->jobs[i];
-	g_assert_not_reached();
-}
-
-/* Whether the job's state allows the action. */
-static void check_kind(const struct oracle_job *job, enum sched_action_kind kind)
-{
-	const bool paused = !job->ran && !job->waited;
-
-	switch (kind) {
-	case SCHED_ACTION_PLACE:
-	case SCHED_ACTION_DEFER:
-		g_assert_true(job->waited);
-		break;
-	case SCHED_ACTION_RESUME:
-		g_assert_true(paused);
-		break;
-	case SCHED_ACTION_PAUSE:
-	case SCHED_ACTION_MIGRATE:
-	case SCHED_ACTION_SHARE:
-		g_assert_true(job->ran);
-		break;
-	default:
-		g_assert_not_reached();
-	}
-}
-
-/* The VMs that stay keep their places, and no VM moves that need not. */
-static void check_migration(const struct oracle_state *state, const struct oracle_job *job,
-			    const struct sched_action *action)
-{
-	g_autofree int *balance = g_new0(int, state->hosts_count);
-	uint32_t moved = 0;
-	uint32_t needed = 0;
-
-	for (uint32_t v = 0; v < action->nodes_count; v++) {
-		moved += action->nodes[v] != job->hosts[v];
-		balance[action->nodes[v]]++;
-		balance[job->hosts[v]]--;
-	}
-	for (uint32_t h = 0; h < state->hosts_count; h++)
-		needed += (uint32_t)MAX(0, balance[h]);
-	g_assert_cmpuint(moved, >, 0);
-	g_assert_cmpuint(moved, ==, needed);
-}
-
-/* Carries out a plan on the state. */
-static void carry_out(struct oracle_state *state, const struct sched_plan *plan)
-{
-	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-
-	for (uint32_t i = 0; i < plan->actions_count; i++) {
-		const struct sched_action *action = &plan->actions[i];
-		struct oracle_job *job = find_job(state, action->task);
-
-		g_assert_true(g_hash_table_add(seen, GUINT_TO_POINTER(action->task)));
-		g_assert_nonnull(sched_reason_text(action->reason));
-		check_kind(job, action->kind);
-		if (action->kind == SCHED_ACTION_DEFER) {
-			job->put_off_s = action->start_s;
-			continue;
-		}
-		if (action->kind == SCHED_ACTION_PAUSE) {
-			job->placed = false;
-			continue;
-		}
-		g_assert_cmpuint(action->nodes_count, ==, job->task->demand.vms);
-		if (action->kind == SCHED_ACTION_MIGRATE)
-			check_migration(state, job, action);
-		if (action->kind == SCHED_ACTION_SHARE)
-			assert_same_nodes(action->nodes, action->nodes_count, job->hosts,
-					  job->task->demand.vms);
-		job->placed = true;
-		job->yield = action->yield;
-		memcpy(job->hosts, action->nodes, action->nodes_count * sizeof(uint32_t));
-	}
-}
-
-/* No host has more VMs than memory, or gives more than its CPU, or is down. */
-static void check_hosts(const struct oracle_state *state)
-{
-	g_autofree double *memory = g_new0(double, state->hosts_count);
-	g_autofree double *shares = g_new0(double, state->hosts_count);
-
-	for (uint32_t i = 0; i < state->jobs_count; i++) {
-		const struct oracle_job *job = &state->jobs[i];
-
-		if (!job->placed)
-			continue;
-		g_assert_cmpfloat(job->yield, >, 0);
-		g_assert_cmpfloat(job->yield, <=, 1 + 1e-9);
-		for (uint32_t v = 0; v < job->task->demand.vms; v++) {
-			g_assert_false(state->down[job->hosts[v]]);
-			memory[job->hosts[v]] += job->task->demand.memory;
-			shares[job->hosts[v]] += job->task->demand.cpu * job->yield;
-		}
-	}
-	for (uint32_t h = 0; h < state->hosts_count; h++) {
-		g_assert_cmpfloat(memory[h], <=, 1 + 1e-8);
-		g_assert_cmpfloat(shares[h], <=, 1 + 1e-8);
-	}
 }
 
 static int compare_hosts(const void *left, const void *right)
@@ -189,8 +83,7 @@ static void test_oracle(const void *data)
 		struct sched_plan plan;
 
 		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
-		carry_out(state, &plan);
-		check_hosts(state);
+		plan_rules_carry_out(state, &plan);
 		oracle_share(expected, &random->snapshot, ops->name);
 		check_same(state, expected);
 		oracle_state_free(state);
@@ -198,50 +91,6 @@ static void test_oracle(const void *data)
 		sharing_snapshot_free(random);
 	}
 	arena_free(context.arena);
-}
-
-static void assert_same_plan(const struct sched_plan *a, const struct sched_plan *b)
-{
-	g_assert_cmpuint(a->actions_count, ==, b->actions_count);
-	for (uint32_t i = 0; i < a->actions_count; i++) {
-		const struct sched_action *x = &a->actions[i];
-		const struct sched_action *y = &b->actions[i];
-
-		g_assert_true(x->kind == y->kind && x->task == y->task && x->yield == y->yield &&
-			      x->start_s == y->start_s && x->reason == y->reason);
-		assert_same_nodes(x->nodes, x->nodes_count, y->nodes, y->nodes_count);
-	}
-}
-
-/* The same with fresh memory, and while it explains what became of every job. */
-static void test_purity(const void *data)
-{
-	const struct policy_ops *ops = data;
-	struct policy policy;
-
-	make_policy(ops->name, &policy);
-	for (uint64_t seed = 0; seed < 300; seed++) {
-		struct sharing_snapshot *random = sharing_snapshot_new(seed, &sizes[1]);
-		struct policy_context one = {.arena = arena_new()};
-		struct policy_context two = {.arena = arena_new(), .flags = POLICY_EXPLAIN};
-		struct sched_plan plan;
-		struct sched_plan explained;
-
-		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &one, &plan), ==, 0);
-		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &two, &explained), ==, 0);
-		assert_same_plan(&plan, &explained);
-		g_assert_cmpuint(explained.considered_count, ==,
-				 random->snapshot.waiting_count + random->snapshot.suspended_count +
-					 random->snapshot.running_count);
-		for (uint32_t i = 0; i < explained.considered_count; i++)
-			if (explained.considered[i].action != UINT32_MAX)
-				g_assert_cmpuint(
-					explained.actions[explained.considered[i].action].task, ==,
-					explained.considered[i].task);
-		arena_free(one.arena);
-		arena_free(two.arena);
-		sharing_snapshot_free(random);
-	}
 }
 
 /* The yield that all get is never above the best of all placements. */
@@ -263,7 +112,7 @@ static void test_brute_force(void)
 
 		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
 		best = oracle_best_yield(state);
-		carry_out(state, &plan);
+		plan_rules_carry_out(state, &plan);
 		for (uint32_t i = 0; i < state->jobs_count; i++) {
 			placed = placed && state->jobs[i].placed;
 			least = fmin(least, state->jobs[i].yield);
@@ -366,11 +215,8 @@ int main(int argc, char **argv)
 		g_autofree char *same =
 			g_strdup_printf("/sharing/%s decides like the plain implementation",
 					list[i]->name);
-		g_autofree char *pure =
-			g_strdup_printf("/sharing/%s is a function of the snapshot", list[i]->name);
 
 		g_test_add_data_func(same, list[i], test_oracle);
-		g_test_add_data_func(pure, list[i], test_purity);
 	}
 	return g_test_run();
 }
