@@ -117,7 +117,7 @@ def plain(line):
     """A line without what may differ from one session to the next."""
     line = re.sub(r"\+[0-9a-f]{12}(\.dirty)?\b", "", line)
     line = re.sub(rf"\b{re.escape(getpass.getuser())}\b", "root", line)
-    line = re.sub(r"\b[0-9a-f]{8}\b|\b\d[\d.:]*[.:]\d+\b|\d{2,}", "#", line)
+    line = re.sub(r"\b[0-9a-f]{8}\b|\b\d[\d.:]*[.:]\d+(?=s?\b)|\d{2,}", "#", line)
     line = re.sub(r"/[^ :']*/", "", line)
     return re.sub(r"-{3,}", "---", " ".join(line.split()))
 
