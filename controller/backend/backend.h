@@ -147,7 +147,7 @@ struct backend_watermark {
 
 /*
  * The table of one implementation. Required are all operations but share(), enqueue(), migrate(),
- * energy_at_j(), watermark(), cork() and settle(), and one of wait() and poll().
+ * energy_at_j(), watermark() and cork(), and one of wait() and poll().
  */
 struct backend_ops {
 	const char *name; /* "sim", "remote" */
@@ -228,12 +228,6 @@ struct backend_ops {
 	 * difference.
 	 */
 	void (*cork)(struct backend *backend, bool held);
-	/*
-	 * At the end of a run, after kill() of what still runs: waits, some seconds at most, until
-	 * the end of each attempt is known. wait() or poll() then returns the ENDED events of
-	 * attempts that ended before the kill. NULL: events are never late.
-	 */
-	void (*settle)(struct backend *backend);
 	/* Ends what still runs and frees the backend. */
 	void (*destroy)(struct backend *backend);
 };
@@ -317,15 +311,6 @@ static inline void backend_cork(struct backend *backend, bool held)
 {
 	if (backend->ops->cork)
 		backend->ops->cork(backend, held);
-}
-
-/* Returns whether late events may have arrived. */
-static inline bool backend_settle(struct backend *backend)
-{
-	if (!backend->ops->settle)
-		return false;
-	backend->ops->settle(backend);
-	return true;
 }
 
 /* Only if the backend has share(). */

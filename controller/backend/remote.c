@@ -524,7 +524,7 @@ void remote_backend_wait_asked(struct backend *backend, double timeout_s)
  * A local scheduler does not kill a task whose ranks have all ended: its report after a kill is
  * right, whatever was still under way (fetching the output, for example) when the kill arrived.
  */
-static void remote_settle(struct backend *backend)
+void remote_backend_settle(struct backend *backend)
 {
 	remote_fleet_until(remote_of(backend)->fleet, all_ended, remote_of(backend), SETTLE_S,
 			   false);
@@ -572,7 +572,6 @@ static const struct backend_ops remote_ops = {
 	.set_limit = remote_set_limit,
 	.poll = remote_poll,
 	.cork = remote_cork,
-	.settle = remote_settle,
 	.destroy = remote_destroy,
 };
 

@@ -107,6 +107,13 @@ bool remote_backend_has_event(struct backend *backend, double until_s);
  */
 void remote_backend_wait(struct backend *backend, double until_s, struct backend_event *ret_event);
 
+/*
+ * At the end of a run, after kill() of what still runs: waits, some seconds at most, until the end
+ * of each attempt is known. poll() then returns the ENDED events of attempts that ended before the
+ * kill.
+ */
+void remote_backend_settle(struct backend *backend);
+
 /* Whether poll() has returned every event that local schedulers reported. */
 bool remote_backend_is_drained(const struct backend *backend);
 

@@ -358,5 +358,6 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 			     &event);
 		engine_event(engine, &event);
 	}
+	engine_stop_run(engine);
 	engine_finish_run(engine, ret_result);
 }

@@ -576,6 +576,8 @@ void engine_run(struct engine *engine, struct engine_result *ret_result);
  *            (until an event of the backend arrives, engine_next_s() at the latest)
  *            engine_event(engine, &event);
  *    }
+ *    engine_stop_run(engine);
+ *    (engine_late_event() for what the backend reports late)
  *    engine_finish_run(engine, &result);
  *
  * Between the calls users' requests may change the engine, after which engine_next_s() may be
@@ -602,10 +604,15 @@ void engine_event(struct engine *engine, const struct backend_event *event);
 bool engine_has_ended(const struct engine *engine);
 
 /*
- * After the end: asks the backend to kill what is still under way, and counts tasks that ended
- * before the run did and whose end is reported only now. The others are unfinished. Fills
- * *ret_result.
+ * After the end: asks the backend to kill what is still under way. Returns whether tasks count
+ * that ended before the run did and whose end is reported only now: not if the run was aborted.
  */
+bool engine_stop_run(struct engine *engine);
+
+/* After engine_stop_run(): counts a task if the event is its end, by itself, before the run's. */
+void engine_late_event(struct engine *engine, const struct backend_event *event);
+
+/* After engine_stop_run(): what has not ended is unfinished. Fills *ret_result. */
 void engine_finish_run(struct engine *engine, struct engine_result *ret_result);
 
 /*

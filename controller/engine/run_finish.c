@@ -47,17 +47,10 @@ static bool ended_in_time(const struct engine *engine, const struct backend_even
 		event->outcome == BACKEND_OUTCOME_FAILED);
 }
 
-/* Counts tasks that ended before the run did, but whose end is reported after it. */
-static void take_late_ends(struct engine *engine)
+void engine_late_event(struct engine *engine, const struct backend_event *event)
 {
-	struct backend_event event;
-
-	if (engine->result.ended_by == ENGINE_END_ABORTED || !backend_settle(engine->backend))
-		return;
-	while (backend_take(engine->backend, engine->result.ended_s, &event) &&
-	       event.kind != BACKEND_EVENT_ABORTED)
-		if (ended_in_time(engine, &event))
-			engine_handle(engine, &event);
+	if (ended_in_time(engine, event))
+		engine_handle(engine, event);
 }
 
 /* In a run that may be continued later, an unfinished task waits from now on. */
@@ -71,8 +64,7 @@ static void lose_attempt(struct engine *engine, uint32_t index)
 	task->waits_since_s = engine->result.ended_s;
 }
 
-/* Kills what is under way, as far as it has not ended before the run did. */
-static void stop_run(struct engine *engine)
+bool engine_stop_run(struct engine *engine)
 {
 	engine_stop_applying(engine);
 	engine->result.energy_j = backend_energy_j(engine->backend) - engine->day_j;
@@ -82,12 +74,11 @@ static void stop_run(struct engine *engine)
 	engine_arrive(engine, engine->result.ended_s);
 	kill_running(engine);
 	engine_kill_suspended(engine);
-	take_late_ends(engine);
+	return engine->result.ended_by != ENGINE_END_ABORTED;
 }
 
 void engine_finish_run(struct engine *engine, struct engine_result *ret_result)
 {
-	stop_run(engine);
 	if (engine->setup.lead_s > 0)
 		count_spanning(engine);
 	for (uint32_t i = 0; i < engine->arrivals_next; i++) {

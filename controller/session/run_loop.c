@@ -61,6 +61,17 @@ static gboolean dispatch(GSource *base, GSourceFunc callback, gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+/* Waits until the end of each attempt is known: some ended before they were to be killed. */
+static void take_late_ends(struct engine *engine, struct backend *backend)
+{
+	struct backend_event event;
+
+	remote_backend_settle(backend);
+	while (backend_take(backend, backend_now_s(backend), &event) &&
+	       event.kind != BACKEND_EVENT_ABORTED)
+		engine_late_event(engine, &event);
+}
+
 void run_loop(struct engine *engine, struct backend *backend, struct engine_result *ret_result)
 {
 	static GSourceFuncs funcs = {.prepare = prepare, .check = check, .dispatch = dispatch};
@@ -77,5 +88,7 @@ void run_loop(struct engine *engine, struct backend *backend, struct engine_resu
 		g_main_loop_run(loop);
 	}
 	g_source_destroy(base);
+	if (engine_stop_run(engine))
+		take_late_ends(engine, backend);
 	engine_finish_run(engine, ret_result);
 }

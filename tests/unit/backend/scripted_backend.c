@@ -27,7 +27,7 @@ struct scripted {
 	double now_s;
 	double limit_j;
 	GQueue coming; /* of struct coming, by time */
-	GQueue late;   /* of struct coming: told after settle() */
+	GQueue late;   /* of struct coming: told by scripted_backend_run() after the run */
 	GHashTable *taken;
 	GHashTable *progress; /* by attempt_key() */
 	uint32_t *tries;      /* per step of the script */
@@ -483,15 +483,6 @@ static void scripted_wait(struct backend *backend, double until_s, struct backen
 	}
 }
 
-static void scripted_settle(struct backend *backend)
-{
-	struct scripted *scripted = (struct scripted *)backend;
-	struct coming *late;
-
-	while ((late = g_queue_pop_head(&scripted->late)))
-		g_queue_insert_sorted(&scripted->coming, late, compare_coming, NULL);
-}
-
 static void scripted_destroy(struct backend *backend)
 {
 	struct scripted *scripted = (struct scripted *)backend;
@@ -516,7 +507,6 @@ static const struct backend_ops scripted_ops = {
 	.energy_j = scripted_energy_j,
 	.set_limit = scripted_set_limit,
 	.wait = scripted_wait,
-	.settle = scripted_settle,
 	.destroy = scripted_destroy,
 };
 
@@ -553,4 +543,29 @@ struct backend *scripted_backend_new(const struct script *script)
 const char *scripted_backend_log(struct backend *backend)
 {
 	return ((struct scripted *)backend)->log->str;
+}
+
+void scripted_backend_run(struct backend *backend, struct engine *engine,
+			  struct engine_result *ret_result)
+{
+	struct scripted *scripted = (struct scripted *)backend;
+	struct backend_event event;
+	struct coming *late;
+
+	engine_begin_run(engine);
+	while (!engine_has_ended(engine)) {
+		const double next_s = engine_next_s(engine);
+
+		backend_wait(backend, next_s > -(double)INFINITY ? next_s : backend_now_s(backend),
+			     &event);
+		engine_event(engine, &event);
+	}
+	if (engine_stop_run(engine)) {
+		while ((late = g_queue_pop_head(&scripted->late)))
+			g_queue_insert_sorted(&scripted->coming, late, compare_coming, NULL);
+		while (backend_take(backend, backend_now_s(backend), &event) &&
+		       event.kind != BACKEND_EVENT_ABORTED)
+			engine_late_event(engine, &event);
+	}
+	engine_finish_run(engine, ret_result);
 }

@@ -4,6 +4,7 @@
 #include <glib.h>
 
 #include "controller/backend/backend.h"
+#include "controller/engine/engine.h"
 #include "controller/sched/model.h"
 
 /*
@@ -18,7 +19,7 @@ struct script_attempt {
 	uint32_t attempt;
 	double exec_s;
 	enum backend_outcome outcome;
-	bool late; /* its end is told after settle() alone */
+	bool late; /* its end is told after the run alone */
 };
 
 /* How a step of a suspension goes. */
@@ -91,6 +92,13 @@ struct script_suspended {
 /* Takes on such a task; its steps take suspend_s and resume_s. */
 void scripted_backend_adopt_suspended(struct backend *backend, const struct backend_start *start,
 				      const struct script_suspended *known);
+
+/*
+ * As engine_run(), with the ends that are told late: those that lie before the end of the run count,
+ * as in run_loop().
+ */
+void scripted_backend_run(struct backend *backend, struct engine *engine,
+			  struct engine_result *ret_result);
 
 /* What was asked for, a line per call: "50 start 3.1 c0 0,1", "55 suspend 3.1 #1",
  * "58 resume 3.1 #1 c0 1,2", "59 migrate 3.1 #1 c0 0,2", "60 kill 3.1". Borrowed. */

@@ -447,7 +447,7 @@ static void test_scene(const void *data)
 	struct backend *backend = scripted_backend_new(&script);
 	struct engine *engine = engine_new(&setup, backend);
 
-	engine_run(engine, &result);
+	scripted_backend_run(backend, engine, &result);
 	g_assert_cmpstr(scripted_backend_log(backend), ==, scene->log);
 	g_assert_cmpstr(story.text->str, ==, scene->story);
 	check_result(scene, &result);

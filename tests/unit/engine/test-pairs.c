@@ -324,6 +324,7 @@ static void end_run(struct engine *engine, struct backend *backend)
 	struct engine_result result;
 
 	report(engine, backend, BACKEND_EVENT_ABORTED, BACKEND_OUTCOME_NONE, 0);
+	g_assert_false(engine_stop_run(engine));
 	engine_finish_run(engine, &result);
 	g_assert_cmpint(result.ended_by, ==, ENGINE_END_ABORTED);
 	g_assert_cmpuint(result.impossible_events, ==, 0);
