@@ -211,6 +211,31 @@ static void test_aborted_by_a_request(void)
 	stage_finish(&stage);
 }
 
+/* The task ends while the run lasts; its local scheduler reports that after the kill. */
+static gboolean hold_end(gpointer data)
+{
+	const struct stage *stage = data;
+
+	if (!scripted_scheduler_runs(stage->fixture.scheduler, ATTEMPT))
+		return G_SOURCE_CONTINUE;
+	scripted_scheduler_hold_end(stage->fixture.scheduler, ATTEMPT);
+	return G_SOURCE_REMOVE;
+}
+
+static void test_late_end(void)
+{
+	struct stage stage;
+
+	stage_init(&stage, "fcfs");
+	stage.setup.duration_s = 1;
+	g_timeout_add(5, hold_end, &stage);
+	stage_run(&stage);
+	g_assert_cmpint(stage.result.ended_by, ==, ENGINE_END_TIME);
+	g_assert_cmpuint(stage.result.tasks_completed, ==, 1);
+	g_assert_cmpint(engine_task_at(stage.engine, 0)->state, ==, ENGINE_TASK_COMPLETED);
+	stage_finish(&stage);
+}
+
 /* When an event is handled. */
 
 /* A node goes down, by the clock of its local scheduler 750 ms after the run's begin. */
@@ -314,6 +339,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/run-loop/a stop request ends the run", test_stopped);
 	g_test_add_func("/run-loop/a request that aborts the run ends it",
 			test_aborted_by_a_request);
+	g_test_add_func("/run-loop/what ended before the run did counts although it is told after",
+			test_late_end);
 	g_test_add_func("/run-loop/nothing is handled before its time", test_times);
 	g_test_add_func("/run-loop/other sources have a turn between two events", test_burst);
 	return g_test_run();
