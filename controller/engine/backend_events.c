@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
@@ -127,8 +128,7 @@ static bool handle_ended(struct engine *engine, const struct backend_event *even
 	engine_release_reason(engine, task);
 	if (engine->suspensions[event->task])
 		engine_end_suspension(engine, event->task, state);
-	if (state == ENGINE_TASK_MIGRATING)
-		engine_end_migration(engine, event->task);
+	engine_end_migration(engine, event->task);
 	return true;
 }
 

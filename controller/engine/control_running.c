@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/state.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
@@ -51,7 +52,7 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 	engine->known = g_new(struct sched_task, count);
 	engine->task_nodes = g_new(uint32_t *, count);
 	engine->suspensions = g_new0(struct engine_suspension *, count);
-	engine->migrations = g_new0(struct migration *, count);
+	engine_migrations_init(engine, count);
 	engine->claim_waits = g_new0(uint32_t, count);
 	engine->dirty = g_new0(bool, count);
 	engine->changed = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -147,7 +148,7 @@ void engine_free(struct engine *engine)
 	engine_clear_entry(engine);
 	arena_free(engine->arena);
 	free_suspensions(engine);
-	engine_migrations_free(engine);
+	engine_migrations_finish(engine);
 	engine->placement->finish(engine);
 	free_places(engine);
 	engine_nodes_finish(engine);

@@ -9,19 +9,58 @@
 #include <string.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
-/* The migration record of a task, with room for its nodes; allocated if there is none. */
+/* The last migration of a task. */
+struct migration {
+	enum migration_state state;
+	struct engine_migration record; /* its arrays are those below */
+	uint32_t room;                  /* allocated length of the arrays below */
+	uint32_t *from, *to;
+	/* The left_count nodes that VMs leave; on shared hosts one entry per VM. */
+	uint32_t *left;
+	uint32_t left_count;
+	uint32_t failures; /* failed migrations of this attempt since the last that succeeded */
+};
+
+struct migrations {
+	struct migration **of; /* per task; NULL: never migrated */
+};
+
+void engine_migrations_init(struct engine *engine, uint32_t tasks_max)
+{
+	engine->migrations = g_new(struct migrations, 1);
+	engine->migrations->of = g_new0(struct migration *, tasks_max);
+}
+
+void engine_migrations_finish(struct engine *engine)
+{
+	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
+		struct migration *migration = engine->migrations->of[i];
+
+		if (!migration)
+			continue;
+		g_free(migration->from);
+		g_free(migration->to);
+		g_free(migration->left);
+		g_free(migration);
+	}
+	g_free(engine->migrations->of);
+	g_free(engine->migrations);
+}
+
+/* The migration of a task, with room for its nodes; allocated if there is none. */
 static struct migration *migration_of(struct engine *engine, uint32_t index)
 {
 	const uint32_t nodes = engine->tasks[index].nodes_count;
-	struct migration *migration = engine->migrations[index];
+	struct migration *migration = engine->migrations->of[index];
 
 	if (!migration)
-		migration = engine->migrations[index] = g_new0(struct migration, 1);
+		migration = engine->migrations->of[index] = g_new0(struct migration, 1);
 	if (migration->room < nodes) {
 		migration->room = nodes;
 		migration->from = g_renew(uint32_t, migration->from, nodes);
@@ -29,6 +68,29 @@ static struct migration *migration_of(struct engine *engine, uint32_t index)
 		migration->left = g_renew(uint32_t, migration->left, nodes);
 	}
 	return migration;
+}
+
+/* Moves the migration of a task on; the only writer of its state. Returns whether it is a move. */
+static bool move(struct engine *engine, uint32_t index, enum migration_event event)
+{
+	return engine_move_state(engine, &migration_fsm, &engine->migrations->of[index]->state,
+				 event, index);
+}
+
+enum migration_state engine_migration_state(const struct engine *engine, uint32_t index)
+{
+	const struct migration *migration = engine->migrations->of[index];
+
+	return migration ? migration->state : MIGRATION_NONE;
+}
+
+const uint32_t *engine_migration_left(const struct engine *engine, uint32_t index,
+				      uint32_t *ret_count)
+{
+	const struct migration *migration = engine->migrations->of[index];
+
+	*ret_count = migration->left_count;
+	return migration->left;
 }
 
 static void set_departing(struct engine *engine, const struct migration *migration, bool leaves)
@@ -47,12 +109,13 @@ static void set_nodes(struct engine *engine, uint32_t index, const uint32_t *nod
 	engine->placement->allocate(engine, index, task->nodes);
 }
 
-void engine_record_migration(struct engine *engine, uint32_t task)
+/* Records the present migration of a task, or its last one. */
+static void record_migration(struct engine *engine, uint32_t task)
 {
 	struct engine_recorder *recorder = engine->setup.recorder;
 
 	if (recorder && recorder->migration &&
-	    !recorder->migration(recorder, &engine->migrations[task]->record))
+	    !recorder->migration(recorder, &engine->migrations->of[task]->record))
 		engine_abort(engine, "the migration of task %u could not be recorded", task);
 }
 
@@ -68,6 +131,7 @@ void engine_begin_migrate(struct engine *engine, uint32_t index, const uint32_t 
 	if (migration->record.attempt != task->attempts)
 		migration->failures = 0;
 	engine_move_task(engine, index, ENGINE_TASK_MIGRATE);
+	move(engine, index, MIGRATION_MIGRATE);
 	task->migrations++;
 	migration->record = (struct engine_migration){
 		.task = index,
@@ -86,7 +150,7 @@ void engine_begin_migrate(struct engine *engine, uint32_t index, const uint32_t 
 	set_departing(engine, migration, true);
 	engine_set_preemptible(engine, index);
 	engine_touch(engine, index);
-	engine_record_migration(engine, index);
+	record_migration(engine, index);
 }
 
 void engine_reattach_migration(struct engine *engine, const struct engine_migration *record)
@@ -94,6 +158,7 @@ void engine_reattach_migration(struct engine *engine, const struct engine_migrat
 	struct migration *migration = migration_of(engine, record->task);
 	const size_t size = record->nodes_count * sizeof(*record->nodes);
 
+	move(engine, record->task, MIGRATION_MIGRATE);
 	memcpy(migration->from, record->nodes, size);
 	memcpy(migration->to, record->to_nodes, size);
 	migration->record = *record;
@@ -114,7 +179,7 @@ void engine_launch_migrate(struct engine *engine, uint32_t index)
 
 bool engine_migration_retries_exhausted(const struct engine *engine, uint32_t index)
 {
-	const struct migration *migration = engine->migrations[index];
+	const struct migration *migration = engine->migrations->of[index];
 
 	return migration && migration->record.attempt == engine->tasks[index].attempts &&
 	       migration->failures >= ENGINE_RETRIES_MAX;
@@ -145,7 +210,7 @@ static void take_moves(const struct engine *engine, struct migration *migration,
  */
 static void settle_nodes(struct engine *engine, uint32_t index, bool failed)
 {
-	struct migration *migration = engine->migrations[index];
+	struct migration *migration = engine->migrations->of[index];
 	const struct engine_migration *record = &migration->record;
 
 	engine->placement->order_nodes(migration->to, record->nodes_count);
@@ -167,7 +232,7 @@ static bool has_left_a_node(const struct migration *migration)
 bool engine_handle_migration(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[event->task];
-	struct migration *migration = engine->migrations[event->task];
+	struct migration *migration = engine->migrations->of[event->task];
 	const bool failed = event->kind == BACKEND_EVENT_MIGRATION_FAILED;
 	const enum engine_task_event moved =
 		failed ? ENGINE_TASK_MIGRATE_FAILED : ENGINE_TASK_MIGRATE_DONE;
@@ -182,12 +247,13 @@ bool engine_handle_migration(struct engine *engine, const struct backend_event *
 	set_departing(engine, migration, false);
 	settle_nodes(engine, event->task, failed);
 	engine_move_task(engine, event->task, moved);
+	move(engine, event->task, failed ? MIGRATION_MIGRATE_FAILED : MIGRATION_MIGRATE_DONE);
 	migration->record.ended_s = event->time_s;
 	migration->record.reason = event->reason;
 	migration->record.moves = event->moves;
 	migration->record.moves_count = event->moves_count;
 	engine_set_preemptible(engine, event->task);
-	engine_record_migration(engine, event->task);
+	record_migration(engine, event->task);
 	migration->record.moves = NULL;
 	migration->record.moves_count = 0;
 	migration->record.reason = NULL;
@@ -205,24 +271,11 @@ bool engine_handle_migration(struct engine *engine, const struct backend_event *
 
 void engine_end_migration(struct engine *engine, uint32_t index)
 {
-	const struct migration *migration = engine->migrations[index];
+	const struct migration *migration = engine->migrations->of[index];
 
+	if (!migration || !move(engine, index, MIGRATION_END))
+		return;
 	set_departing(engine, migration, false);
 	engine_release_claims(engine, migration->record.cluster, migration->left,
 			      migration->left_count);
-}
-
-void engine_migrations_free(struct engine *engine)
-{
-	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
-		struct migration *migration = engine->migrations[i];
-
-		if (!migration)
-			continue;
-		g_free(migration->from);
-		g_free(migration->to);
-		g_free(migration->left);
-		g_free(migration);
-	}
-	g_free(engine->migrations);
 }

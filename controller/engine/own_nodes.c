@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "controller/engine/own_nodes.h"
+#include "controller/engine/migration.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
 
@@ -188,11 +189,14 @@ void own_nodes_fill_snapshot(struct engine *engine, struct sched_snapshot *snaps
 	}
 	for (uint32_t i = 0; i < engine->running.count; i++) {
 		const uint32_t index = engine->running.entries[i].task->id;
-		const struct migration *migration = engine->migrations[index];
+		const uint32_t *left;
+		uint32_t left_count;
 
-		if (engine->tasks[index].state == ENGINE_TASK_MIGRATING)
-			count += append_departing(engine, &engine->tasks[index], migration->left,
-						  migration->left_count, closed + count);
+		if (engine->tasks[index].state != ENGINE_TASK_MIGRATING)
+			continue;
+		left = engine_migration_left(engine, index, &left_count);
+		count += append_departing(engine, &engine->tasks[index], left, left_count,
+					  closed + count);
 	}
 	snapshot->down_count = count;
 }

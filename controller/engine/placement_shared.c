@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/shared_hosts.h"
 #include "controller/engine/nodes.h"

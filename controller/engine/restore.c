@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
@@ -394,7 +395,8 @@ bool engine_restore_migration(struct engine *engine, const struct engine_migrati
 	    !engine_task_state_in(task->state, ENGINE_TASK_UNDER_WAY))
 		return record->attempt <= task->attempts;
 	good = record->cluster == task->cluster && record->nodes_count == task->nodes_count &&
-	       record->n == task->migrations + 1;
+	       record->n == task->migrations + 1 &&
+	       engine_migration_state(engine, record->task) != MIGRATION_MIGRATING;
 	for (uint32_t i = 0; good && i < record->nodes_count; i++)
 		good = record->nodes[i] < nodes && record->to_nodes[i] < nodes;
 	if (!good)
@@ -414,7 +416,8 @@ bool engine_restore_is_complete(const struct engine *engine, uint32_t index)
 
 	if (steps && (task->suspensions == 0 || !agrees_with(task, engine->suspensions[index])))
 		return false;
-	if (task->state == ENGINE_TASK_MIGRATING && !engine->migrations[index])
+	if (task->state == ENGINE_TASK_MIGRATING &&
+	    engine_migration_state(engine, index) != MIGRATION_MIGRATING)
 		return false;
 	return !((task->state == ENGINE_TASK_RUNNING || task->state == ENGINE_TASK_MIGRATING) &&
 		 task->suspensions > 0 && !agrees_with(task, engine->suspensions[index]));

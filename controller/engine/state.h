@@ -24,8 +24,9 @@
  *
  * Further files have headers of their own, which include this one:
  *
- *    suspension.h       suspended tasks (suspension.c), migrations of running tasks (migration.c),
- *                       requests of users about both (control_running.c)
+ *    suspension.h       suspended tasks (suspension.c), requests of users about suspensions and
+ *                       migrations (control_running.c)
+ *    migration.h        migrations of running tasks, and their states (migration_fsm.h)
  *    placement.h        the seam of placements (placement.c): exclusive nodes, shared hosts and
  *                       clusters with queues (placement_{exclusive,shared,queued}.c)
  *    own_nodes.h        nodes of a task's own, which exclusive and queued placement have
@@ -52,17 +53,6 @@
  * claim is carried out. It is taken back when one of its nodes goes down, or when the other task
  * does not leave after all.
  */
-
-/* The migration record of a task that was migrated at least once while it ran (migration.c). */
-struct migration {
-	struct engine_migration record; /* the last one; its arrays are those below */
-	uint32_t room;                  /* allocated length of the arrays below */
-	uint32_t *from, *to;
-	/* The left_count nodes that VMs leave; on shared hosts one entry per VM. */
-	uint32_t *left;
-	uint32_t left_count;
-	uint32_t failures; /* failed migrations of this attempt since the last that succeeded */
-};
 
 /* Room for the longest answer of engine_waits_because(). */
 #define ENGINE_BECAUSE_SIZE 240
@@ -114,7 +104,7 @@ struct engine {
 	uint32_t pooled_count;
 	/* per task, the last one; NULL: never suspended */
 	struct engine_suspension **suspensions;
-	struct migration **migrations; /* per task; NULL: never migrated */
+	struct migrations *migrations; /* migration.h */
 	/* Per task with a claim: how many nodes it still waits for; on shared hosts, VMs. */
 	uint32_t *claim_waits;
 	uint32_t parked_count; /* waiting tasks that a user holds */
@@ -191,6 +181,23 @@ static inline bool engine_has_claim(const struct engine *engine, uint32_t task)
 
 /* engine.c: initialises the data of the task that was just appended to an open workload. */
 void engine_init_task(struct engine *engine, uint32_t task);
+
+/*
+ * Moves a state of a task's on by an event of its table. Returns whether it is a move. An event that
+ * is impossible in the state is logged and counted (engine_result.impossible_events); in tests the
+ * log entry is fatal.
+ */
+static inline bool engine_move_state(struct engine *engine, const struct fsm *fsm,
+				     unsigned int *state, unsigned int event, uint32_t task)
+{
+	g_autofree char *subject = NULL;
+
+	if (fsm_transition(fsm, *state, event)->rule == FSM_IMPOSSIBLE) {
+		engine->result.impossible_events++;
+		subject = g_strdup_printf("%u", task);
+	}
+	return fsm_move(fsm, state, event, subject);
+}
 
 /* To be called after a change that may make engine_next_s() earlier: the engine has a turn. */
 static inline void engine_stir(struct engine *engine)

@@ -4,8 +4,7 @@
 #include "controller/engine/state.h"
 
 /*
- * The engine's internals: suspending, resuming and migrating tasks, at the request of policies and
- * users.
+ * The engine's internals: suspending and resuming tasks, at the request of policies and users.
  */
 
 /* suspension.c */
@@ -75,37 +74,6 @@ void engine_kill_suspended(struct engine *engine);
  */
 void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes,
 			   uint32_t count);
-
-/* migration.c */
-
-/*
- * Prepares the migration of a running task to `nodes`, of which those that are not its own are
- * free. The caller flushes the record and then calls engine_launch_migrate(), which asks the
- * backend.
- */
-void engine_begin_migrate(struct engine *engine, uint32_t task, const uint32_t *nodes,
-			  bool by_person);
-void engine_launch_migrate(struct engine *engine, uint32_t task);
-
-/* Whether migrations of the task failed so often that it is suspended and resumed instead. */
-bool engine_migration_retries_exhausted(const struct engine *engine, uint32_t task);
-
-/* Records the present migration of a task, or its last one. */
-void engine_record_migration(struct engine *engine, uint32_t task);
-
-/*
- * Handles the backend's MIGRATED and MIGRATION_FAILED events of the present attempt. Returns false
- * if the event has no effect.
- */
-bool engine_handle_migration(struct engine *engine, const struct backend_event *event);
-
-/* After a restart: puts back a migration that is under way. The arrays of `record` are copied. */
-void engine_reattach_migration(struct engine *engine, const struct engine_migration *record);
-
-/* To be called when a task that was being migrated has ended: it leaves no nodes any more. */
-void engine_end_migration(struct engine *engine, uint32_t task);
-
-void engine_migrations_free(struct engine *engine);
 
 /* control_running.c */
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A scene meets every pair of state and event that the table moves on or ignores (task_fsm.h). This
- * test runs the test programs that it is given. They note the pairs that they meet (met_pairs.c).
- * The test lists the pairs that no program meets.
+ * A scene meets every pair of state and event that a table of the engine moves on or ignores:
+ * task_fsm.h and migration_fsm.h. This test runs the test programs that it is given. They note the
+ * pairs that they meet (met_pairs.c). The test lists the pairs that no program meets.
  */
 #include <glib.h>
 #include <glib/gstdio.h>
 
+#include "controller/engine/migration_fsm.h"
 #include "controller/engine/task_fsm.h"
 
 static char **programs;
@@ -37,32 +38,41 @@ static char *run_programs(void)
 	return pairs;
 }
 
-static void test_met(void)
+/* How many pairs of a table no line says that a program met; lists them. */
+static uint32_t count_missed(const struct fsm *fsm, const char *const *lines)
 {
-	g_autofree char *pairs = run_programs();
-	g_auto(GStrv) lines = g_strsplit(pairs, "\n", -1);
 	uint32_t listed = 0, missed = 0;
 
-	for (int s = 0; s < ENGINE_TASK_STATES; s++) {
-		for (int e = 0; e < ENGINE_TASK_EVENTS; e++) {
-			const enum engine_task_state state = (enum engine_task_state)s;
-			const enum engine_task_event event = (enum engine_task_event)e;
-			const enum fsm_rule rule = engine_task_transition(state, event)->rule;
+	for (unsigned int state = 0; state < fsm->states; state++) {
+		for (unsigned int event = 0; event < fsm->events; event++) {
+			const enum fsm_rule rule = fsm_transition(fsm, state, event)->rule;
 			g_autofree char *pair =
-				g_strdup_printf("%s %s", engine_task_state_name(state),
-						engine_task_event_name(event));
+				g_strdup_printf("%s: %s %s", fsm->what, fsm->state_names[state],
+						fsm->event_names[event]);
 
 			if (rule == FSM_IMPOSSIBLE)
 				continue;
 			listed++;
-			if (g_strv_contains((const char *const *)lines, pair))
+			if (g_strv_contains(lines, pair))
 				continue;
 			missed++;
 			g_test_message("%s: %s, and no scene meets it", pair,
 				       rule == FSM_MOVES ? "a move" : "ignored");
 		}
 	}
-	g_test_message("%u of %u pairs are met", listed - missed, listed);
+	g_test_message("%s: %u of %u pairs are met", fsm->what, listed - missed, listed);
+	return missed;
+}
+
+static void test_met(void)
+{
+	static const struct fsm *const tables[] = {&engine_task_fsm, &migration_fsm};
+	g_autofree char *pairs = run_programs();
+	g_auto(GStrv) lines = g_strsplit(pairs, "\n", -1);
+	uint32_t missed = 0;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
+		missed += count_missed(tables[i], (const char *const *)lines);
 	g_assert_cmpuint(missed, ==, 0);
 }
 

@@ -390,6 +390,55 @@ static void test_scene(const void *data)
 	preempt_stage_finish(&stage);
 }
 
+/* A user migrates task 0 to a node, each of which is a host. */
+static void migrate(struct engine *engine, uint32_t node)
+{
+	static const uint32_t node_hosts[] = {0, 1};
+	uint32_t full;
+
+	g_assert_cmpint(engine_request_migrate(engine, 0, &node, 1, node_hosts, &full), ==,
+			ENGINE_REFUSAL_NONE);
+	g_assert_cmpint(engine_task_at(engine, 0)->state, ==, ENGINE_TASK_MIGRATING);
+	g_assert_cmpuint(engine_node_at(engine, 0, node).task, ==, 0);
+	g_assert_cmpuint(engine_node_at(engine, 0, !node).leaver, ==, 0);
+}
+
+/* A migration may follow one that is done, has failed, or was under way in a lost attempt. */
+static void test_migrations(void)
+{
+	static const struct scene scene = {
+		ENGINE_TASK_RUNNING,
+		{.name = "migrations",
+		 .tasks_count = 2,
+		 .orders = {START(0, 0, ON(0)), START(20, 0, ON(0)), START(40, 0, ON(0))}},
+		.reports = {{1, BACKEND_EVENT_STARTED, 0}},
+		.until_s = 2,
+	};
+	struct preempt_stage stage;
+
+	play(&stage, &scene);
+	migrate(stage.engine, 1);
+	report(stage.engine, stage.backend, BACKEND_EVENT_MIGRATED, BACKEND_OUTCOME_NONE, 0);
+	migrate(stage.engine, 0);
+	report(stage.engine, stage.backend, BACKEND_EVENT_MIGRATION_FAILED, BACKEND_OUTCOME_NONE,
+	       0);
+	g_assert_cmpuint(engine_task_at(stage.engine, 0)->nodes[0], ==, 1);
+	migrate(stage.engine, 0);
+	report(stage.engine, stage.backend, BACKEND_EVENT_ENDED, BACKEND_OUTCOME_LOST, 0);
+	assert_off_nodes(stage.engine);
+	advance(stage.engine, stage.backend, 21);
+	report(stage.engine, stage.backend, BACKEND_EVENT_ENDED, BACKEND_OUTCOME_LOST, 0);
+	assert_off_nodes(stage.engine);
+	advance(stage.engine, stage.backend, 41);
+	report(stage.engine, stage.backend, BACKEND_EVENT_STARTED, BACKEND_OUTCOME_NONE, 0);
+	migrate(stage.engine, 1);
+	report(stage.engine, stage.backend, BACKEND_EVENT_MIGRATED, BACKEND_OUTCOME_NONE, 0);
+	report(stage.engine, stage.backend, BACKEND_EVENT_ENDED, BACKEND_OUTCOME_COMPLETED, 0);
+	assert_off_nodes(stage.engine);
+	end_run(stage.engine, stage.backend);
+	preempt_stage_finish(&stage);
+}
+
 /* A task whose record cannot be used is ignored until a user releases or cancels it. */
 static void test_quarantined(void)
 {
@@ -568,6 +617,7 @@ int main(int argc, char **argv)
 
 		g_test_add_data_func(path, &scenes[i], test_scene);
 	}
+	g_test_add_func("/engine/pairs/migrations", test_migrations);
 	g_test_add_func("/engine/pairs/quarantined", test_quarantined);
 	g_test_add_func("/engine/pairs/queued", test_queued);
 	g_test_add_func("/engine/pairs/queued when the run ends", test_queued_at_end);
