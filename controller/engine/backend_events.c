@@ -23,7 +23,6 @@ void engine_count_completed(struct engine *engine, const struct engine_task *tas
 double engine_day_share(const struct engine *engine, uint32_t index, double start_s, double end_s)
 {
 	const struct engine_setup *setup = &engine->setup;
-	const struct engine_suspension *suspension = engine->suspensions[index];
 	const double executed_s = engine->tasks[index].executed_s;
 	double counts_s = executed_s;
 	double begin_s = start_s;
@@ -32,7 +31,7 @@ double engine_day_share(const struct engine *engine, uint32_t index, double star
 		return 1;
 	if (engine->day_begun) {
 		begin_s = fmax(start_s, setup->lead_s);
-		counts_s -= suspension ? suspension->own.lead_s : 0;
+		counts_s -= engine_suspension_lead_s(engine, index);
 	}
 	return (counts_s + (fmin(end_s, setup->duration_s) - begin_s)) /
 	       (executed_s + (end_s - start_s));
@@ -126,8 +125,7 @@ static bool handle_ended(struct engine *engine, const struct backend_event *even
 	engine_record_task(engine, event->task);
 	engine_record_end(engine, event->task);
 	engine_release_reason(engine, task);
-	if (engine->suspensions[event->task])
-		engine_end_suspension(engine, event->task, state);
+	engine_end_suspension(engine, event->task);
 	engine_end_migration(engine, event->task);
 	return true;
 }

@@ -112,19 +112,20 @@ static bool wants_all(const struct engine *engine)
 
 bool engine_is_wanted(const struct engine *engine, uint32_t index)
 {
-	return engine->suspensions[index]->own.wanted || wants_all(engine);
+	return resumption_state_is_wanted(engine_resumption_state(engine, index)) ||
+	       wants_all(engine);
 }
 
 void engine_resume_wanted(struct engine *engine)
 {
-	if ((engine->wanted_count == 0 && !wants_all(engine)) || engine->ended)
+	g_autofree uint32_t *ids = NULL;
+	const uint32_t *suspended;
+	uint32_t count;
+
+	if ((!engine_wants_suspended(engine) && !wants_all(engine)) || engine->ended)
 		return;
-	engine_list_suspended(engine);
-
-	const uint32_t count = engine->suspended.count;
-	g_autofree uint32_t *ids =
-		g_memdup2(engine->suspended.ids, count * sizeof(*engine->suspended.ids));
-
+	suspended = engine_suspended_tasks(engine, &count);
+	ids = g_memdup2(suspended, count * sizeof(*suspended));
 	for (uint32_t i = 0; i < count; i++)
 		if (engine_is_wanted(engine, ids[i]))
 			resume_if_idle(engine, ids[i]);
@@ -133,21 +134,9 @@ void engine_resume_wanted(struct engine *engine)
 /* Holds a suspended task until a user resumes it. */
 void engine_hold_suspended(struct engine *engine, uint32_t index)
 {
-	struct engine_suspension *suspension = engine->suspensions[index];
-
-	suspension->by_person = true; /* also if the window's limit had suspended it */
-	if (engine->tasks[index].held) {
-		engine_record_suspension(engine, index);
-		engine_flush(engine);
-		return;
-	}
-	engine_set_wanted(engine, index, false);
 	if (engine_has_claim(engine, index))
 		engine_unclaim(engine, index);
-	engine_dequeue_suspended(engine, index);
-	engine_set_held(engine, index, true);
-	if (engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
-		engine_enqueue_suspended(engine, index);
+	engine_move_resumption(engine, index, RESUMPTION_HOLD);
 	engine_record_suspension(engine, index);
 	engine_flush(engine);
 }
@@ -194,13 +183,8 @@ enum engine_refusal engine_request_resume(struct engine *engine, uint32_t index)
 		return ENGINE_REFUSAL_NOT_SUSPENDED;
 	}
 	engine_record_request(engine, ENGINE_EVENT_RESUME, index);
-	engine_dequeue_suspended(engine, index);
 	/* Also if another user or a policy had suspended it. */
-	engine->suspensions[index]->by_person = true;
-	engine_set_held(engine, index, false);
-	engine_set_wanted(engine, index, true);
-	if (engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
-		engine_enqueue_suspended(engine, index);
+	engine_move_resumption(engine, index, RESUMPTION_WANT);
 	engine_record_suspension(engine, index);
 	engine_flush(engine);
 	resume_if_idle(engine, index);

@@ -51,18 +51,14 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 	engine->tasks = g_new0(struct engine_task, count);
 	engine->known = g_new(struct sched_task, count);
 	engine->task_nodes = g_new(uint32_t *, count);
-	engine->suspensions = g_new0(struct engine_suspension *, count);
+	engine_suspensions_init(engine, count);
 	engine_migrations_init(engine, count);
 	engine->claim_waits = g_new0(uint32_t, count);
 	engine->dirty = g_new0(bool, count);
 	engine->changed = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	task_list_init(&engine->waiting, count);
-	task_list_init(&engine->leaving, count);
-	task_list_init(&engine->suspended, count);
-	task_list_init(&engine->held, count);
 	running_list_init(&engine->running, count);
 	engine->waiting_tasks = g_new(const struct sched_task *, count);
-	engine->suspended_tasks = g_new(struct sched_suspended, count);
 	engine->reservations.entries = g_new(struct sched_planned, count);
 	engine->placeholders.entries = g_new(struct sched_planned, count);
 	engine->utility_log = g_array_new(FALSE, FALSE, sizeof(struct engine_utility_change));
@@ -118,20 +114,6 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	return engine;
 }
 
-static void free_suspensions(struct engine *engine)
-{
-	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
-		struct engine_suspension *suspension = engine->suspensions[i];
-
-		if (!suspension)
-			continue;
-		g_free(suspension->own.nodes);
-		g_free(suspension->own.to_nodes);
-		g_free(suspension);
-	}
-	g_free(engine->suspensions);
-}
-
 static void free_places(struct engine *engine)
 {
 	for (uint32_t i = engine->pooled_count; i < engine->setup.workload->tasks_count; i++)
@@ -147,7 +129,7 @@ void engine_free(struct engine *engine)
 	async_decider_free(engine->decider);
 	engine_clear_entry(engine);
 	arena_free(engine->arena);
-	free_suspensions(engine);
+	engine_suspensions_finish(engine);
 	engine_migrations_finish(engine);
 	engine->placement->finish(engine);
 	free_places(engine);
@@ -158,12 +140,8 @@ void engine_free(struct engine *engine)
 	g_free(engine->dirty);
 	g_array_unref(engine->changed);
 	task_list_finish(&engine->waiting);
-	task_list_finish(&engine->leaving);
-	task_list_finish(&engine->suspended);
-	task_list_finish(&engine->held);
 	running_list_finish(&engine->running);
 	g_free(engine->waiting_tasks);
-	g_free(engine->suspended_tasks);
 	g_free(engine->reservations.entries);
 	g_free(engine->placeholders.entries);
 	g_array_unref(engine->utility_log);
@@ -252,8 +230,7 @@ static bool is_done(const struct engine *engine)
 	return !engine->setup.open &&
 	       engine->arrivals_next == engine->setup.workload->tasks_count &&
 	       engine->waiting.count == 0 && engine->parked_count == 0 &&
-	       engine->running.count == 0 && engine->leaving.count == 0 &&
-	       engine->suspended.count == 0 && engine->held.count == 0 &&
+	       engine->running.count == 0 && !engine_has_suspensions(engine) &&
 	       engine->reservations.count == 0 && engine->queued_count == 0;
 }
 

@@ -229,20 +229,6 @@ struct engine_suspension {
 	/* The overhead by VM, of the step that has just ended; NULL: not known. */
 	const struct backend_vm_overhead *vms;
 	uint32_t vms_count;
-	/*
-	 * Kept from one suspension of the task to the next. The engine's own: a recorder does not
-	 * read it, and engine_restore_suspension() ignores it.
-	 */
-	struct {
-		uint32_t *nodes, *to_nodes; /* the arrays above, owned, of nodes_count nodes */
-		/*
-		 * a user or a new window wants the task resumed, before the policy is asked; until
-		 * it has resumed
-		 */
-		bool wanted;
-		uint32_t retries; /* suspensions and resumptions in a row that were rolled back */
-		double lead_s;    /* the part of executed_s before the day began */
-	} own;
 };
 
 /* One migration of a running task. */

@@ -6,6 +6,7 @@
 
 #include "common/json.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspensions.h"
 
 const char *const engine_event_names[] = {
 	[ENGINE_EVENT_SLID] = "slid",           [ENGINE_EVENT_CANCELLED] = "cancelled",
@@ -74,7 +75,7 @@ void engine_record_suspension(struct engine *engine, uint32_t task)
 
 	engine->changes++;
 	if (recorder && recorder->suspension &&
-	    !recorder->suspension(recorder, engine->suspensions[task]))
+	    !recorder->suspension(recorder, engine_suspension_at(engine, task)))
 		engine_abort(engine, "the suspension of task %u could not be recorded", task);
 }
 

@@ -4,7 +4,7 @@
 
 #include "controller/engine/placement.h"
 #include "controller/engine/state.h"
-#include "controller/engine/suspension.h"
+#include "controller/engine/suspensions.h"
 
 /* The state of a task. */
 
@@ -104,7 +104,6 @@ struct sched_running engine_running(const struct engine *engine, uint32_t index,
 void engine_set_preemptible(struct engine *engine, uint32_t index)
 {
 	const enum engine_task_state state = engine->tasks[index].state;
-	const struct engine_suspension *suspension = engine->suspensions[index];
 
 	engine->changes++;
 	engine->known[index].preemptible =
@@ -112,7 +111,7 @@ void engine_set_preemptible(struct engine *engine, uint32_t index)
 		!engine_has_claim(engine, index) && state != ENGINE_TASK_STARTING &&
 		state != ENGINE_TASK_RESUMING && state != ENGINE_TASK_MIGRATING &&
 		!engine->tasks[index].cancelled &&
-		(!suspension || suspension->own.retries < ENGINE_RETRIES_MAX);
+		!engine_suspension_retries_exhausted(engine, index);
 }
 
 /* Ends the waiting time of a task. */

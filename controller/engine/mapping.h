@@ -67,12 +67,6 @@ void engine_record_decision(struct engine *engine, const struct policy *policy,
  */
 struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, bool between);
 
-/*
- * Sorts the mappable suspended tasks and fills their snapshot entries. Only this function may
- * settle engine->suspended: otherwise the entries would belong to other tasks.
- */
-void engine_list_suspended(struct engine *engine);
-
 /* reservations.c */
 
 /*

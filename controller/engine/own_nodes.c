@@ -6,6 +6,7 @@
 #include "controller/engine/migration.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspensions.h"
 
 /* Nodes of a task. */
 
@@ -177,12 +178,12 @@ static uint32_t append_departing(const struct engine *engine, const struct engin
 /* Appends the departing nodes without a claim to the nodes that take no tasks. */
 void own_nodes_fill_snapshot(struct engine *engine, struct sched_snapshot *snapshot)
 {
-	uint32_t count;
+	uint32_t count, leaving_count;
 	struct sched_node *closed = engine_closed_nodes(engine, &count);
+	const uint32_t *leaving = engine_leaving_tasks(engine, &leaving_count);
 
-	task_list_settle(&engine->leaving);
-	for (uint32_t i = 0; i < engine->leaving.count; i++) {
-		const struct engine_task *task = &engine->tasks[engine->leaving.ids[i]];
+	for (uint32_t i = 0; i < leaving_count; i++) {
+		const struct engine_task *task = &engine->tasks[leaving[i]];
 
 		count += append_departing(engine, task, task->nodes, task->nodes_count,
 					  closed + count);

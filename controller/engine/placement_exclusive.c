@@ -10,6 +10,7 @@
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspensions.h"
 
 static const char *waits_because(const struct engine *engine, uint32_t index)
 {
@@ -18,7 +19,7 @@ static const char *waits_because(const struct engine *engine, uint32_t index)
 
 static bool has_to_decide(const struct engine *engine)
 {
-	return engine->waiting.count + engine->suspended.count > 0;
+	return engine->waiting.count + engine_suspended_count(engine) > 0;
 }
 
 static double next_s(const struct engine *engine, double after_s)

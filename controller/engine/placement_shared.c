@@ -230,7 +230,7 @@ static void send_share(struct engine *engine, uint32_t index)
 /* The yields of running tasks may change. */
 static bool has_to_decide(const struct engine *engine)
 {
-	return engine->waiting.count + engine->suspended.count + engine->running.count > 0;
+	return engine->waiting.count + engine_suspended_count(engine) + engine->running.count > 0;
 }
 
 /* A deferred task is considered again. */

@@ -24,7 +24,7 @@ static void drop_task(struct engine *engine, uint32_t index)
 	if (state != ENGINE_TASK_SUSPENDED)
 		return;
 	task->exec_s = task->executed_s;
-	engine_end_suspension(engine, index, state);
+	engine_end_suspension(engine, index);
 }
 
 /*

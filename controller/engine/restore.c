@@ -64,7 +64,6 @@ static bool restore_suspended(struct engine *engine, uint32_t index,
 		return false;
 	restore_state(task, record->state);
 	task->since_s = record->started_s;
-	task_list_add(&engine->suspended, index);
 	return true;
 }
 
@@ -263,46 +262,7 @@ void engine_restore_pruner(struct engine *engine, const struct sched_pruner *pru
 	engine->placement->restore_pruner(engine, pruner);
 }
 
-/* Makes the record the task's present suspension. */
-static void take_record(struct engine *engine, const struct engine_suspension *record)
-{
-	struct engine_suspension *suspension = engine_suspension_of(engine, record->task);
-	const typeof(suspension->own) own = suspension->own;
-	const size_t size = record->nodes_count * sizeof(*record->nodes);
-
-	memcpy(own.nodes, record->nodes, size);
-	if (record->to_nodes)
-		memcpy(own.to_nodes, record->to_nodes, size);
-	*suspension = *record;
-	suspension->own = own;
-	suspension->nodes = own.nodes;
-	suspension->to_nodes = own.to_nodes;
-	suspension->vms = NULL;
-	suspension->vms_count = 0;
-	engine_set_held(engine, record->task, record->held);
-}
-
-/*
- * Restores whether a task is to be resumed: a user suspended or resumed it and does not hold it any
- * more, or it was resuming for a window (window_turn.c). A task that is still suspended for the
- * limit of a window is resumed by the window.
- */
-static void restore_wanted(struct engine *engine, const struct engine_suspension *record)
-{
-	struct engine_task *task = &engine->tasks[record->task];
-	bool wanted = record->by_person && !record->held;
-
-	if (task->state == ENGINE_TASK_RESUMING) {
-		wanted = wanted || record->held;
-		task->held = false;
-	}
-	engine_set_wanted(engine, record->task,
-			  wanted && (task->state == ENGINE_TASK_SUSPENDING ||
-				     task->state == ENGINE_TASK_SUSPENDED ||
-				     task->state == ENGINE_TASK_RESUMING));
-}
-
-/* Sets the lists and nodes of a task after its last suspension. */
+/* Sets the nodes of a task, and its place among the running, after its last suspension. */
 static void restore_step(struct engine *engine, const struct engine_suspension *record)
 {
 	const uint32_t index = record->task;
@@ -311,14 +271,8 @@ static void restore_step(struct engine *engine, const struct engine_suspension *
 
 	switch (task->state) {
 	case ENGINE_TASK_SUSPENDING:
-		task_list_remove(&engine->suspended, index);
-		task_list_add(&engine->leaving, index);
 		engine->placement->set_departing(engine, index, task->cluster, record->nodes,
 						 record->nodes_count, true);
-		break;
-	case ENGINE_TASK_SUSPENDED:
-		engine_dequeue_suspended(engine, index);
-		engine_enqueue_suspended(engine, index);
 		break;
 	case ENGINE_TASK_RUNNING:
 	case ENGINE_TASK_MIGRATING:
@@ -368,7 +322,7 @@ bool engine_restore_suspension(struct engine *engine, const struct engine_suspen
 		good = record->nodes[i] < engine->setup.system->clusters[task->cluster].nodes;
 	if (!good)
 		return false;
-	take_record(engine, record);
+	engine_reattach_suspension(engine, record);
 	if ((task->state == ENGINE_TASK_RUNNING || task->state == ENGINE_TASK_MIGRATING) &&
 	    !isfinite(record->suspended_s))
 		return true; /* the suspension failed: its number is used again */
@@ -378,7 +332,6 @@ bool engine_restore_suspension(struct engine *engine, const struct engine_suspen
 	if (isfinite(record->since_s))
 		task->since_s = record->since_s;
 	restore_step(engine, record);
-	restore_wanted(engine, record);
 	return true;
 }
 
@@ -414,13 +367,14 @@ bool engine_restore_is_complete(const struct engine *engine, uint32_t index)
 			   task->state == ENGINE_TASK_SUSPENDED ||
 			   task->state == ENGINE_TASK_RESUMING;
 
-	if (steps && (task->suspensions == 0 || !agrees_with(task, engine->suspensions[index])))
+	if (steps &&
+	    (task->suspensions == 0 || !agrees_with(task, engine_suspension_at(engine, index))))
 		return false;
 	if (task->state == ENGINE_TASK_MIGRATING &&
 	    engine_migration_state(engine, index) != MIGRATION_MIGRATING)
 		return false;
 	return !((task->state == ENGINE_TASK_RUNNING || task->state == ENGINE_TASK_MIGRATING) &&
-		 task->suspensions > 0 && !agrees_with(task, engine->suspensions[index]));
+		 task->suspensions > 0 && !agrees_with(task, engine_suspension_at(engine, index)));
 }
 
 void engine_queue_again(struct engine *engine)

@@ -4,7 +4,7 @@
 #include "common/fsm.h"
 
 /*
- * Who is to resume a suspended task, or one that is being suspended or resumed, as data.
+ * What resumes a suspended task, as data; also of a task that is being suspended or resumed.
  *
  *   policy --hold--> user-holds --want--> user-wants --settle--> policy
  *          --exhaust--> window-holds --turn--> window-wants --settle--> policy
@@ -14,8 +14,8 @@
  */
 enum resumption_state {
 	RESUMPTION_POLICY = 0,   /* the policy; also of a task that is not suspended */
-	RESUMPTION_USER_HOLDS,   /* nobody before a user wants it resumed */
-	RESUMPTION_WINDOW_HOLDS, /* nobody before the next window of the energy limit */
+	RESUMPTION_USER_HOLDS,   /* nothing before a user wants it resumed */
+	RESUMPTION_WINDOW_HOLDS, /* nothing before the next window of the energy limit */
 	RESUMPTION_USER_WANTS,   /* a user wants it resumed */
 	RESUMPTION_WINDOW_WANTS, /* the window for whose limit it was suspended is over */
 	RESUMPTION_STATES,

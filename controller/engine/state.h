@@ -24,8 +24,10 @@
  *
  * Further files have headers of their own, which include this one:
  *
- *    suspension.h       suspended tasks (suspension.c), requests of users about suspensions and
- *                       migrations (control_running.c)
+ *    suspensions.h      suspended tasks, and the states of suspensions (suspension_fsm.h,
+ *                       resumption_fsm.h)
+ *    suspension.h       the steps of suspensions (suspension.c), requests of users about
+ *                       suspensions and migrations (control_running.c)
  *    migration.h        migrations of running tasks, and their states (migration_fsm.h)
  *    placement.h        the seam of placements (placement.c): exclusive nodes, shared hosts and
  *                       clusters with queues (placement_{exclusive,shared,queued}.c)
@@ -102,9 +104,8 @@ struct engine {
 	 */
 	uint32_t *task_nodes_pool;
 	uint32_t pooled_count;
-	/* per task, the last one; NULL: never suspended */
-	struct engine_suspension **suspensions;
-	struct migrations *migrations; /* migration.h */
+	struct suspensions *suspensions; /* suspensions.h */
+	struct migrations *migrations;   /* migration.h */
 	/* Per task with a claim: how many nodes it still waits for; on shared hosts, VMs. */
 	uint32_t *claim_waits;
 	uint32_t parked_count; /* waiting tasks that a user holds */
@@ -116,13 +117,7 @@ struct engine {
 	struct task_list waiting; /* mappable, place-holders included */
 	const struct sched_task **waiting_tasks;
 	struct running_list running; /* tasks that are starting or running, or have a claim */
-	struct task_list leaving;    /* being suspended */
-	struct task_list suspended;  /* mappable */
-	struct sched_suspended *suspended_tasks;
-	/* Suspended tasks that a user, or the end of a window, holds. */
-	struct task_list held;
-	uint32_t wanted_count;
-	uint32_t queued_count; /* tasks in queues of clusters, executing ones included */
+	uint32_t queued_count;       /* tasks in queues of clusters, executing ones included */
 	struct planned_list reservations;
 	struct planned_list placeholders;
 	struct nodes *nodes; /* nodes.c */
@@ -183,9 +178,9 @@ static inline bool engine_has_claim(const struct engine *engine, uint32_t task)
 void engine_init_task(struct engine *engine, uint32_t task);
 
 /*
- * Moves a state of a task's on by an event of its table. Returns whether it is a move. An event that
- * is impossible in the state is logged and counted (engine_result.impossible_events); in tests the
- * log entry is fatal.
+ * Moves a state of a task's on by an event of its table. Returns whether it is a move. An event
+ * that is impossible in the state is logged and counted (engine_result.impossible_events); in tests
+ * the log entry is fatal.
  */
 static inline bool engine_move_state(struct engine *engine, const struct fsm *fsm,
 				     unsigned int *state, unsigned int event, uint32_t task)

@@ -14,48 +14,12 @@
  * has a claim (state.h) and follows when they are free.
  */
 
-struct engine_suspension *engine_suspension_of(struct engine *engine, uint32_t index)
+/* Moves a task and its suspension on by what is one event for both. */
+static void move(struct engine *engine, uint32_t index, enum engine_task_event task_event,
+		 enum suspension_event event)
 {
-	struct engine_suspension *suspension = engine->suspensions[index];
-	const uint32_t nodes = engine->tasks[index].nodes_count;
-
-	if (!suspension)
-		suspension = engine->suspensions[index] = g_new0(struct engine_suspension, 1);
-	/* Another attempt may have more nodes than the one before. */
-	if (suspension->nodes_count < nodes) {
-		suspension->own.nodes = g_renew(uint32_t, suspension->own.nodes, nodes);
-		suspension->own.to_nodes = g_renew(uint32_t, suspension->own.to_nodes, nodes);
-	}
-	suspension->nodes_count = nodes;
-	suspension->nodes = suspension->own.nodes;
-	suspension->to_nodes = suspension->own.to_nodes;
-	return suspension;
-}
-
-void engine_set_wanted(struct engine *engine, uint32_t index, bool wanted)
-{
-	struct engine_suspension *suspension = engine->suspensions[index];
-
-	if (suspension->own.wanted != wanted)
-		engine->wanted_count += wanted ? 1 : -1u;
-	suspension->own.wanted = wanted;
-}
-
-void engine_set_held(struct engine *engine, uint32_t index, bool held)
-{
-	engine->tasks[index].held = engine->suspensions[index]->held = held;
-}
-
-void engine_enqueue_suspended(struct engine *engine, uint32_t index)
-{
-	engine->tasks[index].late = false; /* it is on no nodes any more */
-	task_list_add(engine->tasks[index].held ? &engine->held : &engine->suspended, index);
-}
-
-void engine_dequeue_suspended(struct engine *engine, uint32_t index)
-{
-	task_list_remove(&engine->suspended, index);
-	task_list_remove(&engine->held, index);
+	engine_move_task(engine, index, task_event);
+	engine_move_suspension(engine, index, event);
 }
 
 static void set_departing(struct engine *engine, const struct engine_suspension *record,
@@ -70,7 +34,6 @@ static void set_departing(struct engine *engine, const struct engine_suspension 
 void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct engine_suspension *suspension = engine_suspension_of(engine, index);
 
 	engine_window_note_end(engine, index, engine_now_s(engine));
 	running_list_remove(&engine->running, index);
@@ -78,28 +41,10 @@ void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 	engine->placement->free(engine, index, task->nodes);
 	engine_move_task(engine, index, ENGINE_TASK_SUSPEND);
 	task->suspensions++;
-	memcpy(suspension->own.nodes, task->nodes, task->nodes_count * sizeof(*task->nodes));
-	*suspension = (struct engine_suspension){
-		.task = index,
-		.attempt = task->attempts,
-		.n = task->suspensions,
-		.cluster = task->cluster,
-		.nodes_count = task->nodes_count,
-		.nodes = suspension->own.nodes,
-		.to_nodes = suspension->own.to_nodes,
-		.by_person = by_person,
-		.requested_s = engine_now_s(engine),
-		.suspended_s = NAN,
-		.exec_s = NAN,
-		.resume_requested_s = NAN,
-		.resumed_s = NAN,
-		.since_s = NAN,
-		.overhead = {NAN, NAN, NAN, NAN, NAN},
-		.own = suspension->own,
-	};
-	engine_set_held(engine, index, by_person);
-	set_departing(engine, suspension, true);
-	task_list_add(&engine->leaving, index);
+	engine_begin_suspension(engine, index);
+	if (by_person)
+		engine_move_resumption(engine, index, RESUMPTION_HOLD);
+	set_departing(engine, engine_suspension_at(engine, index), true);
 	engine_touch(engine, index);
 	engine_record_suspension(engine, index);
 }
@@ -117,12 +62,12 @@ void engine_launch_suspend(struct engine *engine, uint32_t index)
 static void begin_resume_now(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct engine_suspension *suspension = engine->suspensions[index];
+	struct engine_suspension *suspension = engine_suspension_record(engine, index);
 
-	engine_move_task(engine, index, ENGINE_TASK_RESUME);
+	move(engine, index, ENGINE_TASK_RESUME, SUSPENSION_RESUME);
 	engine->placement->begin_interval(engine, index, engine->setup.virtual_pause_s);
-	memcpy(engine->task_nodes[index], suspension->own.to_nodes,
-	       task->nodes_count * sizeof(*suspension->own.to_nodes));
+	memcpy(engine->task_nodes[index], suspension->to_nodes,
+	       task->nodes_count * sizeof(*suspension->to_nodes));
 	suspension->resume_requested_s = engine_now_s(engine);
 	task->expected_end_s = engine_expected_end_s(task, engine_now_s(engine));
 	task->late = false;
@@ -136,15 +81,14 @@ static void begin_resume_now(struct engine *engine, uint32_t index)
 void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct engine_suspension *suspension = engine->suspensions[index];
 	struct sched_running running;
 
-	engine_dequeue_suspended(engine, index);
-	memcpy(suspension->own.to_nodes, nodes, task->nodes_count * sizeof(*nodes));
+	engine_set_resume_nodes(engine, index, nodes);
 	engine->placement->allocate(engine, index, nodes);
 	engine->claim_waits[index] = engine->placement->count_waits(engine, index, nodes) +
 				     (task->state == ENGINE_TASK_SUSPENDING);
-	running = engine_running(engine, index, suspension->own.to_nodes, engine_now_s(engine));
+	running = engine_running(engine, index, engine_suspension_at(engine, index)->to_nodes,
+				 engine_now_s(engine));
 	/* Its present interval is not yet in executed_s. */
 	if (task->state == ENGINE_TASK_SUSPENDING) {
 		running.executed_s += engine_now_s(engine) - task->since_s;
@@ -156,7 +100,7 @@ void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *
 		begin_resume_now(engine, index);
 		return;
 	}
-	engine_move_task(engine, index, ENGINE_TASK_CLAIM);
+	move(engine, index, ENGINE_TASK_CLAIM, SUSPENSION_CLAIM);
 	engine_set_preemptible(engine, index);
 }
 
@@ -192,10 +136,9 @@ void engine_unclaim(struct engine *engine, uint32_t index)
 		engine->placement->free(engine, index, task->nodes);
 		engine_cancel_planned(engine, index);
 	} else {
-		engine->placement->free(engine, index, engine->suspensions[index]->own.to_nodes);
-		engine_move_task(engine, index, ENGINE_TASK_UNPLAN);
-		if (task->state == ENGINE_TASK_SUSPENDED)
-			engine_enqueue_suspended(engine, index);
+		engine->placement->free(engine, index,
+					engine_suspension_at(engine, index)->to_nodes);
+		move(engine, index, ENGINE_TASK_UNPLAN, SUSPENSION_UNCLAIM);
 	}
 	engine_set_preemptible(engine, index);
 	engine_record_task(engine, index);
@@ -260,10 +203,9 @@ void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32
 /* To be called when a task is off the nodes that it was leaving: carries out the claims to them. */
 static void leave_nodes(struct engine *engine, uint32_t index)
 {
-	const struct engine_suspension *suspension = engine->suspensions[index];
+	const struct engine_suspension *suspension = engine_suspension_at(engine, index);
 	const bool resumes = engine->tasks[index].state == ENGINE_TASK_SUSPENDED_CLAIMED;
 
-	task_list_remove(&engine->leaving, index);
 	set_departing(engine, suspension, false);
 	release_claims(engine, suspension->cluster, suspension->nodes, suspension->nodes_count,
 		       resumes ? index : ENGINE_NO_TASK);
@@ -286,7 +228,7 @@ static void add_overhead(struct backend_overhead *sum, const struct backend_even
 /* Records the suspension with the event's overheads by VM. */
 static void record_step(struct engine *engine, const struct backend_event *event)
 {
-	struct engine_suspension *record = engine->suspensions[event->task];
+	struct engine_suspension *record = engine_suspension_record(engine, event->task);
 
 	add_overhead(&record->overhead, event);
 	record->vms = event->vms;
@@ -299,19 +241,18 @@ static void record_step(struct engine *engine, const struct backend_event *event
 static void handle_suspended(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[event->task];
-	struct engine_suspension *suspension = engine->suspensions[event->task];
+	struct engine_suspension *suspension = engine_suspension_record(engine, event->task);
 	const double frozen_s = task->since_s + event->exec_s;
 
 	engine_clear_overrun(engine, event->task);
 	engine_window_note_ran(engine, event->task, frozen_s);
-	engine_move_task(engine, event->task, ENGINE_TASK_SUSPEND_DONE);
+	move(engine, event->task, ENGINE_TASK_SUSPEND_DONE, SUSPENSION_SUSPEND_DONE);
 	task->reason = event->reason;
 	task->executed_s += event->exec_s;
-	if (frozen_s < engine->setup.lead_s)
-		suspension->own.lead_s += event->exec_s;
-	else
-		suspension->own.lead_s += fmax(0, engine->setup.lead_s - task->since_s);
-	suspension->own.retries = 0;
+	engine_add_suspension_lead(engine, event->task,
+				   frozen_s < engine->setup.lead_s
+					   ? event->exec_s
+					   : fmax(0, engine->setup.lead_s - task->since_s));
 	suspension->suspended_s = event->time_s;
 	suspension->exec_s = event->exec_s;
 	record_step(engine, event);
@@ -319,27 +260,22 @@ static void handle_suspended(struct engine *engine, const struct backend_event *
 			   event->reason);
 	engine_record_task(engine, event->task);
 	task->reason = NULL;
-	if (task->state == ENGINE_TASK_SUSPENDED)
-		engine_enqueue_suspended(engine, event->task);
 	leave_nodes(engine, event->task);
 }
 
 static void handle_resumed(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[event->task];
-	struct engine_suspension *suspension = engine->suspensions[event->task];
+	struct engine_suspension *suspension = engine_suspension_record(engine, event->task);
 
-	engine_move_task(engine, event->task, ENGINE_TASK_RESUME_DONE);
+	move(engine, event->task, ENGINE_TASK_RESUME_DONE, SUSPENSION_RESUME_DONE);
 	task->reason = event->reason;
 	task->since_s = event->since_s;
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
 	task->late = false;
-	suspension->own.retries = 0;
 	suspension->resumed_s = event->time_s;
 	suspension->since_s = event->since_s;
-	engine_set_wanted(engine, event->task, false);
-	/* It was recorded as held if the limit of a window had suspended it. */
-	engine_set_held(engine, event->task, false);
+	engine_move_resumption(engine, event->task, RESUMPTION_SETTLE);
 	engine_set_preemptible(engine, event->task);
 	*running_list_find(&engine->running, event->task) =
 		engine_running(engine, event->task, task->nodes, task->since_s);
@@ -353,14 +289,12 @@ static void handle_resumed(struct engine *engine, const struct backend_event *ev
 static void roll_back_suspend(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct engine_suspension *suspension = engine->suspensions[index];
 	struct sched_running running = engine_running(engine, index, task->nodes, task->since_s);
 
 	task->late = running.end_s <= engine_now_s(engine);
 	if (task->late) /* a "late" event was recorded before */
 		running.end_s = engine_event_s(engine, engine->event_next);
-	task_list_remove(&engine->leaving, index);
-	set_departing(engine, suspension, false);
+	set_departing(engine, engine_suspension_at(engine, index), false);
 	if (engine_has_claim(engine, index))
 		engine_unclaim(engine, index);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
@@ -373,12 +307,11 @@ static void roll_back_suspend(struct engine *engine, uint32_t index)
 							 .end_s = running.end_s},
 				 engine_now_s(engine), NULL);
 	engine->placement->allocate(engine, index, task->nodes);
-	engine_move_task(engine, index, ENGINE_TASK_SUSPENSION_FAILED);
+	move(engine, index, ENGINE_TASK_SUSPENSION_FAILED, SUSPENSION_FAIL);
 	engine->placement->begin_interval(engine, index, 0);
 	task->suspensions--;
 	task->expected_end_s = running.end_s;
-	engine_set_wanted(engine, index, false);
-	engine_set_held(engine, index, false);
+	engine_move_resumption(engine, index, RESUMPTION_SETTLE);
 	running_list_insert(&engine->running, &running);
 	engine_set_preemptible(engine, index);
 }
@@ -390,14 +323,13 @@ static void roll_back_suspend(struct engine *engine, uint32_t index)
 static void roll_back_resume(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct engine_suspension *suspension = engine->suspensions[index];
 
 	running_list_remove(&engine->running, index);
 	engine->placement->end_interval(engine, index, engine_now_s(engine));
 	engine->placement->free(engine, index, task->nodes);
-	engine_move_task(engine, index, ENGINE_TASK_SUSPENSION_FAILED);
-	suspension->resume_requested_s = NAN;
-	engine_enqueue_suspended(engine, index);
+	move(engine, index, ENGINE_TASK_SUSPENSION_FAILED, SUSPENSION_FAIL);
+	task->late = false; /* it is on no nodes any more */
+	engine_suspension_record(engine, index)->resume_requested_s = NAN;
 }
 
 /*
@@ -407,29 +339,26 @@ static void lose_attempt(struct engine *engine, uint32_t index, const struct bac
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	engine_dequeue_suspended(engine, index);
 	backend_kill(engine->backend, index, task->attempts);
 	task->ended_s = event->time_s;
 	task->exec_s = task->executed_s;
 	engine_take_energy(engine, index, task->energy_j);
 	engine_move_task(engine, index,
 			 engine_after_loss(engine, index, event->time_s, event->reason));
-	engine_end_suspension(engine, index, ENGINE_TASK_SUSPENDED);
+	engine_end_suspension(engine, index);
 }
 
 static void handle_suspension_failed(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[event->task];
-	struct engine_suspension *suspension = engine->suspensions[event->task];
 
 	engine_record_event(engine, event->time_s, ENGINE_EVENT_STAYED, event->task, event->reason);
-	suspension->own.retries++;
 	if (engine_task_state_in(task->state, ENGINE_TASK_ANY_SUSPENDING)) {
 		engine_window_note_ran(engine, event->task, event->time_s);
 		roll_back_suspend(engine, event->task);
 	} else {
 		roll_back_resume(engine, event->task);
-		if (suspension->own.retries == ENGINE_RETRIES_MAX)
+		if (engine_suspension_retries_exhausted(engine, event->task))
 			lose_attempt(engine, event->task, event);
 	}
 	engine_record_suspension(engine, event->task);
@@ -460,37 +389,20 @@ bool engine_handle_suspension(struct engine *engine, const struct backend_event 
 	return event->kind == BACKEND_EVENT_SUSPENDED;
 }
 
-void engine_end_suspension(struct engine *engine, uint32_t index, enum engine_task_state state)
+void engine_end_suspension(struct engine *engine, uint32_t index)
 {
-	struct engine_task *task = &engine->tasks[index];
-	struct engine_suspension *suspension = engine->suspensions[index];
+	const struct engine_suspension *suspension = engine_suspension_at(engine, index);
+	const enum suspension_state state = engine_suspension_state(engine, index);
 
-	engine_dequeue_suspended(engine, index);
-	engine_set_wanted(engine, index, false);
-	task->held = false;
-	suspension->own.retries = 0;
-	suspension->own.lead_s = 0;
-	if (engine_task_state_in(state, ENGINE_TASK_WITH_CLAIM)) {
+	if (!suspension)
+		return;
+	engine_move_suspension(engine, index, SUSPENSION_END);
+	engine_move_resumption(engine, index, RESUMPTION_END);
+	if (suspension_state_is_claimed(state)) {
 		drop_claim(engine, index);
-		engine->placement->free(engine, index, suspension->own.to_nodes);
+		engine->placement->free(engine, index, suspension->to_nodes);
 	}
-	if (engine_task_state_in(state, ENGINE_TASK_ANY_SUSPENDING))
+	if (suspension_state_is_suspending(state))
 		leave_nodes(engine, index);
 	engine_set_preemptible(engine, index);
-}
-
-static void kill_list(struct engine *engine, const struct task_list *list)
-{
-	for (uint32_t i = 0; i < list->count; i++)
-		backend_kill(engine->backend, list->ids[i], engine->tasks[list->ids[i]].attempts);
-}
-
-void engine_kill_suspended(struct engine *engine)
-{
-	struct task_list *const lists[] = {&engine->leaving, &engine->suspended, &engine->held};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(lists); i++) {
-		task_list_settle(lists[i]);
-		kill_list(engine, lists[i]);
-	}
 }

@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "controller/engine/state.h"
+#include "controller/engine/suspensions.h"
 
 /*
  * The engine's internals: suspending and resuming tasks, at the request of policies and users.
  */
 
 /* suspension.c */
-
-/*
- * How often in a row a suspension, resumption or migration may be rolled back before policies do
- * not try it again. A task whose migrations failed so often is suspended and resumed instead.
- */
-#define ENGINE_RETRIES_MAX 3
-
-/* The suspension record of a task, with room for its nodes; allocated if there is none. */
-struct engine_suspension *engine_suspension_of(struct engine *engine, uint32_t task);
 
 /*
  * Prepares the suspension of a running task: its nodes may be claimed. The caller flushes the
@@ -47,26 +38,10 @@ void engine_unclaim(struct engine *engine, uint32_t task);
 bool engine_handle_suspension(struct engine *engine, const struct backend_event *event);
 
 /*
- * Cleans up after a task that was suspended, being suspended or being resumed has ended or lost its
- * attempt.
- * To be called after its state has changed from `state`.
+ * To be called when a task has ended or lost its attempt, after its state has changed: its
+ * suspension is over, and it leaves no nodes any more. No effect if the task was never suspended.
  */
-void engine_end_suspension(struct engine *engine, uint32_t task, enum engine_task_state state);
-
-/* Puts a suspended task without a claim among the mappable ones, or the held ones. */
-void engine_enqueue_suspended(struct engine *engine, uint32_t task);
-
-/* Removes it from there. */
-void engine_dequeue_suspended(struct engine *engine, uint32_t task);
-
-/* Sets whether only a user, or the next window, resumes the task. */
-void engine_set_held(struct engine *engine, uint32_t task, bool held);
-
-/* Sets whether a user, or a window that has begun, wants the task resumed. */
-void engine_set_wanted(struct engine *engine, uint32_t task, bool wanted);
-
-/* Asks the backend to kill the tasks that are suspended or being suspended. */
-void engine_kill_suspended(struct engine *engine);
+void engine_end_suspension(struct engine *engine, uint32_t task);
 
 /*
  * To be called when VMs have left these nodes, or will not leave them after all: carries out the

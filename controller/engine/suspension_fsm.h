@@ -4,8 +4,8 @@
 #include "common/fsm.h"
 
 /*
- * The states of a suspension of a task, as data: how far it has come. Who is to resume the task is
- * another question (resumption_fsm.h).
+ * The states of a suspension of a task, as data: how far it has come. What resumes the task
+ * is another question (resumption_fsm.h).
  *
  *   none --suspend--> suspending --suspend-done--> suspended --resume--> resuming
  *        --resume-done--> resumed --suspend--> suspending

@@ -7,6 +7,7 @@
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspensions.h"
 #include "controller/engine/window.h"
 
 static int compare_waiting(const void *left, const void *right)
@@ -15,14 +16,6 @@ static int compare_waiting(const void *left, const void *right)
 	const struct sched_task *b = *(const struct sched_task *const *)right;
 
 	return sched_task_before(b, a) - sched_task_before(a, b);
-}
-
-static int compare_suspended(const void *left, const void *right)
-{
-	const struct sched_suspended *a = left;
-	const struct sched_suspended *b = right;
-
-	return sched_task_before(b->task, a->task) - sched_task_before(a->task, b->task);
 }
 
 /* Whether a list in the order of arrival is in the order of priorities as well. */
@@ -46,27 +39,6 @@ static void list_waiting(struct engine *engine)
 		      compare_waiting);
 }
 
-void engine_list_suspended(struct engine *engine)
-{
-	if (!task_list_settle(&engine->suspended))
-		return;
-	for (uint32_t i = 0; i < engine->suspended.count; i++) {
-		const struct engine_task *task = &engine->tasks[engine->suspended.ids[i]];
-
-		engine->suspended_tasks[i] = (struct sched_suspended){
-			.task = task->task,
-			.cluster = task->cluster,
-			.pstate = task->pstate,
-			.nodes_count = task->nodes_count,
-			.executed_s = task->executed_s,
-			.virtual_s = task->virtual_s,
-		};
-	}
-	if (!is_in_order(engine, &engine->suspended))
-		qsort(engine->suspended_tasks, engine->suspended.count,
-		      sizeof(*engine->suspended_tasks), compare_suspended);
-}
-
 /*
  * The time of the next periodic event after now_s, also for a change at the very time of an event.
  */
@@ -87,7 +59,6 @@ struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, 
 	const double limit_j = lead ? setup->lead_limit_j : setup->limit_j;
 
 	list_waiting(engine);
-	engine_list_suspended(engine);
 	running_list_settle(&engine->running);
 	snapshot = (struct sched_snapshot){
 		.system = setup->system,
@@ -106,8 +77,6 @@ struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, 
 		.completed_resources = engine->completed_resources,
 		.waiting_count = engine->waiting.count,
 		.waiting = engine->waiting_tasks,
-		.suspended_count = engine->suspended.count,
-		.suspended = engine->suspended_tasks,
 		.running_count = engine->running.count,
 		.running = engine->running.entries,
 		.reservations_count = engine->reservations.count,
@@ -115,6 +84,7 @@ struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, 
 		.placeholders_count = engine->placeholders.count,
 		.placeholders = engine->placeholders.entries,
 	};
+	snapshot.suspended = engine_list_suspended(engine, &snapshot.suspended_count);
 	snapshot.down = engine_closed_nodes(engine, &snapshot.down_count);
 	engine->placement->fill_snapshot(engine, &snapshot);
 	engine_window_filter(engine, &snapshot);

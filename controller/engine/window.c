@@ -18,6 +18,7 @@
 #include <math.h>
 
 #include "controller/engine/state.h"
+#include "controller/engine/suspensions.h"
 #include "controller/engine/window_private.h"
 #include "controller/sched/rank_key.h"
 
@@ -317,14 +318,16 @@ static uint32_t list_affordable(struct engine *engine, const struct sched_task *
 static uint32_t list_resumable(struct engine *engine, struct sched_suspended *ret_suspended)
 {
 	const double all_j = engine_window_left_j(engine);
+	uint32_t suspended_count;
+	const struct sched_suspended *suspended = engine_list_suspended(engine, &suspended_count);
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < engine->suspended.count; i++) {
-		const uint32_t task = engine->suspended.ids[i];
+	for (uint32_t i = 0; i < suspended_count; i++) {
+		const uint32_t task = suspended[i].task->id;
 		double left_j = all_j; /* each task alone: the policy chooses among them */
 
 		if (!engine_window_refuses_of(engine, task, option_of(engine, task), &left_j))
-			ret_suspended[count++] = engine->suspended_tasks[i];
+			ret_suspended[count++] = suspended[i];
 	}
 	return count;
 }

@@ -19,6 +19,7 @@
 #include <math.h>
 
 #include "controller/engine/state.h"
+#include "controller/engine/suspensions.h"
 #include "controller/engine/window_private.h"
 
 /* Precision of the moment at which a limit was reached, in seconds; finer than any sample. */
@@ -110,17 +111,8 @@ static double overshoot_of(const struct engine *engine, const struct window_span
  */
 static bool has_tasks(const struct engine *engine, const struct window_span *span)
 {
-	if (isinf(span->to_s) && engine->running.count > 0)
-		return true;
-	/* The list is not settled: it has former members. */
-	for (uint32_t i = 0; i < engine->leaving.listed; i++) {
-		const uint32_t task = engine->leaving.ids[i];
-
-		if (engine_task_state_in(engine->tasks[task].state, ENGINE_TASK_ANY_SUSPENDING) &&
-		    engine->suspensions[task]->requested_s < span->to_s)
-			return true;
-	}
-	return false;
+	return (isinf(span->to_s) && engine->running.count > 0) ||
+	       engine_is_leaving_since(engine, span->to_s);
 }
 
 /* The measure of a span as known now. */
@@ -183,7 +175,7 @@ void engine_window_note_ran(struct engine *engine, uint32_t task, double until_s
 	for (guint i = 0; leaves && i < engine->window->past->len; i++) {
 		struct window_span *span = past_at(engine, i);
 
-		if (engine->suspensions[task]->requested_s < span->to_s)
+		if (engine_suspension_at(engine, task)->requested_s < span->to_s)
 			span->ran_s = fmax(span->ran_s, fmin(until_s, span->to_s));
 	}
 }

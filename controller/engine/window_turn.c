@@ -2,10 +2,9 @@
 /*
  * Windows of an energy limit (window.c) begin and end at fixed times, not after every use. When the
  * limit is used up, all running tasks are suspended, preemptible or not: that a type's tasks yield
- * to no others does not let them exceed the limit. They are held as tasks that users suspended are,
- * but not by_person, and are resumed in the next window before the policy is asked. They are
- * recorded as held until they have resumed: after a restart the window that is found, or the next
- * one, resumes them.
+ * to no others does not let them exceed the limit. The window holds them (resumption_fsm.h). The
+ * next window has them resumed before the policy is asked. They are recorded as held until they
+ * have resumed: after a restart the window that is found, or the next one, resumes them.
  */
 #include <jansson.h>
 #include <math.h>
@@ -14,43 +13,9 @@
 #include "controller/engine/suspension.h"
 #include "controller/engine/window_private.h"
 
-/* Resuming. */
-
 bool engine_window_suspended(const struct engine *engine, uint32_t task)
 {
-	const struct engine_suspension *suspension = engine->suspensions[task];
-
-	return engine->tasks[task].held && suspension && !suspension->by_person &&
-	       engine_task_state_in(engine->tasks[task].state,
-				    ENGINE_TASK_ANY_SUSPENDING | ENGINE_TASK_ANY_SUSPENDED);
-}
-
-static void resume_from_budget(struct engine *engine, uint32_t index)
-{
-	engine_dequeue_suspended(engine, index);
-	engine->tasks[index].held = false;
-	engine_set_wanted(engine, index, true);
-	if (engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
-		engine_enqueue_suspended(engine, index);
-}
-
-/*
- * Has the next mapping event resume the tasks that were suspended for the limit, as far as nodes
- * and energy allow.
- */
-static void resume_all_from_budget(struct engine *engine)
-{
-	const struct task_list *const lists[] = {&engine->held, &engine->leaving};
-	g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-
-	task_list_settle(&engine->held);
-	task_list_settle(&engine->leaving);
-	for (size_t k = 0; k < G_N_ELEMENTS(lists); k++)
-		for (uint32_t i = 0; i < lists[k]->count; i++)
-			if (engine_window_suspended(engine, lists[k]->ids[i]))
-				g_array_append_val(ids, lists[k]->ids[i]);
-	for (guint i = 0; i < ids->len; i++)
-		resume_from_budget(engine, g_array_index(ids, uint32_t, i));
+	return engine_resumption_state(engine, task) == RESUMPTION_WINDOW_HOLDS;
 }
 
 /* Exhaustion. */
@@ -61,17 +26,15 @@ static void resume_all_from_budget(struct engine *engine)
  */
 static bool may_suspend(const struct engine *engine, uint32_t index)
 {
-	const struct engine_suspension *suspension = engine->suspensions[index];
-
 	return engine->tasks[index].state == ENGINE_TASK_RUNNING &&
 	       !engine->tasks[index].cancelled &&
-	       (!suspension || suspension->own.retries < ENGINE_RETRIES_MAX);
+	       !engine_suspension_retries_exhausted(engine, index);
 }
 
 static void suspend_for_budget(struct engine *engine, uint32_t index)
 {
 	engine_begin_suspend(engine, index, false);
-	engine_set_held(engine, index, true);
+	engine_move_resumption(engine, index, RESUMPTION_EXHAUST);
 	engine->tasks[index].reason = "the energy limit of the window is used up";
 	engine_record_suspension(engine, index);
 	engine_record_task(engine, index);
@@ -199,7 +162,7 @@ static void begin_window(struct engine *engine, double spent_j)
 		exhaust_window(engine, engine_now_s(engine));
 	} else {
 		set_backend_limit(engine);
-		resume_all_from_budget(engine);
+		engine_turn_suspensions(engine);
 	}
 }
 
@@ -221,7 +184,7 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 	} else {
 		move(engine, WINDOW_UNLIMIT);
 		backend_set_limit(engine->backend, 0);
-		resume_all_from_budget(engine);
+		engine_turn_suspensions(engine);
 	}
 	engine->change_pending = true;
 	engine_stir(engine);

@@ -10,6 +10,8 @@
 #include <stdio.h>
 
 #include "controller/engine/migration_fsm.h"
+#include "controller/engine/resumption_fsm.h"
+#include "controller/engine/suspension_fsm.h"
 #include "controller/engine/task_fsm.h"
 
 const struct fsm_transition *__real_engine_task_transition(enum engine_task_state state,
@@ -23,6 +25,8 @@ bool __wrap_fsm_move(const struct fsm *fsm, unsigned int *state, unsigned int ev
 
 static const struct fsm *const tables[] = {
 	&engine_task_fsm,
+	&suspension_fsm,
+	&resumption_fsm,
 	&migration_fsm,
 };
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A scene meets every pair of state and event that a table of the engine moves on or ignores:
- * task_fsm.h and migration_fsm.h. This test runs the test programs that it is given. They note the
- * pairs that they meet (met_pairs.c). The test lists the pairs that no program meets.
+ * task_fsm.h, suspension_fsm.h, resumption_fsm.h, migration_fsm.h. This test runs the test programs
+ * that it is given. They note the pairs that they meet (met_pairs.c). The test lists the pairs that
+ * no program meets.
  */
 #include <glib.h>
 #include <glib/gstdio.h>
 
 #include "controller/engine/migration_fsm.h"
+#include "controller/engine/resumption_fsm.h"
+#include "controller/engine/suspension_fsm.h"
 #include "controller/engine/task_fsm.h"
 
 static char **programs;
@@ -66,7 +69,8 @@ static uint32_t count_missed(const struct fsm *fsm, const char *const *lines)
 
 static void test_met(void)
 {
-	static const struct fsm *const tables[] = {&engine_task_fsm, &migration_fsm};
+	static const struct fsm *const tables[] = {&engine_task_fsm, &suspension_fsm,
+						   &resumption_fsm, &migration_fsm};
 	g_autofree char *pairs = run_programs();
 	g_auto(GStrv) lines = g_strsplit(pairs, "\n", -1);
 	uint32_t missed = 0;

@@ -403,7 +403,7 @@ static void migrate(struct engine *engine, uint32_t node)
 	g_assert_cmpuint(engine_node_at(engine, 0, !node).leaver, ==, 0);
 }
 
-/* A migration may follow one that is done, has failed, or was under way in a lost attempt. */
+/* A migration may follow another that is done, has failed, or was lost with its attempt. */
 static void test_migrations(void)
 {
 	static const struct scene scene = {
@@ -435,6 +435,162 @@ static void test_migrations(void)
 	report(stage.engine, stage.backend, BACKEND_EVENT_MIGRATED, BACKEND_OUTCOME_NONE, 0);
 	report(stage.engine, stage.backend, BACKEND_EVENT_ENDED, BACKEND_OUTCOME_COMPLETED, 0);
 	assert_off_nodes(stage.engine);
+	end_run(stage.engine, stage.backend);
+	preempt_stage_finish(&stage);
+}
+
+/* What happens to a running task, in this order, and how it is then. */
+struct course {
+	const char *name;
+	enum {
+		NOTHING,
+		POLICY_SUSPENDS,
+		USER_SUSPENDS,
+		USER_RESUMES,
+		WINDOW_EXHAUSTED,
+		LIMIT_REMOVED,
+		SUSPENSION_FAILS,
+		ENDS,
+	} deeds[5]; /* up to the first NOTHING */
+	enum engine_task_state state;
+	bool held;
+};
+
+static const struct course courses[] = {
+	{"a user resumes what the policy suspends",
+	 {POLICY_SUSPENDS, USER_RESUMES},
+	 ENGINE_TASK_SUSPENDING,
+	 false},
+	{"a user suspends what the policy suspends",
+	 {POLICY_SUSPENDS, USER_SUSPENDS},
+	 ENGINE_TASK_SUSPENDING,
+	 true},
+	{"a user resumes twice",
+	 {USER_SUSPENDS, USER_RESUMES, USER_RESUMES, SUSPENSION_FAILS},
+	 ENGINE_TASK_RUNNING,
+	 false},
+	{"a user cannot suspend it", {USER_SUSPENDS, SUSPENSION_FAILS}, ENGINE_TASK_RUNNING, false},
+	{"the window tries once more", /* until it has failed three times */
+	 {WINDOW_EXHAUSTED, SUSPENSION_FAILS},
+	 ENGINE_TASK_SUSPENDING,
+	 true},
+	{"it ends while the window holds it",
+	 {WINDOW_EXHAUSTED, ENDS},
+	 ENGINE_TASK_COMPLETED,
+	 false},
+	{"it ends when the limit is removed",
+	 {WINDOW_EXHAUSTED, LIMIT_REMOVED, ENDS},
+	 ENGINE_TASK_COMPLETED,
+	 false},
+	{"a user resumes it when the limit is removed",
+	 {WINDOW_EXHAUSTED, LIMIT_REMOVED, USER_RESUMES},
+	 ENGINE_TASK_SUSPENDING,
+	 false},
+};
+
+static void do_deed(struct engine *engine, struct backend *backend, int deed)
+{
+	const struct engine_window window = {
+		.limit_j = deed == WINDOW_EXHAUSTED ? 1 : 0,
+		.length_s = 1000,
+		.spent_j = 2,
+	};
+
+	switch (deed) {
+	case POLICY_SUSPENDS:
+		advance(engine, backend, 12);
+		break;
+	case USER_SUSPENDS:
+		g_assert_cmpint(engine_request_suspend(engine, 0), ==, ENGINE_REFUSAL_NONE);
+		break;
+	case USER_RESUMES:
+		g_assert_cmpint(engine_request_resume(engine, 0), ==, ENGINE_REFUSAL_NONE);
+		break;
+	case WINDOW_EXHAUSTED:
+	case LIMIT_REMOVED:
+		engine_set_window(engine, &window);
+		advance(engine, backend, 3);
+		break;
+	case SUSPENSION_FAILS:
+		report(engine, backend, BACKEND_EVENT_SUSPENSION_FAILED, BACKEND_OUTCOME_NONE, 0);
+		break;
+	default:
+		report(engine, backend, BACKEND_EVENT_ENDED, BACKEND_OUTCOME_COMPLETED, 0);
+		break;
+	}
+}
+
+/* Users, the policy and the window of a limit have a say in when a suspended task resumes. */
+static void test_course(const void *data)
+{
+	static const struct scene scene = {
+		ENGINE_TASK_RUNNING,
+		{.name = "running, and suspended by the policy later",
+		 .tasks_count = 2,
+		 .orders = {START(0, 0, ON(0)), SUSPEND(10, 0)}},
+		.reports = {{1, BACKEND_EVENT_STARTED, 0}},
+		.until_s = 2,
+	};
+	const struct course *course = data;
+	struct preempt_stage stage;
+
+	play(&stage, &scene);
+	for (size_t i = 0; course->deeds[i] != NOTHING; i++)
+		do_deed(stage.engine, stage.backend, (int)course->deeds[i]);
+	g_assert_cmpint(engine_task_at(stage.engine, 0)->state, ==, course->state);
+	g_assert_cmpint(engine_task_at(stage.engine, 0)->held, ==, course->held);
+	end_run(stage.engine, stage.backend);
+	preempt_stage_finish(&stage);
+}
+
+/* Tells which suspended tasks the policy sees. */
+static bool tell_decision(struct engine_recorder *recorder, const struct policy *policy,
+			  const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+{
+	GString *story = ((struct preempt_memory *)recorder)->story;
+
+	for (uint32_t i = 0; snapshot->now_s == 40 && i < snapshot->suspended_count; i++)
+		g_string_append_printf(story, "40 sees %u\n", snapshot->suspended[i].task->id);
+	return true;
+}
+
+/*
+ * A window with 24 J left hides the suspended task that needs 26 J, which has the higher priority
+ * and is listed first. It does not hide the task that needs 22 J.
+ */
+static void test_window_hides(void)
+{
+	static const struct preempt_scene scene = {
+		.tasks_count = 3,
+		.orders = {START(0, 0, ON(0)), START(0, 1, ON(1)), SUSPEND(10, 0), SUSPEND(10, 1),
+			   RESUME(20, 0, ON(0)), SUSPEND(30, 0)},
+	};
+	static const struct {
+		double time_s;
+		enum backend_event_kind kind;
+		uint32_t task;
+	} reports[] = {
+		{1, BACKEND_EVENT_STARTED, 0},    {1, BACKEND_EVENT_STARTED, 1},
+		{11, BACKEND_EVENT_SUSPENDED, 0}, {11, BACKEND_EVENT_SUSPENDED, 1},
+		{21, BACKEND_EVENT_RESUMED, 0},   {31, BACKEND_EVENT_SUSPENDED, 0},
+	};
+	const struct engine_window window = {.limit_j = 24, .length_s = 1000};
+	struct preempt_stage stage;
+
+	preempt_stage_init(&stage, &scene);
+	stage.tasks[1].priority = 1;
+	stage.memory.recorder.decision = tell_decision;
+	stage.backend = idle_new(false);
+	stage.engine = engine_new(&stage.setup, stage.backend);
+	engine_begin_run(stage.engine);
+	for (size_t i = 0; i < G_N_ELEMENTS(reports); i++) {
+		advance(stage.engine, stage.backend, reports[i].time_s);
+		report(stage.engine, stage.backend, reports[i].kind, BACKEND_OUTCOME_NONE,
+		       reports[i].task);
+	}
+	engine_set_window(stage.engine, &window);
+	advance(stage.engine, stage.backend, 41);
+	g_assert_cmpstr(stage.memory.story->str, ==, "40 refused\n40 refused\n40 sees 0\n");
 	end_run(stage.engine, stage.backend);
 	preempt_stage_finish(&stage);
 }
@@ -617,7 +773,13 @@ int main(int argc, char **argv)
 
 		g_test_add_data_func(path, &scenes[i], test_scene);
 	}
+	for (size_t i = 0; i < G_N_ELEMENTS(courses); i++) {
+		g_autofree char *path = g_strdup_printf("/engine/pairs/%s", courses[i].name);
+
+		g_test_add_data_func(path, &courses[i], test_course);
+	}
 	g_test_add_func("/engine/pairs/migrations", test_migrations);
+	g_test_add_func("/engine/pairs/a window hides what needs too much", test_window_hides);
 	g_test_add_func("/engine/pairs/quarantined", test_quarantined);
 	g_test_add_func("/engine/pairs/queued", test_queued);
 	g_test_add_func("/engine/pairs/queued when the run ends", test_queued_at_end);

@@ -6,7 +6,7 @@
 #include "tests/unit/fsm_page.h"
 
 static const char intro[] =
-	"# Who resumes a suspended task\n"
+	"# What resumes a suspended task\n"
 	"\n"
 	"This page is for people who change the engine. It is generated from the table in\n"
 	"`controller/engine/resumption_fsm.c`; a test compares them:\n"

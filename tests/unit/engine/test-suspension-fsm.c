@@ -15,7 +15,7 @@ static const char intro[] =
 	"    build/tests/unit/engine/test-engine-suspension-fsm print >docs/reference/suspension-states.md\n"
 	"\n"
 	"A suspension of a task begins with the request and is over when the task has resumed. The state\n"
-	"says how far it has come; who is to resume the task is in `resumption-states.md`. While a\n"
+	"says how far it has come; what resumes the task is in `resumption-states.md`. While a\n"
 	"suspension is under way the task's own state has the same name (`task-states.md`). Table\n"
 	"`suspension` of the store has the times of the moves (`store.md`); a rolled back suspension is\n"
 	"there with the event `stayed`, and its number is used again.\n"

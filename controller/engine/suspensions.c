@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/suspensions.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The last suspension of a task. */
+struct suspension {
+	enum suspension_state state;
+	enum resumption_state resumption;
+	struct engine_suspension record; /* its arrays are those below */
+	uint32_t room;                   /* allocated length of the arrays below */
+	uint32_t *nodes, *to_nodes;
+	/* Kept from one suspension of the task to the next. */
+	uint32_t retries; /* steps in a row that failed */
+	double lead_s;    /* engine_suspension_lead_s() */
+};
+
+struct suspensions {
+	struct suspension **of; /* per task; NULL: never suspended */
+	/* A task with a claim is in none of the lists but `leaving`. */
+	struct task_list leaving;   /* being suspended */
+	struct task_list suspended; /* suspended, and policies see it */
+	struct task_list held;      /* suspended, and policies do not see it */
+	/*
+	 * `suspended`, in the order of snapshots. Only engine_list_suspended() settles the list:
+	 * otherwise the entries would belong to other tasks.
+	 */
+	struct sched_suspended *entries;
+	uint32_t wanted_count;
+};
+
+void engine_suspensions_init(struct engine *engine, uint32_t tasks_max)
+{
+	struct suspensions *all = engine->suspensions = g_new0(struct suspensions, 1);
+
+	all->of = g_new0(struct suspension *, tasks_max);
+	task_list_init(&all->leaving, tasks_max);
+	task_list_init(&all->suspended, tasks_max);
+	task_list_init(&all->held, tasks_max);
+	all->entries = g_new(struct sched_suspended, tasks_max);
+}
+
+void engine_suspensions_finish(struct engine *engine)
+{
+	struct suspensions *all = engine->suspensions;
+
+	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
+		if (!all->of[i])
+			continue;
+		g_free(all->of[i]->nodes);
+		g_free(all->of[i]->to_nodes);
+		g_free(all->of[i]);
+	}
+	g_free(all->of);
+	task_list_finish(&all->leaving);
+	task_list_finish(&all->suspended);
+	task_list_finish(&all->held);
+	g_free(all->entries);
+	g_free(all);
+}
+
+/* The suspension of a task, with room for its nodes; allocated if there is none. */
+static struct suspension *allocate(struct engine *engine, uint32_t index)
+{
+	const uint32_t nodes = engine->tasks[index].nodes_count;
+	struct suspension *suspension = engine->suspensions->of[index];
+
+	if (!suspension)
+		suspension = engine->suspensions->of[index] = g_new0(struct suspension, 1);
+	/* Another attempt may have more nodes than the one before. */
+	if (suspension->room < nodes) {
+		suspension->room = nodes;
+		suspension->nodes = g_renew(uint32_t, suspension->nodes, nodes);
+		suspension->to_nodes = g_renew(uint32_t, suspension->to_nodes, nodes);
+	}
+	return suspension;
+}
+
+/* Suspensions of a task. */
+
+const struct engine_suspension *engine_suspension_at(const struct engine *engine, uint32_t index)
+{
+	const struct suspension *suspension = engine->suspensions->of[index];
+
+	return suspension ? &suspension->record : NULL;
+}
+
+enum suspension_state engine_suspension_state(const struct engine *engine, uint32_t index)
+{
+	const struct suspension *suspension = engine->suspensions->of[index];
+
+	return suspension ? suspension->state : SUSPENSION_NONE;
+}
+
+enum resumption_state engine_resumption_state(const struct engine *engine, uint32_t index)
+{
+	const struct suspension *suspension = engine->suspensions->of[index];
+
+	return suspension ? suspension->resumption : RESUMPTION_POLICY;
+}
+
+bool engine_suspension_retries_exhausted(const struct engine *engine, uint32_t index)
+{
+	const struct suspension *suspension = engine->suspensions->of[index];
+
+	return suspension && suspension->retries >= ENGINE_RETRIES_MAX;
+}
+
+double engine_suspension_lead_s(const struct engine *engine, uint32_t index)
+{
+	const struct suspension *suspension = engine->suspensions->of[index];
+
+	return suspension ? suspension->lead_s : 0;
+}
+
+/* Lists. */
+
+static int compare_suspended(const void *left, const void *right)
+{
+	const struct sched_suspended *a = left;
+	const struct sched_suspended *b = right;
+
+	return sched_task_before(b->task, a->task) - sched_task_before(a->task, b->task);
+}
+
+/* Whether entries in the order of arrival are in the order of priorities as well. */
+static bool are_in_order(const struct sched_suspended *entries, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++)
+		if (entries[i - 1].task->priority < entries[i].task->priority)
+			return false;
+	return true;
+}
+
+const struct sched_suspended *engine_list_suspended(struct engine *engine, uint32_t *ret_count)
+{
+	struct suspensions *all = engine->suspensions;
+	const uint32_t count = all->suspended.count;
+
+	*ret_count = count;
+	if (!task_list_settle(&all->suspended))
+		return all->entries;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct engine_task *task = &engine->tasks[all->suspended.ids[i]];
+
+		all->entries[i] = (struct sched_suspended){
+			.task = task->task,
+			.cluster = task->cluster,
+			.pstate = task->pstate,
+			.nodes_count = task->nodes_count,
+			.executed_s = task->executed_s,
+			.virtual_s = task->virtual_s,
+		};
+	}
+	if (!are_in_order(all->entries, count))
+		qsort(all->entries, count, sizeof(*all->entries), compare_suspended);
+	return all->entries;
+}
+
+const uint32_t *engine_suspended_tasks(struct engine *engine, uint32_t *ret_count)
+{
+	engine_list_suspended(engine, ret_count);
+	return engine->suspensions->suspended.ids;
+}
+
+uint32_t engine_suspended_count(const struct engine *engine)
+{
+	return engine->suspensions->suspended.count;
+}
+
+const uint32_t *engine_leaving_tasks(struct engine *engine, uint32_t *ret_count)
+{
+	struct task_list *leaving = &engine->suspensions->leaving;
+
+	task_list_settle(leaving);
+	*ret_count = leaving->count;
+	return leaving->ids;
+}
+
+bool engine_is_leaving_since(const struct engine *engine, double time_s)
+{
+	const struct suspensions *all = engine->suspensions;
+
+	/* The list is not settled: it has former members. */
+	for (uint32_t i = 0; i < all->leaving.listed; i++) {
+		const struct suspension *suspension = all->of[all->leaving.ids[i]];
+
+		if (suspension_state_is_suspending(suspension->state) &&
+		    suspension->record.requested_s < time_s)
+			return true;
+	}
+	return false;
+}
+
+bool engine_has_suspensions(const struct engine *engine)
+{
+	const struct suspensions *all = engine->suspensions;
+
+	return all->leaving.count + all->suspended.count + all->held.count > 0;
+}
+
+bool engine_wants_suspended(const struct engine *engine)
+{
+	return engine->suspensions->wanted_count > 0;
+}
+
+void engine_kill_suspended(struct engine *engine)
+{
+	struct suspensions *all = engine->suspensions;
+	struct task_list *const lists[] = {&all->leaving, &all->suspended, &all->held};
+
+	for (size_t k = 0; k < G_N_ELEMENTS(lists); k++) {
+		task_list_settle(lists[k]);
+		for (uint32_t i = 0; i < lists[k]->count; i++)
+			backend_kill(engine->backend, lists[k]->ids[i],
+				     engine->tasks[lists[k]->ids[i]].attempts);
+	}
+}
+
+/* Changes. */
+
+/* The list that has the task; NULL: none has it. */
+static struct task_list *list_of(struct suspensions *all, const struct suspension *suspension)
+{
+	switch (suspension->state) {
+	case SUSPENSION_SUSPENDING:
+	case SUSPENSION_SUSPENDING_CLAIMED:
+		return &all->leaving;
+	case SUSPENSION_SUSPENDED:
+		return resumption_state_is_held(suspension->resumption) ? &all->held
+									: &all->suspended;
+	default:
+		return NULL;
+	}
+}
+
+/* To be called after a change of the states: moves the task from its former list to another. */
+static void relist(struct engine *engine, uint32_t index, struct task_list *former)
+{
+	struct suspensions *all = engine->suspensions;
+	struct task_list *list = list_of(all, all->of[index]);
+
+	if (list == former)
+		return;
+	if (former)
+		task_list_remove(former, index);
+	if (list)
+		task_list_add(list, index);
+}
+
+void engine_move_suspension(struct engine *engine, uint32_t index, enum suspension_event event)
+{
+	struct suspension *suspension = engine->suspensions->of[index];
+	struct task_list *former = list_of(engine->suspensions, suspension);
+
+	if (engine_move_state(engine, &suspension_fsm, &suspension->state, event, index))
+		relist(engine, index, former);
+	switch (event) {
+	case SUSPENSION_FAIL:
+		suspension->retries++;
+		break;
+	case SUSPENSION_SUSPEND_DONE:
+	case SUSPENSION_RESUME_DONE:
+		suspension->retries = 0;
+		break;
+	case SUSPENSION_END:
+		suspension->retries = 0;
+		suspension->lead_s = 0;
+		break;
+	default:
+		break;
+	}
+}
+
+void engine_begin_suspension(struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+	struct suspension *suspension = allocate(engine, index);
+
+	engine_move_suspension(engine, index, SUSPENSION_SUSPEND);
+	memcpy(suspension->nodes, task->nodes, task->nodes_count * sizeof(*task->nodes));
+	suspension->record = (struct engine_suspension){
+		.task = index,
+		.attempt = task->attempts,
+		.n = task->suspensions,
+		.cluster = task->cluster,
+		.nodes_count = task->nodes_count,
+		.nodes = suspension->nodes,
+		.to_nodes = suspension->to_nodes,
+		.requested_s = engine_now_s(engine),
+		.suspended_s = NAN,
+		.exec_s = NAN,
+		.resume_requested_s = NAN,
+		.resumed_s = NAN,
+		.since_s = NAN,
+		.overhead = {NAN, NAN, NAN, NAN, NAN},
+	};
+}
+
+/* To be called after a change of what resumes the task, which was `former`. */
+static void note_resumption(struct engine *engine, uint32_t index, enum resumption_state former)
+{
+	const enum resumption_state state = engine->suspensions->of[index]->resumption;
+
+	engine->suspensions->wanted_count +=
+		resumption_state_is_wanted(state) - resumption_state_is_wanted(former);
+	engine->tasks[index].held = resumption_state_is_held(state);
+}
+
+void engine_move_resumption(struct engine *engine, uint32_t index, enum resumption_event event)
+{
+	struct suspension *suspension = engine->suspensions->of[index];
+	const enum resumption_state former = suspension->resumption;
+	struct task_list *list = list_of(engine->suspensions, suspension);
+
+	if (!engine_move_state(engine, &resumption_fsm, &suspension->resumption, event, index))
+		return;
+	relist(engine, index, list);
+	note_resumption(engine, index, former);
+	/* After the end of the task its record says how it was. */
+	if (event != RESUMPTION_END)
+		suspension->record.held = resumption_state_is_held(suspension->resumption) ||
+					  suspension->resumption == RESUMPTION_WINDOW_WANTS;
+	if (event == RESUMPTION_HOLD || event == RESUMPTION_WANT)
+		suspension->record.by_person = true;
+}
+
+/* Moves the tasks of a list on that a window holds. */
+static void turn_list(struct engine *engine, struct task_list *list)
+{
+	g_autofree uint32_t *ids = NULL;
+	const uint32_t count = list->count;
+
+	task_list_settle(list);
+	ids = g_memdup2(list->ids, count * sizeof(*list->ids));
+	for (uint32_t i = 0; i < count; i++)
+		if (engine_resumption_state(engine, ids[i]) == RESUMPTION_WINDOW_HOLDS)
+			engine_move_resumption(engine, ids[i], RESUMPTION_TURN);
+}
+
+void engine_turn_suspensions(struct engine *engine)
+{
+	turn_list(engine, &engine->suspensions->held);
+	turn_list(engine, &engine->suspensions->leaving);
+}
+
+struct engine_suspension *engine_suspension_record(struct engine *engine, uint32_t index)
+{
+	return &engine->suspensions->of[index]->record;
+}
+
+void engine_set_resume_nodes(struct engine *engine, uint32_t index, const uint32_t *nodes)
+{
+	memcpy(engine->suspensions->of[index]->to_nodes, nodes,
+	       engine->tasks[index].nodes_count * sizeof(*nodes));
+}
+
+void engine_add_suspension_lead(struct engine *engine, uint32_t index, double lead_s)
+{
+	engine->suspensions->of[index]->lead_s += lead_s;
+}
+
+/* After a restart. */
+
+static enum suspension_state restored_state(const struct engine_task *task,
+					    const struct engine_suspension *record)
+{
+	switch (task->state) {
+	case ENGINE_TASK_SUSPENDING:
+		return SUSPENSION_SUSPENDING;
+	case ENGINE_TASK_SUSPENDED:
+		return SUSPENSION_SUSPENDED;
+	case ENGINE_TASK_RESUMING:
+		return SUSPENSION_RESUMING;
+	default:
+		return isfinite(record->suspended_s) ? SUSPENSION_RESUMED : SUSPENSION_ROLLED_BACK;
+	}
+}
+
+/*
+ * A user suspended or resumed it and does not hold it any more; or it is resuming for a window. A
+ * task that is still suspended for the limit of a window is resumed by the window.
+ */
+static enum resumption_state restored_resumption(const struct engine_task *task,
+						 const struct engine_suspension *record)
+{
+	switch (task->state) {
+	case ENGINE_TASK_SUSPENDING:
+	case ENGINE_TASK_SUSPENDED:
+		if (record->held)
+			return record->by_person ? RESUMPTION_USER_HOLDS : RESUMPTION_WINDOW_HOLDS;
+		break;
+	case ENGINE_TASK_RESUMING:
+		if (record->held)
+			return RESUMPTION_WINDOW_WANTS;
+		break;
+	default:
+		return RESUMPTION_POLICY;
+	}
+	return record->by_person ? RESUMPTION_USER_WANTS : RESUMPTION_POLICY;
+}
+
+void engine_reattach_suspension(struct engine *engine, const struct engine_suspension *record)
+{
+	const struct engine_task *task = &engine->tasks[record->task];
+	struct suspension *suspension = allocate(engine, record->task);
+	const enum resumption_state former = suspension->resumption;
+	struct task_list *list = list_of(engine->suspensions, suspension);
+	const size_t size = record->nodes_count * sizeof(*record->nodes);
+
+	memcpy(suspension->nodes, record->nodes, size);
+	if (record->to_nodes)
+		memcpy(suspension->to_nodes, record->to_nodes, size);
+	suspension->record = *record;
+	suspension->record.nodes = suspension->nodes;
+	suspension->record.to_nodes = suspension->to_nodes;
+	suspension->record.vms = NULL;
+	suspension->record.vms_count = 0;
+	suspension_restore(&suspension->state, restored_state(task, record));
+	resumption_restore(&suspension->resumption, restored_resumption(task, record));
+	relist(engine, record->task, list);
+	note_resumption(engine, record->task, former);
+}
