@@ -6,6 +6,7 @@
 #include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
+#include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -148,12 +149,11 @@ void engine_change_node(struct engine *engine, const struct sched_node *node, en
 	engine->changes++;
 	engine->change_pending = true;
 	if (!took) {
-		engine->replan_due = true;
+		engine_replan_for_node(engine);
 		return;
 	}
 	engine_unclaim_node(engine, node->cluster, node->node);
-	engine_cancel_planned_on(engine, &engine->reservations, &place, time_s, why);
-	engine_cancel_planned_on(engine, &engine->placeholders, &place, time_s, why);
+	engine_cancel_planned_on(engine, &place, time_s, why);
 }
 
 static void handle_node(struct engine *engine, const struct backend_event *event)

@@ -7,6 +7,7 @@
 
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"

@@ -5,6 +5,7 @@
 #include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
+#include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -97,7 +98,7 @@ static void resume_if_idle(struct engine *engine, uint32_t index)
 	    !find_idle(engine, task, nodes) || engine_window_refuses(engine, index))
 		return;
 	engine_begin_resume(engine, index, nodes);
-	engine->disturbed = true; /* the nodes may be reserved for others */
+	engine_disturb_reservations(engine); /* the nodes may be reserved for others */
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	if (!engine->ended)
@@ -301,7 +302,7 @@ enum engine_refusal engine_request_migrate(struct engine *engine, uint32_t index
 	engine->placement->order_nodes(nodes, task->nodes_count);
 	engine_record_request(engine, ENGINE_EVENT_MIGRATE, index);
 	engine_begin_migrate(engine, index, nodes, true);
-	engine->disturbed = true; /* the nodes may be reserved for others */
+	engine_disturb_reservations(engine); /* the nodes may be reserved for others */
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	if (!engine->ended)

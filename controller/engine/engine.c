@@ -7,6 +7,7 @@
 #include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
+#include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -53,14 +54,12 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 	engine->task_nodes = g_new(uint32_t *, count);
 	engine_suspensions_init(engine, count);
 	engine_migrations_init(engine, count);
-	engine->claim_waits = g_new0(uint32_t, count);
 	engine->dirty = g_new0(bool, count);
 	engine->changed = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	task_list_init(&engine->waiting, count);
 	running_list_init(&engine->running, count);
 	engine->waiting_tasks = g_new(const struct sched_task *, count);
-	engine->reservations.entries = g_new(struct sched_planned, count);
-	engine->placeholders.entries = g_new(struct sched_planned, count);
+	engine_planned_init(engine, count);
 	engine->utility_log = g_array_new(FALSE, FALSE, sizeof(struct engine_utility_change));
 	engine_window_init(engine, count);
 }
@@ -103,9 +102,8 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	if (!engine->arena)
 		g_error("out of memory");
 	engine->marks = g_new0(struct engine_result, setup->marks_count);
-	engine->due_s = -INFINITY;
 	init_tasks(engine);
-	engine_nodes_init(engine);
+	engine_nodes_init(engine, workload_room(setup->workload));
 	engine->because = g_malloc0(ENGINE_BECAUSE_SIZE);
 	engine->placement->init(engine);
 	engine->considered_s = engine->asked_s = -INFINITY;
@@ -136,14 +134,12 @@ void engine_free(struct engine *engine)
 	engine_nodes_finish(engine);
 	g_free(engine->tasks);
 	g_free(engine->known);
-	g_free(engine->claim_waits);
 	g_free(engine->dirty);
 	g_array_unref(engine->changed);
 	task_list_finish(&engine->waiting);
 	running_list_finish(&engine->running);
 	g_free(engine->waiting_tasks);
-	g_free(engine->reservations.entries);
-	g_free(engine->placeholders.entries);
+	engine_planned_finish(engine);
 	g_array_unref(engine->utility_log);
 	engine_window_finish(engine);
 	g_clear_pointer(&engine->recorded, g_bytes_unref);
@@ -227,11 +223,14 @@ static void handle_limit(struct engine *engine, double time_s)
 /* Whether all tasks have ended and none is to come. */
 static bool is_done(const struct engine *engine)
 {
+	uint32_t reserved;
+
+	engine_reservations(engine, &reserved);
 	return !engine->setup.open &&
 	       engine->arrivals_next == engine->setup.workload->tasks_count &&
 	       engine->waiting.count == 0 && engine->parked_count == 0 &&
-	       engine->running.count == 0 && !engine_has_suspensions(engine) &&
-	       engine->reservations.count == 0 && engine->queued_count == 0;
+	       engine->running.count == 0 && !engine_has_suspensions(engine) && reserved == 0 &&
+	       engine->queued_count == 0;
 }
 
 /*

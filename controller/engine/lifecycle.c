@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspensions.h"
@@ -185,8 +186,9 @@ void engine_begin(struct engine *engine, uint32_t index)
 	task->slid = 0;
 	engine_dequeue_waiting(engine, index);
 	engine->placement->allocate(engine, index, task->nodes);
-	engine->claim_waits[index] = engine->placement->count_waits(engine, index, task->nodes);
-	if (engine->claim_waits[index] > 0)
+	engine_set_claim_waits(engine, index,
+			       engine->placement->count_waits(engine, index, task->nodes));
+	if (engine_claim_waits(engine, index) > 0)
 		begin_claim(engine, index);
 	else
 		begin_attempt(engine, index);

@@ -67,68 +67,6 @@ void engine_record_decision(struct engine *engine, const struct policy *policy,
  */
 struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, bool between);
 
-/* reservations.c */
-
-/*
- * Inserts the planned start of a PLANNED task among the reservations or place-holders; and removes
- * it.
- */
-void engine_insert_planned(struct engine *engine, uint32_t task, double start_s, double end_s);
-void engine_remove_planned(struct engine *engine, uint32_t task);
-
-/*
- * Cancels the entries of a list that need one of the nodes of `place` before it ends: their tasks
- * are mappable again. `reason`: why a node of `place` went, which is recorded as of `time_s`; NULL:
- * none went.
- */
-void engine_cancel_planned_on(struct engine *engine, struct planned_list *list,
-			      const struct sched_planned *place, double time_s, const char *reason);
-
-/*
- * To be called when a task starts whose last planned start was start_s. Records an "overdue" event
- * with the reasons where a reservation had promised an earlier start.
- */
-void engine_settle_reservation(struct engine *engine, uint32_t task, double start_s);
-
-/* The earliest planned start after the last engine_start_due(); INFINITY: none. */
-double engine_next_reservation_s(const struct engine *engine);
-
-/*
- * Starts the tasks whose planned start is at or before `time_s` and whose nodes are free; the
- * others are late. A place-holder starts only before the next mapping event.
- */
-void engine_start_due(struct engine *engine, double time_s);
-
-/* To be called when nodes became free: tries the late starts again. */
-void engine_retry_late(struct engine *engine, double now_s);
-
-/*
- * To be called when nodes became free unexpectedly. In a service all reservations are recomputed at
- * the next mapping event.
- */
-void engine_replan_reservations(struct engine *engine);
-
-/*
- * To be called when a task leaves its nodes. If the task was late, its nodes are free unexpectedly:
- * calls engine_replan_reservations(). Clears the task's lateness.
- */
-void engine_clear_overrun(struct engine *engine, uint32_t task);
-
-/*
- * Moves the expected end of tasks that outlived their estimate to the next mapping event, at
- * `next_s`.
- */
-void engine_extend_overruns(struct engine *engine, double now_s, double next_s);
-
-/* Moves reservations behind late tasks, and each behind the reservations that preceded it. */
-void engine_slide_reservations(struct engine *engine, double now_s);
-
-/*
- * Cancels all reservations after nodes became free unexpectedly, so that the policy, which is asked
- * next, recomputes them. Otherwise a task would wait for its reserved nodes while others are idle.
- */
-void engine_take_back_reservations(struct engine *engine, double now_s);
-
 /* plan_apply.c */
 
 /*

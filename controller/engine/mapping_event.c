@@ -3,6 +3,7 @@
 
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -185,14 +186,13 @@ static void hold_event(struct engine *engine, double now_s, bool between)
 	engine_window_settle(engine);
 	engine_extend_overruns(engine, now_s,
 			       engine_event_s(engine, engine->event_next + !between));
-	if (engine->disturbed)
-		engine_slide_reservations(engine, now_s);
+	engine_slide_reservations(engine, now_s);
 	engine_start_due(engine, now_s);
 	engine_resume_wanted(engine);
 	/* If the policy is deciding already, it is asked again later. */
 	engine->change_pending = engine_is_deciding(engine);
 	engine->considered_s = now_s;
-	if (engine->replan_due && !engine->ended && !engine->change_pending)
+	if (!engine->ended && !engine->change_pending)
 		engine_take_back_reservations(engine, now_s);
 	if (engine->placement->has_to_decide(engine) && !engine->ended && !engine->change_pending)
 		ask_policy(engine, now_s, between);

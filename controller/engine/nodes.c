@@ -25,9 +25,10 @@ struct nodes {
 	uint32_t closed_count;
 	struct tally *tallies; /* per cluster; valid if `tallied` */
 	bool tallied;
+	uint32_t *claim_waits; /* per task: engine_claim_waits() */
 };
 
-void engine_nodes_init(struct engine *engine)
+void engine_nodes_init(struct engine *engine, uint32_t tasks_max)
 {
 	const struct sched_system *system = engine->setup.system;
 	struct nodes *nodes = engine->nodes = g_new0(struct nodes, 1);
@@ -38,6 +39,7 @@ void engine_nodes_init(struct engine *engine)
 	nodes->pool = g_new0(struct node, nodes->count);
 	nodes->closed = g_new(struct sched_node, 2 * (size_t)nodes->count);
 	nodes->tallies = g_new(struct tally, system->clusters_count);
+	nodes->claim_waits = g_new0(uint32_t, tasks_max);
 	for (uint32_t i = 0; i < nodes->count; i++)
 		nodes->pool[i].task = nodes->pool[i].leaver = ENGINE_NO_TASK;
 	for (uint32_t c = 0, first = 0; c < system->clusters_count; c++) {
@@ -56,6 +58,7 @@ void engine_nodes_finish(struct engine *engine)
 	g_free(nodes->pool);
 	g_free(nodes->closed);
 	g_free(nodes->tallies);
+	g_free(nodes->claim_waits);
 	g_free(nodes);
 }
 
@@ -91,6 +94,16 @@ void engine_set_node_leaver(struct engine *engine, uint32_t cluster, uint32_t no
 {
 	engine->nodes->tallied = false;
 	node_at(engine, cluster, node)->leaver = task;
+}
+
+uint32_t engine_claim_waits(const struct engine *engine, uint32_t task)
+{
+	return engine->nodes->claim_waits[task];
+}
+
+void engine_set_claim_waits(struct engine *engine, uint32_t task, uint32_t count)
+{
+	engine->nodes->claim_waits[task] = count;
 }
 
 /* States. */

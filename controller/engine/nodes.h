@@ -9,8 +9,11 @@
  */
 struct nodes;
 
-/* Initialises the nodes of the system: all are up, and no task has any. */
-void engine_nodes_init(struct engine *engine);
+/*
+ * Initialises the nodes of the system: all are up, and no task has any. There are tasks below
+ * tasks_max.
+ */
+void engine_nodes_init(struct engine *engine, uint32_t tasks_max);
 void engine_nodes_finish(struct engine *engine);
 
 /* How many nodes all clusters have together. */
@@ -23,6 +26,13 @@ void engine_set_node_task(struct engine *engine, uint32_t cluster, uint32_t node
 /* The task that is leaving a node; ENGINE_NO_TASK: none. O(1). */
 uint32_t engine_node_leaver(const struct engine *engine, uint32_t cluster, uint32_t node);
 void engine_set_node_leaver(struct engine *engine, uint32_t cluster, uint32_t node, uint32_t task);
+
+/*
+ * For how many nodes a task with a claim still waits (state.h); on shared hosts, for how many of
+ * its VMs. At 0 the claim is to be carried out. O(1).
+ */
+uint32_t engine_claim_waits(const struct engine *engine, uint32_t task);
+void engine_set_claim_waits(struct engine *engine, uint32_t task, uint32_t count);
 
 /*
  * Moves a node on; the only writer of its state. `reason` (copied) is why it is drained, and is

@@ -81,6 +81,13 @@ uint32_t own_nodes_find_claimant(struct engine *engine, uint32_t cluster, uint32
 	return task != ENGINE_NO_TASK && engine_has_claim(engine, task) ? task : ENGINE_NO_TASK;
 }
 
+/* A task with a claim waits for one node less. Returns whether the claim has come due. */
+static bool count_down(struct engine *engine, uint32_t task)
+{
+	engine_set_claim_waits(engine, task, engine_claim_waits(engine, task) - 1);
+	return engine_claim_waits(engine, task) == 0;
+}
+
 uint32_t own_nodes_find_due_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes,
 				   uint32_t count, uint32_t leaver, uint32_t *ret_tasks)
 {
@@ -91,7 +98,7 @@ uint32_t own_nodes_find_due_claims(struct engine *engine, uint32_t cluster, cons
 			i < count ? engine_node_task(engine, cluster, nodes[i]) : leaver;
 
 		if (next != ENGINE_NO_TASK) {
-			if (engine_has_claim(engine, next) && --engine->claim_waits[next] == 0)
+			if (engine_has_claim(engine, next) && count_down(engine, next))
 				ret_tasks[due_count++] = next;
 		} else if (i < count && engine->setup.open) {
 			/* until now the node could not be given to a task */

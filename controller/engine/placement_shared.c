@@ -114,10 +114,11 @@ static uint32_t find_due_claims(struct engine *engine, uint32_t cluster, const u
 
 		if (!engine_has_claim(engine, index))
 			continue;
-		engine->claim_waits[index] =
-			count_waits(engine, index, running->nodes) +
-			(engine->tasks[index].state == ENGINE_TASK_SUSPENDING_CLAIMED);
-		if (engine->claim_waits[index] == 0)
+		engine_set_claim_waits(engine, index,
+				       count_waits(engine, index, running->nodes) +
+					       (engine->tasks[index].state ==
+						ENGINE_TASK_SUSPENDING_CLAIMED));
+		if (engine_claim_waits(engine, index) == 0)
 			ret_tasks[count++] = index;
 	}
 	return count;

@@ -2,6 +2,7 @@
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
+#include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -210,13 +211,6 @@ static bool apply_action(struct engine *engine, const struct sched_action *actio
 	return true;
 }
 
-static void drop_placeholders(struct engine *engine)
-{
-	for (uint32_t i = 0; i < engine->placeholders.count; i++)
-		engine_cancel_planned(engine, engine->placeholders.entries[i].task->id);
-	engine->placeholders.count = 0;
-}
-
 void engine_apply_plan(struct engine *engine, const struct sched_plan *plan, bool is_further)
 {
 	g_autofree bool *refused = refused_of(engine, plan);
@@ -231,7 +225,7 @@ void engine_apply_plan(struct engine *engine, const struct sched_plan *plan, boo
 	const char *problem;
 
 	if (!is_further)
-		drop_placeholders(engine);
+		engine_cancel_placeholders(engine);
 	if (changed)
 		stale = engine_find_stale(engine, plan, refused);
 	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)

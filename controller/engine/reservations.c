@@ -3,15 +3,60 @@
  * Reservations and place-holders, ordered by start: they start their tasks when they are due, and
  * slide behind tasks that are late.
  */
+#include "controller/engine/reservations.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "controller/engine/mapping.h"
 #include "controller/engine/nodes.h"
-#include "controller/engine/state.h"
 #include "controller/engine/window.h"
 
+/* Planned starts, by start, then id. */
+struct planned_list {
+	uint32_t count;
+	struct sched_planned *entries; /* room for all tasks */
+};
+
+struct planned {
+	struct planned_list reservations;
+	struct planned_list placeholders;
+	double due_s;   /* those that start by then were tried */
+	bool disturbed; /* a task is late: reservations may have to be moved */
+	/*
+	 * Reservations are to be recomputed at the next event: nodes became free that were not
+	 * expected (they were down, or had a late task).
+	 */
+	bool replan_due;
+};
+
+void engine_planned_init(struct engine *engine, uint32_t tasks_max)
+{
+	engine->planned = g_new0(struct planned, 1);
+	engine->planned->reservations.entries = g_new(struct sched_planned, tasks_max);
+	engine->planned->placeholders.entries = g_new(struct sched_planned, tasks_max);
+	engine->planned->due_s = -INFINITY;
+}
+
+void engine_planned_finish(struct engine *engine)
+{
+	g_free(engine->planned->reservations.entries);
+	g_free(engine->planned->placeholders.entries);
+	g_free(engine->planned);
+}
+
 /* The lists. */
+
+const struct sched_planned *engine_reservations(const struct engine *engine, uint32_t *ret_count)
+{
+	*ret_count = engine->planned->reservations.count;
+	return engine->planned->reservations.entries;
+}
+
+const struct sched_planned *engine_placeholders(const struct engine *engine, uint32_t *ret_count)
+{
+	*ret_count = engine->planned->placeholders.count;
+	return engine->planned->placeholders.entries;
+}
 
 static bool starts_before(const struct sched_planned *a, const struct sched_planned *b)
 {
@@ -30,7 +75,7 @@ static void insert_planned(struct planned_list *list, const struct sched_planned
 /* The list that has the planned start of a task. */
 static struct planned_list *list_of(struct engine *engine, const struct engine_task *task)
 {
-	return task->reservation ? &engine->reservations : &engine->placeholders;
+	return task->reservation ? &engine->planned->reservations : &engine->planned->placeholders;
 }
 
 void engine_insert_planned(struct engine *engine, uint32_t index, double start_s, double end_s)
@@ -73,8 +118,8 @@ static double first_after(const struct planned_list *list, double after_s)
 
 double engine_next_reservation_s(const struct engine *engine)
 {
-	return fmin(first_after(&engine->reservations, engine->due_s),
-		    first_after(&engine->placeholders, engine->due_s));
+	return fmin(first_after(&engine->planned->reservations, engine->planned->due_s),
+		    first_after(&engine->planned->placeholders, engine->planned->due_s));
 }
 
 static bool share_nodes(const struct sched_planned *a, const struct sched_planned *b)
@@ -126,8 +171,8 @@ static void record_slide(struct engine *engine, double time_s, uint32_t index, e
 	task->slid |= 1U << why;
 }
 
-void engine_cancel_planned_on(struct engine *engine, struct planned_list *list,
-			      const struct sched_planned *place, double time_s, const char *reason)
+static void cancel_on(struct engine *engine, struct planned_list *list,
+		      const struct sched_planned *place, double time_s, const char *reason)
 {
 	for (uint32_t i = 0; i < list->count;) {
 		const uint32_t task = list->entries[i].task->id;
@@ -145,6 +190,28 @@ void engine_cancel_planned_on(struct engine *engine, struct planned_list *list,
 		}
 		engine_record_task(engine, task);
 	}
+}
+
+void engine_cancel_reservations_on(struct engine *engine, const struct sched_planned *place,
+				   double time_s, const char *reason)
+{
+	cancel_on(engine, &engine->planned->reservations, place, time_s, reason);
+}
+
+void engine_cancel_planned_on(struct engine *engine, const struct sched_planned *place,
+			      double time_s, const char *reason)
+{
+	cancel_on(engine, &engine->planned->reservations, place, time_s, reason);
+	cancel_on(engine, &engine->planned->placeholders, place, time_s, reason);
+}
+
+void engine_cancel_placeholders(struct engine *engine)
+{
+	struct planned_list *list = &engine->planned->placeholders;
+
+	for (uint32_t i = 0; i < list->count; i++)
+		engine_cancel_planned(engine, list->entries[i].task->id);
+	list->count = 0;
 }
 
 /*
@@ -194,9 +261,9 @@ static void start_due(struct engine *engine, struct planned_list *list, double d
 		const double planned_s = list->entries[i].start_s;
 
 		if (overtakes(list, i) || !engine_place_free(engine, task)) {
-			if (planned_s > engine->due_s)
+			if (planned_s > engine->planned->due_s)
 				record_slide(engine, now_s, task, SLIDE_BUSY);
-			engine->disturbed = true;
+			engine->planned->disturbed = true;
 			i++;
 			continue;
 		}
@@ -220,20 +287,20 @@ static void start_due(struct engine *engine, struct planned_list *list, double d
 
 static void start_due_lists(struct engine *engine, double due_s, double now_s)
 {
-	start_due(engine, &engine->reservations, due_s, now_s);
+	start_due(engine, &engine->planned->reservations, due_s, now_s);
 	if (now_s < engine_event_s(engine, engine->event_next))
-		start_due(engine, &engine->placeholders, due_s, now_s);
+		start_due(engine, &engine->planned->placeholders, due_s, now_s);
 }
 
 void engine_start_due(struct engine *engine, double time_s)
 {
 	start_due_lists(engine, time_s, time_s);
-	engine->due_s = fmax(engine->due_s, time_s);
+	engine->planned->due_s = fmax(engine->planned->due_s, time_s);
 }
 
 void engine_retry_late(struct engine *engine, double now_s)
 {
-	start_due_lists(engine, engine->due_s, now_s);
+	start_due_lists(engine, engine->planned->due_s, now_s);
 }
 
 /* Late tasks. */
@@ -257,14 +324,24 @@ void engine_extend_overruns(struct engine *engine, double now_s, double next_s)
 			task->claims_late = true;
 		else
 			task->late = true;
-		engine->disturbed = true;
+		engine->planned->disturbed = true;
 	}
+}
+
+void engine_disturb_reservations(struct engine *engine)
+{
+	engine->planned->disturbed = true;
+}
+
+void engine_replan_for_node(struct engine *engine)
+{
+	engine->planned->replan_due = true;
 }
 
 void engine_replan_reservations(struct engine *engine)
 {
 	if (engine->setup.open)
-		engine->replan_due = engine->change_pending = true;
+		engine->planned->replan_due = engine->change_pending = true;
 }
 
 void engine_clear_overrun(struct engine *engine, uint32_t index)
@@ -297,12 +374,14 @@ static double free_s(const struct engine *engine, const struct sched_planned *pl
 
 void engine_slide_reservations(struct engine *engine, double now_s)
 {
-	struct planned_list *list = &engine->reservations;
+	struct planned_list *list = &engine->planned->reservations;
 	const uint32_t count = list->count;
-	g_autofree struct sched_planned *old =
-		g_memdup2(list->entries, count * sizeof(*list->entries));
+	g_autofree struct sched_planned *old = NULL;
 	bool moved = false;
 
+	if (!engine->planned->disturbed)
+		return;
+	old = g_memdup2(list->entries, count * sizeof(*list->entries));
 	list->count = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct sched_planned planned = old[i];
@@ -319,15 +398,18 @@ void engine_slide_reservations(struct engine *engine, double now_s)
 		}
 		insert_planned(list, &planned);
 	}
-	engine->disturbed = moved;
+	engine->planned->disturbed = moved;
 }
 
 void engine_take_back_reservations(struct engine *engine, double now_s)
 {
-	engine->replan_due = false;
-	while (engine->reservations.count > 0) {
-		const uint32_t task =
-			engine->reservations.entries[--engine->reservations.count].task->id;
+	struct planned_list *list = &engine->planned->reservations;
+
+	if (!engine->planned->replan_due)
+		return;
+	engine->planned->replan_due = false;
+	while (list->count > 0) {
+		const uint32_t task = list->entries[--list->count].task->id;
 
 		engine_cancel_planned(engine, task);
 		record_slide(engine, now_s, task, SLIDE_REPLANNED);

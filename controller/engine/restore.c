@@ -5,6 +5,7 @@
 #include "controller/engine/mapping.h"
 #include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 

@@ -33,8 +33,9 @@
  *                       clusters with queues (placement_{exclusive,shared,queued}.c)
  *    own_nodes.h        nodes of a task's own, which exclusive and queued placement have
  *    mapping.h          when the policy is asked (mapping_event.c), its snapshot (take_snapshot.c),
- *                       reservations (reservations.c), whether its plan is legal (plan_validate.c),
- *                       carrying the plan out (plan_apply.c), stale actions (plan_prune.c)
+ *                       whether its plan is legal (plan_validate.c), carrying the plan out
+ *                       (plan_apply.c), stale actions (plan_prune.c)
+ *    reservations.h     planned starts
  *    window.h           an energy limit per window (window.c, window_turn.c, window_measure.c), and
  *                       its states (window_fsm.h)
  *
@@ -50,7 +51,7 @@
  * A task that is being suspended leaves the `nodes` of its engine_suspension. Until its VMs are
  * off such a node, it is the node's leaver, while the next task may have the node already
  * (nodes.h). A task that gets nodes which another task, or itself, still has to leave has a claim:
- * its state is in ENGINE_TASK_WITH_CLAIM, it is in engine.running, and engine.claim_waits counts
+ * its state is in ENGINE_TASK_WITH_CLAIM, it is in engine.running, and engine_claim_waits() counts
  * down the nodes that are still to be left, and 1 more until the task is off its own. At 0 the
  * claim is carried out. It is taken back when one of its nodes goes down, or when the other task
  * does not leave after all.
@@ -58,12 +59,6 @@
 
 /* Room for the longest answer of engine_waits_because(). */
 #define ENGINE_BECAUSE_SIZE 240
-
-/* Planned starts, by start, then id. */
-struct planned_list {
-	uint32_t count;
-	struct sched_planned *entries; /* room for all tasks */
-};
 
 /* A decision in the form that is recorded (decision_record.c). */
 struct engine_entry {
@@ -106,10 +101,8 @@ struct engine {
 	uint32_t pooled_count;
 	struct suspensions *suspensions; /* suspensions.h */
 	struct migrations *migrations;   /* migration.h */
-	/* Per task with a claim: how many nodes it still waits for; on shared hosts, VMs. */
-	uint32_t *claim_waits;
-	uint32_t parked_count; /* waiting tasks that a user holds */
-	bool *dirty;           /* per task: changed since it was recorded */
+	uint32_t parked_count;           /* waiting tasks that a user holds */
+	bool *dirty;                     /* per task: changed since it was recorded */
 	/* Indices of the dirty tasks, and of some that are not dirty any more. */
 	GArray *changed;
 
@@ -118,24 +111,15 @@ struct engine {
 	const struct sched_task **waiting_tasks;
 	struct running_list running; /* tasks that are starting or running, or have a claim */
 	uint32_t queued_count;       /* tasks in queues of clusters, executing ones included */
-	struct planned_list reservations;
-	struct planned_list placeholders;
-	struct nodes *nodes; /* nodes.c */
-	char *because;       /* buffer of engine_waits_because() */
-	/* Reservations and place-holders that start by then were tried. */
-	double due_s;
-	bool disturbed; /* a task is late: reservations may have to be moved */
+	struct planned *planned;     /* reservations.h */
+	struct nodes *nodes;         /* nodes.c */
+	char *because;               /* buffer of engine_waits_because() */
 
 	uint64_t event_next; /* number of the next periodic mapping event */
 	/*
 	 * Since the last mapping event tasks ended or were submitted or released, or nodes changed.
 	 */
 	bool change_pending;
-	/*
-	 * Reservations are to be recomputed at the next event: nodes became free that were not
-	 * expected (they were down, or had a late task).
-	 */
-	bool replan_due;
 	uint64_t changes; /* number of changes of tasks and nodes, at least */
 	/*
 	 * `changes` when the policy was last asked on its thread, plus the changes by its plan

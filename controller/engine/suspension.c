@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
@@ -85,8 +87,9 @@ void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *
 
 	engine_set_resume_nodes(engine, index, nodes);
 	engine->placement->allocate(engine, index, nodes);
-	engine->claim_waits[index] = engine->placement->count_waits(engine, index, nodes) +
-				     (task->state == ENGINE_TASK_SUSPENDING);
+	engine_set_claim_waits(engine, index,
+			       engine->placement->count_waits(engine, index, nodes) +
+				       (task->state == ENGINE_TASK_SUSPENDING));
 	running = engine_running(engine, index, engine_suspension_at(engine, index)->to_nodes,
 				 engine_now_s(engine));
 	/* Its present interval is not yet in executed_s. */
@@ -96,7 +99,7 @@ void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *
 	}
 	running_list_add(&engine->running, &running);
 	task->expected_end_s = running.end_s;
-	if (engine->claim_waits[index] == 0) {
+	if (engine_claim_waits(engine, index) == 0) {
 		begin_resume_now(engine, index);
 		return;
 	}
@@ -120,7 +123,7 @@ static void drop_claim(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	engine->claim_waits[index] = 0;
+	engine_set_claim_waits(engine, index, 0);
 	running_list_remove(&engine->running, index);
 	if (task->claims_late)
 		engine_replan_reservations(engine);
@@ -300,12 +303,12 @@ static void roll_back_suspend(struct engine *engine, uint32_t index)
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		engine_unclaim_node(engine, task->cluster, task->nodes[i]);
 	/* After a restart claims are among the reservations (restore.c), which would wait here. */
-	engine_cancel_planned_on(engine, &engine->reservations,
-				 &(struct sched_planned){.cluster = task->cluster,
-							 .nodes = task->nodes,
-							 .nodes_count = task->nodes_count,
-							 .end_s = running.end_s},
-				 engine_now_s(engine), NULL);
+	engine_cancel_reservations_on(engine,
+				      &(struct sched_planned){.cluster = task->cluster,
+							      .nodes = task->nodes,
+							      .nodes_count = task->nodes_count,
+							      .end_s = running.end_s},
+				      engine_now_s(engine), NULL);
 	engine->placement->allocate(engine, index, task->nodes);
 	move(engine, index, ENGINE_TASK_SUSPENSION_FAILED, SUSPENSION_FAIL);
 	engine->placement->begin_interval(engine, index, 0);

@@ -6,6 +6,7 @@
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
+#include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/window.h"
@@ -79,12 +80,10 @@ struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, 
 		.waiting = engine->waiting_tasks,
 		.running_count = engine->running.count,
 		.running = engine->running.entries,
-		.reservations_count = engine->reservations.count,
-		.reservations = engine->reservations.entries,
-		.placeholders_count = engine->placeholders.count,
-		.placeholders = engine->placeholders.entries,
 	};
 	snapshot.suspended = engine_list_suspended(engine, &snapshot.suspended_count);
+	snapshot.reservations = engine_reservations(engine, &snapshot.reservations_count);
+	snapshot.placeholders = engine_placeholders(engine, &snapshot.placeholders_count);
 	snapshot.down = engine_closed_nodes(engine, &snapshot.down_count);
 	engine->placement->fill_snapshot(engine, &snapshot);
 	engine_window_filter(engine, &snapshot);
