@@ -249,7 +249,7 @@ enum engine_refusal engine_request_drain(struct engine *engine, uint32_t cluster
 	    (!reason || g_strcmp0(reason, engine_node_at(engine, cluster, node).reason) == 0))
 		return ENGINE_REFUSAL_NONE;
 	engine_record_node(engine, now_s(engine), ENGINE_EVENT_DRAINED, &place, reason,
-			   engine->asker);
+			   engine_asker(engine));
 	engine_change_node(engine, &place, NODE_DRAIN, reason, now_s(engine));
 	engine_flush(engine);
 	ask_policy(engine);
@@ -267,7 +267,7 @@ enum engine_refusal engine_request_undrain(struct engine *engine, uint32_t clust
 	if (!engine_drained(engine, cluster, node))
 		return ENGINE_REFUSAL_NONE;
 	engine_record_node(engine, now_s(engine), ENGINE_EVENT_UNDRAINED, &place, NULL,
-			   engine->asker);
+			   engine_asker(engine));
 	engine_change_node(engine, &place, NODE_UNDRAIN, NULL, now_s(engine));
 	engine_flush(engine);
 	engine_retry_late(engine, now_s(engine));

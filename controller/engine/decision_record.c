@@ -9,6 +9,33 @@
 #include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 
+/* A decision in the form that is recorded. */
+struct entry {
+	/* Its text, if all waiting tasks keep waiting with it; NULL if the plan does more. */
+	GBytes *waiting;
+	bool known; /* the last recorded decision has the same text */
+	/* Without texts: recorder->decision() writes them itself. */
+	struct engine_description description;
+};
+
+struct decision_record {
+	/* The pending decision; belongs to the policy's thread until the answer is taken. */
+	struct entry entry;
+	GBytes *recorded; /* record_changes: text of the last recorded decision */
+};
+
+void engine_decision_record_init(struct engine *engine)
+{
+	engine->decision_record = g_new0(struct decision_record, 1);
+}
+
+void engine_decision_record_finish(struct engine *engine)
+{
+	engine_clear_entry(engine);
+	g_clear_pointer(&engine->decision_record->recorded, g_bytes_unref);
+	g_free(engine->decision_record);
+}
+
 static bool leaves_waiting(const struct sched_action *action)
 {
 	return action->kind == SCHED_ACTION_PLACEHOLDER || action->kind == SCHED_ACTION_DEFER;
@@ -49,18 +76,18 @@ static GBytes *describe_waiting(const struct sched_plan *plan)
 }
 
 /* Whether the last recorded decision has the same text. */
-static bool is_recorded(const struct engine *engine, const struct engine_entry *entry)
+static bool is_recorded(const struct engine *engine, const struct entry *entry)
 {
-	return engine->recorded && entry->waiting &&
-	       g_bytes_equal(engine->recorded, entry->waiting);
+	return engine->decision_record->recorded && entry->waiting &&
+	       g_bytes_equal(engine->decision_record->recorded, entry->waiting);
 }
 
 static void prepare_entry(const struct engine *engine, const struct sched_plan *plan,
-			  struct engine_entry *ret_entry)
+			  struct entry *ret_entry)
 {
 	const bool compares = engine->setup.record_changes && !engine->placement->records_repeats;
 
-	*ret_entry = (struct engine_entry){.waiting = compares ? describe_waiting(plan) : NULL};
+	*ret_entry = (struct entry){.waiting = compares ? describe_waiting(plan) : NULL};
 	ret_entry->known = is_recorded(engine, ret_entry);
 }
 
@@ -69,7 +96,7 @@ void engine_prepare_entry(const struct policy *policy, const struct sched_snapsh
 {
 	struct engine *engine = data;
 	const struct engine_recorder *recorder = engine->setup.recorder;
-	struct engine_entry *entry = &engine->entry;
+	struct entry *entry = &engine->decision_record->entry;
 
 	prepare_entry(engine, plan, entry);
 	if (recorder && recorder->describe && !entry->known)
@@ -78,7 +105,7 @@ void engine_prepare_entry(const struct policy *policy, const struct sched_snapsh
 
 void engine_clear_entry(struct engine *engine)
 {
-	struct engine_entry *entry = &engine->entry;
+	struct entry *entry = &engine->decision_record->entry;
 
 	g_clear_pointer(&entry->waiting, g_bytes_unref);
 	g_clear_pointer(&entry->description.snapshot, g_free);
@@ -89,7 +116,7 @@ void engine_record_decision(struct engine *engine, const struct policy *policy,
 			    const struct sched_snapshot *snapshot, const struct sched_plan *plan)
 {
 	struct engine_recorder *recorder = engine->setup.recorder;
-	struct engine_entry *entry = &engine->entry;
+	struct entry *entry = &engine->decision_record->entry;
 	bool good = true;
 
 	if (!recorder || !recorder->decision)
@@ -100,8 +127,8 @@ void engine_record_decision(struct engine *engine, const struct policy *policy,
 		good = recorder->described(recorder, &entry->description);
 	else if (!entry->known)
 		good = recorder->decision(recorder, policy, snapshot, plan);
-	g_clear_pointer(&engine->recorded, g_bytes_unref);
-	engine->recorded = g_steal_pointer(&entry->waiting);
+	g_clear_pointer(&engine->decision_record->recorded, g_bytes_unref);
+	engine->decision_record->recorded = g_steal_pointer(&entry->waiting);
 	engine_clear_entry(engine);
 	if (!good)
 		engine_abort(engine, "the decision could not be recorded");

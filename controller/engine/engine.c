@@ -54,13 +54,13 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 	engine->task_nodes = g_new(uint32_t *, count);
 	engine_suspensions_init(engine, count);
 	engine_migrations_init(engine, count);
-	engine->dirty = g_new0(bool, count);
-	engine->changed = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	engine_records_init(engine, count);
 	task_list_init(&engine->waiting, count);
 	running_list_init(&engine->running, count);
 	engine->waiting_tasks = g_new(const struct sched_task *, count);
 	engine_planned_init(engine, count);
-	engine->utility_log = g_array_new(FALSE, FALSE, sizeof(struct engine_utility_change));
+	engine_utility_log_init(engine);
+	engine_decision_record_init(engine);
 	engine_window_init(engine, count);
 }
 
@@ -97,7 +97,6 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	engine->setup = *setup;
 	engine->placement = placement_of(setup->system);
 	engine->backend = backend;
-	engine->ends = g_string_chunk_new(256);
 	engine->arena = arena_new();
 	if (!engine->arena)
 		g_error("out of memory");
@@ -125,7 +124,7 @@ void engine_free(struct engine *engine)
 	if (!engine)
 		return;
 	async_decider_free(engine->decider);
-	engine_clear_entry(engine);
+	engine_decision_record_finish(engine);
 	arena_free(engine->arena);
 	engine_suspensions_finish(engine);
 	engine_migrations_finish(engine);
@@ -134,20 +133,16 @@ void engine_free(struct engine *engine)
 	engine_nodes_finish(engine);
 	g_free(engine->tasks);
 	g_free(engine->known);
-	g_free(engine->dirty);
-	g_array_unref(engine->changed);
+	engine_records_finish(engine);
 	task_list_finish(&engine->waiting);
 	running_list_finish(&engine->running);
 	g_free(engine->waiting_tasks);
 	engine_planned_finish(engine);
-	g_array_unref(engine->utility_log);
+	engine_utility_log_finish(engine);
 	engine_window_finish(engine);
-	g_clear_pointer(&engine->recorded, g_bytes_unref);
 	g_free(engine->because);
 	g_free(engine->marks);
 	g_free(engine->reason);
-	g_string_chunk_free(engine->ends);
-	g_free(engine->asker);
 	g_free(engine);
 }
 

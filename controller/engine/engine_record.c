@@ -25,6 +25,33 @@ const char *const engine_event_names[] = {
 	[ENGINE_EVENT_RESUMED] = "resumed",     NULL,
 };
 
+struct records {
+	bool *dirty; /* per task: changed since it was recorded */
+	/* Indices of the dirty tasks, and of some that are not dirty any more. */
+	GArray *changed;
+	GStringChunk *ends; /* texts why tasks ended, each stored once */
+	char *asker;        /* user of the requests that follow: engine_set_asker() */
+};
+
+void engine_records_init(struct engine *engine, uint32_t tasks_max)
+{
+	engine->records = g_new(struct records, 1);
+	*engine->records = (struct records){
+		.dirty = g_new0(bool, tasks_max),
+		.changed = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.ends = g_string_chunk_new(256),
+	};
+}
+
+void engine_records_finish(struct engine *engine)
+{
+	g_free(engine->records->dirty);
+	g_array_unref(engine->records->changed);
+	g_string_chunk_free(engine->records->ends);
+	g_free(engine->records->asker);
+	g_free(engine->records);
+}
+
 void engine_abort(struct engine *engine, const char *format, ...)
 {
 	va_list arguments;
@@ -44,7 +71,7 @@ void engine_record_task(struct engine *engine, uint32_t task)
 	struct engine_recorder *recorder = engine->setup.recorder;
 
 	engine->changes++;
-	engine->dirty[task] = false;
+	engine->records->dirty[task] = false;
 	if (recorder && recorder->task && !recorder->task(recorder, &engine->tasks[task]))
 		engine_abort(engine, "task %u could not be recorded", task);
 }
@@ -52,21 +79,28 @@ void engine_record_task(struct engine *engine, uint32_t task)
 void engine_touch(struct engine *engine, uint32_t task)
 {
 	engine->changes++;
-	if (!engine->setup.recorder || engine->dirty[task])
+	if (!engine->setup.recorder || engine->records->dirty[task])
 		return;
-	engine->dirty[task] = true;
-	g_array_append_val(engine->changed, task);
+	engine->records->dirty[task] = true;
+	g_array_append_val(engine->records->changed, task);
+}
+
+void engine_untouch(struct engine *engine, uint32_t task)
+{
+	engine->records->dirty[task] = false;
 }
 
 void engine_record_changed(struct engine *engine)
 {
-	for (guint i = 0; i < engine->changed->len; i++) {
-		const uint32_t task = g_array_index(engine->changed, uint32_t, i);
+	struct records *records = engine->records;
 
-		if (engine->dirty[task])
+	for (guint i = 0; i < records->changed->len; i++) {
+		const uint32_t task = g_array_index(records->changed, uint32_t, i);
+
+		if (records->dirty[task])
 			engine_record_task(engine, task);
 	}
-	g_array_set_size(engine->changed, 0);
+	g_array_set_size(records->changed, 0);
 }
 
 void engine_record_suspension(struct engine *engine, uint32_t task)
@@ -118,8 +152,13 @@ void engine_record_lost(struct engine *engine, uint32_t task, double time_s, con
 
 void engine_set_asker(struct engine *engine, const char *user)
 {
-	g_free(engine->asker);
-	engine->asker = user ? g_utf8_make_valid(user, -1) : NULL;
+	g_free(engine->records->asker);
+	engine->records->asker = user ? g_utf8_make_valid(user, -1) : NULL;
+}
+
+const char *engine_asker(const struct engine *engine)
+{
+	return engine->records->asker;
 }
 
 void engine_record_request(struct engine *engine, enum engine_event_kind kind, uint32_t task)
@@ -128,7 +167,7 @@ void engine_record_request(struct engine *engine, enum engine_event_kind kind, u
 		engine_record_object(engine, fmax(0, backend_now_s(engine->backend)), kind,
 				     json_pack("{s:i, s:i, s:s*}", "task", (int)task, "attempt",
 					       (int)engine->tasks[task].attempts, "user",
-					       engine->asker));
+					       engine->records->asker));
 }
 
 void engine_record_step(struct engine *engine, double time_s, enum engine_event_kind kind,
@@ -154,7 +193,7 @@ void engine_record_end(struct engine *engine, uint32_t index)
 void engine_release_reason(struct engine *engine, struct engine_task *task)
 {
 	task->reason = task->reason && engine_task_over(task)
-			       ? g_string_chunk_insert_const(engine->ends, task->reason)
+			       ? g_string_chunk_insert_const(engine->records->ends, task->reason)
 			       : NULL;
 }
 

@@ -42,14 +42,18 @@ void engine_stop_applying(struct engine *engine);
 
 /* decision_record.c */
 
+/* Initialises engine->decision_record: nothing was decided. */
+void engine_decision_record_init(struct engine *engine);
+void engine_decision_record_finish(struct engine *engine);
+
 /*
- * Makes engine->entry from a decision, on the policy's thread. No other thread reads engine->entry
- * or engine->recorded before the answer was taken. `data` is the engine.
+ * Makes the entry of a decision, on the policy's thread. No other thread reads what the engine
+ * keeps about decisions before the answer was taken. `data` is the engine.
  */
 void engine_prepare_entry(const struct policy *policy, const struct sched_snapshot *snapshot,
 			  const struct sched_plan *plan, void *data);
 
-/* Drops engine->entry: the decision is not carried out. */
+/* Drops the entry: the decision is not carried out. */
 void engine_clear_entry(struct engine *engine);
 
 /*

@@ -99,7 +99,7 @@ static void restore_ended(struct engine *engine, struct engine_task *task,
 	task->utility = record->utility;
 	task->reason = record->reason;
 	engine_release_reason(engine, task);
-	engine->utility_log_due = true;
+	engine_rebuild_utility_log(engine);
 	result->utility += record->utility;
 	result->tasks_completed += record->state == ENGINE_TASK_COMPLETED;
 	if (record->state == ENGINE_TASK_COMPLETED && record->nodes_count > 0)
@@ -223,7 +223,7 @@ static bool restore_unclaimed(struct engine *engine, uint32_t index,
 	} else if (!running && !suspended && !queued) {
 		restore_ended(engine, task, record);
 	}
-	engine->dirty[index] = false;
+	engine_untouch(engine, index);
 	return true;
 }
 

@@ -60,15 +60,6 @@
 /* Room for the longest answer of engine_waits_because(). */
 #define ENGINE_BECAUSE_SIZE 240
 
-/* A decision in the form that is recorded (decision_record.c). */
-struct engine_entry {
-	/* Its text, if all waiting tasks keep waiting with it; NULL if the plan does more. */
-	GBytes *waiting;
-	bool known; /* the last recorded decision has the same text */
-	/* Without texts: recorder->decision() writes them itself. */
-	struct engine_description description;
-};
-
 /* A plan that is being carried out in parts (mapping_event.c). */
 struct engine_applying {
 	struct async_answer answer;
@@ -102,9 +93,6 @@ struct engine {
 	struct suspensions *suspensions; /* suspensions.h */
 	struct migrations *migrations;   /* migration.h */
 	uint32_t parked_count;           /* waiting tasks that a user holds */
-	bool *dirty;                     /* per task: changed since it was recorded */
-	/* Indices of the dirty tasks, and of some that are not dirty any more. */
-	GArray *changed;
 
 	uint32_t arrivals_next;   /* index of the next task to arrive */
 	struct task_list waiting; /* mappable, place-holders included */
@@ -127,13 +115,10 @@ struct engine {
 	 */
 	uint64_t asked_changes;
 	struct engine_applying applying;
-	/* The pending decision of `decider`; belongs to its thread until the answer is taken. */
-	struct engine_entry entry;
-	/* record_changes: text of the last recorded decision (decision_record.c) */
-	GBytes *recorded;
-	GArray *utility_log;   /* struct engine_utility_change, by time */
-	bool utility_log_due;  /* to be recomputed from the tasks */
-	struct window *window; /* an energy limit per window (window.c) */
+	struct decision_record *decision_record; /* decision_record.c */
+	struct records *records;                 /* engine_record.c */
+	struct utility_log *utility_log;         /* utility_log.c */
+	struct window *window;                   /* an energy limit per window (window.c) */
 	/* Time of the last mapping event for a change; -INFINITY: none. */
 	double asked_s;
 	double considered_s; /* deferred tasks up to this time were considered */
@@ -148,8 +133,6 @@ struct engine {
 	bool stirred;                /* it has something to do at once: engine_stir() */
 	bool ended;
 	char *reason;
-	GStringChunk *ends; /* texts why tasks ended, each stored once */
-	char *asker;        /* user of the requests that follow: engine_set_asker() */
 };
 
 /* Whether a task has a claim to nodes. */
@@ -186,6 +169,10 @@ static inline void engine_stir(struct engine *engine)
 
 /* engine_record.c */
 
+/* Initialises engine->records, for tasks below tasks_max. */
+void engine_records_init(struct engine *engine, uint32_t tasks_max);
+void engine_records_finish(struct engine *engine);
+
 /* Ends the run as aborted. The first reason is kept. */
 void engine_abort(struct engine *engine, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
@@ -194,6 +181,9 @@ void engine_record_task(struct engine *engine, uint32_t task);
 
 /* Marks a task for the next engine_record_changed(). */
 void engine_touch(struct engine *engine, uint32_t task);
+
+/* The record of a task is as the task is: engine_record_changed() leaves it out. */
+void engine_untouch(struct engine *engine, uint32_t task);
 
 /* Records the tasks that engine_touch() marked. */
 void engine_record_changed(struct engine *engine);
@@ -211,6 +201,9 @@ void engine_record_event(struct engine *engine, double time_s, enum engine_event
 
 /* Records that the attempt of a task was lost at `time_s`; reason may be NULL. */
 void engine_record_lost(struct engine *engine, uint32_t task, double time_s, const char *reason);
+
+/* The user of the present request (engine_set_asker()), borrowed; NULL: not known. */
+const char *engine_asker(const struct engine *engine);
 
 /* Records an event for a user's request about a task, with the user (engine_set_asker()). */
 void engine_record_request(struct engine *engine, enum engine_event_kind kind, uint32_t task);
@@ -314,10 +307,16 @@ void engine_launch(struct engine *engine, uint32_t task);
 enum engine_task_event engine_after_loss(struct engine *engine, uint32_t task, double time_s,
 					 const char *reason);
 
-/*
- * utility_log.c: logs the utility of a task that completes at time_s; to be called before its state
- * changes.
- */
+/* utility_log.c */
+
+/* Initialises engine->utility_log: no task has completed. */
+void engine_utility_log_init(struct engine *engine);
+void engine_utility_log_finish(struct engine *engine);
+
+/* To be called when a completed task was restored: the log is recomputed when it is needed. */
+void engine_rebuild_utility_log(struct engine *engine);
+
+/* Logs the utility of a task that completes at time_s; to be called before its state changes. */
 void engine_note_utility(struct engine *engine, double time_s, double utility);
 
 /* task_energy.c */

@@ -44,7 +44,7 @@ void engine_set_energy(struct engine *engine, uint32_t index, double energy_j,
 		engine->completed_j += engine_counted_j(task) - before_j;
 	if (same)
 		return;
-	engine->dirty[index] = false;
+	engine_untouch(engine, index);
 	if (recorder && recorder->task && !recorder->task(recorder, task))
 		engine_abort(engine, "the energy of task %u could not be recorded", index);
 }
