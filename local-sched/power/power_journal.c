@@ -258,7 +258,7 @@ static bool open_file(struct power_journal *journal, GError **error)
 	return true;
 }
 
-/* Writes the file anew, alone: counters, the samples of the ring, the next number. */
+/* Writes the file as a whole, alone: counters, the samples of the ring, the next number. */
 static bool rewrite(struct power_journal *journal, GError **error)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -332,7 +332,7 @@ static bool append_last(const struct power_journal *journal)
 	return write(journal->fd, text->str, text->len) == (ssize_t)text->len;
 }
 
-/* Writes the file anew after an append failed, unless that is too early again. */
+/* Writes the file as a whole after an append failed, unless that is too early again. */
 static void try_rewrite(struct power_journal *journal)
 {
 	const int64_t from_ns = clock_now_ns();
