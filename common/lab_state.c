@@ -115,6 +115,20 @@ static bool take_text(const json_t *object, const char *key, const char *what, c
 	return true;
 }
 
+/* Gives a meter without sensors the one that `bmc` names. */
+static bool take_sensor(const json_t *bmc, const char *what, struct config_meter *meter,
+			GError **error)
+{
+	const char *given;
+
+	if (!json_get_string(bmc, "sensor", what, &given, error))
+		return false;
+	meter->sensor = g_new0(char *, 1);
+	meter->sensor[0] = g_strdup(given);
+	meter->sensor_count = 1;
+	return true;
+}
+
 /* Fills in a meter from the "bmc" of a blade; its sampling interval stays. */
 static bool read_meter(const json_t *bmc, const char *what, struct config_meter *meter,
 		       GError **error)
@@ -142,7 +156,7 @@ static bool read_meter(const json_t *bmc, const char *what, struct config_meter 
 		return false;
 	meter->cipher_suite = (uint32_t)cipher_suite;
 	return take_text(bmc, "privilege", what, &meter->privilege, error) &&
-	       take_text(bmc, "sensor", what, &meter->sensor, error);
+	       take_sensor(bmc, what, meter, error);
 }
 
 /* Fills in a host from a blade of lab.json. */

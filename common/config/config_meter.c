@@ -57,8 +57,10 @@ static const struct config_key meter_keys[] = {
 	 .help = "ipmi; default: 17."},
 	{CONFIG_TEXT(meter, privilege), .takers = IPMI,
 	 .help = "ipmi: USER, OPERATOR or ADMINISTRATOR; default: USER."},
-	{CONFIG_TEXT(meter, sensor), .takers = IPMI,
-	 .help = "ipmi: sensor to read where DCMI is missing."},
+	{CONFIG_LIST(meter, sensor, TEXT), .or_one = true, .once = true, .least = 1,
+	 .most = CONFIG_METER_SENSORS_MAX, .takers = IPMI | REDFISH,
+	 .help = "ipmi, redfish: sensor to read where the BMC has no power reading of the whole machine, or a list "
+		 "of sensors (such as one for each power supply) whose sum is the machine's power."},
 	{CONFIG_TEXT(meter, ca_file), .takers = REDFISH,
 	 .help = "redfish: file (PEM) of the certificates to trust; default: the system's."},
 	{CONFIG_WORD(meter, tls, tlses), .takers = REDFISH,
@@ -82,6 +84,9 @@ static const struct config_key meter_keys[] = {
 	{CONFIG_NUMBER(meter, core_w), .takers = MODEL, .max = INFINITY,
 	 .says = "watts are numbers that are not negative",
 	 .help = "model: watts more per busy CPU; one of both is above 0."},
+	{CONFIG_NUMBER(meter, timeout_s), .takers = IPMI | REDFISH, CONFIG_NOT_ZERO,
+	 CONFIG_TO(1, 120), .says = "# s is outside @ s",
+	 .help = "ipmi, redfish: longest time that a reading may take; default: 5."},
 	{CONFIG_NUMBER(meter, interval_s), .fallback = 1, CONFIG_NOT_ZERO, CONFIG_TO(0.05, 60),
 	 .says = "# s is outside @ s", .help = "time between two samples."},
 	{NULL},
@@ -112,6 +117,8 @@ void config_meter_fill_in(struct config_meter *meter)
 		meter->user = g_strdup("ADMIN");
 	if (kind == IPMI && !meter->privilege)
 		meter->privilege = g_strdup("USER");
+	if ((kind & (IPMI | REDFISH)) && !(meter->timeout_s > 0))
+		meter->timeout_s = 5;
 	if (kind == IPMI && meter->cipher_suite == 0)
 		meter->cipher_suite = 17;
 	if ((kind & (RAPL | ACPI)) && !meter->sys_root)

@@ -3,6 +3,9 @@
 
 #include "common/config/config_key.h"
 
+/* The most sensors that one meter sums. */
+enum { CONFIG_METER_SENSORS_MAX = 16 };
+
 /* Where a host's watts come from. */
 enum config_meter_kind {
 	CONFIG_METER_NONE = 0,  /* no meter: energy of the host is not known */
@@ -47,8 +50,13 @@ struct config_meter {
 	char *password_file;   /* file whose first line is the password; never in argv */
 	uint32_t cipher_suite; /* ipmi; default 17 */
 	char *privilege;       /* ipmi: USER, OPERATOR, ADMINISTRATOR; default USER */
-	char *sensor;          /* ipmi: sensor to read where DCMI is missing; NULL: none */
-	char *ca_file;         /* redfish: PEM file of the certificates to trust; NULL: system */
+	/*
+	 * ipmi: sensors to read where DCMI is missing; redfish: in place of the chassis's power.
+	 * The machine's power is their sum. NULL: none.
+	 */
+	char **sensor;
+	uint32_t sensor_count;
+	char *ca_file; /* redfish: PEM file of the certificates to trust; NULL: system */
 	enum config_meter_tls tls;   /* redfish */
 	enum config_meter_auth auth; /* redfish */
 	char *chassis; /* redfish: Id of the chassis; NULL: the first that has watts */
@@ -58,7 +66,8 @@ struct config_meter {
 	char *proc_root;             /* model: where procfs is; default "/proc" */
 	double idle_w;               /* model: watts at no load, >= 0 */
 	double core_w;               /* model: watts more per busy CPU, >= 0 */
-	double interval_s;           /* sampling interval; default 1 */
+	double timeout_s;  /* ipmi, redfish: longest time that a reading may take; default 5 */
+	double interval_s; /* sampling interval; default 1 */
 };
 
 /* The rows of the structures above. */

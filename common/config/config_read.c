@@ -143,6 +143,11 @@ static bool read_list(const struct walk *walk, yaml_node_t *node, const struct c
 	char *entries;
 	size_t items;
 
+	if (key->or_one && scalar(node)) {
+		*(void **)((char *)data + key->offset) = entries = g_malloc0(key->size);
+		*count = 1;
+		return read_scalar(walk, node, key, key->entry, path, entries);
+	}
 	if (node->type != YAML_SEQUENCE_NODE)
 		return refuse(walk, node->start_mark, "%s: takes a list", path);
 	items = (size_t)(node->data.sequence.items.top - start);

@@ -65,6 +65,12 @@ static void write_scalar(GString *out, const struct config_key *key, enum config
 static void write_list(GString *out, const struct config_key *key, const char *entries,
 		       uint32_t count, unsigned indent)
 {
+	if (key->or_one && count == 1) {
+		g_string_append_c(out, ' ');
+		write_scalar(out, key, key->entry, entries);
+		g_string_append_c(out, '\n');
+		return;
+	}
 	if (key->entry != CONFIG_KIND_SECTION || count == 0) {
 		g_string_append(out, " [");
 		for (uint32_t i = 0; i < count; i++) {

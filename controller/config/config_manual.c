@@ -35,6 +35,11 @@ static const char *unit_of(const struct config_key *key)
 	return NULL;
 }
 
+static const char *kind_of(const struct config_key *key)
+{
+	return key->or_one ? "text or list" : config_kind_name(key->kind);
+}
+
 /* "needed, 1 to 64", "default 2, (0, 5]"; the caller frees. */
 static char *traits_of(const struct config_key *key)
 {
@@ -100,8 +105,8 @@ static void put_section(GString *page, const char *path, const struct config_sec
 	for (const struct config_key *key = section->keys; key->name; key++) {
 		g_autofree char *traits = traits_of(key);
 
-		g_string_append_printf(page, ".TP\n.BR %s \" (%s%s%s)\"\n", key->name,
-				       config_kind_name(key->kind), *traits ? ", " : "", traits);
+		g_string_append_printf(page, ".TP\n.BR %s \" (%s%s%s)\"\n", key->name, kind_of(key),
+				       *traits ? ", " : "", traits);
 		put_text(page, key->help);
 	}
 	for (const struct config_key *key = section->keys; key->name; key++) {
@@ -140,7 +145,7 @@ static void each_of(const char *path, const struct config_section *section,
 		g_autofree char *name = path_of(path, key, false);
 		g_autofree char *below = path_of(path, key, true);
 		const struct config_manual_key entry = {
-			name, config_kind_name(key->kind), whole, unit_of(key), key->help,
+			name, kind_of(key), whole, unit_of(key), key->help,
 		};
 
 		each(&entry, data);

@@ -46,10 +46,14 @@ static bool ipmi_open(struct power_meter *base, GError **error)
 		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
 					     "its IPMI meter needs address, user and privilege");
 	/* The name becomes part of a command line of ipmitool's shell. */
-	if (config->sensor && (strpbrk(config->sensor, "\"\\\r\n") || !*config->sensor))
+	if (config->sensor && (strpbrk(config->sensor[0], "\"\\\r\n") || !*config->sensor[0]))
 		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
 					     "sensor \"%s\": a name without quotes is needed",
-					     config->sensor);
+					     config->sensor[0]);
+	if (config->sensor_count > 1)
+		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
+					     "its IPMI meter reads one sensor, not %u",
+					     config->sensor_count);
 	meter->sensor_number = -1;
 	meter->shell = ipmi_shell_new(config);
 	return true;
@@ -106,7 +110,7 @@ static void handle_dcmi(struct meter_ipmi *meter, const char *output)
 			       "BMC %s:%u has no DCMI power reading; reading sensor "
 			       "\"%s\" from now on",
 			       meter->base.config->address, meter->base.config->port,
-			       meter->base.config->sensor);
+			       meter->base.config->sensor[0]);
 		meter->use_sensor = true;
 		send_step(meter, STEP_SENSOR_NUMBER);
 	} else {
@@ -118,7 +122,7 @@ static void handle_sensor_number(struct meter_ipmi *meter, const char *output)
 {
 	uint8_t number;
 	const enum power_meter_error verdict =
-		meter_ipmi_parse_sensor_number(output, meter->base.config->sensor, &number);
+		meter_ipmi_parse_sensor_number(output, meter->base.config->sensor[0], &number);
 
 	if (verdict != POWER_METER_OK) {
 		fail_verdict(meter, verdict, output);
@@ -146,7 +150,7 @@ static void handle_sensor(struct meter_ipmi *meter, const char *output)
 {
 	int64_t mw;
 	const enum power_meter_error verdict =
-		meter_ipmi_parse_sensor(output, meter->base.config->sensor, &mw);
+		meter_ipmi_parse_sensor(output, meter->base.config->sensor[0], &mw);
 
 	if (verdict == POWER_METER_OK)
 		end_read(meter, mw);
@@ -182,13 +186,13 @@ static void send_step(struct meter_ipmi *meter, enum step step)
 		command = g_strdup("dcmi power reading");
 		break;
 	case STEP_SENSOR_NUMBER:
-		command = g_strdup_printf("sensor get \"%s\"", meter->base.config->sensor);
+		command = g_strdup_printf("sensor get \"%s\"", meter->base.config->sensor[0]);
 		break;
 	case STEP_SENSOR_RAW:
 		command = g_strdup_printf("raw 0x04 0x2d 0x%02x", meter->sensor_number);
 		break;
 	case STEP_SENSOR:
-		command = g_strdup_printf("sensor reading \"%s\"", meter->base.config->sensor);
+		command = g_strdup_printf("sensor reading \"%s\"", meter->base.config->sensor[0]);
 		break;
 	}
 	ipmi_shell_command(meter->shell, command, meter->base.deadline_ns, on_answer, meter);

@@ -144,7 +144,10 @@ void power_meter_read(struct power_meter *meter, power_meter_done_f done, void *
 {
 	meter->done = done;
 	meter->data = data;
-	meter->deadline_ns = clock_now_ns() + (int64_t)(POWER_METER_DEADLINE_S * 1e9);
+	meter->deadline_ns =
+		clock_now_ns() + (int64_t)((meter->config->timeout_s > 0 ? meter->config->timeout_s
+									 : POWER_METER_DEADLINE_S) *
+					   1e9);
 	if (meter->ops->sample)
 		meter->timer_id = g_timeout_add(0, on_first_sample, meter);
 	else

@@ -33,7 +33,7 @@ enum power_meter_error {
 	POWER_METER_ERROR_SETUP, /* the meter cannot be opened or asked: wrong configuration */
 };
 
-/* A reading takes at most this long, a login included. */
+/* A reading takes at most this long, a login included, where the configuration has no timeout_s. */
 #define POWER_METER_DEADLINE_S 5.0
 
 struct power_meter;
@@ -124,7 +124,7 @@ bool power_meter_set_error(const struct power_meter *meter, GError **error,
 
 /*
  * Starts a read; at most one at a time. Calls `done` once from the main loop, never before
- * returning and at the latest after POWER_METER_DEADLINE_S.
+ * returning and at the latest after the configuration's timeout_s (POWER_METER_DEADLINE_S).
  */
 void power_meter_read(struct power_meter *meter, power_meter_done_f done, void *data);
 /* The current source of the watts by its driver ("dcmi", "sensor", ...). */

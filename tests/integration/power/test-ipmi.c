@@ -25,6 +25,7 @@
 struct fixture {
 	struct meter_fixture meter;
 	char *watts_file, *journal;
+	char *sensor[1];
 	struct bmc_spec spec;
 	GPid bmc;
 	struct power *power;
@@ -59,6 +60,7 @@ static void setup(struct fixture *fixture, gconstpointer data)
 					  .watts_file = fixture->watts_file,
 					  .max_age_s = 3600,
 					  .no_dcmi = data != NULL};
+	fixture->sensor[0] = (char *)BMC_SENSOR;
 	fixture->meter.config = (struct config_meter){
 		.kind = CONFIG_METER_IPMI,
 		.address = (char *)"127.0.0.1",
@@ -67,7 +69,8 @@ static void setup(struct fixture *fixture, gconstpointer data)
 		.password_file = fixture->meter.password_file,
 		.cipher_suite = BMC_CIPHER_SUITE,
 		.privilege = (char *)BMC_PRIVILEGE,
-		.sensor = (char *)BMC_SENSOR,
+		.sensor = fixture->sensor,
+		.sensor_count = 1,
 		.interval_s = 0.1,
 	};
 	meter_fixture_write(fixture->meter.password_file, PASSWORD "\n");
@@ -248,12 +251,13 @@ static void test_sensor_stands_in_for_dcmi(struct fixture *fixture, gconstpointe
 
 static void test_wrong_sensor_is_refused(struct fixture *fixture, gconstpointer data)
 {
-	fixture->meter.config.sensor = (char *)"Nope";
+	fixture->sensor[0] = (char *)"Nope";
 	g_assert_cmpint(read_meter(fixture), ==, POWER_METER_ERROR_REJECTED);
 	meter_fixture_close(&fixture->meter);
 	fixture->meter.config.sensor = NULL;
 	g_assert_cmpint(read_meter(fixture), ==, POWER_METER_ERROR_SETUP);
-	fixture->meter.config.sensor = (char *)"quo\"te";
+	fixture->meter.config.sensor = fixture->sensor;
+	fixture->sensor[0] = (char *)"quo\"te";
 	g_assert_null(power_meter_open(&fixture->meter.config, "b1", NULL));
 }
 

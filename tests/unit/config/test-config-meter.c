@@ -62,6 +62,20 @@ static const struct {
 	 "meter.bay: 15 is outside 1 to 14"},
 	{"qemu:///system", "kind: amm, address: b, password_file: p, bay: 1, snmp: v1, user: u",
 	 "meter.user: only SNMP v3 has users"},
+	{"qemu:///system", "kind: ipmi, address: b, password_file: p, sensor: PS1 Power In", NULL},
+	{"qemu:///system",
+	 "kind: redfish, address: b, password_file: p, timeout_s: 120, "
+	 "sensor: [PS1 Power In, PS2 Power In]",
+	 NULL},
+	{"qemu:///system", "kind: ipmi, address: b, password_file: p, sensor: []",
+	 "meter.sensor: empty; give at least 1"},
+	{"qemu:///system", "kind: ipmi, address: b, password_file: p, sensor: [a, a]",
+	 "meter.sensor[1]: 'a' appears twice"},
+	{"qemu:///system", "kind: ipmi, address: b, password_file: p, sensor: {a: b}",
+	 "meter.sensor: takes a list"},
+	{"qemu:///system", "kind: acpi, sensor: a", "meter.sensor: a meter of kind acpi"},
+	{"qemu:///system", "kind: ipmi, address: b, password_file: p, timeout_s: 0.5",
+	 "meter.timeout_s: 0.5 s is outside 1 to 120 s"},
 	{"qemu:///system", "kind: rapl, address: b", "meter.address: a meter of kind rapl"},
 	{"qemu:///system", "kind: rapl, interval_s: 0.01", "meter.interval_s: 0.01 s is outside"},
 	{"qemu:///system", "kind: acpi, interval_s: -1", "meter.interval_s: -1 s is outside"},
@@ -114,6 +128,8 @@ static void test_each_meter_takes_its_own_keys(void)
 			g_assert_no_error(error);
 			g_assert_cmpint(again->clusters[0].hosts[0].meter->kind, ==,
 					config->clusters[0].hosts[0].meter->kind);
+			g_assert_cmpuint(again->clusters[0].hosts[0].meter->sensor_count, ==,
+					 config->clusters[0].hosts[0].meter->sensor_count);
 		}
 		g_unlink(path);
 	}

@@ -64,7 +64,8 @@ static void test_hosts_get_what_their_blade_offers(void)
 	g_assert_cmpstr(host->meter->password_file, ==, "/run/x/bmc-password");
 	g_assert_cmpuint(host->meter->cipher_suite, ==, 3);
 	g_assert_cmpstr(host->meter->privilege, ==, "ADMINISTRATOR");
-	g_assert_cmpstr(host->meter->sensor, ==, "Pwr Consumption");
+	g_assert_cmpuint(host->meter->sensor_count, ==, 1);
+	g_assert_cmpstr(host->meter->sensor[0], ==, "Pwr Consumption");
 	g_assert_cmpfloat_with_epsilon(host->meter->interval_s, 1, 1e-12);
 	g_assert_cmpstr(config->clusters[0].hosts[1].uri, ==, "test:///default");
 	g_assert_null(config->clusters[0].hosts[1].meter);
