@@ -6,6 +6,10 @@
 #include "common/clock.h"
 #include "common/error_fail.h"
 #include "common/read_file.h"
+#include "common/visible.h"
+
+/* Bytes of an error's text: what a device says in it is not bounded. */
+enum { MESSAGE_MAX = 1 << 10 };
 
 G_DEFINE_QUARK(virtbed_power_meter, power_meter_error)
 
@@ -56,7 +60,8 @@ char *power_meter_password(const struct config_meter *config, GError **error)
 static void set_error_v(const struct power_meter *meter, GError **error,
 			enum power_meter_error code, const char *format, va_list arguments)
 {
-	g_autofree char *text = g_strdup_vprintf(format, arguments);
+	g_autofree char *raw = g_strdup_vprintf(format, arguments);
+	g_autofree char *text = visible_start(raw, MESSAGE_MAX);
 
 	g_set_error(error, POWER_METER_ERROR, (int)code, "host \"%s\": %s", meter->host, text);
 }

@@ -113,11 +113,14 @@ char *power_meter_password(const struct config_meter *config, GError **error);
 /* Ends the read of a driver with a reading. The meter may be freed afterwards. */
 void power_meter_end(struct power_meter *meter, int64_t mw);
 
-/* Ends the read of a driver with an error, soon, from the main loop. The error names the host. */
+/*
+ * Ends the read of a driver with an error, soon, from the main loop. The error names the host. The
+ * text may hold what a device said: it becomes one line of at most 1 KiB, by visible_start().
+ */
 void power_meter_fail(struct power_meter *meter, enum power_meter_error code, const char *format,
 		      ...) G_GNUC_PRINTF(3, 4);
 
-/* Sets `error` behind the name of the host. Returns false. */
+/* Sets `error` behind the name of the host, as power_meter_fail() does. Returns false. */
 bool power_meter_set_error(const struct power_meter *meter, GError **error,
 			   enum power_meter_error code, const char *format, ...)
 	G_GNUC_PRINTF(4, 5);

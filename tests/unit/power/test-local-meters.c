@@ -348,6 +348,21 @@ static void test_the_model_reads_this_machine(struct fixture *fixture, gconstpoi
 	g_assert_cmpint(fixture->mw, <=, 100000 + 2 * 10000 * sysconf(_SC_NPROCESSORS_CONF));
 }
 
+/* What a device says cannot control a terminal, and is bounded. */
+static void test_messages_can_be_shown(void)
+{
+	const struct power_meter meter = {.host = "b1"};
+	g_autofree char *long_text = g_strnfill(5000, 'x');
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GError) bounded = NULL;
+
+	power_meter_set_error(&meter, &error, POWER_METER_ERROR_GARBAGE, "it says: %s",
+			      "a\x1b[2J\n\tb\xff");
+	g_assert_cmpstr(error->message, ==, "host \"b1\": it says: a\\x1b[2J b\xef\xbf\xbd");
+	power_meter_set_error(&meter, &bounded, POWER_METER_ERROR_GARBAGE, "%s", long_text);
+	g_assert_cmpuint(strlen(bounded->message), <, 1100);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -369,5 +384,6 @@ int main(int argc, char **argv)
 	ADD(CONFIG_METER_MODEL, "a model without cpu time is no reading",
 	    test_a_model_without_cpu_time_is_no_reading);
 	ADD(CONFIG_METER_MODEL, "the model reads this machine", test_the_model_reads_this_machine);
+	g_test_add_func("/power/meter/messages can be shown", test_messages_can_be_shown);
 	return g_test_run();
 }
