@@ -39,6 +39,8 @@ struct http_client {
 	char *certificate;
 	char *key;
 	bool mends_numbers;
+	bool device;    /* http_client_device() */
+	size_t largest; /* bytes of an answer */
 };
 
 /* A request under way. */
@@ -99,12 +101,29 @@ static size_t on_answer(char *bytes, size_t size, size_t count, void *data)
 	struct transfer *transfer = data;
 	const size_t length = size * count;
 
-	if (transfer->answer->len + length > BODY_MAX) {
+	if (transfer->answer->len + length > transfer->client->largest) {
 		transfer->too_large = true;
 		return 0; /* ends the transfer */
 	}
 	g_string_append_len(transfer->answer, bytes, (gssize)length);
 	return length;
+}
+
+/* The bytes of an answer as JSON, by the rules for its peer. */
+static json_t *parse_text(const struct transfer *transfer, GError **error)
+{
+	const GString *text = transfer->answer;
+	json_t *body;
+
+	if (transfer->client->device)
+		return json_parse_lenient(text->str, text->len, "answer", error);
+	body = json_parse(text->str, text->len, "answer", error);
+	if (body || !transfer->client->mends_numbers)
+		return body;
+	body = json_parse_mended(text->str, text->len);
+	if (body)
+		g_clear_error(error);
+	return body;
 }
 
 /* The answer's body; NULL without `error` if it is empty. */
@@ -115,12 +134,12 @@ static json_t *parse_answer(const struct transfer *transfer, GError **error)
 
 	if (transfer->answer->len == 0)
 		return NULL;
-	body = json_parse(transfer->answer->str, transfer->answer->len, "answer", &reason);
-	if (!body && transfer->client->mends_numbers)
-		body = json_parse_mended(transfer->answer->str, transfer->answer->len);
-	if (!body)
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: %s", transfer->title,
-			    reason->message);
+	body = parse_text(transfer, &reason);
+	if (!body) {
+		g_autofree char *why = visible_start(reason->message, REASON_MAX);
+
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: %s", transfer->title, why);
+	}
 	return body;
 }
 
@@ -152,18 +171,40 @@ static char *beginning(const struct transfer *transfer)
 }
 
 /*
- * The reason in a refusal: its "error" (Redfish: an object with a "message"); NULL: it has none.
- * The caller frees.
+ * What a Redfish service says: its own messages where it has some, for "message" is often "A general
+ * error has occurred". The caller frees; NULL: it says nothing.
+ */
+static char *said_by_redfish(const json_t *said)
+{
+	const json_t *infos = json_object_get(said, "@Message.ExtendedInfo");
+	const char *message = json_string_value(json_object_get(said, "message"));
+	g_autoptr(GString) text = g_string_new(NULL);
+	const json_t *info;
+	size_t index;
+
+	json_array_foreach (infos, index, info) {
+		const char *one = json_string_value(json_object_get(info, "Message"));
+
+		if (one && text->len < REASON_MAX && !strstr(text->str, one))
+			g_string_append_printf(text, "%s%.*s", text->len ? " " : "", REASON_MAX,
+					       one);
+	}
+	if (text->len == 0 && message)
+		g_string_append(text, message);
+	return text->len ? visible_start(text->str, REASON_MAX) : NULL;
+}
+
+/*
+ * The reason in a refusal: its "error" (Redfish: an object); NULL: it has none. The caller frees.
  */
 static char *complaint(const struct transfer *transfer)
 {
-	g_autoptr(json_t) body =
-		json_parse(transfer->answer->str, transfer->answer->len, "answer", NULL);
+	g_autoptr(json_t) body = parse_text(transfer, NULL);
 	const json_t *said = json_object_get(body, "error");
 
-	if (json_is_object(said))
-		said = json_object_get(said, "message");
-	return json_is_string(said) ? visible_start(json_string_value(said), REASON_MAX) : NULL;
+	if (json_is_string(said))
+		return visible_start(json_string_value(said), REASON_MAX);
+	return said_by_redfish(said ?: body);
 }
 
 /* A refusal without a reason comes from a proxy or from another API. */
@@ -198,6 +239,16 @@ static void set_unexpected(const struct transfer *transfer, long status, GError 
 			    "%s: status %ld, which is no answer", transfer->title, status);
 }
 
+/* Whether a trusted certificate is for another name than that of the server. */
+static bool is_of_another_name(const struct transfer *transfer)
+{
+	long verified = -1;
+
+	curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_SSL_VERIFYRESULT, &verified);
+	return transfer->in_multi.result == CURLE_PEER_FAILED_VERIFICATION && verified == 0 &&
+	       strstr(transfer->reason, "name");
+}
+
 /* Whether a transfer failed because of the server's certificate, or of our list of trusted CAs. */
 static bool is_trust(CURLcode result)
 {
@@ -218,8 +269,10 @@ static char *reason_of(const struct transfer *transfer)
 		return g_strdup_printf("cannot connect to the socket%s%s", number ? ": " : "",
 				       number ? g_strerror((int)number) : "");
 	}
-	return g_strdup(*transfer->reason ? transfer->reason
-					  : curl_easy_strerror(transfer->in_multi.result));
+	/* The text of libcurl may quote the peer's certificate. */
+	return visible_start(*transfer->reason ? transfer->reason
+					       : curl_easy_strerror(transfer->in_multi.result),
+			     REASON_MAX);
 }
 
 /* Makes the answer or an error from libcurl's result; either may be NULL. */
@@ -228,16 +281,19 @@ static json_t *read_result(struct transfer *transfer, int *ret_status, GError **
 	long status = 0;
 
 	curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_RESPONSE_CODE, &status);
-	if (transfer->too_large) {
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: answer larger than %d bytes",
-			    transfer->title, BODY_MAX);
+	if (transfer->client->device && status >= 400) {
+		set_refusal(transfer, status, error);
+	} else if (transfer->too_large) {
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: answer larger than %zu bytes",
+			    transfer->title, transfer->client->largest);
 	} else if (transfer->in_multi.result != CURLE_OK) {
 		g_autofree char *reason = reason_of(transfer);
 
 		status = 0;
 		g_set_error(error, HTTP_ERROR,
-			    is_trust(transfer->in_multi.result) ? HTTP_ERROR_TRUST
-								: HTTP_ERROR_TRANSPORT,
+			    is_of_another_name(transfer)          ? HTTP_ERROR_NAME
+			    : is_trust(transfer->in_multi.result) ? HTTP_ERROR_TRUST
+								  : HTTP_ERROR_TRANSPORT,
 			    "%s: %s", transfer->title, reason);
 	} else if (status >= 400) {
 		set_refusal(transfer, status, error);
@@ -390,6 +446,7 @@ struct http_client *http_client_new(const char *address, GError **error)
 		client_unref(client);
 		return NULL;
 	}
+	client->largest = BODY_MAX;
 	client->multi = http_multi_join(client->context);
 	return client;
 }
@@ -421,6 +478,12 @@ void http_client_identify(struct http_client *client, const struct http_client_i
 void http_client_mend_numbers(struct http_client *client)
 {
 	client->mends_numbers = true;
+}
+
+void http_client_device(struct http_client *client, size_t most)
+{
+	client->device = true;
+	client->largest = most;
 }
 
 const char *http_client_answer_header(const struct http_client *client, const char *name)
@@ -525,6 +588,11 @@ static void set_options(struct transfer *transfer, const char *method, const cha
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	/* 0 would mean no timeout. */
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, MAX((long)(timeout_s * 1e3), 1L));
+	if (client->device) {
+		curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
+		curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+				 (long)(HTTP_CLIENT_CONNECT_S * 1e3));
+	}
 	if (client->socket_path)
 		curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, client->socket_path);
 	set_identity(transfer);

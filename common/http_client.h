@@ -26,11 +26,12 @@ GQuark http_error_quark(void);
 enum http_error {
 	HTTP_ERROR_TRANSPORT = 1, /* no answer: refused, timed out, reset; try again */
 	HTTP_ERROR_STATUS, /* refused with status 400 or above; the message holds its reason */
-	/* no answer of the API (http_client_expect()), not JSON, or larger than 64 MiB */
+	/* no answer of the API (http_client_expect()), not JSON, or too large */
 	HTTP_ERROR_BODY,
 	/* the address of a client or server is malformed, or unencrypted and not of loopback */
 	HTTP_ERROR_ADDRESS,
 	HTTP_ERROR_TRUST, /* TLS: the server's certificate is not trusted */
+	HTTP_ERROR_NAME,  /* TLS: the server's certificate is trusted, and is for another name */
 };
 
 /*
@@ -86,6 +87,17 @@ bool http_client_timeout(double usual_s, double *ret_s, GError **error);
  * are read as strings instead of making the answer invalid (json_parse_mended()).
  */
 void http_client_mend_numbers(struct http_client *client);
+
+/*
+ * From now on the peer is a device that is not ours, such as a BMC. Answers are at most `most`
+ * bytes once they are decompressed, and may be compressed; they are read by json_parse_lenient(). A
+ * status of 400 or above is believed although its body is cut. A connection is made within
+ * HTTP_CLIENT_CONNECT_S or not at all.
+ */
+void http_client_device(struct http_client *client, size_t most);
+
+/* The longest time that a device may take to accept a connection, TLS included, in seconds. */
+#define HTTP_CLIENT_CONNECT_S 10.0
 
 /*
  * A header of the answer, by name; NULL if it has none. Borrowed. Only the callback of that answer

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "common/error_fail.h"
 
@@ -58,6 +59,66 @@ json_t *json_parse_mended(const char *text, size_t length)
 		json_decref(word);
 	}
 	return json_parse(mended->str, mended->len, "answer", NULL);
+}
+
+/* Whether an escape at `at` is of a UTF-16 surrogate whose second digit is one of `halves`. */
+static bool is_surrogate(const char *at, const char *halves)
+{
+	return strnlen(at, 6) == 6 && at[0] == '\\' && at[1] == 'u' &&
+	       g_ascii_tolower(at[2]) == 'd' && strchr(halves, g_ascii_tolower(at[3]));
+}
+
+/* Mends the escape at `at`, and returns its last byte. */
+static char *mend_escape(char *at)
+{
+	if (is_surrogate(at, "89ab") && is_surrogate(at + 6, "cdef"))
+		return at + 11;
+	if (is_surrogate(at, "89abcdef") || strncmp(at, "\\u0000", 6) == 0)
+		memcpy(at + 2, "fffd", 4);
+	else if (!at[1] || !strchr("\"\\/bfnrtu", at[1]))
+		*at = ' ';
+	return *at == ' ' ? at : at + 1;
+}
+
+/*
+ * The text as UTF-8 without raw control characters, escapes that JSON does not know, and halves of
+ * surrogate pairs. The caller frees.
+ */
+static char *purge(const char *text, size_t length)
+{
+	char *purged;
+
+	while (length > 0 && text[length - 1] == '\0')
+		length--;
+	purged = g_utf8_make_valid(text, (gssize)length);
+	if (g_str_has_prefix(purged, "\xef\xbb\xbf"))
+		memset(purged, ' ', 3);
+	for (char *at = purged; *at; at++) {
+		if (*at > 0 && *at < ' ')
+			*at = ' ';
+		else if (*at == '\\')
+			at = mend_escape(at);
+	}
+	return purged;
+}
+
+json_t *json_parse_lenient(const char *text, size_t length, const char *what, GError **error)
+{
+	json_t *value = json_loadb(text, length, JSON_DECODE_ANY, NULL);
+	g_autofree char *purged = NULL;
+	json_error_t where;
+
+	if (value)
+		return value;
+	purged = purge(text, length);
+	value = json_loads(purged, JSON_DECODE_ANY, &where);
+	if (!value)
+		value = json_parse_mended(purged, strlen(purged));
+	if (!value)
+		g_set_error(error, JSON_ERROR, JSON_ERROR_SYNTAX,
+			    "%s: line %d, column %d: not valid JSON: %s", what, where.line,
+			    where.column, where.text);
+	return value;
 }
 
 static int append_to_string(const char *buffer, size_t size, void *data)

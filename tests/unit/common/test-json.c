@@ -37,6 +37,47 @@ static void test_parse_accepts_json_and_refuses_the_rest(void)
 	}
 }
 
+static void test_what_devices_send_is_read(void)
+{
+	static const struct {
+		const char *text;
+		const char *read; /* NULL: not even so */
+	} cases[] = {
+		{"{\"a\": 1, \"b\": 2}", "{\"a\":1,\"b\":2}"},
+		{"{\"a\": 1, \"a\": 2}", "{\"a\":2}"},
+		{"{\"a\": \"\xff\xfe\", \"w\": 5}", "{\"a\":\"\xef\xbf\xbd\xef\xbf\xbd\",\"w\":5}"},
+		{"{\"a\": \"\xed\xa0\x80\"}", "{\"a\":\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"}"},
+		{"{\"a\": \"x\ty\x01\"}", "{\"a\":\"x y \"}"},
+		{"{\"a\": \"\\ud800 \\udc00\"}", "{\"a\":\"\xef\xbf\xbd \xef\xbf\xbd\"}"},
+		{"{\"a\": \"\\ud83d\\ude00\xff\"}", "{\"a\":\"\xf0\x9f\x98\x80\xef\xbf\xbd\"}"},
+		{"{\"a\": \"\\u0000\"}", "{\"a\":\"\xef\xbf\xbd\"}"},
+		{"{\"a\": \"\\x41\\\\\"}", "{\"a\":\" x41\\\\\"}"},
+		{"\xef\xbb\xbf{\"a\": 1}", "{\"a\":1}"},
+		{"{\"a\": NaN, \"w\": 5}", "{\"a\":\"NaN\",\"w\":5}"},
+		{"{\"a\": \"\\", NULL},
+		{"{\"a\": \"\\u", NULL},
+		{"{\"a\": \"\\ud8", NULL},
+		{"{\"a\": \"\\ud800\\u", NULL},
+		{"\x1f\x8b", NULL},
+		{"", NULL},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+		/* Exactly as long as the text, so that a sanitizer sees what is read behind it. */
+		g_autofree char *exact = g_memdup2(cases[i].text, MAX(strlen(cases[i].text), 1));
+		g_autoptr(json_t) value =
+			json_parse_lenient(exact, strlen(cases[i].text), "doc", &error);
+		g_autofree char *text = value ? json_text(value) : NULL;
+
+		g_assert_cmpstr(text, ==, cases[i].read);
+		g_assert_true((error != NULL) == (cases[i].read == NULL));
+	}
+	g_autoptr(json_t) padded = json_parse_lenient("[7]\0\0", 5, "doc", NULL);
+
+	g_assert_true(json_is_array(padded));
+}
+
 static void test_parse_survives_deep_nesting(void)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -153,6 +194,7 @@ static void test_getters_refuse_what_is_no_object(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/json/what devices send is read", test_what_devices_send_is_read);
 	g_test_add_func("/json/parse", test_parse_accepts_json_and_refuses_the_rest);
 	g_test_add_func("/json/parse-deep", test_parse_survives_deep_nesting);
 	g_test_add_func("/json/text", test_text_is_compact_sorted_and_reads_back_equal);

@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/power/redfish_service.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/http_client.h"
+#include "common/json.h"
+#include "local-sched/power/meter_redfish_parse.h"
+
+#define LOG_SUBSYSTEM "meter"
+#include "common/log.h"
+
+#define ROOT_PATH "/redfish/v1/"
+#define SESSIONS_PATH "/redfish/v1/SessionService/Sessions"
+
+/* How long an answer may take where the configuration does not say. */
+#define TIMEOUT_S 15.0
+#define LOGOUT_TIMEOUT_S 2.0
+
+/* The wait after a refused login with the same password; it doubles up to the maximum. */
+#define LOGIN_RETRY_S 4.5
+#define LOGIN_RETRY_MAX_S 60.0
+
+enum {
+	REDIRECTIONS_MAX = 4,
+	ANSWER_MAX = 8 << 20, /* bytes, decompressed */
+};
+
+enum {
+	STATUS_BAD_REQUEST = 400,
+	STATUS_UNAUTHORIZED = 401,
+	STATUS_FORBIDDEN = 403,
+	STATUS_NOT_FOUND = 404,
+	STATUS_NOT_ALLOWED = 405,
+	STATUS_NOT_IMPLEMENTED = 501,
+};
+
+enum login {
+	LOGIN_OUT = 0, /* the next request logs in */
+	LOGIN_UNDER_WAY,
+	LOGIN_IN,
+};
+
+struct redfish_service {
+	char *key;       /* what meters that share it have in common */
+	unsigned users;  /* meters, and callers on the stack */
+	struct config_meter config; /* copies of what is needed of it */
+	char *address;
+	struct http_client *client;
+	GQueue waiting; /* struct call elements that wait for the login */
+	GQueue sent;    /* struct call elements */
+	/* The login. */
+	enum login login;
+	bool basic;          /* without sessions */
+	unsigned generation; /* of the login */
+	char *sessions_path; /* where sessions are opened */
+	bool asked_root;     /* that place is the one that the service root names */
+	char *session_path;  /* to be closed, or NULL */
+	char *session_header;
+	GHashTable *worked; /* paths that were answered since the login */
+	/* The last refusal. */
+	char *refused_password;
+	char *refusal;
+	int64_t not_before_ns;
+	double retry_s;
+};
+
+/* A request of a meter. */
+struct call {
+	struct redfish_service *service;
+	char *path;
+	char *lasting_path; /* after permanent redirections */
+	int tag;
+	unsigned redirections;
+	bool again;          /* the login was repeated for it */
+	unsigned generation; /* of the login that it was sent with */
+	redfish_answer_f done; /* NULL: nobody waits any more */
+	void *data;
+};
+
+/* The services in use, so that meters of one BMC find one another's. */
+static GSList *services;
+
+static void log_in(struct redfish_service *service);
+static void send_call(struct call *call);
+
+static void call_free(struct call *call)
+{
+	g_free(call->path);
+	g_free(call->lasting_path);
+	g_free(call);
+}
+
+/* "https://HOST:PORT", with brackets around an IPv6 address. */
+static char *address_of(const struct config_meter *config)
+{
+	const bool bare = strchr(config->address, ':') && config->address[0] != '[';
+
+	return g_strdup_printf("https://%s%s%s:%u", bare ? "[" : "", config->address,
+			       bare ? "]" : "", config->port);
+}
+
+static void end_login(struct redfish_service *service)
+{
+	service->login = LOGIN_OUT;
+	g_clear_pointer(&service->session_path, g_free);
+	g_clear_pointer(&service->session_header, g_free);
+	g_hash_table_remove_all(service->worked);
+}
+
+/* Tells the client which certificate to trust and, with a password, how to log in. */
+static void identify(struct redfish_service *service, const char *password)
+{
+	const struct http_client_identity identity = {
+		.ca_file = service->config.ca_file,
+		.insecure = service->config.tls == CONFIG_METER_INSECURE,
+		.user = password ? service->config.user : NULL,
+		.password = password,
+		.header = service->session_header,
+	};
+
+	http_client_identify(service->client, &identity);
+}
+
+/*
+ * Closes the session at the end. On a main loop of its own, since the program's may have ended.
+ */
+static void log_out(struct redfish_service *service)
+{
+	GMainContext *context = g_main_context_new();
+
+	g_main_context_push_thread_default(context);
+	g_clear_pointer(&service->client, http_client_free);
+	service->client = http_client_new(service->address, NULL);
+	http_client_device(service->client, ANSWER_MAX);
+	identify(service, NULL);
+	json_decref(http_client_call(service->client, "DELETE", service->session_path, NULL,
+				     LOGOUT_TIMEOUT_S, NULL));
+	g_clear_pointer(&service->client, http_client_free);
+	g_main_context_pop_thread_default(context);
+	g_main_context_unref(context);
+}
+
+static void service_unref(struct redfish_service *service)
+{
+	if (--service->users > 0)
+		return;
+	services = g_slist_remove(services, service);
+	if (service->session_path)
+		log_out(service);
+	http_client_free(service->client);
+	g_queue_clear_full(&service->waiting, (GDestroyNotify)call_free);
+	g_queue_clear_full(&service->sent, (GDestroyNotify)call_free);
+	end_login(service);
+	g_hash_table_unref(service->worked);
+	g_free(service->config.user);
+	g_free(service->config.password_file);
+	g_free(service->config.ca_file);
+	g_free(service->sessions_path);
+	g_free(service->refused_password);
+	g_free(service->refusal);
+	g_free(service->address);
+	g_free(service->key);
+	g_free(service);
+}
+
+/* Ends a call, which is in no queue any more. */
+static void deliver(struct call *call, const struct redfish_answer *outcome)
+{
+	struct redfish_answer answer = *outcome;
+
+	answer.tag = call->tag;
+	answer.path = call->lasting_path ?: call->path;
+	if (call->done)
+		call->done(&answer, call->data);
+	call_free(call);
+}
+
+static void deliver_error(struct call *call, enum power_meter_error code, int status,
+			  const char *reason)
+{
+	deliver(call, &(struct redfish_answer){.code = code, .status = status, .reason = reason});
+}
+
+/* Ends all calls that wait for the login. */
+static void fail_waiting(struct redfish_service *service, enum power_meter_error code, int status,
+			 const char *reason)
+{
+	g_autofree char *kept = g_strdup(reason);
+	GQueue waiting = service->waiting;
+	struct call *call;
+
+	g_queue_init(&service->waiting);
+	end_login(service);
+	service->users++;
+	while ((call = g_queue_pop_head(&waiting)))
+		deliver_error(call, code, status, kept);
+	service_unref(service);
+}
+
+/* A login that was refused is not tried again soon with the same password. */
+static void note_refusal(struct redfish_service *service, const char *reason)
+{
+	g_autofree char *password = power_meter_password(&service->config, NULL);
+
+	g_free(service->refusal);
+	service->refusal = g_strdup(reason);
+	g_free(service->refused_password);
+	service->refused_password = g_steal_pointer(&password);
+	service->not_before_ns = clock_now_ns() + (int64_t)(service->retry_s * 1e9);
+	service->retry_s = MIN(2 * service->retry_s, LOGIN_RETRY_MAX_S);
+}
+
+/* The login works: sends what waits for it. */
+static void enter(struct redfish_service *service)
+{
+	struct call *call;
+
+	service->login = LOGIN_IN;
+	service->generation++;
+	service->retry_s = LOGIN_RETRY_S;
+	g_clear_pointer(&service->refusal, g_free);
+	while ((call = g_queue_pop_head(&service->waiting)))
+		send_call(call);
+}
+
+/* What libcurl's failures and statuses mean where nothing else is known of them. */
+static enum power_meter_error code_of(int status, const GError *error)
+{
+	if (error->code == HTTP_ERROR_TRUST || error->code == HTTP_ERROR_NAME)
+		return POWER_METER_ERROR_SETUP;
+	if (status >= 300)
+		return POWER_METER_ERROR_REJECTED;
+	return status > 0 || error->code == HTTP_ERROR_BODY ? POWER_METER_ERROR_GARBAGE
+							    : POWER_METER_ERROR_NO_ANSWER;
+}
+
+/* The reason in `error`, with what to do where it is known; the caller frees. */
+static char *advise(const struct redfish_service *service, const GError *error)
+{
+	if (error->code == HTTP_ERROR_TRUST)
+		return g_strdup_printf("its certificate is not trusted; give a `ca_file`: %s",
+				       error->message);
+	if (error->code == HTTP_ERROR_NAME)
+		return g_strdup_printf(
+			"its certificate is for another name than \"%s\"; give the certificate's "
+			"name as `address` (a line in /etc/hosts makes it known), give the BMC a "
+			"certificate of its name, or take any with `tls: insecure`: %s",
+			service->config.address, error->message);
+	return g_strdup(error->message);
+}
+
+static void open_session(struct redfish_service *service, const char *password);
+
+static void refuse_sessions(struct redfish_service *service, const char *reason)
+{
+	g_autofree char *text = NULL;
+
+	if (service->config.auth != CONFIG_METER_SESSION) {
+		log_info("BMC %s offers no sessions: name and password go with every request (%s)",
+			 service->address, reason);
+		service->basic = true;
+		log_in(service);
+		return;
+	}
+	text = g_strdup_printf("it offers no sessions; use `auth: auto` or `auth: basic`: %s",
+			       reason);
+	fail_waiting(service, POWER_METER_ERROR_SETUP, 0, text);
+}
+
+/* The service root names the place of sessions, where it is not the usual one. */
+static void on_root(int status, json_t *body, const GError *error, void *data)
+{
+	struct redfish_service *service = data;
+	const char *path = meter_redfish_parse_sessions(body);
+	g_autofree char *password = NULL;
+
+	if (!path || strcmp(path, service->sessions_path) == 0) {
+		refuse_sessions(service, service->refusal ?: "not found");
+		return;
+	}
+	g_free(service->sessions_path);
+	service->sessions_path = g_strdup(path);
+	password = power_meter_password(&service->config, NULL);
+	open_session(service, password ?: "");
+}
+
+static void refuse_login(struct redfish_service *service, int status, const GError *error)
+{
+	const bool not_offered = status == STATUS_NOT_FOUND || status == STATUS_NOT_ALLOWED ||
+				 status == STATUS_NOT_IMPLEMENTED ||
+				 (status >= 300 && status < STATUS_BAD_REQUEST);
+	g_autofree char *text = NULL;
+
+	if (not_offered && !service->asked_root) {
+		service->asked_root = true;
+		g_free(service->refusal);
+		service->refusal = g_strdup(error->message);
+		http_client_request(service->client, "GET", ROOT_PATH, NULL,
+				    service->config.timeout_s, on_root, service);
+		return;
+	}
+	if (not_offered) {
+		refuse_sessions(service, error->message);
+		return;
+	}
+	if (status < STATUS_BAD_REQUEST) {
+		text = advise(service, error);
+		fail_waiting(service, code_of(status, error), 0, text);
+		return;
+	}
+	if (status == STATUS_UNAUTHORIZED || status == STATUS_BAD_REQUEST)
+		text = g_strdup_printf("login refused; check user and password_file: %s",
+				       error->message);
+	else if (status == STATUS_FORBIDDEN)
+		text = g_strdup_printf("login refused; the user may lack the privilege to log in: "
+				       "%s",
+				       error->message);
+	else
+		text = g_strdup_printf("it opens no session: %s", error->message);
+	note_refusal(service, text);
+	fail_waiting(service, POWER_METER_ERROR_LOGIN, status, text);
+}
+
+static void on_session(int status, json_t *body, const GError *error, void *data)
+{
+	struct redfish_service *service = data;
+	const char *token = http_client_answer_header(service->client, "X-Auth-Token");
+	const char *location = http_client_answer_header(service->client, "Location");
+
+	/* The body of a login is of no use, and may be anything. */
+	if (status < 200 || status >= 300) {
+		refuse_login(service, status, error);
+		return;
+	}
+	if (!token) {
+		fail_waiting(service, POWER_METER_ERROR_GARBAGE, status,
+			     "its answer to a login holds no token");
+		return;
+	}
+	service->session_header = g_strconcat("X-Auth-Token: ", token, NULL);
+	service->session_path = meter_redfish_parse_location(location);
+	if (!service->session_path)
+		service->session_path = meter_redfish_parse_location(
+			json_string_value(json_object_get(body, "@odata.id")));
+	identify(service, NULL);
+	enter(service);
+}
+
+static void open_session(struct redfish_service *service, const char *password)
+{
+	g_autoptr(json_t) body = json_pack("{s:s, s:s}", "UserName", service->config.user,
+					   "Password", password);
+
+	service->login = LOGIN_UNDER_WAY;
+	identify(service, NULL);
+	http_client_request(service->client, "POST", service->sessions_path, body,
+			    service->config.timeout_s, on_session, service);
+}
+
+/* Reads the password from the file. Basic authentication needs no more; a session is opened. */
+static void log_in(struct redfish_service *service)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *password = power_meter_password(&service->config, &error);
+
+	if (!password) {
+		fail_waiting(service, POWER_METER_ERROR_SETUP, 0, error->message);
+	} else if (service->refusal && g_strcmp0(password, service->refused_password) == 0 &&
+		   clock_now_ns() < service->not_before_ns) {
+		fail_waiting(service, POWER_METER_ERROR_LOGIN, 0, service->refusal);
+	} else if (service->basic) {
+		identify(service, password);
+		enter(service);
+	} else {
+		open_session(service, password);
+	}
+}
+
+/* From the main loop, so that no request ends before redfish_service_get() returns. */
+static gboolean on_log_in(gpointer data)
+{
+	struct redfish_service *service = data;
+
+	service->users++;
+	if (service->login == LOGIN_UNDER_WAY && !g_queue_is_empty(&service->waiting))
+		log_in(service);
+	else
+		service->login = LOGIN_OUT;
+	service_unref(service);
+	return G_SOURCE_REMOVE;
+}
+
+static void call_service(struct call *call)
+{
+	struct redfish_service *service = call->service;
+
+	if (service->login == LOGIN_IN) {
+		send_call(call);
+		return;
+	}
+	g_queue_push_tail(&service->waiting, call);
+	if (service->login == LOGIN_UNDER_WAY)
+		return;
+	service->login = LOGIN_UNDER_WAY;
+	service->users++;
+	g_idle_add_full(G_PRIORITY_DEFAULT, on_log_in, service, (GDestroyNotify)service_unref);
+}
+
+/* Gives a session back whose end the BMC announced, in case that it has not ended. */
+static void drop_session(struct redfish_service *service)
+{
+	if (service->session_path)
+		http_client_request(service->client, "DELETE", service->session_path, NULL,
+				    LOGOUT_TIMEOUT_S, NULL, NULL);
+	end_login(service);
+}
+
+/* A login that has worked is refused: it has ended, or is not enough for this resource. */
+static void handle_unauthorized(struct call *call, const GError *error)
+{
+	struct redfish_service *service = call->service;
+	const bool worked = g_hash_table_size(service->worked) > 0 &&
+			    !g_hash_table_contains(service->worked, call->path);
+	g_autofree char *text = NULL;
+
+	if (!service->basic && !call->again) {
+		call->again = true;
+		if (call->generation == service->generation && service->login == LOGIN_IN)
+			drop_session(service);
+		call_service(call);
+		return;
+	}
+	if (!service->basic || worked) {
+		text = g_strdup_printf("user \"%s\" may not read %s, although the login works; a "
+				       "privilege or a licence is missing: %s",
+				       service->config.user, call->path, error->message);
+		deliver_error(call, POWER_METER_ERROR_SETUP, STATUS_UNAUTHORIZED, text);
+		return;
+	}
+	text = g_strdup_printf("login refused; check user and password_file: %s", error->message);
+	if (service->login == LOGIN_IN && call->generation == service->generation) {
+		note_refusal(service, text);
+		end_login(service);
+	}
+	deliver_error(call, POWER_METER_ERROR_LOGIN, STATUS_UNAUTHORIZED, text);
+}
+
+/* Asks at the place that the answer names, or fails. */
+static void follow(struct call *call, int status)
+{
+	struct redfish_service *service = call->service;
+	const char *location = http_client_answer_header(service->client, "Location");
+	g_autofree char *path =
+		meter_redfish_parse_redirection(service->address, call->path, location);
+	g_autofree char *text = NULL;
+
+	if (path && call->redirections < REDIRECTIONS_MAX) {
+		const bool lasts = status == 301 || status == 308;
+
+		if (lasts && (call->redirections == 0 || call->lasting_path)) {
+			g_free(call->lasting_path);
+			call->lasting_path = g_strdup(path);
+		} else if (call->redirections == 0) {
+			call->lasting_path = g_strdup(call->path);
+		}
+		call->redirections++;
+		g_free(call->path);
+		call->path = g_steal_pointer(&path);
+		send_call(call);
+		return;
+	}
+	text = g_strdup_printf("GET %s: status %d, %s \"%s\"", call->path, status,
+			       path ? "redirected too often, at last to"
+				    : "a redirection that is not followed, for it leaves the "
+				      "service: to",
+			       location ?: "");
+	deliver_error(call, POWER_METER_ERROR_REJECTED, status, text);
+}
+
+static void on_answer(int status, json_t *body, const GError *error, void *data)
+{
+	struct call *call = data;
+	struct redfish_service *service = call->service;
+	g_autofree char *text = NULL;
+
+	g_queue_remove(&service->sent, call);
+	service->users++;
+	if (!error && body) {
+		g_hash_table_add(service->worked, g_strdup(call->path));
+		deliver(call, &(struct redfish_answer){.status = status, .body = body});
+	} else if (!error) {
+		deliver_error(call, POWER_METER_ERROR_GARBAGE, status, "its answer is empty");
+	} else if (status == STATUS_UNAUTHORIZED) {
+		handle_unauthorized(call, error);
+	} else if (status >= 300 && status < STATUS_BAD_REQUEST) {
+		follow(call, status);
+	} else {
+		text = advise(service, error);
+		deliver_error(call, code_of(status, error), status, text);
+	}
+	service_unref(service);
+}
+
+static void send_call(struct call *call)
+{
+	struct redfish_service *service = call->service;
+
+	call->generation = service->generation;
+	g_queue_push_tail(&service->sent, call);
+	http_client_request(service->client, "GET", call->path, NULL, service->config.timeout_s,
+			    on_answer, call);
+}
+
+void redfish_service_get(struct redfish_service *service, const char *path, int tag,
+			 redfish_answer_f done, void *data)
+{
+	struct call *call = g_new0(struct call, 1);
+
+	*call = (struct call){
+		.service = service, .path = g_strdup(path), .tag = tag, .done = done, .data = data};
+	call_service(call);
+}
+
+const char *redfish_service_address(const struct redfish_service *service)
+{
+	return service->address;
+}
+
+static struct redfish_service *find(const char *key)
+{
+	for (GSList *link = services; link; link = link->next) {
+		struct redfish_service *service = link->data;
+
+		if (strcmp(service->key, key) == 0)
+			return service;
+	}
+	return NULL;
+}
+
+struct redfish_service *redfish_service_join(const struct config_meter *config, GError **error)
+{
+	g_autofree char *address = address_of(config);
+	g_autofree char *key = g_strdup_printf(
+		"%s\n%s\n%s\n%s\n%d\n%d\n%g", address, config->user ?: "",
+		config->password_file ?: "", config->ca_file ?: "", config->tls, config->auth,
+		config->timeout_s);
+	struct redfish_service *service = find(key);
+	struct http_client *client;
+
+	if (service) {
+		service->users++;
+		return service;
+	}
+	client = http_client_new(address, error);
+	if (!client)
+		return NULL;
+	http_client_device(client, ANSWER_MAX);
+	service = g_new0(struct redfish_service, 1);
+	service->users = 1;
+	service->client = client;
+	service->address = g_steal_pointer(&address);
+	service->key = g_steal_pointer(&key);
+	service->config = (struct config_meter){
+		.address = service->address + strlen("https://"),
+		.user = g_strdup(config->user),
+		.password_file = g_strdup(config->password_file),
+		.ca_file = g_strdup(config->ca_file),
+		.tls = config->tls,
+		.auth = config->auth,
+		.timeout_s = config->timeout_s > 0 ? config->timeout_s : TIMEOUT_S,
+	};
+	service->basic = config->auth == CONFIG_METER_BASIC;
+	service->sessions_path = g_strdup(SESSIONS_PATH);
+	service->retry_s = LOGIN_RETRY_S;
+	service->worked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	services = g_slist_prepend(services, service);
+	return service;
+}
+
+/* Nobody waits any more for the calls of a queue whose `data` is this. */
+static void disown(const GQueue *calls, const void *data)
+{
+	for (GList *link = calls->head; link; link = link->next) {
+		struct call *call = link->data;
+
+		if (call->data == data)
+			call->done = NULL;
+	}
+}
+
+void redfish_service_leave(struct redfish_service *service, const void *data)
+{
+	disown(&service->waiting, data);
+	disown(&service->sent, data);
+	service_unref(service);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <jansson.h>
+
+#include "local-sched/power/power_meter.h"
+
+/*
+ * The Redfish service of a BMC (DMTF DSP0266) over HTTPS, on connections that are kept. Logs in as
+ * needed, and follows redirections within the service. Meters that reach the same BMC in the same
+ * way share one service, and so one session. Main loop only.
+ *
+ * With `auth: auto` it opens a session, or uses Basic authentication where the service offers no
+ * sessions (404, 405, 501 or a redirection). A session that the BMC has ended is opened again within
+ * the same request.
+ */
+struct redfish_service;
+
+/* The outcome of a request. All is borrowed. */
+struct redfish_answer {
+	int tag;                     /* of the request */
+	enum power_meter_error code; /* POWER_METER_OK: there is a `body` */
+	int status;                  /* of HTTP; 0: no answer */
+	json_t *body;
+	/* Where the resource is: another place than asked for after a permanent redirection. */
+	const char *path;
+	const char *reason; /* of an error, without the BMC's name */
+};
+
+/* May ask for more, and leave the service. */
+typedef void (*redfish_answer_f)(const struct redfish_answer *answer, void *data);
+
+/*
+ * The service that `config` describes. NULL with `error` (HTTP_ERROR_ADDRESS) if its address is
+ * none.
+ */
+struct redfish_service *redfish_service_join(const struct config_meter *config, GError **error);
+
+/*
+ * Drops the requests whose `data` is this. The last one to leave closes the session, of which a BMC
+ * has few: that blocks for two seconds at most.
+ */
+void redfish_service_leave(struct redfish_service *service, const void *data);
+
+/* "https://HOST:PORT", for messages. Borrowed. */
+const char *redfish_service_address(const struct redfish_service *service);
+
+/*
+ * Asks for the resource at `path`, which begins with /redfish/. Calls `done` once from the main
+ * loop, never before returning. Each answer, of a login or a redirection too, may take the
+ * configuration's timeout_s.
+ */
+void redfish_service_get(struct redfish_service *service, const char *path, int tag,
+			 redfish_answer_f done, void *data);
