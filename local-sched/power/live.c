@@ -102,7 +102,7 @@ static bool is_settled(struct live *live, const void *data)
 		const struct sampler *sampler =
 			g_array_index(live->hosts, struct live_host, i).sampler;
 
-		if (sampler && !sampler_answered(sampler) && !sampler_reason(sampler))
+		if (sampler && !sampler_answered(sampler) && !sampler_failed(sampler))
 			return false;
 	}
 	return true;

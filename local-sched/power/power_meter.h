@@ -31,6 +31,11 @@ enum power_meter_error {
 	POWER_METER_ERROR_SATURATED,     /* at the top of its range: the watts are at least that */
 	POWER_METER_ERROR_GARBAGE,       /* an invalid answer */
 	POWER_METER_ERROR_SETUP, /* the meter cannot be opened or asked: wrong configuration */
+	/*
+	 * What comes before the first reading (a slow login, a search) goes on; the next read joins
+	 * it. The text says how far it is.
+	 */
+	POWER_METER_ERROR_NOT_YET,
 };
 
 /* A reading takes at most this long, a login included, where the configuration has no timeout_s. */

@@ -25,6 +25,7 @@ struct sampler {
 	bool reading;  /* a read is under way; ticks have no effect */
 	bool answered; /* since the start */
 	bool lost;
+	bool failed;           /* a read has, since the last reading */
 	int64_t since_ns;      /* the last reading, or the start */
 	int64_t not_before_ns; /* no read before this time, after a refused login */
 	double retry_s;        /* the wait after the next refused login */
@@ -72,6 +73,8 @@ static void take_failure(struct sampler *sampler, const GError *error)
 		g_free(sampler->reason);
 		sampler->reason = g_strdup(error->message);
 	}
+	if (error->code != POWER_METER_ERROR_NOT_YET)
+		sampler->failed = true;
 	if (error->code == POWER_METER_ERROR_LOGIN || error->code == POWER_METER_ERROR_SETUP) {
 		sampler->not_before_ns = clock_now_ns() + (int64_t)(sampler->retry_s * 1e9);
 		sampler->retry_s = MIN(2 * sampler->retry_s, LOGIN_RETRY_MAX_S);
@@ -89,6 +92,7 @@ static void take_reading(struct sampler *sampler, const struct power_reading *re
 	sampler->retry_s = LOGIN_RETRY_S;
 	sampler->since_ns = reading->t_ns;
 	sampler->answered = true;
+	sampler->failed = false;
 	if (sampler->lost) {
 		sampler->lost = false;
 		if (sampler->observer)
@@ -177,6 +181,11 @@ bool sampler_lost(const struct sampler *sampler)
 const char *sampler_reason(const struct sampler *sampler)
 {
 	return sampler->reason;
+}
+
+bool sampler_failed(const struct sampler *sampler)
+{
+	return sampler->failed;
 }
 
 const char *sampler_source(const struct sampler *sampler)

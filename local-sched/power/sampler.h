@@ -57,5 +57,11 @@ bool sampler_lost(const struct sampler *sampler);
 /* Why the last read failed (borrowed); NULL: it did not, or there was none yet. */
 const char *sampler_reason(const struct sampler *sampler);
 
+/*
+ * Whether a read has failed since the last reading. A meter that is still at what comes before its
+ * first reading (POWER_METER_ERROR_NOT_YET), or whose first answer is late, has not.
+ */
+bool sampler_failed(const struct sampler *sampler);
+
 /* power_meter_source() of its meter. */
 const char *sampler_source(const struct sampler *sampler);
