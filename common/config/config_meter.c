@@ -14,19 +14,17 @@ enum {
 	BMC = IPMI | REDFISH | AMM,
 	RAPL = 1 << CONFIG_METER_RAPL,
 	ACPI = 1 << CONFIG_METER_ACPI,
+	HWMON = 1 << CONFIG_METER_HWMON,
+	SYSFS = RAPL | ACPI | HWMON,
 	MODEL = 1 << CONFIG_METER_MODEL,
 };
 
 static const char *const kind_names[] = {
-	[CONFIG_METER_NONE] = "none",
-	[CONFIG_METER_IPMI] = "ipmi",
-	[CONFIG_METER_REDFISH] = "redfish",
-	[CONFIG_METER_AMM] = "amm",
-	[CONFIG_METER_RAPL] = "rapl",
-	[CONFIG_METER_ACPI] = "acpi",
-	[CONFIG_METER_MODEL] = "model",
-	[CONFIG_METER_SIMULATED] = "simulated",
-	NULL,
+	[CONFIG_METER_NONE] = "none",           [CONFIG_METER_IPMI] = "ipmi",
+	[CONFIG_METER_REDFISH] = "redfish",     [CONFIG_METER_AMM] = "amm",
+	[CONFIG_METER_RAPL] = "rapl",           [CONFIG_METER_ACPI] = "acpi",
+	[CONFIG_METER_HWMON] = "hwmon",         [CONFIG_METER_MODEL] = "model",
+	[CONFIG_METER_SIMULATED] = "simulated", NULL,
 };
 
 static const char *const tlses[] = {"verify", "insecure", NULL};
@@ -40,8 +38,8 @@ static const char *const snmps[] = {"v3", "v1", "v2c", NULL};
 static const struct config_key meter_keys[] = {
 	{CONFIG_WORD(meter, kind, kind_names), .needed = true,
 	 .help = "`ipmi` (a BMC, by ipmitool), `redfish` (a BMC, by https), `amm` (a bay of an IBM BladeCenter, by "
-		 "SNMP), `rapl` (CPU packages of this machine only), `acpi` (power meter of this machine), `model` (computed "
-		 "from this machine's CPU time), `simulated` (hosts of a simulated cluster, and no others) or `none`."},
+		 "SNMP), `rapl` (CPU packages of this machine only), `acpi` (power meter of this machine), `hwmon` (another "
+		 "chip of this machine), `model` (computed from this machine's CPU time), `simulated` (hosts of a simulated cluster, and no others) or `none`."},
 	{CONFIG_TEXT(meter, address), .takers = BMC, .cure = "name the BMC's host or IP address",
 	 .help = "host name or IP address of the BMC; needed with ipmi, redfish and amm, which also take `port`, "
 		 "`user` and `password_file`."},
@@ -74,8 +72,19 @@ static const struct config_key meter_keys[] = {
 	 CONFIG_TO(1, 14), .help = "amm: the blade's bay; needed."},
 	{CONFIG_WORD(meter, snmp, snmps), .takers = AMM,
 	 .help = "amm: version `v3`, `v1` or `v2c`."},
-	{CONFIG_TEXT(meter, sys_root), .takers = RAPL | ACPI,
-	 .help = "rapl, acpi: where sysfs is; default: /sys."},
+	{CONFIG_TEXT(meter, chip), .takers = HWMON,
+	 .cure = "name the chip, as /sys/class/hwmon/hwmon*/name has it",
+	 .help = "hwmon: name of the chip or of its driver; needed."},
+	{CONFIG_LIST(meter, device, TEXT), .takers = ACPI | HWMON, .or_one = true, .least = 1,
+	 .most = 64, .once = true,
+	 .help = "acpi, hwmon: device of the chip where several have its name, or a list of devices, whose "
+		 "watts are added."},
+	{CONFIG_LIST(meter, channel, TEXT), .takers = HWMON, .or_one = true, .least = 1,
+	 .most = 1024, .once = true,
+	 .help = "hwmon: channel of the chip, powerN, energyN or a label, or a list of channels, whose watts are "
+		 "added; default: the only one."},
+	{CONFIG_TEXT(meter, sys_root), .takers = SYSFS,
+	 .help = "rapl, acpi, hwmon: where sysfs is; default: /sys."},
 	{CONFIG_TEXT(meter, proc_root), .takers = MODEL,
 	 .help = "model: where procfs is; default: /proc."},
 	{CONFIG_NUMBER(meter, idle_w), .takers = MODEL, .max = INFINITY,
@@ -121,7 +130,7 @@ void config_meter_fill_in(struct config_meter *meter)
 		meter->timeout_s = 5;
 	if (kind == IPMI && meter->cipher_suite == 0)
 		meter->cipher_suite = 17;
-	if ((kind & (RAPL | ACPI)) && !meter->sys_root)
+	if ((kind & SYSFS) && !meter->sys_root)
 		meter->sys_root = g_strdup("/sys");
 	if (kind == MODEL && !meter->proc_root)
 		meter->proc_root = g_strdup("/proc");
@@ -158,7 +167,7 @@ char *config_meter_check(const struct config_meter *meter, bool local)
 		return g_strdup(
 			"meter.idle_w: missing; give the host's watts at no load, and core_w, those more per "
 			"busy CPU");
-	if ((kind & (RAPL | ACPI | MODEL)) && !local)
+	if ((kind & (SYSFS | MODEL)) && !local)
 		return g_strdup_printf(
 			"meter.kind: %s is read from the machine that the local scheduler runs on, "
 			"and the host's uri is of another; use ipmi, redfish or "

@@ -13,7 +13,8 @@ enum config_meter_kind {
 	CONFIG_METER_REDFISH,   /* HTTPS: PowerControl, else EnvironmentMetrics */
 	CONFIG_METER_AMM,       /* SNMP: a bay of an IBM BladeCenter's management module */
 	CONFIG_METER_RAPL,      /* CPU packages of this machine only, not its whole power */
-	CONFIG_METER_ACPI,      /* ACPI power meter of this machine (hwmon) */
+	CONFIG_METER_ACPI,      /* ACPI power meters of this machine (hwmon) */
+	CONFIG_METER_HWMON,     /* another chip of this machine's hwmon, by its name */
 	CONFIG_METER_MODEL,     /* no meter: watts computed from this machine's CPU time */
 	CONFIG_METER_SIMULATED, /* of a host of a simulated cluster, which has no other */
 };
@@ -62,7 +63,12 @@ struct config_meter {
 	char *chassis; /* redfish: Id of the chassis; NULL: the first that has watts */
 	uint32_t bay;  /* amm: the blade's bay, 1 to 14 */
 	enum config_meter_snmp snmp; /* amm */
-	char *sys_root;              /* rapl, acpi: where sysfs is; default "/sys" */
+	char *chip;                  /* hwmon: name of the chip, or of its driver */
+	char **device;               /* hwmon, acpi: which of several such chips; their sum */
+	uint32_t device_count;       /* 0: there must be one only */
+	char **channel;              /* hwmon: "power1", "energy1", or its label; their sum */
+	uint32_t channel_count;      /* 0: there must be one only */
+	char *sys_root;              /* rapl, acpi, hwmon: where sysfs is; default "/sys" */
 	char *proc_root;             /* model: where procfs is; default "/proc" */
 	double idle_w;               /* model: watts at no load, >= 0 */
 	double core_w;               /* model: watts more per busy CPU, >= 0 */

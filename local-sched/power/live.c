@@ -127,6 +127,7 @@ void live_wait(struct live *live, double seconds, const bool *interrupted)
 struct reading {
 	const char *cluster, *host, *kind, *source;
 	bool modelled;
+	double mean_s;                        /* 0: none, or not known */
 	double watts, energy_j, gap_s, age_s; /* NAN: not known */
 	const char *error;
 };
@@ -142,6 +143,7 @@ static const struct record_field reading_fields[] = {
 	TEXT(kind),
 	TEXT(source),
 	{RECORD_FIELD_BOOL(reading, modelled)},
+	{RECORD_FIELD_REAL(reading, mean_s)},
 	{RECORD_FIELD_REAL(reading, watts)},
 	{RECORD_FIELD_REAL(reading, energy_j)},
 	{RECORD_FIELD_REAL(reading, gap_s)},
@@ -174,6 +176,7 @@ static void add_local(json_t *hosts, const struct live_host *host)
 		const struct energy_counter *counter = sampler_counter(sampler);
 
 		reading.source = sampler_source(sampler);
+		reading.mean_s = sampler_mean_s(sampler);
 		/* The last reading is not current if a failed one followed. */
 		if (!reading.error)
 			reading.watts = (double)counter->last_mw / 1e3;
@@ -204,6 +207,7 @@ static void add_remote_host(json_t *hosts, const char *cluster, const json_t *ho
 		       .kind = "remote",
 		       .source = json_string_value(json_object_get(capabilities, "meter")),
 		       .modelled = json_is_true(json_object_get(capabilities, "modelled_watts")),
+		       .mean_s = number_of(capabilities, "mean_s"),
 		       .watts = lost ? (double)NAN : number_of(host, "watts"),
 		       .energy_j = number_of(host, "energy_uj") / 1e6,
 		       .gap_s = number_of(host, "gap_ns") / 1e9,
@@ -307,6 +311,7 @@ char *live_table(const json_t *json)
 	bool modelled = false;
 	bool simulated = false;
 	bool packages = false;
+	double mean_s = 0;
 	const json_t *host;
 	size_t index;
 
@@ -318,6 +323,7 @@ char *live_table(const json_t *json)
 			simulated = true;
 		else
 			modelled |= json_is_true(json_object_get(host, "modelled"));
+		mean_s = fmax(mean_s, number_of(host, "mean_s"));
 		packages |= strcmp(text_of(host, "source"), "rapl") == 0;
 	}
 	if (modelled)
@@ -329,5 +335,9 @@ char *live_table(const json_t *json)
 	if (packages)
 		g_string_append(table,
 				"note: rapl is the watts of CPU packages, not of the host\n");
+	if (mean_s >= POWER_METER_MEAN_NOTED_S)
+		g_string_append_printf(table,
+				       "note: watts are means over up to %g s: changes show late\n",
+				       mean_s);
 	return g_string_free(g_steal_pointer(&table), FALSE);
 }

@@ -18,8 +18,8 @@ G_DEFINE_QUARK(virtbed_power_meter, power_meter_error)
  * schema.
  */
 static const struct power_meter_ops *const drivers[] = {
-	&meter_ipmi_ops, &meter_redfish_ops, &meter_amm_ops,
-	&meter_rapl_ops, &meter_acpi_ops,    &meter_model_ops,
+	&meter_ipmi_ops, &meter_redfish_ops, &meter_amm_ops,   &meter_rapl_ops,
+	&meter_acpi_ops, &meter_hwmon_ops,   &meter_model_ops,
 };
 
 struct power_meter *power_meter_open(const struct config_meter *config, const char *host,
@@ -163,6 +163,11 @@ const char *power_meter_source(const struct power_meter *meter)
 {
 	return meter->ops->source ? meter->ops->source(meter)
 				  : config_meter_kind_name(meter->ops->kind);
+}
+
+double power_meter_mean_s(const struct power_meter *meter)
+{
+	return meter->mean_s;
 }
 
 void power_meter_close(struct power_meter *meter)

@@ -41,6 +41,9 @@ enum power_meter_error {
 /* A reading takes at most this long, a login included, where the configuration has no timeout_s. */
 #define POWER_METER_DEADLINE_S 5.0
 
+/* A mean over less is no fact that a reader of watts has to know. */
+#define POWER_METER_MEAN_NOTED_S 10.0
+
 struct power_meter;
 
 /* The result of a read: `reading` (borrowed) or `error`. May read again or close the meter. */
@@ -85,6 +88,8 @@ struct power_meter {
 	const struct power_meter_ops *ops;
 	const struct config_meter *config;
 	const char *host;
+	/* what each reading is a mean of, in seconds, as far as the driver knows; 0: of no time */
+	double mean_s;
 	/* The read under way. */
 	int64_t deadline_ns;
 	guint timer_id;  /* of the driver; removed with the end of the read and of the meter */
@@ -97,6 +102,7 @@ typedef struct power_meter power_meter_t;
 /* The drivers, meter_NAME.c. */
 extern const struct power_meter_ops meter_acpi_ops;
 extern const struct power_meter_ops meter_amm_ops;
+extern const struct power_meter_ops meter_hwmon_ops;
 extern const struct power_meter_ops meter_ipmi_ops;
 extern const struct power_meter_ops meter_model_ops;
 extern const struct power_meter_ops meter_rapl_ops;
@@ -137,6 +143,11 @@ bool power_meter_set_error(const struct power_meter *meter, GError **error,
 void power_meter_read(struct power_meter *meter, power_meter_done_f done, void *data);
 /* The current source of the watts by its driver ("dcmi", "sensor", ...). */
 const char *power_meter_source(const struct power_meter *meter);
+/*
+ * The seconds that each reading is a mean of, where the meter says so (an ACPI power meter, an
+ * iDRAC): changes of power show late by as much. 0: none, or not known.
+ */
+double power_meter_mean_s(const struct power_meter *meter);
 /* Drops a read under way without a callback, and frees the meter. NULL is allowed. */
 void power_meter_close(struct power_meter *meter);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(power_meter_t, power_meter_close)

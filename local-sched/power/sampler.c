@@ -192,3 +192,8 @@ const char *sampler_source(const struct sampler *sampler)
 {
 	return power_meter_source(sampler->meter);
 }
+
+double sampler_mean_s(const struct sampler *sampler)
+{
+	return power_meter_mean_s(sampler->meter);
+}

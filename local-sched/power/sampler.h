@@ -65,3 +65,6 @@ bool sampler_failed(const struct sampler *sampler);
 
 /* power_meter_source() of its meter. */
 const char *sampler_source(const struct sampler *sampler);
+
+/* power_meter_mean_s() of its meter. */
+double sampler_mean_s(const struct sampler *sampler);

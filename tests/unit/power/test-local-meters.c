@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Meters of this machine, RAPL, ACPI and the model, on a /sys and a /proc of the test's own. */
+/* Meters of this machine, RAPL, hwmon and the model, on a /sys and a /proc of the test's own. */
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <inttypes.h>
@@ -16,6 +16,7 @@ struct fixture {
 	power_meter_t *meter;
 	guint feeder_id;
 	uint64_t fed_uj;
+	const char *fed[3]; /* files that get it as well */
 	int reads;
 	int64_t mw;
 	int code;
@@ -136,6 +137,8 @@ static gboolean feed(gpointer data)
 
 	fixture->fed_uj += 10000;
 	put_energy(fixture, ZONE("0") "energy_uj", fixture->fed_uj);
+	for (gsize i = 0; i < G_N_ELEMENTS(fixture->fed) && fixture->fed[i]; i++)
+		put_energy(fixture, fixture->fed[i], fixture->fed_uj);
 	return G_SOURCE_CONTINUE;
 }
 
@@ -280,6 +283,227 @@ static void test_acpi_is_looked_for_where_kernels_put_it(struct fixture *fixture
 	g_assert_cmpint(fixture->mw, ==, 55000);
 }
 
+static void assert_file(const struct fixture *fixture, const char *name, const char *text)
+{
+	g_autofree char *path = g_build_filename(fixture->root, name, NULL);
+	g_autofree char *contents = NULL;
+
+	g_assert_true(g_file_get_contents(path, &contents, NULL, NULL));
+	g_assert_cmpstr(contents, ==, text);
+}
+
+/* hwmonN/device is a link to the device, by whose name it is told from others. */
+static void put_device(const struct fixture *fixture, const char *hwmon, const char *device)
+{
+	g_autofree char *place = g_build_filename("devices", device, "power1_label", NULL);
+	g_autofree char *link =
+		g_build_filename(fixture->root, "class", "hwmon", hwmon, "device", NULL);
+	g_autofree char *target = g_strconcat("../../../devices/", device, NULL);
+
+	put(fixture, place, "all\n");
+	g_assert_cmpint(symlink(target, link), ==, 0);
+}
+
+static void test_acpi_below_device_is_read(struct fixture *fixture, gconstpointer kind)
+{
+	put(fixture, HWMON("0") "device/name", "power_meter\n");
+	put(fixture, HWMON("0") "device/power1_average", "214000000\n");
+	open_meter(fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 214000);
+	g_assert_cmpfloat(power_meter_mean_s(fixture->meter), ==, 0);
+}
+
+static void test_a_long_average_is_shortened(struct fixture *fixture, gconstpointer kind)
+{
+	put(fixture, HWMON("0") "name", "power_meter\n");
+	put(fixture, HWMON("0") "device/power1_average", "357000000\n");
+	put(fixture, HWMON("0") "device/power1_average_interval", "300000\n");
+	put(fixture, HWMON("0") "device/power1_average_interval_min", "1000\n");
+	open_meter(fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	assert_file(fixture, HWMON("0") "device/power1_average_interval", "1000");
+	g_assert_cmpfloat(power_meter_mean_s(fixture->meter), ==, 1);
+	/* It stays so: another program may read the same meter. */
+	g_clear_pointer(&fixture->meter, power_meter_close);
+	assert_file(fixture, HWMON("0") "device/power1_average_interval", "1000");
+}
+
+static void test_an_average_that_stays_long_is_told(struct fixture *fixture, gconstpointer kind)
+{
+	put(fixture, HWMON("0") "name", "power_meter\n");
+	put(fixture, HWMON("0") "power1_average", "357000000\n");
+	put(fixture, HWMON("0") "power1_average_interval", "300000\n");
+	put(fixture, HWMON("0") "power1_average_interval_min", "300000\n");
+	open_meter(fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	assert_file(fixture, HWMON("0") "power1_average_interval", "300000\n");
+	g_assert_cmpfloat(power_meter_mean_s(fixture->meter), ==, 300);
+}
+
+static void test_an_average_over_no_more_than_a_sample_is_left(struct fixture *fixture,
+							       gconstpointer kind)
+{
+	fixture->config.interval_s = 2;
+	put(fixture, HWMON("0") "name", "power_meter\n");
+	put(fixture, HWMON("0") "power1_average", "357000000\n");
+	put(fixture, HWMON("0") "power1_average_interval", "2000\n");
+	put(fixture, HWMON("0") "power1_average_interval_min", "1000\n");
+	open_meter(fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	assert_file(fixture, HWMON("0") "power1_average_interval", "2000\n");
+}
+
+static void test_several_acpi_meters_are_listed_and_added(struct fixture *fixture,
+							  gconstpointer kind)
+{
+	char *devices[] = {(char *)"ACPI000D:00", (char *)"ACPI000D:02"};
+
+	put(fixture, HWMON("0") "power1_average", "100000000\n");
+	put_device(fixture, "hwmon0", "ACPI000D:00");
+	put(fixture, HWMON("1") "power1_average", "50000000\n");
+	put_device(fixture, "hwmon1", "ACPI000D:01");
+	put(fixture, "devices/ACPI000D:00/name", "power_meter\n");
+	put(fixture, "devices/ACPI000D:01/name", "power_meter\n");
+	assert_not_there(fixture, "of the devices ACPI000D:00, ACPI000D:01; name one as `device`");
+	fixture->config.device = devices;
+	fixture->config.device_count = 2;
+	assert_not_there(fixture, "device \"ACPI000D:02\" has none of them; there are: "
+				  "ACPI000D:00, ACPI000D:01");
+	devices[1] = (char *)"hwmon0";
+	assert_not_there(fixture, "is named twice");
+	devices[1] = (char *)"ACPI000D:01";
+	open_meter(fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 150000);
+	/* One of two supplies may rest; both may not. */
+	put(fixture, HWMON("1") "power1_average", "0\n");
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 100000);
+	put(fixture, HWMON("0") "power1_average", "0\n");
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_NOT_ACTIVE);
+	put(fixture, HWMON("0") "power1_average", "4294967295\n");
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_GARBAGE);
+}
+
+/* Other chips. */
+
+static void test_a_chip_is_read_by_its_name(struct fixture *fixture, gconstpointer kind)
+{
+	static const struct {
+		const char *name; /* in the file */
+		const char *chip; /* in the configuration; what the error says, or NULL */
+		const char *words;
+	} cases[] = {
+		{"aem0\n", "ibmaem", NULL},
+		{"aem0\n", "aem", NULL},
+		{"aem1\n", "aem1", NULL},
+		{"ina226\n", "ina226", NULL},
+		{"aem1\n", "aem0", "it has: aem1"},
+		{"ina226\n", "ina2", "it has: ina226"},
+		{"aemx\n", "aem", "it has: aemx"},
+		{"\x1b[31m\n", "aem", "it has: \\x1b[31m"},
+		{"amdgpu\n", "amdgpu", "chip \"amdgpu\" is a graphics card, not the machine"},
+	};
+
+	put(fixture, HWMON("0") "power1_input", "42000000\n");
+	put(fixture, HWMON("0") "power1_cap", "900000000\n");
+	put(fixture, HWMON("1") "name", "coretemp\n");
+	put(fixture, HWMON("1") "temp1_input", "42000\n");
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_test_message("case %zu", i);
+		put(fixture, HWMON("0") "name", cases[i].name);
+		fixture->config.chip = (char *)cases[i].chip;
+		if (cases[i].words) {
+			assert_not_there(fixture, cases[i].words);
+			continue;
+		}
+		open_meter(fixture);
+		g_assert_cmpstr(power_meter_source(fixture->meter), ==, "hwmon");
+		g_assert_cmpint(read_once(fixture), ==, 0);
+		g_assert_cmpint(fixture->mw, ==, 42000);
+		g_clear_pointer(&fixture->meter, power_meter_close);
+	}
+}
+
+static void test_channels_are_listed_and_added(struct fixture *fixture, gconstpointer kind)
+{
+	char *channels[] = {(char *)"power2", (char *)"PSU1"};
+
+	fixture->config.chip = (char *)"psu";
+	put(fixture, HWMON("0") "name", "psu\n");
+	put(fixture, HWMON("0") "power1_input", "100000000\n");
+	put(fixture, HWMON("0") "power1_label", "PSU1\n");
+	put(fixture, HWMON("0") "energy1_input", "5\n");
+	/* energy1 is the same as power1. */
+	open_meter(fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 100000);
+	g_clear_pointer(&fixture->meter, power_meter_close);
+	put(fixture, HWMON("0") "power2_input", "50000000\n");
+	assert_not_there(fixture, "hwmon0 has the channels power1 (PSU1), power2, energy1; name "
+				  "one as `channel`");
+	fixture->config.channel = channels;
+	fixture->config.channel_count = 1;
+	open_meter(fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 50000);
+	g_clear_pointer(&fixture->meter, power_meter_close);
+	fixture->config.channel_count = 2;
+	open_meter(fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 150000);
+	g_clear_pointer(&fixture->meter, power_meter_close);
+	channels[0] = (char *)"energy1";
+	assert_not_there(fixture, "power and of energy cannot be added");
+	channels[0] = (char *)"power1";
+	assert_not_there(fixture, "is named twice");
+	channels[0] = (char *)"power9";
+	assert_not_there(fixture, "no channel \"power9\"; it has: power1 (PSU1), power2, energy1");
+}
+
+static void test_a_long_list_is_shortened(struct fixture *fixture, gconstpointer kind)
+{
+	fixture->config.chip = (char *)"amd_energy";
+	put(fixture, HWMON("0") "name", "amd_energy\n");
+	for (int i = 1; i <= 130; i++) {
+		g_autofree char *name = g_strdup_printf(HWMON("0") "energy%d_input", i);
+
+		put(fixture, name, "5\n");
+	}
+	put(fixture, HWMON("0") "energy130_label", "Esocket1\n");
+	assert_not_there(fixture, "energy8, 110 more, energy119");
+	assert_not_there(fixture, "energy130 (Esocket1); name one");
+}
+
+static void test_counters_of_sockets_are_added(struct fixture *fixture, gconstpointer kind)
+{
+	char *channels[] = {(char *)"Esocket0", (char *)"energy2"};
+
+	fixture->config.chip = (char *)"amd_energy";
+	fixture->config.channel = channels;
+	fixture->config.channel_count = 2;
+	put(fixture, HWMON("0") "name", "amd_energy\n");
+	put(fixture, HWMON("0") "energy1_label", "Esocket0\n");
+	fixture->fed[0] = HWMON("0") "energy1_input";
+	fixture->fed[1] = HWMON("0") "energy2_input";
+	feed(fixture);
+	open_meter(fixture);
+	/* CPU packages: the tables say so of this source. */
+	g_assert_cmpstr(power_meter_source(fixture->meter), ==, "rapl");
+	fixture->feeder_id = g_timeout_add(FEED_MS, feed, fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, >, 100);
+	g_assert_cmpint(fixture->mw, <=, 2200);
+	/* It wraps: one reading is lost, and the next one is right. */
+	fixture->fed_uj = 0;
+	feed(fixture);
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_GARBAGE);
+	g_assert_nonnull(strstr(fixture->message, "it wrapped or was reset"));
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, <=, 2200);
+}
+
 static void test_a_closed_acpi_meter_says_nothing(struct fixture *fixture, gconstpointer kind)
 {
 	put(fixture, HWMON("0") "name", "power_meter\n");
@@ -378,6 +602,20 @@ int main(int argc, char **argv)
 	ADD(CONFIG_METER_ACPI, "acpi reads microwatts", test_acpi_reads_microwatts);
 	ADD(CONFIG_METER_ACPI, "acpi is looked for where kernels put it",
 	    test_acpi_is_looked_for_where_kernels_put_it);
+	ADD(CONFIG_METER_ACPI, "acpi below device is read", test_acpi_below_device_is_read);
+	ADD(CONFIG_METER_ACPI, "a long average is shortened", test_a_long_average_is_shortened);
+	ADD(CONFIG_METER_ACPI, "an average that stays long is told",
+	    test_an_average_that_stays_long_is_told);
+	ADD(CONFIG_METER_ACPI, "an average over no more than a sample is left",
+	    test_an_average_over_no_more_than_a_sample_is_left);
+	ADD(CONFIG_METER_ACPI, "several acpi meters are listed and added",
+	    test_several_acpi_meters_are_listed_and_added);
+	ADD(CONFIG_METER_HWMON, "a chip is read by its name", test_a_chip_is_read_by_its_name);
+	ADD(CONFIG_METER_HWMON, "channels are listed and added",
+	    test_channels_are_listed_and_added);
+	ADD(CONFIG_METER_HWMON, "a long list is shortened", test_a_long_list_is_shortened);
+	ADD(CONFIG_METER_HWMON, "counters of sockets are added",
+	    test_counters_of_sockets_are_added);
 	ADD(CONFIG_METER_ACPI, "a closed acpi meter says nothing",
 	    test_a_closed_acpi_meter_says_nothing);
 	ADD(CONFIG_METER_MODEL, "the model follows cpu time", test_the_model_follows_cpu_time);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Power from counters of energy whose pace and range are not known: those of a hwmon chip, of a
+ * metered outlet or of another program. Some move every millisecond, others once a second or by a
+ * whole watt-hour. The power is the rise from one step to another over the time between them, so
+ * that a step is never taken for the energy of a shorter time: the first step after the start only
+ * says when the counter moved. Pure.
+ */
+struct energy_steps {
+	uint64_t *before_uj; /* the counters at the last step, `count` of them */
+	uint32_t count;      /* whose rises are added */
+	int64_t before_ns;   /* when the last step was seen; 0: nothing to compare with */
+	bool is_step;        /* the counters moved at before_ns */
+	int64_t seen_ns;     /* of the last values */
+};
+
+/* The meaning of new values of the counters. */
+enum energy_steps_verdict {
+	ENERGY_STEPS_OK = 0,
+	/* the values before, or the time of their step, were not known; ask again */
+	ENERGY_STEPS_FIRST,
+	ENERGY_STEPS_STILL, /* no counter has moved; ask again */
+	ENERGY_STEPS_FELL,  /* one fell: it wrapped or was reset */
+	ENERGY_STEPS_JUMP,  /* they rose by more than a machine can draw */
+};
+
+/* The most that a machine draws, in watts; counters that rise faster are wrong. */
+#define ENERGY_STEPS_MAX_W 100000.0
+
+/*
+ * Values further apart are not compared: a counter of 32 bits in units of 15.3 uJ (amd_energy, one
+ * per socket) wraps after 65536 J, which a socket of 400 W draws in 160 s.
+ */
+#define ENERGY_STEPS_APART_S 120.0
+
+void energy_steps_init(struct energy_steps *steps, uint32_t count);
+void energy_steps_clear(struct energy_steps *steps);
+
+/*
+ * Takes the counters (`count` of them, microjoules) at a monotonic time in nanoseconds. *ret_mw,
+ * the mean milliwatts since the step before, is set only for ENERGY_STEPS_OK. After a fall or jump
+ * the counting starts again.
+ */
+enum energy_steps_verdict energy_steps_add(struct energy_steps *steps, const uint64_t *now_uj,
+					   int64_t now_ns, int64_t *ret_mw);
+
+/* What a fall, a jump or a still counter is called in messages. */
+const char *energy_steps_words(enum energy_steps_verdict verdict);
+
+/* Forgets the values: the next ones are the first. */
+void energy_steps_forget(struct energy_steps *steps);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Power from counters of unknown pace and range. */
+#include "local-sched/power/energy_steps.h"
+
+#define S(seconds) ((int64_t)((seconds)*1e9))
+
+/* One value of two counters, and what is made of it. */
+struct value {
+	double t_s;
+	uint64_t one_uj, two_uj;
+	enum energy_steps_verdict verdict;
+	int64_t mw;
+};
+
+static void assert_values(const struct value *values, gsize count)
+{
+	struct energy_steps steps;
+
+	energy_steps_init(&steps, 2);
+	for (gsize i = 0; i < count; i++) {
+		const uint64_t now_uj[] = {values[i].one_uj, values[i].two_uj};
+		int64_t mw = -1;
+
+		g_test_message("value %zu", i);
+		g_assert_cmpint(energy_steps_add(&steps, now_uj, S(values[i].t_s), &mw), ==,
+				values[i].verdict);
+		g_assert_cmpint(mw, ==, values[i].mw);
+	}
+	energy_steps_clear(&steps);
+}
+
+static void test_a_fast_counter_needs_one_step_more(void)
+{
+	static const struct value values[] = {
+		{1, 7000000, 100, ENERGY_STEPS_FIRST, -1},
+		{1.1, 8000000, 100, ENERGY_STEPS_FIRST, -1},
+		{1.2, 23000000, 5000100, ENERGY_STEPS_OK, 200000},
+		{2.2, 223000000, 50000100, ENERGY_STEPS_OK, 245000},
+	};
+
+	assert_values(values, G_N_ELEMENTS(values));
+}
+
+/* 360 J (0.1 Wh) every 2 s are 180 W, never 360 J in the quarter of a second since a look. */
+static void test_steps_of_a_slow_counter_are_over_the_time_between_them(void)
+{
+	static const struct value values[] = {
+		{1, 0, 0, ENERGY_STEPS_FIRST, -1},
+		{1.25, 360000000, 0, ENERGY_STEPS_FIRST, -1},
+		{1.5, 360000000, 0, ENERGY_STEPS_STILL, -1},
+		{3, 360000000, 0, ENERGY_STEPS_STILL, -1},
+		{3.25, 720000000, 0, ENERGY_STEPS_OK, 180000},
+	};
+
+	assert_values(values, G_N_ELEMENTS(values));
+}
+
+static void test_a_wrap_a_reset_and_a_jump_cost_one_reading(void)
+{
+	static const struct value values[] = {
+		{1, 65535000000, 5000000, ENERGY_STEPS_FIRST, -1},
+		{2, 65535100000, 5000000, ENERGY_STEPS_FIRST, -1},
+		/* One of two counters wraps: the rise of the other is no excuse. */
+		{3, 100000, 90000000000, ENERGY_STEPS_FELL, -1},
+		{4, 200100000, 90000000000, ENERGY_STEPS_OK, 200000},
+		{5, 200100000, 990000000001, ENERGY_STEPS_JUMP, -1},
+		{6, 300100000, 990000000001, ENERGY_STEPS_OK, 100000},
+		/* So long unseen that it may have wrapped. */
+		{127, 300100001, 990000000001, ENERGY_STEPS_FIRST, -1},
+		{128, 300100002, 990000000001, ENERGY_STEPS_FIRST, -1},
+		{129, 300200002, 990000000001, ENERGY_STEPS_OK, 100},
+		/* A clock that stands still. */
+		{129, 300300002, 990000000001, ENERGY_STEPS_FIRST, -1},
+	};
+
+	assert_values(values, G_N_ELEMENTS(values));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/energy-steps/a fast counter needs one step more",
+			test_a_fast_counter_needs_one_step_more);
+	g_test_add_func("/energy-steps/steps of a slow counter are over the time between them",
+			test_steps_of_a_slow_counter_are_over_the_time_between_them);
+	g_test_add_func("/energy-steps/a wrap, a reset and a jump cost one reading",
+			test_a_wrap_a_reset_and_a_jump_cost_one_reading);
+	return g_test_run();
+}
