@@ -76,6 +76,9 @@ struct config_meter {
 	double interval_s; /* sampling interval; default 1 */
 };
 
+/* Readings that are means over less are as good as momentary ones, for readers of watts. */
+#define CONFIG_METER_MEAN_NOTED_S 10.0
+
 /* The rows of the structures above. */
 extern const struct config_section config_meter_section;
 

@@ -5,6 +5,7 @@
 
 #include "common/json.h"
 #include "controller/report/accuracy.h"
+#include "controller/report/provenance.h"
 
 /* The most limits with a line of their own; the other lines of the ten are taken. */
 #define LIMITS_SHOWN 4
@@ -393,6 +394,8 @@ static void add_unreal(GPtrArray *list, const struct summary *measured)
 		{"caps_effective", "no", "caps that did nothing on a host"},
 		{"meter", "rapl", "watts of CPU packages alone"},
 	};
+	g_autofree char *mean_s = store_get_meta(measured->store, "meter_mean_s");
+	g_autofree char *mean = provenance_words_of_mean(mean_s);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(facts); i++)
 		if (has_meta(measured, facts[i].key, facts[i].value))
@@ -401,6 +404,8 @@ static void add_unreal(GPtrArray *list, const struct summary *measured)
 		g_ptr_array_add(list, g_strdup(has_meta(measured, "meter", "simulated")
 						       ? "simulated watts"
 						       : "modelled watts"));
+	if (mean)
+		g_ptr_array_add(list, g_steal_pointer(&mean));
 }
 
 /* The number of lines of a fact. */

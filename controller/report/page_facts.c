@@ -24,6 +24,7 @@ static const struct {
 	{"cpu_cap", "P-states by"},
 	{"caps_effective", "caps effective"},
 	{"meter", "meters"},
+	{"meter_mean_s", "watts are means over, s"},
 	{"modelled_watts", "modelled watts"},
 	{"host_name", "controller's machine"},
 	{"host_cpu", "processor"},

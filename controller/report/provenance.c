@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/report/provenance.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "common/machine_probe.h"
+#include "common/read_number.h"
 #include "common/record/record.h"
 #include "controller/config/config_holes.h"
 
@@ -14,6 +16,7 @@ static const struct record_field fields[] = {
 	{RECORD_FIELD_TEXT(provenance, modelled_watts)},
 	{RECORD_FIELD_TEXT(provenance, caps_effective)},
 	{RECORD_FIELD_TEXT(provenance, meter)},
+	{RECORD_FIELD_TEXT(provenance, meter_mean_s)},
 	{RECORD_FIELD_TEXT(provenance, steady_lab)},
 	{RECORD_FIELD_TEXT(provenance, unmeasured)},
 	{RECORD_FIELD_TEXT(provenance, probe)},
@@ -121,6 +124,16 @@ static const char *words_of_watts(const struct provenance *origin)
 	return "watts come from a model fed by CPU time, not from a meter";
 }
 
+char *provenance_words_of_mean(const char *meter_mean_s)
+{
+	double mean_s;
+
+	return read_number(meter_mean_s, CONFIG_METER_MEAN_NOTED_S, DBL_MAX, &mean_s)
+		       ? g_strdup_printf("watts are means over up to %g s: changes show late",
+					 mean_s)
+		       : NULL;
+}
+
 /* Adds a text where a fact has a value. */
 static void note_where(GPtrArray *notes, bool measured, const char *fact, const char *value,
 		       const char *text)
@@ -132,6 +145,7 @@ static void note_where(GPtrArray *notes, bool measured, const char *fact, const 
 GPtrArray *provenance_notes(const struct provenance *origin, bool measured, bool brief)
 {
 	GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
+	g_autofree char *mean = provenance_words_of_mean(origin->meter_mean_s);
 
 	note_where(notes, measured, origin->virt_type, "qemu",
 		   "VMs ran under TCG, QEMU's emulator: times are not those of KVM");
@@ -160,6 +174,8 @@ GPtrArray *provenance_notes(const struct provenance *origin, bool measured, bool
 	note_where(notes, measured, origin->modelled_watts, "true", words_of_watts(origin));
 	note_where(notes, measured, origin->meter, "rapl",
 		   "watts are those of CPU packages (RAPL), not of whole hosts");
+	if (mean)
+		add_note(notes, measured, mean);
 	add_holes(notes, origin, measured, brief);
 	return notes;
 }

@@ -18,6 +18,7 @@ struct provenance {
 	char *modelled_watts; /* "true", "false"; NULL: unknown */
 	char *caps_effective; /* "yes", "no", "unknown", "none"; NULL: unknown */
 	char *meter;          /* as in docs/reference/store.md; NULL: unknown */
+	char *meter_mean_s;   /* what readings are means over, a number of seconds; NULL: unknown */
 	char *steady_lab;     /* "true", "false"; NULL: unknown */
 	char *unmeasured;     /* config_holes() with reasons; NULL: none */
 	/* measured: a line for each run during which the machine's speed changed; NULL: none */
@@ -35,6 +36,12 @@ struct provenance *provenance_of_store(struct store *store);
  * NULL where it is in none.
  */
 struct provenance *provenance_of_file(const char *path);
+
+/*
+ * What the readings of meters are means over, as store.md has it in `meter_mean_s` (NULL is
+ * allowed), if a reader of watts has to know: from 10 s. The caller frees; NULL: nothing to say.
+ */
+char *provenance_words_of_mean(const char *meter_mean_s);
 
 /* NULL is allowed. */
 void provenance_free(struct provenance *origin);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/session/run_meta.h"
 
+#include <float.h>
 #include <inttypes.h>
 
 #include "common/clock.h"
@@ -8,6 +9,7 @@
 #include "common/json.h"
 #include "common/machine_probe.h"
 #include "common/read_file.h"
+#include "common/read_number.h"
 #include "common/version/build_version.h"
 #include "controller/run/run_paths.h"
 #include "controller/session/run_session_private.h"
@@ -82,6 +84,26 @@ static char *meter_of_all(const struct run_session *session)
 			return g_strdup("rapl");
 	}
 	return run_meta_common(session, "meter");
+}
+
+/*
+ * The longest time, in seconds, that the readings of a meter are means over, now or earlier in this
+ * experiment.
+ */
+static char *meter_mean_s(const struct run_session *session)
+{
+	g_autofree char *before = store_get_meta(session->store, "meter_mean_s");
+	double longest_s = 0;
+
+	read_number(before, 0, DBL_MAX, &longest_s);
+	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
+		const json_t *capabilities =
+			remote_link_capabilities(remote_fleet_link(session->fleet, i));
+		const json_t *mean_s = json_object_get(capabilities, "meter_mean_s");
+
+		longest_s = MAX(longest_s, json_number_value(mean_s));
+	}
+	return g_strdup_printf("%g", longest_s);
 }
 
 static bool put_host(struct store *store, GError **error)
@@ -226,6 +248,7 @@ bool run_meta_write(struct run_session *session, GError **error)
 	g_autofree char *virt_type = run_meta_common(session, "virt_type");
 	g_autofree char *cpu_cap = run_meta_common(session, "cpu_cap");
 	g_autofree char *meter = meter_of_all(session);
+	g_autofree char *mean_s = meter_mean_s(session);
 	const bool steady = config_lab_is_steady(session->config);
 
 	note_steady_on_kvm(session, virt_type);
@@ -233,6 +256,7 @@ bool run_meta_write(struct run_session *session, GError **error)
 	       put_common(store, "cpu_cap", cpu_cap, error) &&
 	       store_set_meta(store, "caps_effective", caps_effective(session), error) &&
 	       put_common(store, "meter", meter, error) &&
+	       store_set_meta(store, "meter_mean_s", mean_s, error) &&
 	       store_set_meta(store, "modelled_watts", modelled_watts(session), error) &&
 	       store_set_meta(store, "steady_lab", steady ? "true" : "false", error) &&
 	       put_fit(session, error) && put_capabilities(session, error) &&

@@ -291,16 +291,26 @@ static char *meter_cure(const struct config_meter *meter)
 	}
 }
 
-/* What the watts of a meter are, unless they are those of the host; NULL: they are. */
-static const char *meter_note(const struct run_check_answers *answers,
-			      const struct config_meter *meter)
+/*
+ * What the watts of a meter are, unless they are those of the host now; NULL: they are. The caller
+ * frees.
+ */
+static char *meter_note(const struct run_check_answers *answers, const struct config_meter *meter)
 {
+	const double mean_s =
+		json_number_value(json_object_get(answers->capabilities, "meter_mean_s"));
+
 	if (meter->kind == CONFIG_METER_SIMULATED)
-		return "watts are simulated: what the estimates of tasks say";
+		return g_strdup("watts are simulated: what the estimates of tasks say");
 	if (json_is_true(json_object_get(answers->capabilities, "modelled_watts")))
-		return "watts come from a model fed by CPU time, not from a meter";
-	return meter->kind == CONFIG_METER_RAPL
-		       ? "watts are those of the CPU packages, not of the host"
+		return g_strdup("watts come from a model fed by CPU time, not from a meter");
+	if (meter->kind == CONFIG_METER_RAPL ||
+	    (meter->kind == CONFIG_METER_HWMON &&
+	     strcmp(text_of(answers->capabilities, "meter"), "rapl") == 0))
+		return g_strdup("watts are those of the CPU packages, not of the host");
+	return mean_s >= CONFIG_METER_MEAN_NOTED_S
+		       ? g_strdup_printf("watts are means over up to %g s: changes show late",
+					 mean_s)
 		       : NULL;
 }
 
@@ -310,7 +320,7 @@ static void add_meter(GPtrArray *rows, const struct run_check_answers *answers,
 	const char *cluster = answers->cluster->name;
 	const json_t *energy = energy_of(answers, host->name);
 	g_autofree char *cure = NULL;
-	const char *note;
+	g_autofree char *note = NULL;
 
 	if (!answers->energy)
 		return;

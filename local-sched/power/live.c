@@ -207,7 +207,7 @@ static void add_remote_host(json_t *hosts, const char *cluster, const json_t *ho
 		       .kind = "remote",
 		       .source = json_string_value(json_object_get(capabilities, "meter")),
 		       .modelled = json_is_true(json_object_get(capabilities, "modelled_watts")),
-		       .mean_s = number_of(capabilities, "mean_s"),
+		       .mean_s = number_of(capabilities, "meter_mean_s"),
 		       .watts = lost ? (double)NAN : number_of(host, "watts"),
 		       .energy_j = number_of(host, "energy_uj") / 1e6,
 		       .gap_s = number_of(host, "gap_ns") / 1e9,
@@ -335,7 +335,7 @@ char *live_table(const json_t *json)
 	if (packages)
 		g_string_append(table,
 				"note: rapl is the watts of CPU packages, not of the host\n");
-	if (mean_s >= POWER_METER_MEAN_NOTED_S)
+	if (mean_s >= CONFIG_METER_MEAN_NOTED_S)
 		g_string_append_printf(table,
 				       "note: watts are means over up to %g s: changes show late\n",
 				       mean_s);

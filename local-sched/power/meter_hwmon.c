@@ -210,7 +210,7 @@ static void take_intervals(struct meter_hwmon *meter, const struct call *call)
 {
 	meter->looked = true;
 	meter->base.mean_s = call->mean_s;
-	if (call->mean_s >= POWER_METER_MEAN_NOTED_S)
+	if (call->mean_s >= CONFIG_METER_MEAN_NOTED_S)
 		log_warning_of(LOG_HOST(meter->base.host),
 			       "%s: its average is over %g s: changes of power show late%s%s",
 			       title(meter), call->mean_s, call->change ? "; " : "",

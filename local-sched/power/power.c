@@ -190,7 +190,7 @@ const char *power_counter_id(const struct power *power, uint32_t index)
 
 const char *power_source(const struct power *power)
 {
-	static const char *const order[] = {"none", "simulated", "model",   "rapl", "amm",
+	static const char *const order[] = {"none", "simulated", "model",   "rapl", "amm", "hwmon",
 					    "acpi", "sensor",    "redfish", "dcmi", NULL};
 	int least = -1;
 
@@ -202,6 +202,16 @@ const char *power_source(const struct power *power)
 		least = least < 0 ? rank : MIN(least, rank);
 	}
 	return order[MAX(least, 0)];
+}
+
+double power_mean_s(const struct power *power)
+{
+	double mean_s = 0;
+
+	for (uint32_t i = 0; i < power->count; i++)
+		if (power->metered[i].sampler)
+			mean_s = MAX(mean_s, sampler_mean_s(power->metered[i].sampler));
+	return mean_s;
 }
 
 static json_t *host_json(const struct power *power, uint32_t index)

@@ -41,9 +41,6 @@ enum power_meter_error {
 /* A reading takes at most this long, a login included, where the configuration has no timeout_s. */
 #define POWER_METER_DEADLINE_S 5.0
 
-/* A mean over less is no fact that a reader of watts has to know. */
-#define POWER_METER_MEAN_NOTED_S 10.0
-
 struct power_meter;
 
 /* The result of a read: `reading` (borrowed) or `error`. May read again or close the meter. */

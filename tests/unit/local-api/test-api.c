@@ -150,6 +150,7 @@ static void test_capabilities(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpstr(json_string_value(json_object_get(body, "meter")), ==, "none");
 	g_assert_true(json_is_false(json_object_get(body, "ready")));
 	g_assert_true(json_is_false(json_object_get(body, "modelled_watts")));
+	g_assert_cmpfloat(json_number_value(json_object_get(body, "meter_mean_s")), ==, 0);
 }
 
 static void test_nodes(struct fixture *fixture, gconstpointer data)

@@ -111,6 +111,7 @@ static void test_headings_say_what_is_not_real(struct directory *directory, cons
 	static const char *const metas[][3] = {
 		{"caps_effective", "no", "NOT EFFECTIVE"},
 		{"meter", "rapl", "CPU packages (RAPL)"},
+		{"meter_mean_s", "300", "watts are means over up to 300 s: changes show late"},
 		{"modelled_watts", "true", "watts come from a model"},
 		{"steady_lab", "true", "followed this machine's own speed"},
 		{"virt_type", "kvm", "to VMs under KVM is WRONG"},
