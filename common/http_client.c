@@ -171,8 +171,8 @@ static char *beginning(const struct transfer *transfer)
 }
 
 /*
- * What a Redfish service says: its own messages where it has some, for "message" is often "A general
- * error has occurred". The caller frees; NULL: it says nothing.
+ * What a Redfish service says: its own messages where it has some, for "message" is often "A
+ * general error has occurred". The caller frees; NULL: it says nothing.
  */
 static char *said_by_redfish(const json_t *said)
 {
@@ -239,14 +239,14 @@ static void set_unexpected(const struct transfer *transfer, long status, GError 
 			    "%s: status %ld, which is no answer", transfer->title, status);
 }
 
-/* Whether a trusted certificate is for another name than that of the server. */
+/*
+ * Whether a certificate that is trusted is for another name than that of the server: libcurl says
+ * "certificate problem" of one that is not.
+ */
 static bool is_of_another_name(const struct transfer *transfer)
 {
-	long verified = -1;
-
-	curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_SSL_VERIFYRESULT, &verified);
-	return transfer->in_multi.result == CURLE_PEER_FAILED_VERIFICATION && verified == 0 &&
-	       strstr(transfer->reason, "name");
+	return transfer->in_multi.result == CURLE_PEER_FAILED_VERIFICATION &&
+	       strstr(transfer->reason, "name") && !strstr(transfer->reason, "certificate problem");
 }
 
 /* Whether a transfer failed because of the server's certificate, or of our list of trusted CAs. */

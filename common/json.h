@@ -32,8 +32,9 @@ json_t *json_parse_mended(const char *text, size_t length);
 
 /*
  * Parses what a device sends as JSON, such as a BMC: of a key that is there twice the last value
- * counts; what is not UTF-8 in a string becomes U+FFFD, and a raw control character a space; numbers
- * are as for json_parse_mended(). As json_parse() otherwise: nesting is limited to 2048 levels.
+ * counts; what is not UTF-8 in a string becomes U+FFFD, and a raw control character a space;
+ * numbers are as for json_parse_mended(). As json_parse() otherwise: nesting is limited to 2048
+ * levels.
  */
 json_t *json_parse_lenient(const char *text, size_t length, const char *what, GError **error);
 

@@ -28,7 +28,7 @@ static const char *const kind_names[] = {
 };
 
 static const char *const tlses[] = {"verify", "insecure", NULL};
-static const char *const auths[] = {"basic", "session", NULL};
+static const char *const auths[] = {"auto", "basic", "session", NULL};
 static const char *const snmps[] = {"v3", "v1", "v2c", NULL};
 
 /*
@@ -65,9 +65,10 @@ static const struct config_key meter_keys[] = {
 	 .help = "redfish: `verify` the BMC's certificate, or "
 		 "take any (`insecure`): a machine in between may then read the password."},
 	{CONFIG_WORD(meter, auth, auths), .takers = REDFISH,
-	 .help = "redfish: name and password with every request (`basic`), or one login for all (`session`)."},
+	 .help = "redfish: one login for all requests (`session`), name and password with each (`basic`), or a session "
+		 "where the BMC offers sessions (`auto`)."},
 	{CONFIG_TEXT(meter, chassis), .takers = REDFISH,
-	 .help = "redfish: Id of the chassis; default: the first that has watts."},
+	 .help = "redfish: Id of the chassis; default: that of the machine, by its type and its links."},
 	{CONFIG_UINT(meter, bay), .takers = AMM, .cure = "give the blade's bay, 1 to 14",
 	 CONFIG_TO(1, 14), .help = "amm: the blade's bay; needed."},
 	{CONFIG_WORD(meter, snmp, snmps), .takers = AMM,
@@ -95,7 +96,8 @@ static const struct config_key meter_keys[] = {
 	 .help = "model: watts more per busy CPU; one of both is above 0."},
 	{CONFIG_NUMBER(meter, timeout_s), .takers = IPMI | REDFISH, CONFIG_NOT_ZERO,
 	 CONFIG_TO(1, 120), .says = "# s is outside @ s",
-	 .help = "ipmi, redfish: longest time that a reading may take; default: 5."},
+	 .help = "ipmi: longest time that a reading may take; default: 5. redfish: longest time that an answer may take, of "
+		 "which a first reading needs several; default: 15."},
 	{CONFIG_NUMBER(meter, interval_s), .fallback = 1, CONFIG_NOT_ZERO, CONFIG_TO(0.05, 60),
 	 .says = "# s is outside @ s", .help = "time between two samples."},
 	{NULL},
@@ -127,7 +129,7 @@ void config_meter_fill_in(struct config_meter *meter)
 	if (kind == IPMI && !meter->privilege)
 		meter->privilege = g_strdup("USER");
 	if ((kind & (IPMI | REDFISH)) && !(meter->timeout_s > 0))
-		meter->timeout_s = 5;
+		meter->timeout_s = kind == IPMI ? 5 : 15;
 	if (kind == IPMI && meter->cipher_suite == 0)
 		meter->cipher_suite = 17;
 	if ((kind & SYSFS) && !meter->sys_root)

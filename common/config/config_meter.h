@@ -21,8 +21,9 @@ enum config_meter_kind {
 
 /* How a Redfish meter logs in. */
 enum config_meter_auth {
-	CONFIG_METER_BASIC = 0, /* name and password with every request */
-	CONFIG_METER_SESSION,   /* one login for a token, which is given back at the end */
+	CONFIG_METER_AUTO = 0, /* a session, or Basic where the BMC offers no sessions */
+	CONFIG_METER_BASIC,    /* name and password with every request */
+	CONFIG_METER_SESSION,  /* one login for a token, which is given back at the end */
 };
 
 /* Which certificates a Redfish meter accepts. */
@@ -72,7 +73,8 @@ struct config_meter {
 	char *proc_root;             /* model: where procfs is; default "/proc" */
 	double idle_w;               /* model: watts at no load, >= 0 */
 	double core_w;               /* model: watts more per busy CPU, >= 0 */
-	double timeout_s;  /* ipmi, redfish: longest time that a reading may take; default 5 */
+	/* ipmi: longest time that a reading may take, default 5; redfish: an answer, default 15 */
+	double timeout_s;
 	double interval_s; /* sampling interval; default 1 */
 };
 

@@ -1,93 +1,89 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/clock.h"
-#include "common/http_client.h"
 #include "common/json.h"
-#include "local-sched/power/meter_redfish_parse.h"
+#include "local-sched/power/redfish_search.h"
 
 #define LOG_SUBSYSTEM "meter"
 #include "common/log.h"
 
 /*
- * Redfish over HTTPS (DMTF DSP0266), on connections that are kept. Finds the watts at the first
- * reading and remembers the place. For each chassis (or the configured one) it tries the power
- * control of its Power resource, PowerControl[0].PowerConsumedWatts, and then PowerWatts.Reading of
- * its EnvironmentMetrics, which newer BMCs have instead. A search that takes longer than a reading
- * continues in the next one.
+ * Redfish over HTTPS (DMTF DSP0266). The first reading finds the place of the watts, and remembers
+ * it: in the chassis that is the machine (redfish_search.h) its Power, with PowerControl or a
+ * vendor's place, or else its EnvironmentMetrics. A configured `sensor` names the place instead: a
+ * path, or something in Power or Sensors of the chassis. Several are added.
  *
- * null or a missing property is no reading, never 0 W. A repeated value is a reading: BMCs refresh
- * it at their own pace (iDRAC about once a minute), and some hosts do draw constant power.
+ * A place that was found is kept: null for a while is no reading, and no reason to search again. It
+ * is searched again when the BMC says that it is gone.
  *
- * Logs in with Basic authentication or, where configured, once for a session whose token is used
- * from then on. A session that the BMC has ended is opened again within the same reading. The last
- * session is closed with the meter.
+ * null or a missing property is no reading, never 0 W. 0 W is a reading where the BMC says that the
+ * machine is off. A repeated value is a reading: BMCs refresh it at their own pace (iDRAC about
+ * once a minute), and some hosts do draw constant power.
  */
 
-#define SESSIONS_PATH "/redfish/v1/SessionService/Sessions"
-#define CHASSIS_PATH "/redfish/v1/Chassis"
-#define LOGOUT_TIMEOUT_S 0.5
+enum { SENSORS_SHOWN = 12, SENSOR_PAGES_MAX = 32 };
 
-enum {
-	STATUS_BAD_REQUEST = 400,
-	STATUS_UNAUTHORIZED = 401,
-	STATUS_FORBIDDEN = 403,
-	STATUS_NOT_FOUND = 404,
-};
-
-/*
- * The requests of a reading. Once the place of the watts is known a reading is one request,
- * STEP_WATTS.
- */
-enum step {
-	STEP_LOGIN = 0,
-	STEP_LIST,    /* lists the chassis */
-	STEP_CHASSIS, /* reads where a chassis has its watts */
-	STEP_WATTS,
-};
-
-/* A resource that has watts, or may have them. */
-struct candidate {
+/* A place that has watts, or may have them. */
+struct place {
 	char *path;
-	enum meter_redfish_place place;
+	bool is_power; /* a Power; else what has a reading */
+	int entry;     /* of PowerControl; -1: not known yet */
+	char *name;    /* of what is meant in Power; NULL: the whole machine */
 };
 
 struct meter_redfish {
 	struct power_meter base;
-	char *address;
-	struct http_client *client;
-	bool known;         /* the password was read, or a session is open */
-	char *session_path; /* to be closed, or NULL */
-	char *session_header;
-	/* The place of the watts, or candidates for it. */
-	struct candidate *found; /* or NULL */
-	GQueue candidates;       /* struct candidate */
-	GQueue chassis;          /* char *: paths to check */
-	bool listed;
-	enum power_meter_error verdict; /* of the candidates that have failed */
+	struct redfish_service *service;
+	struct redfish_search *search;         /* under way, or NULL */
+	struct meter_redfish_chassis *machine; /* found, or NULL */
+	GPtrArray *places;                     /* struct place * */
+	bool found;                            /* `places` are those of the watts */
 	/* The read under way. */
-	enum step step;
-	bool again; /* the login was repeated */
+	guint tried;                 /* places of the machine */
+	guint asked;                 /* requests that were not answered yet */
+	int64_t mw;                  /* the sum so far */
+	enum power_meter_error code; /* why there are no watts */
+	char *reason;
+	struct meter_redfish_watts verdict; /* of the places that were tried */
+	unsigned supplies;                  /* that have watts where the machine has none */
+	char *denied;                       /* why a place could not be read, or NULL */
+	GPtrArray *sensors;                 /* char *: paths */
+	unsigned pages;                     /* of the sensors */
+	enum meter_redfish_state state;     /* of the chassis */
 };
 
-static void take_step(struct meter_redfish *meter);
-static void request(struct meter_redfish *meter, enum step step, const char *path, json_t *body);
+static void try_place(struct meter_redfish *meter);
+static void read_watts(struct meter_redfish *meter);
 
-static void candidate_free(struct candidate *candidate)
+static void place_free(gpointer data)
 {
-	if (!candidate)
-		return;
-	g_free(candidate->path);
-	g_free(candidate);
+	struct place *place = data;
+
+	g_free(place->path);
+	g_free(place->name);
+	g_free(place);
 }
 
-/* "https://HOST:PORT", with brackets around an IPv6 address. */
-static char *address_of(const struct config_meter *config)
+static struct place *add_place(struct meter_redfish *meter, const char *path, bool is_power,
+			       const char *name)
 {
-	const bool bare = strchr(config->address, ':') && config->address[0] != '[';
+	struct place *place = g_new0(struct place, 1);
 
-	return g_strdup_printf("https://%s%s%s:%u", bare ? "[" : "", config->address,
-			       bare ? "]" : "", config->port);
+	*place = (struct place){.path = g_strdup(path),
+				.is_power = is_power,
+				.entry = -1,
+				.name = g_strdup(name)};
+	g_ptr_array_add(meter->places, place);
+	return place;
+}
+
+/* The next reading begins the search again. */
+static void forget_places(struct meter_redfish *meter)
+{
+	g_ptr_array_set_size(meter->places, 0);
+	meter->found = false;
+	g_clear_pointer(&meter->machine, meter_redfish_chassis_free);
+	meter->base.mean_s = 0;
 }
 
 static bool redfish_open(struct power_meter *base, GError **error)
@@ -95,328 +91,470 @@ static bool redfish_open(struct power_meter *base, GError **error)
 	struct meter_redfish *meter = (struct meter_redfish *)base;
 	g_autoptr(GError) reason = NULL;
 
-	meter->address = address_of(base->config);
-	meter->client = http_client_new(meter->address, &reason);
-	return meter->client ||
+	meter->places = g_ptr_array_new_with_free_func(place_free);
+	meter->sensors = g_ptr_array_new_with_free_func(g_free);
+	meter->service = redfish_service_join(base->config, &reason);
+	return meter->service ||
 	       power_meter_set_error(base, error, POWER_METER_ERROR_SETUP, "%s", reason->message);
 }
 
-static void fail(struct meter_redfish *meter, enum power_meter_error code, const char *what)
+static void fail(struct meter_redfish *meter, enum power_meter_error code, const char *reason)
 {
-	power_meter_fail(&meter->base, code, "BMC %s: %s", meter->address, what);
+	power_meter_fail(&meter->base, code, "BMC %s: %s", redfish_service_address(meter->service),
+			 reason);
 }
 
-/* Forgets the place of the watts and all candidates. */
-static void forget_places(struct meter_redfish *meter)
+/* Notes why a read that waits for several answers fails. */
+static void note_failure(struct meter_redfish *meter, enum power_meter_error code,
+			 const char *reason)
 {
-	candidate_free(g_steal_pointer(&meter->found));
-	g_queue_clear_full(&meter->candidates, (GDestroyNotify)candidate_free);
-	g_queue_clear_full(&meter->chassis, g_free);
-	meter->listed = false;
-	meter->verdict = POWER_METER_OK;
-}
-
-static void forget_login(struct meter_redfish *meter)
-{
-	meter->known = false;
-	g_clear_pointer(&meter->session_path, g_free);
-	g_clear_pointer(&meter->session_header, g_free);
-}
-
-/* Tells the client which certificate to trust and, with a password, how to log in. */
-static void identify(struct meter_redfish *meter, const char *password)
-{
-	const struct http_client_identity identity = {
-		.ca_file = meter->base.config->ca_file,
-		.insecure = meter->base.config->tls == CONFIG_METER_INSECURE,
-		.user = password ? meter->base.config->user : NULL,
-		.password = password,
-		.header = meter->session_header,
-	};
-
-	http_client_identify(meter->client, &identity);
-}
-
-/* Logging in. */
-
-/* Reads the password from the file. Basic authentication needs no more; a session is opened. */
-static void log_in(struct meter_redfish *meter)
-{
-	g_autoptr(GError) error = NULL;
-	g_autofree char *password = power_meter_password(meter->base.config, &error);
-	g_autoptr(json_t) body = NULL;
-
-	if (!password) {
-		fail(meter, (enum power_meter_error)error->code, error->message);
+	if (meter->reason)
 		return;
-	}
-	if (meter->base.config->auth == CONFIG_METER_BASIC) {
-		identify(meter, password);
-		meter->known = true;
-		take_step(meter);
-		return;
-	}
-	identify(meter, NULL);
-	body = json_pack("{s:s, s:s}", "UserName", meter->base.config->user, "Password", password);
-	request(meter, STEP_LOGIN, SESSIONS_PATH, body);
+	meter->code = code;
+	meter->reason = g_strdup(reason);
 }
 
-static void handle_login(struct meter_redfish *meter, const json_t *body)
+/* 0 W: whether the machine is off. */
+
+static void end_zero(struct meter_redfish *meter, enum meter_redfish_state system)
 {
-	const char *token = http_client_answer_header(meter->client, "X-Auth-Token");
-	const char *location = http_client_answer_header(meter->client, "Location");
-
-	if (!token) {
-		fail(meter, POWER_METER_ERROR_GARBAGE, "its answer to a login holds no token");
-		return;
-	}
-	meter->known = true;
-	meter->session_header = g_strconcat("X-Auth-Token: ", token, NULL);
-	meter->session_path = meter_redfish_parse_location(location);
-	if (!meter->session_path)
-		meter->session_path = meter_redfish_parse_location(
-			json_string_value(json_object_get(body, "@odata.id")));
-	identify(meter, NULL);
-	take_step(meter);
-}
-
-/* Finding the watts. */
-
-static void handle_list(struct meter_redfish *meter, const json_t *body)
-{
-	g_autoptr(GPtrArray) links = meter_redfish_parse_members(body);
-
-	if (!links) {
-		fail(meter, POWER_METER_ERROR_GARBAGE, "its list of chassis is none");
-		return;
-	}
-	meter->listed = true;
-	for (guint i = 0; i < links->len; i++)
-		g_queue_push_tail(&meter->chassis, g_strdup(links->pdata[i]));
-	take_step(meter);
-}
-
-static void handle_chassis(struct meter_redfish *meter, const json_t *body)
-{
-	static const enum meter_redfish_place places[] = {METER_REDFISH_POWER,
-							  METER_REDFISH_ENVIRONMENT};
-
-	g_free(g_queue_pop_head(&meter->chassis));
-	for (gsize i = 0; i < G_N_ELEMENTS(places); i++) {
-		const char *path = meter_redfish_parse_link(body, places[i]);
-		struct candidate *candidate;
-
-		if (!path)
-			continue;
-		candidate = g_new0(struct candidate, 1);
-		candidate->path = g_strdup(path);
-		candidate->place = places[i];
-		g_queue_push_tail(&meter->candidates, candidate);
-	}
-	take_step(meter);
-}
-
-static void fail_watts(struct meter_redfish *meter, enum power_meter_error verdict)
-{
-	fail(meter, verdict,
-	     verdict == POWER_METER_ERROR_NOT_ACTIVE ? "it has no watts at the moment (null)"
-						     : "its watts are not a number of watts");
-}
-
-static void handle_watts(struct meter_redfish *meter, const json_t *body)
-{
-	const struct candidate *candidate =
-		meter->found ? meter->found : g_queue_peek_head(&meter->candidates);
-	int64_t mw;
-	const enum power_meter_error verdict =
-		meter_redfish_parse_watts(body, candidate->place, &mw);
-
-	if (verdict != POWER_METER_OK && meter->found) {
-		fail_watts(meter, verdict);
-		return;
-	}
-	if (verdict != POWER_METER_OK) {
-		meter->verdict = verdict;
-		candidate_free(g_queue_pop_head(&meter->candidates));
-		take_step(meter);
-		return;
-	}
-	if (!meter->found) {
-		meter->found = g_queue_pop_head(&meter->candidates);
-		log_info_of(LOG_HOST(meter->base.host), "its watts are in %s of BMC %s",
-			    meter->found->path, meter->address);
-	}
-	power_meter_end(&meter->base, mw);
-}
-
-/* Fails the read, as all places were tried. The next reading begins the search again. */
-static void give_up(struct meter_redfish *meter)
-{
-	const enum power_meter_error verdict = meter->verdict;
-
-	forget_places(meter);
-	if (verdict != POWER_METER_OK)
-		fail_watts(meter, verdict);
+	if (meter->state == METER_REDFISH_ON || system == METER_REDFISH_ON)
+		fail(meter, POWER_METER_ERROR_NOT_ACTIVE,
+		     "it says 0 W, and that the machine is on: no reading");
+	else if (meter->state == METER_REDFISH_OFF || system == METER_REDFISH_OFF)
+		power_meter_end(&meter->base, 0);
 	else
-		fail(meter, POWER_METER_ERROR_SETUP,
-		     "no chassis has watts, neither in Power nor in EnvironmentMetrics; name "
-		     "another `chassis`, or another kind of meter");
+		fail(meter, POWER_METER_ERROR_NOT_ACTIVE,
+		     "it says 0 W, and not that the machine is off: no reading");
 }
 
-/* Responses. */
-
-/*
- * Skips a resource that does not exist, is not accessible, or whose name (a configured chassis) the
- * BMC rejects: the watts are not there.
- */
-static void pass_over(struct meter_redfish *meter, const char *what)
+static void on_system(const struct redfish_answer *answer, void *data)
 {
-	if (meter->step == STEP_CHASSIS) {
-		g_free(g_queue_pop_head(&meter->chassis));
-		take_step(meter);
-	} else if (meter->step == STEP_WATTS && !meter->found) {
-		candidate_free(g_queue_pop_head(&meter->candidates));
-		take_step(meter);
-	} else {
-		forget_places(meter);
-		fail(meter, POWER_METER_ERROR_REJECTED, what);
-	}
+	end_zero(data, meter_redfish_parse_state(answer->body));
 }
 
-static void refused_login(struct meter_redfish *meter, const char *what)
+static void on_state(const struct redfish_answer *answer, void *data)
 {
-	const bool had_session = meter->session_header != NULL;
-	g_autofree char *text = NULL;
-
-	forget_login(meter);
-	if (had_session && !meter->again) {
-		meter->again = true; /* the session may have ended by being idle */
-		take_step(meter);
-		return;
-	}
-	text = g_strdup_printf("login refused; check user and password_file: %s", what);
-	fail(meter, POWER_METER_ERROR_LOGIN, text);
-}
-
-static void handle_failure(struct meter_redfish *meter, int status, const GError *error)
-{
-	if (status == STATUS_UNAUTHORIZED ||
-	    (status > 0 && meter->step == STEP_LOGIN && status < 500)) {
-		refused_login(meter, error->message);
-	} else if (status == STATUS_NOT_FOUND || status == STATUS_FORBIDDEN ||
-		   status == STATUS_BAD_REQUEST) {
-		pass_over(meter, error->message);
-	} else if (error->code == HTTP_ERROR_TRUST) {
-		g_autofree char *text =
-			g_strdup_printf("its certificate is not trusted; give a `ca_file`: %s",
-					error->message);
-
-		fail(meter, POWER_METER_ERROR_SETUP, text);
-	} else {
-		fail(meter, status > 0 ? POWER_METER_ERROR_REJECTED : POWER_METER_ERROR_NO_ANSWER,
-		     error->message);
-	}
-}
-
-static void on_answer(int status, json_t *body, const GError *error, void *data)
-{
-	static void (*const handlers[])(struct meter_redfish * meter, const json_t *body) = {
-		[STEP_LOGIN] = handle_login,
-		[STEP_LIST] = handle_list,
-		[STEP_CHASSIS] = handle_chassis,
-		[STEP_WATTS] = handle_watts,
-	};
 	struct meter_redfish *meter = data;
 
-	if (error && error->code == HTTP_ERROR_BODY)
-		fail(meter, POWER_METER_ERROR_GARBAGE, error->message);
-	else if (error)
-		handle_failure(meter, status, error);
+	meter->state = meter_redfish_parse_state(answer->body);
+	if (meter->machine->system && meter->state != METER_REDFISH_ON)
+		redfish_service_get(meter->service, meter->machine->system, 0, on_system, meter);
 	else
-		handlers[meter->step](meter, body);
+		end_zero(meter, METER_REDFISH_STATE_UNKNOWN);
 }
 
-static void request(struct meter_redfish *meter, enum step step, const char *path, json_t *body)
+static void end_watts(struct meter_redfish *meter)
 {
-	const double left_s = clock_elapsed_s(clock_now_ns(), meter->base.deadline_ns);
-
-	meter->step = step;
-	/*
-	 * Without time left the request fails at once, from the main loop, and the next read
-	 * continues here.
-	 */
-	http_client_request(meter->client, body ? "POST" : "GET", path, body, MAX(left_s, 0),
-			    on_answer, meter);
+	meter->state = METER_REDFISH_STATE_UNKNOWN;
+	if (meter->reason)
+		fail(meter, meter->code, meter->reason);
+	else if (meter->mw > 0)
+		power_meter_end(&meter->base, meter->mw);
+	else if (meter->machine)
+		redfish_service_get(meter->service, meter->machine->path, 0, on_state, meter);
+	else
+		end_zero(meter, METER_REDFISH_STATE_UNKNOWN);
 }
 
-/* The path of the configured chassis. */
-static char *chassis_path(const char *id)
+/* Reading the places that were found. */
+
+static void take_watts(struct meter_redfish *meter, struct place *place, const json_t *body)
 {
-	g_autofree char *escaped = g_uri_escape_string(id, NULL, FALSE);
+	const char *chassis = meter->machine ? meter->machine->path : "";
+	struct meter_redfish_watts watts;
 
-	return g_strconcat(CHASSIS_PATH "/", escaped, NULL);
-}
+	if (place->name)
+		watts = meter_redfish_parse_named(body, place->name);
+	else if (place->is_power)
+		watts = meter_redfish_parse_power(body, chassis, &place->entry);
+	else
+		watts = meter_redfish_parse_reading(body);
+	if (watts.code != POWER_METER_OK) {
+		g_autofree char *reason =
+			g_strdup_printf("%s%s%s", place->name ? place->name : "",
+					place->name ? ": " : "", watts.what ?: "it has no watts");
 
-/* Sends the next request. */
-static void take_step(struct meter_redfish *meter)
-{
-	const struct candidate *candidate =
-		meter->found ? meter->found : g_queue_peek_head(&meter->candidates);
-
-	if (!meter->known) {
-		log_in(meter);
-	} else if (candidate) {
-		request(meter, STEP_WATTS, candidate->path, NULL);
-	} else if (!g_queue_is_empty(&meter->chassis)) {
-		request(meter, STEP_CHASSIS, g_queue_peek_head(&meter->chassis), NULL);
-	} else if (meter->listed) {
-		give_up(meter);
-	} else if (meter->base.config->chassis) {
-		meter->listed = true;
-		g_queue_push_tail(&meter->chassis, chassis_path(meter->base.config->chassis));
-		request(meter, STEP_CHASSIS, g_queue_peek_head(&meter->chassis), NULL);
-	} else {
-		request(meter, STEP_LIST, CHASSIS_PATH, NULL);
+		note_failure(meter,
+			     watts.code == POWER_METER_ERROR_SETUP ? POWER_METER_ERROR_REJECTED
+								   : watts.code,
+			     reason);
+		return;
 	}
+	meter->mw += watts.mw;
+	meter->base.mean_s = MAX(watts.mean_s, meter->machine ? meter->machine->mean_s : 0);
+}
+
+static void on_watts(const struct redfish_answer *answer, void *data)
+{
+	struct meter_redfish *meter = data;
+	const struct place *asked = meter->places->pdata[answer->tag];
+	g_autofree char *denied = redfish_search_denied(answer);
+
+	meter->asked--;
+	for (guint i = (guint)answer->tag; answer->body && i < meter->places->len; i++) {
+		struct place *place = meter->places->pdata[i];
+
+		if (strcmp(place->path, asked->path) == 0)
+			take_watts(meter, place, answer->body);
+	}
+	if (redfish_search_missing(answer)) {
+		log_warning_of(LOG_HOST(meter->base.host),
+			       "the place of its watts is gone, and is searched again: %s",
+			       answer->reason);
+		note_failure(meter, POWER_METER_ERROR_REJECTED, answer->reason);
+		meter->found = false;
+	} else if (denied) {
+		note_failure(meter, POWER_METER_ERROR_SETUP, denied);
+	} else if (answer->code != POWER_METER_OK) {
+		note_failure(meter, answer->code, answer->reason);
+	}
+	if (meter->asked > 0)
+		return;
+	if (!meter->found)
+		forget_places(meter);
+	end_watts(meter);
+}
+
+/* The first place of the same path. */
+static guint first_of(const GPtrArray *places, guint index)
+{
+	const struct place *place = places->pdata[index];
+
+	for (guint i = 0; i < index; i++)
+		if (strcmp(((const struct place *)places->pdata[i])->path, place->path) == 0)
+			return i;
+	return index;
+}
+
+static void read_watts(struct meter_redfish *meter)
+{
+	for (guint i = 0; i < meter->places->len; i++) {
+		if (first_of(meter->places, i) != i)
+			continue;
+		meter->asked++;
+		redfish_service_get(meter->service,
+				    ((const struct place *)meter->places->pdata[i])->path, (int)i,
+				    on_watts, meter);
+	}
+}
+
+/* The places are those of the watts, from now on. */
+static void settle(struct meter_redfish *meter)
+{
+	meter->found = true;
+	log_info_of(LOG_HOST(meter->base.host), "its watts are in %s%s of BMC %s",
+		    ((const struct place *)meter->places->pdata[0])->path,
+		    meter->places->len > 1 ? " and others" : "",
+		    redfish_service_address(meter->service));
+}
+
+/* The sensors of the chassis: for a name in the configuration, or for a message. */
+
+/* The name of a sensor's path, borrowed. */
+static const char *name_of(const char *path)
+{
+	return strrchr(path, '/') + 1;
+}
+
+static bool speaks_of_power(const char *path)
+{
+	g_autofree char *lower = g_ascii_strdown(name_of(path), -1);
+
+	return strstr(lower, "pow") || strstr(lower, "pwr") || strstr(lower, "watt");
+}
+
+/* Appends the names of the sensors that speak of power, or of all others. */
+static void append_sensors(GString *text, const GPtrArray *sensors, bool of_power)
+{
+	guint count = 0;
+
+	for (guint i = 0; i < sensors->len && count <= SENSORS_SHOWN; i++) {
+		if (speaks_of_power(sensors->pdata[i]) != of_power)
+			continue;
+		g_string_append_printf(text, "%s%s", count > 0 ? ", " : "",
+				       count < SENSORS_SHOWN ? name_of(sensors->pdata[i]) : "...");
+		count++;
+	}
+}
+
+/* What the chassis has instead of watts of the whole machine. */
+static void fail_without_watts(struct meter_redfish *meter)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	gsize start;
+
+	g_string_append_printf(text, "no chassis has watts: chassis %s (%s) has %s",
+			       meter->machine->id, meter->machine->type ?: "no ChassisType",
+			       meter->verdict.what
+				       ? meter->verdict.what
+				       : "neither Power nor EnvironmentMetrics with any");
+	if (meter->supplies > 0)
+		g_string_append_printf(text,
+				       "; %u of its power supplies have: `sensor: %s` reads their "
+				       "sum",
+				       meter->supplies, METER_REDFISH_SUPPLIES);
+	if (meter->sensors->len > 0) {
+		g_string_append(text, "; name those of its sensors as `sensor` that are the power "
+				      "of the machine: ");
+		start = text->len;
+		append_sensors(text, meter->sensors, true);
+		if (text->len == start)
+			append_sensors(text, meter->sensors, false);
+	}
+	if (meter->supplies == 0 && meter->sensors->len == 0)
+		g_string_append(text, "; name another `chassis`, or take another kind of meter");
+	fail(meter, POWER_METER_ERROR_SETUP, text->str);
+	forget_places(meter);
+}
+
+/* A configured name is neither in Power nor a sensor. */
+static void fail_without_sensor(struct meter_redfish *meter, const char *name)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	g_string_append_printf(text, "chassis %s has no sensor \"%s\"; its sensors are: ",
+			       meter->machine->id, name);
+	append_sensors(text, meter->sensors, true);
+	if (meter->sensors->len == 0)
+		g_string_append(text, "none");
+	fail(meter, POWER_METER_ERROR_SETUP, text->str);
+	forget_places(meter);
+}
+
+/* The path of a sensor, borrowed; NULL: there is none of this name. */
+static const char *find_sensor(const struct meter_redfish *meter, const char *name)
+{
+	g_autofree char *escaped = g_uri_escape_string(name, NULL, FALSE);
+
+	for (guint i = 0; i < meter->sensors->len; i++)
+		if (strcmp(name_of(meter->sensors->pdata[i]), name) == 0 ||
+		    strcmp(name_of(meter->sensors->pdata[i]), escaped) == 0)
+			return meter->sensors->pdata[i];
+	return NULL;
+}
+
+static bool is_in_power(const struct meter_redfish *meter, const char *name)
+{
+	for (guint i = 0; i < meter->places->len; i++)
+		if (g_strcmp0(((const struct place *)meter->places->pdata[i])->name, name) == 0)
+			return true;
+	return false;
+}
+
+static void end_sensors(struct meter_redfish *meter)
+{
+	const struct config_meter *config = meter->base.config;
+
+	for (uint32_t i = 0; i < config->sensor_count; i++) {
+		const char *name = config->sensor[i];
+		const char *path = meter_redfish_is_path(name) ? name : find_sensor(meter, name);
+
+		if (is_in_power(meter, name))
+			continue;
+		if (!path) {
+			fail_without_sensor(meter, name);
+			return;
+		}
+		add_place(meter, path, false, NULL);
+	}
+	if (config->sensor_count == 0) {
+		fail_without_watts(meter);
+	} else {
+		settle(meter);
+		read_watts(meter);
+	}
+}
+
+static void on_sensors(const struct redfish_answer *answer, void *data)
+{
+	struct meter_redfish *meter = data;
+	g_autofree char *next = NULL;
+
+	if (answer->status == 0) {
+		fail(meter, answer->code, answer->reason);
+		return;
+	}
+	if (answer->body)
+		meter_redfish_parse_members(answer->body, meter->sensors, &next);
+	if (next && ++meter->pages < SENSOR_PAGES_MAX)
+		redfish_service_get(meter->service, next, 0, on_sensors, meter);
+	else
+		end_sensors(meter);
+}
+
+static void list_sensors(struct meter_redfish *meter)
+{
+	g_ptr_array_set_size(meter->sensors, 0);
+	meter->pages = 0;
+	if (meter->machine && meter->machine->sensors)
+		redfish_service_get(meter->service, meter->machine->sensors, 0, on_sensors, meter);
+	else
+		end_sensors(meter);
+}
+
+/* Trying the places of the machine. */
+
+/* All were tried: null is no reading now, and nothing at all is a matter of the configuration. */
+static void end_tries(struct meter_redfish *meter)
+{
+	if (meter->verdict.code != POWER_METER_ERROR_SETUP)
+		fail(meter, meter->verdict.code, meter->verdict.what);
+	else if (meter->denied)
+		fail(meter, POWER_METER_ERROR_SETUP, meter->denied);
+	else
+		list_sensors(meter);
+}
+
+/* Finds the configured names in Power; what is left is looked for in Sensors. */
+static void resolve_in_power(struct meter_redfish *meter, const struct redfish_answer *answer)
+{
+	const struct config_meter *config = meter->base.config;
+	bool all = true;
+
+	g_ptr_array_set_size(meter->places, 0);
+	for (uint32_t i = 0; i < config->sensor_count; i++) {
+		const char *name = config->sensor[i];
+
+		if (meter_redfish_is_path(name))
+			continue;
+		if (meter_redfish_parse_named(answer->body, name).code != POWER_METER_ERROR_SETUP)
+			add_place(meter, answer->path, true, name);
+		else
+			all = false;
+	}
+	if (all)
+		end_sensors(meter);
+	else
+		list_sensors(meter);
+}
+
+static void on_try(const struct redfish_answer *answer, void *data)
+{
+	struct meter_redfish *meter = data;
+	const bool is_power = meter->tried == 0;
+	struct meter_redfish_watts watts = {.code = POWER_METER_ERROR_SETUP};
+	g_autofree char *denied = redfish_search_denied(answer);
+	int entry = -1;
+
+	if (answer->code != POWER_METER_OK && !denied && !redfish_search_missing(answer)) {
+		fail(meter, answer->code, answer->reason);
+		return;
+	}
+	if (denied && !meter->denied)
+		meter->denied = g_steal_pointer(&denied);
+	if (meter->base.config->sensor_count > 0 && answer->body) {
+		resolve_in_power(meter, answer);
+		return;
+	}
+	if (answer->body && is_power) {
+		watts = meter_redfish_parse_power(answer->body, meter->machine->path, &entry);
+		meter->supplies = meter_redfish_parse_supplies(answer->body);
+	} else if (answer->body) {
+		watts = meter_redfish_parse_reading(answer->body);
+	}
+	if (watts.code == POWER_METER_OK) {
+		add_place(meter, answer->path, is_power, NULL)->entry = entry;
+		meter->mw = watts.mw;
+		meter->base.mean_s = MAX(watts.mean_s, meter->machine->mean_s);
+		settle(meter);
+		end_watts(meter);
+		return;
+	}
+	if (meter->verdict.code == POWER_METER_ERROR_SETUP &&
+	    (watts.code != POWER_METER_ERROR_SETUP || !meter->verdict.what))
+		meter->verdict = watts;
+	meter->tried++;
+	try_place(meter);
+}
+
+static void try_place(struct meter_redfish *meter)
+{
+	const struct meter_redfish_chassis *machine = meter->machine;
+	const bool named = meter->base.config->sensor_count > 0;
+	const char *path;
+
+	if (meter->tried == 0 && !machine->power)
+		meter->tried++;
+	path = meter->tried == 0             ? machine->power
+	       : meter->tried == 1 && !named ? machine->environment
+					     : NULL;
+	if (path)
+		redfish_service_get(meter->service, path, 0, on_try, meter);
+	else if (named && meter->denied)
+		fail(meter, POWER_METER_ERROR_SETUP, meter->denied);
+	else if (named)
+		list_sensors(meter);
+	else
+		end_tries(meter);
+}
+
+static void on_searched(struct meter_redfish_chassis *machine, enum power_meter_error code,
+			const char *reason, void *data)
+{
+	struct meter_redfish *meter = data;
+
+	if (machine) {
+		meter->machine = machine;
+		try_place(meter);
+	} else {
+		fail(meter, code, reason);
+	}
+	g_clear_pointer(&meter->search, redfish_search_free);
+}
+
+/* Whether the configuration says where the watts are, without a chassis. */
+static bool is_told(const struct config_meter *config)
+{
+	for (uint32_t i = 0; i < config->sensor_count; i++)
+		if (!meter_redfish_is_path(config->sensor[i]))
+			return false;
+	return config->sensor_count > 0 && !config->chassis;
 }
 
 static void redfish_read(struct power_meter *base)
 {
 	struct meter_redfish *meter = (struct meter_redfish *)base;
 
-	meter->again = false;
-	take_step(meter);
+	meter->tried = meter->asked = meter->supplies = 0;
+	meter->mw = 0;
+	meter->verdict = (struct meter_redfish_watts){.code = POWER_METER_ERROR_SETUP};
+	g_clear_pointer(&meter->reason, g_free);
+	g_clear_pointer(&meter->denied, g_free);
+	if (meter->found)
+		read_watts(meter);
+	else if (is_told(base->config))
+		list_sensors(meter);
+	else if (meter->machine)
+		try_place(meter);
+	else
+		meter->search = redfish_search_new(meter->service, base->config->chassis,
+						   on_searched, meter);
 }
 
-/*
- * Closes the session, of which a BMC has few. On a main loop of its own, since the program's may
- * have ended.
- */
-static void log_out(struct meter_redfish *meter)
+static const char *redfish_source(const struct power_meter *base)
 {
-	GMainContext *context = g_main_context_new();
+	const struct config_meter *config = base->config;
+	const bool sums = config->sensor_count > 1 ||
+			  (config->sensor_count == 1 &&
+			   strcmp(config->sensor[0], METER_REDFISH_SUPPLIES) == 0);
 
-	g_main_context_push_thread_default(context);
-	g_clear_pointer(&meter->client, http_client_free);
-	meter->client = http_client_new(meter->address, NULL);
-	identify(meter, NULL);
-	json_decref(http_client_call(meter->client, "DELETE", meter->session_path, NULL,
-				     LOGOUT_TIMEOUT_S, NULL));
-	g_clear_pointer(&meter->client, http_client_free);
-	g_main_context_pop_thread_default(context);
-	g_main_context_unref(context);
+	return sums ? "sensors" : config->sensor_count == 1 ? "sensor" : "redfish";
 }
 
 static void redfish_close(struct power_meter *base)
 {
 	struct meter_redfish *meter = (struct meter_redfish *)base;
 
-	if (meter->session_path)
-		log_out(meter);
-	http_client_free(meter->client);
-	forget_login(meter);
+	redfish_search_free(meter->search);
+	if (meter->service)
+		redfish_service_drop(meter->service, meter);
+	redfish_service_leave(meter->service);
 	forget_places(meter);
-	g_free(meter->address);
+	g_ptr_array_unref(meter->places);
+	g_ptr_array_unref(meter->sensors);
+	g_free(meter->reason);
+	g_free(meter->denied);
 }
 
 const struct power_meter_ops meter_redfish_ops = {
@@ -424,5 +562,6 @@ const struct power_meter_ops meter_redfish_ops = {
 	.size = sizeof(struct meter_redfish),
 	.open = redfish_open,
 	.read = redfish_read,
+	.source = redfish_source,
 	.close = redfish_close,
 };

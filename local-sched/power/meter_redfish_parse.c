@@ -2,14 +2,23 @@
 #include "local-sched/power/meter_redfish_parse.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* The most that a chassis draws; larger numbers have another unit or are invalid. */
 #define WATTS_TOP 1e6
 
-/* Whether `text` may be appended to the BMC's address. */
-static bool is_path(const char *text)
+/* What 16 bits have where there is no reading. */
+#define WATTS_NONE 65535.0
+
+/* How old the watts of an iDRAC may be (kepler issue 644). */
+#define IDRAC_MEAN_S 60.0
+
+enum {
+	VENDOR_ENTRY = -2,
+	LIST_MAX = 20, /* names in a message */
+};
+
+bool meter_redfish_is_path(const char *text)
 {
 	if (!text || !g_str_has_prefix(text, "/redfish/"))
 		return false;
@@ -23,60 +32,491 @@ static const char *link_of(const json_t *reference)
 {
 	const char *path = json_string_value(json_object_get(reference, "@odata.id"));
 
-	return is_path(path) ? path : NULL;
+	return meter_redfish_is_path(path) ? path : NULL;
 }
 
-GPtrArray *meter_redfish_parse_members(const json_t *collection)
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+/* The value at a path of keys, "Links/ComputerSystems". */
+static const json_t *find(const json_t *object, const char *keys)
+{
+	g_auto(GStrv) parts = g_strsplit(keys, "/", -1);
+
+	for (gsize i = 0; parts[i]; i++)
+		object = json_object_get(object, parts[i]);
+	return object;
+}
+
+/* Whether two paths are of the same resource. */
+static bool is_same_path(const char *a, const char *b)
+{
+	size_t a_length = strlen(a), b_length = strlen(b);
+
+	a_length -= a_length > 0 && a[a_length - 1] == '/';
+	b_length -= b_length > 0 && b[b_length - 1] == '/';
+	return a_length == b_length && strncmp(a, b, a_length) == 0;
+}
+
+/* The last part of a path; the caller frees. */
+static char *id_of(const char *path)
+{
+	g_autofree char *bare = g_strdup(path);
+	const char *last;
+
+	if (g_str_has_suffix(bare, "/"))
+		bare[strlen(bare) - 1] = '\0';
+	last = strrchr(bare, '/');
+	return g_uri_unescape_string(last ? last + 1 : bare, NULL) ?: g_strdup(bare);
+}
+
+/* Chassis. */
+
+/* Some firmware writes "Rack Mount". */
+static enum meter_redfish_class class_of(const char *type)
+{
+	static const struct {
+		const char *type;
+		enum meter_redfish_class kind;
+	} types[] = {
+		{"blade", METER_REDFISH_MACHINE},       {"cartridge", METER_REDFISH_MACHINE},
+		{"rackmount", METER_REDFISH_MACHINE},   {"sled", METER_REDFISH_MACHINE},
+		{"standalone", METER_REDFISH_MACHINE},  {"drawer", METER_REDFISH_ENCLOSURE},
+		{"enclosure", METER_REDFISH_ENCLOSURE}, {"immersiontank", METER_REDFISH_ENCLOSURE},
+		{"pod", METER_REDFISH_ENCLOSURE},       {"rack", METER_REDFISH_ENCLOSURE},
+		{"rackgroup", METER_REDFISH_ENCLOSURE}, {"row", METER_REDFISH_ENCLOSURE},
+		{"shelf", METER_REDFISH_ENCLOSURE},     {"card", METER_REDFISH_PART},
+		{"component", METER_REDFISH_PART},      {"expansion", METER_REDFISH_PART},
+		{"heatexchanger", METER_REDFISH_PART},  {"ipbaseddrive", METER_REDFISH_PART},
+		{"module", METER_REDFISH_PART},         {"powerstrip", METER_REDFISH_PART},
+		{"sidecar", METER_REDFISH_PART},        {"storageenclosure", METER_REDFISH_PART},
+		{"zone", METER_REDFISH_PART},
+	};
+	g_autoptr(GString) bare = g_string_new(NULL);
+
+	for (; type && *type; type++)
+		if (g_ascii_isalnum(*type))
+			g_string_append_c(bare, g_ascii_tolower(*type));
+	for (gsize i = 0; i < G_N_ELEMENTS(types); i++)
+		if (strcmp(bare->str, types[i].type) == 0)
+			return types[i].kind;
+	return METER_REDFISH_UNKNOWN;
+}
+
+struct meter_redfish_chassis *meter_redfish_chassis_new(const json_t *body, const char *path)
+{
+	const json_t *systems = find(body, "Links/ComputerSystems");
+	const char *maker = text_of(body, "Manufacturer");
+	struct meter_redfish_chassis *chassis;
+
+	if (!json_is_object(body))
+		return NULL;
+	chassis = g_new0(struct meter_redfish_chassis, 1);
+	chassis->path = g_strdup(path);
+	chassis->id = id_of(path);
+	chassis->type = g_strdup(text_of(body, "ChassisType"));
+	chassis->kind = class_of(chassis->type);
+	chassis->linked = json_array_size(systems) > 0;
+	chassis->system = g_strdup(link_of(json_array_get(systems, 0)));
+	chassis->power = g_strdup(link_of(json_object_get(body, "Power")));
+	chassis->environment = g_strdup(link_of(json_object_get(body, "EnvironmentMetrics")));
+	chassis->sensors = g_strdup(link_of(json_object_get(body, "Sensors")));
+	if (find(body, "Oem/Dell") || (maker && g_ascii_strncasecmp(maker, "Dell", 4) == 0))
+		chassis->mean_s = IDRAC_MEAN_S;
+	return chassis;
+}
+
+void meter_redfish_chassis_free(struct meter_redfish_chassis *chassis)
+{
+	if (!chassis)
+		return;
+	g_free(chassis->path);
+	g_free(chassis->id);
+	g_free(chassis->type);
+	g_free(chassis->power);
+	g_free(chassis->environment);
+	g_free(chassis->sensors);
+	g_free(chassis->system);
+	g_free(chassis);
+}
+
+/*
+ * How likely a chassis is the machine; those of the lowest rank that has some are candidates. 0: it
+ * never is.
+ */
+static int rank_of(const struct meter_redfish_chassis *chassis)
+{
+	switch (chassis->kind) {
+	case METER_REDFISH_MACHINE:
+		return chassis->linked ? 1 : 2;
+	case METER_REDFISH_UNKNOWN:
+		return chassis->linked ? 2 : 3;
+	case METER_REDFISH_ENCLOSURE:
+		return chassis->linked ? 3 : 4;
+	default:
+		return 0;
+	}
+}
+
+GPtrArray *meter_redfish_choose(const GPtrArray *chassis)
+{
+	GPtrArray *chosen = g_ptr_array_new();
+
+	for (int rank = 1; rank <= 4 && chosen->len == 0; rank++)
+		for (guint i = 0; i < chassis->len; i++)
+			if (rank_of(chassis->pdata[i]) == rank)
+				g_ptr_array_add(chosen, chassis->pdata[i]);
+	return chosen;
+}
+
+char *meter_redfish_list(const GPtrArray *chassis)
+{
+	GString *list = g_string_new(NULL);
+
+	for (guint i = 0; i < chassis->len && i < LIST_MAX; i++) {
+		const struct meter_redfish_chassis *one = chassis->pdata[i];
+
+		g_string_append_printf(list, "%s%s", i > 0 ? ", " : "", one->id);
+		if (one->type)
+			g_string_append_printf(list, " (%s)", one->type);
+	}
+	if (chassis->len > LIST_MAX)
+		g_string_append_printf(list, " and %u more", chassis->len - LIST_MAX);
+	return g_string_free(list, FALSE);
+}
+
+enum meter_redfish_state meter_redfish_parse_state(const json_t *resource)
+{
+	const char *state = text_of(resource, "PowerState");
+
+	if (!state)
+		return METER_REDFISH_STATE_UNKNOWN;
+	return g_ascii_strcasecmp(state, "Off") == 0 ? METER_REDFISH_OFF : METER_REDFISH_ON;
+}
+
+/* Collections. */
+
+bool meter_redfish_parse_members(const json_t *collection, GPtrArray *paths, char **ret_next)
 {
 	const json_t *members = json_object_get(collection, "Members");
-	g_autoptr(GPtrArray) links = g_ptr_array_new_with_free_func(g_free);
+	const char *next = text_of(collection, "Members@odata.nextLink")
+				   ?: text_of(collection, "@odata.nextLink");
 	const json_t *member;
 	size_t index;
 
 	if (!json_is_array(members))
-		return NULL;
+		return false;
 	json_array_foreach (members, index, member) {
 		if (link_of(member))
-			g_ptr_array_add(links, g_strdup(link_of(member)));
+			g_ptr_array_add(paths, g_strdup(link_of(member)));
 	}
-	return g_steal_pointer(&links);
+	*ret_next = meter_redfish_is_path(next) ? g_strdup(next) : NULL;
+	return true;
 }
 
-const char *meter_redfish_parse_link(const json_t *chassis, enum meter_redfish_place place)
+bool meter_redfish_parse_holds(const json_t *system, const char *path)
 {
-	return link_of(json_object_get(chassis, place == METER_REDFISH_POWER
-							? "Power"
-							: "EnvironmentMetrics"));
+	const json_t *links = find(system, "Links/Chassis");
+	const json_t *link;
+	size_t index;
+
+	json_array_foreach (links, index, link)
+		if (link_of(link) && is_same_path(link_of(link), path))
+			return true;
+	return false;
 }
 
-static enum power_meter_error parse_number(const json_t *value, int64_t *ret_mw)
+/* Watts. */
+
+static struct meter_redfish_watts none(enum power_meter_error code, const char *what)
+{
+	return (struct meter_redfish_watts){.code = code, .mw = -1, .what = what};
+}
+
+static struct meter_redfish_watts watts_of(const json_t *value)
 {
 	double watts;
 
-	if (!value || json_is_null(value))
-		return POWER_METER_ERROR_NOT_ACTIVE;
-	if (!json_is_number(value))
-		return POWER_METER_ERROR_GARBAGE;
+	if (!value)
+		return none(POWER_METER_ERROR_SETUP, NULL);
+	if (json_is_null(value))
+		return none(POWER_METER_ERROR_NOT_ACTIVE, "it has no watts at the moment (null)");
 	watts = json_number_value(value);
-	if (!(watts >= 0 && watts <= WATTS_TOP))
-		return POWER_METER_ERROR_GARBAGE;
-	*ret_mw = llround(watts * 1e3);
-	return POWER_METER_OK;
+	if (!json_is_number(value) || !(watts >= 0 && watts <= WATTS_TOP))
+		return none(POWER_METER_ERROR_GARBAGE, "its watts are not a number of watts");
+	if (watts >= WATTS_NONE && watts <= WATTS_NONE)
+		return none(POWER_METER_ERROR_NOT_ACTIVE,
+			    "its watts are 65535, which stands for no reading");
+	return (struct meter_redfish_watts){.mw = llround(watts * 1e3)};
 }
 
-enum power_meter_error meter_redfish_parse_watts(const json_t *resource,
-						 enum meter_redfish_place place, int64_t *ret_mw)
+/* Whether a name speaks of a part of the machine: "CPU Sub-system Power". */
+static bool names_part(const char *name)
 {
-	const json_t *holder;
+	static const char *const parts[] = {
+		"accelerator", "backplane", "card",   "cpu",   "cpus",   "dimm",    "disk",
+		"dram",        "drive",     "drives", "fan",   "fans",   "fpga",    "gpu",
+		"gpus",        "hdd",       "memory", "mem",   "module", "modules", "nic",
+		"nvme",        "pcie",      "psu",    "riser", "socket", "ssd",     "storage",
+		"supply",      "processor", NULL,
+	};
+	g_autofree char *lower = g_ascii_strdown(name ?: "", -1);
+	g_auto(GStrv) words = NULL;
+
+	for (char *c = lower; *c; c++)
+		if (!g_ascii_isalpha(*c))
+			*c = ' ';
+	words = g_strsplit(lower, " ", -1);
+	for (gsize i = 0; words[i]; i++)
+		if (g_strv_contains(parts, words[i]))
+			return true;
+	return false;
+}
+
+/* Whether a physical context (DSP0268) is not that of the whole machine. */
+static bool is_context_of_part(const char *context)
+{
+	static const char *const whole[] = {
+		"",      "chassis", "system", "systemboard", "powersubsystem", "poweroutlet",
+		"other", NULL};
+	g_autofree char *lower = g_ascii_strdown(context ?: "", -1);
+
+	return !g_strv_contains(whole, lower);
+}
+
+/* Whether a related item is a part of the machine, or another chassis than this one. */
+static bool is_item_of_part(const char *path, const char *chassis)
+{
+	static const char *const parts[] = {
+		"/processors", "/memory",        "/pciedevices",       "/pciefunctions",
+		"/drives",     "/storage",       "/simplestorage",     "/networkadapters",
+		"/fans",       "/powersupplies", "/networkinterfaces", NULL,
+	};
+	g_autofree char *lower = g_ascii_strdown(path, -1);
+
+	for (gsize i = 0; parts[i]; i++)
+		if (strstr(lower, parts[i]))
+			return true;
+	return strstr(lower, "/chassis/") && !strchr(path, '#') && !is_same_path(path, chassis);
+}
+
+static bool relates_to_part(const json_t *entry, const char *chassis)
+{
+	const json_t *items = json_object_get(entry, "RelatedItem");
+	const json_t *item;
+	size_t index;
+
+	json_array_foreach (items, index, item) {
+		const char *path = text_of(item, "@odata.id");
+
+		if (!path || !is_item_of_part(path, chassis))
+			return false;
+	}
+	return json_array_size(items) > 0;
+}
+
+/* Whether an entry of PowerControl is for a part of the machine alone. */
+static bool is_part(const json_t *entry, const char *chassis)
+{
+	return is_context_of_part(text_of(entry, "PhysicalContext")) ||
+	       names_part(text_of(entry, "Name")) || relates_to_part(entry, chassis);
+}
+
+/* The watts of an entry of PowerControl: those of now, else a mean. */
+static struct meter_redfish_watts watts_of_entry(const json_t *entry)
+{
+	const json_t *metrics = json_object_get(entry, "PowerMetrics");
+	const json_t *minutes = json_object_get(metrics, "IntervalInMin");
+	struct meter_redfish_watts watts = watts_of(json_object_get(entry, "PowerConsumedWatts"));
+
+	if (watts.code != POWER_METER_ERROR_SETUP ||
+	    !json_is_number(json_object_get(metrics, "AverageConsumedWatts")))
+		return watts;
+	watts = watts_of(json_object_get(metrics, "AverageConsumedWatts"));
+	watts.mean_s = json_is_number(minutes) ? json_number_value(minutes) * 60 : 0;
+	return watts;
+}
+
+/* Where vendors have the watts of the whole machine, beside PowerControl. */
+static struct meter_redfish_watts watts_of_vendor(const json_t *power)
+{
+	static const char *const places[] = {
+		/* iRMC; idrac_exporter issue 121 */
+		"Oem/ts_fujitsu/ChassisPowerConsumption/CurrentPowerConsumptionW",
+		"Oem/Fujitsu/ChassisPowerConsumption/CurrentPowerConsumptionW",
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(places); i++)
+		if (find(power, places[i]))
+			return watts_of(find(power, places[i]));
+	return none(POWER_METER_ERROR_SETUP, "no PowerControl with watts of the whole machine");
+}
+
+/* Of two failures to have watts that which says more. */
+static struct meter_redfish_watts telling(struct meter_redfish_watts a,
+					  struct meter_redfish_watts b)
+{
+	return b.code == POWER_METER_OK || a.code == POWER_METER_ERROR_SETUP ||
+			       (a.code == POWER_METER_ERROR_GARBAGE &&
+				b.code == POWER_METER_ERROR_NOT_ACTIVE)
+		       ? b
+		       : a;
+}
+
+struct meter_redfish_watts meter_redfish_parse_power(const json_t *power, const char *chassis,
+						     int *entry)
+{
+	const json_t *entries = json_object_get(power, "PowerControl");
+	struct meter_redfish_watts best =
+		none(POWER_METER_ERROR_SETUP, "no PowerControl with watts of the whole machine");
+	const json_t *one;
+	size_t index;
+
+	if (!json_is_object(power))
+		return none(POWER_METER_ERROR_GARBAGE, "its Power is no object");
+	if (*entry == VENDOR_ENTRY)
+		return watts_of_vendor(power);
+	json_array_foreach (entries, index, one) {
+		struct meter_redfish_watts watts;
+
+		if (*entry >= 0 ? (size_t)*entry != index : is_part(one, chassis))
+			continue;
+		watts = watts_of_entry(one);
+		/* 0 W may be all that an entry ever says. */
+		if (watts.code == POWER_METER_OK && (watts.mw > 0 || *entry >= 0)) {
+			*entry = (int)index;
+			return watts;
+		}
+		if (best.code != POWER_METER_OK)
+			best = telling(best, watts);
+	}
+	if (best.code == POWER_METER_OK)
+		return best;
+	if (*entry >= 0 || best.code != POWER_METER_ERROR_SETUP)
+		return best.what ? best : none(best.code, "its place in PowerControl is gone");
+	best = watts_of_vendor(power);
+	if (best.code == POWER_METER_OK)
+		*entry = VENDOR_ENTRY;
+	return best;
+}
+
+struct meter_redfish_watts meter_redfish_parse_reading(const json_t *resource)
+{
+	static const char *const places[] = {"PowerWatts/Reading", "InputPowerWatts/Reading",
+					     "Reading"};
+	const char *units = text_of(resource, "ReadingUnits");
 
 	if (!json_is_object(resource))
-		return POWER_METER_ERROR_GARBAGE;
-	if (place == METER_REDFISH_POWER) {
-		holder = json_array_get(json_object_get(resource, "PowerControl"), 0);
-		return parse_number(json_object_get(holder, "PowerConsumedWatts"), ret_mw);
+		return none(POWER_METER_ERROR_GARBAGE, "it is no object");
+	if (units && strcmp(units, "W") != 0)
+		return none(POWER_METER_ERROR_GARBAGE, "its unit is not W");
+	for (gsize i = 0; i < G_N_ELEMENTS(places); i++)
+		if (find(resource, places[i]))
+			return watts_of(find(resource, places[i]));
+	return none(POWER_METER_ERROR_SETUP, "no Reading in watts");
+}
+
+/* The watts at the input of a supply: its own property, or that of the first vendor. */
+static struct meter_redfish_watts watts_of_supply(const json_t *supply)
+{
+	const json_t *vendors = json_object_get(supply, "Oem");
+	struct meter_redfish_watts watts = watts_of(json_object_get(supply, "PowerInputWatts"));
+	const char *name;
+	json_t *vendor;
+
+	json_object_foreach ((json_t *)vendors, name, vendor) {
+		if (watts.code == POWER_METER_OK)
+			break;
+		if (json_object_get(vendor, "PowerInputWatts"))
+			watts = watts_of(json_object_get(vendor, "PowerInputWatts"));
 	}
-	holder = json_object_get(resource, "PowerWatts");
-	return parse_number(json_object_get(holder, "Reading"), ret_mw);
+	return watts;
+}
+
+static bool is_absent(const json_t *supply)
+{
+	return g_strcmp0(json_string_value(find(supply, "Status/State")), "Absent") == 0;
+}
+
+unsigned meter_redfish_parse_supplies(const json_t *power)
+{
+	const json_t *supplies = json_object_get(power, METER_REDFISH_SUPPLIES);
+	const json_t *supply;
+	unsigned count = 0;
+	size_t index;
+
+	json_array_foreach (supplies, index, supply)
+		count += watts_of_supply(supply).code == POWER_METER_OK;
+	return count;
+}
+
+/* The sum of all supplies that are there. Without the watts of one of them there is none. */
+static struct meter_redfish_watts sum_supplies(const json_t *power)
+{
+	const json_t *supplies = json_object_get(power, METER_REDFISH_SUPPLIES);
+	struct meter_redfish_watts sum =
+		none(POWER_METER_ERROR_SETUP, "no PowerSupplies with PowerInputWatts");
+	const json_t *supply;
+	size_t index;
+
+	json_array_foreach (supplies, index, supply) {
+		struct meter_redfish_watts watts;
+
+		if (is_absent(supply))
+			continue;
+		watts = watts_of_supply(supply);
+		if (watts.code != POWER_METER_OK)
+			return none(watts.code, watts.what
+							? watts.what
+							: "a power supply has no PowerInputWatts");
+		sum.mw = (sum.code == POWER_METER_OK ? sum.mw : 0) + watts.mw;
+		sum.code = POWER_METER_OK;
+		sum.what = NULL;
+	}
+	return sum;
+}
+
+static bool is_called(const json_t *object, const char *name)
+{
+	return g_strcmp0(text_of(object, "Name"), name) == 0 ||
+	       g_strcmp0(text_of(object, "MemberId"), name) == 0;
+}
+
+struct meter_redfish_watts meter_redfish_parse_named(const json_t *power, const char *name)
+{
+	const json_t *supplies = json_object_get(power, METER_REDFISH_SUPPLIES);
+	const json_t *entries = json_object_get(power, "PowerControl");
+	struct meter_redfish_watts found =
+		none(POWER_METER_ERROR_SETUP, "nothing in Power has this name");
+	unsigned count = 0;
+	const json_t *one;
+	size_t index;
+
+	if (strcmp(name, METER_REDFISH_SUPPLIES) == 0)
+		return sum_supplies(power);
+	json_array_foreach (supplies, index, one) {
+		if (!is_called(one, name))
+			continue;
+		found = watts_of_supply(one);
+		count++;
+	}
+	json_array_foreach (entries, index, one) {
+		if (!is_called(one, name))
+			continue;
+		found = watts_of_entry(one);
+		count++;
+	}
+	return count > 1 ? none(POWER_METER_ERROR_SETUP, "several things in Power have this name")
+			 : found;
+}
+
+/* Places. */
+
+const char *meter_redfish_parse_sessions(const json_t *root)
+{
+	return link_of(find(root, "Links/Sessions"));
 }
 
 char *meter_redfish_parse_location(const char *location)
@@ -84,5 +524,25 @@ char *meter_redfish_parse_location(const char *location)
 	const char *host = location ? strstr(location, "://") : NULL;
 	const char *path = host ? strchr(host + 3, '/') : location;
 
-	return is_path(path) ? g_strdup(path) : NULL;
+	return meter_redfish_is_path(path) ? g_strdup(path) : NULL;
+}
+
+char *meter_redfish_parse_redirection(const char *address, const char *path, const char *location)
+{
+	g_autofree char *from = g_strconcat(address, path, NULL);
+	g_autofree char *to =
+		location ? g_uri_resolve_relative(from, location, G_URI_FLAGS_ENCODED, NULL) : NULL;
+	g_autoptr(GUri) base = g_uri_parse(address, G_URI_FLAGS_ENCODED, NULL);
+	g_autoptr(GUri) uri = to ? g_uri_parse(to, G_URI_FLAGS_ENCODED, NULL) : NULL;
+	const int port = uri && g_uri_get_port(uri) >= 0 ? g_uri_get_port(uri) : 443;
+	g_autofree char *target = NULL;
+
+	if (!base || !uri || g_uri_get_userinfo(uri) ||
+	    strcmp(g_uri_get_scheme(uri), "https") != 0 ||
+	    g_ascii_strcasecmp(g_uri_get_host(uri) ?: "", g_uri_get_host(base) ?: "") != 0 ||
+	    port != g_uri_get_port(base))
+		return NULL;
+	target = g_strconcat(g_uri_get_path(uri), g_uri_get_query(uri) ? "?" : NULL,
+			     g_uri_get_query(uri), NULL);
+	return meter_redfish_is_path(target) ? g_steal_pointer(&target) : NULL;
 }

@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "local-sched/power/power_meter.h"
@@ -13,27 +14,111 @@
  * password with it.
  */
 
-/* The place of the watts of a chassis. */
-enum meter_redfish_place {
-	METER_REDFISH_POWER = 0,   /* Power: PowerControl[0].PowerConsumedWatts */
-	METER_REDFISH_ENVIRONMENT, /* EnvironmentMetrics: PowerWatts.Reading */
+/* What a chassis can be, by its ChassisType (DSP0268). */
+enum meter_redfish_class {
+	METER_REDFISH_UNKNOWN = 0, /* no type, "Other", or a type that DSP0268 does not have */
+	METER_REDFISH_MACHINE,     /* RackMount, Blade ... */
+	METER_REDFISH_ENCLOSURE,   /* holds machines: Enclosure, Rack ... */
+	METER_REDFISH_PART,        /* of a machine, or beside it: Module, Card, Zone ... */
 };
 
-/* The links of a collection's members, owned by the caller; NULL: not a collection. */
-GPtrArray *meter_redfish_parse_members(const json_t *collection);
+/* Whether a chassis or system is on. */
+enum meter_redfish_state {
+	METER_REDFISH_STATE_UNKNOWN = 0,
+	METER_REDFISH_OFF,
+	METER_REDFISH_ON, /* also on its way to it, or from it */
+};
 
-/* The link of a chassis to a place, borrowed; NULL: it has none. */
-const char *meter_redfish_parse_link(const json_t *chassis, enum meter_redfish_place place);
+/* A chassis. The links are paths, NULL: it has none. */
+struct meter_redfish_chassis {
+	char *path;
+	char *id;   /* the last part of the path */
+	char *type; /* its ChassisType, for messages; NULL: none */
+	enum meter_redfish_class kind;
+	bool linked; /* to a computer system, by one of the two */
+	char *power, *environment, *sensors;
+	char *system;  /* the first computer system */
+	int order;     /* in the list of chassis, by the caller */
+	double mean_s; /* its watts are known to be a mean of so long, or as old; 0: not known */
+};
+
+/* The chassis that `body` is, read at `path`; the caller frees. NULL: not an object. */
+struct meter_redfish_chassis *meter_redfish_chassis_new(const json_t *body, const char *path);
+/* NULL is allowed. */
+void meter_redfish_chassis_free(struct meter_redfish_chassis *chassis);
 
 /*
- * The watts of a place. *ret_mw (milliwatts) is set only for POWER_METER_OK. NOT_ACTIVE: the
- * property is null or missing, no reading now; GARBAGE: not a number of watts.
+ * Those of `chassis` that may be the machine, borrowed, in a new array that the caller unrefs: one,
+ * if its place is clear. Parts are never among them, and enclosures only where nothing else is.
  */
-enum power_meter_error meter_redfish_parse_watts(const json_t *resource,
-						 enum meter_redfish_place place, int64_t *ret_mw);
+GPtrArray *meter_redfish_choose(const GPtrArray *chassis);
+
+/* "1 (RackMount), GPU_0 (Module), 2": at most twenty, with known types. The caller frees. */
+char *meter_redfish_list(const GPtrArray *chassis);
+
+enum meter_redfish_state meter_redfish_parse_state(const json_t *resource);
+
+/*
+ * Adds the links of a collection's members to `paths` (of char *, freed by the array). Returns
+ * false if it is no collection. *ret_next is its next page (the caller frees), or NULL.
+ */
+bool meter_redfish_parse_members(const json_t *collection, GPtrArray *paths, char **ret_next);
+
+/* The paths in Links.Chassis of a computer system that `path` is among. */
+bool meter_redfish_parse_holds(const json_t *system, const char *path);
+
+/* What a resource says of watts. */
+struct meter_redfish_watts {
+	/*
+	 * OK: `mw` is set. NOT_ACTIVE: the property is null, or a number that stands for no
+	 * reading. GARBAGE: not a number of watts. SETUP: it has no such property.
+	 */
+	enum power_meter_error code;
+	int64_t mw;
+	double mean_s;    /* the watts are a mean of so long; 0: not known */
+	const char *what; /* why there are none; NULL: nothing to add */
+};
+
+/*
+ * The watts of a whole chassis in its Power: of the first entry of PowerControl that has some and
+ * is not for a part of the machine, else of a vendor's place. *entry is the index of that entry; it
+ * is kept once it is not -1 (-2: the vendor's place).
+ */
+struct meter_redfish_watts meter_redfish_parse_power(const json_t *power, const char *chassis,
+						     int *entry);
+
+/*
+ * The watts of EnvironmentMetrics (PowerWatts), of a sensor (Reading) or of a supply's metrics
+ * (InputPowerWatts).
+ */
+struct meter_redfish_watts meter_redfish_parse_reading(const json_t *resource);
+
+/* The name that stands for all supplies of Power. */
+#define METER_REDFISH_SUPPLIES "PowerSupplies"
+
+/*
+ * The watts of what is called `name` in Power: METER_REDFISH_SUPPLIES, a power supply or an entry
+ * of PowerControl, by Name or MemberId. SETUP: there is none, or not one alone.
+ */
+struct meter_redfish_watts meter_redfish_parse_named(const json_t *power, const char *name);
+
+/* How many supplies of Power have watts at their input. */
+unsigned meter_redfish_parse_supplies(const json_t *power);
+
+/* Where a service root says that sessions are opened, borrowed; NULL: it does not. */
+const char *meter_redfish_parse_sessions(const json_t *root);
 
 /*
  * The path of a resource in a Location header, which is a URL or a path; the caller frees it. NULL:
  * neither.
  */
 char *meter_redfish_parse_location(const char *location);
+
+/*
+ * The path that a redirection from `path` leads to; the caller frees. NULL: `location` is none, or
+ * leads out of the service at `address` ("https://HOST:PORT") or of /redfish/.
+ */
+char *meter_redfish_parse_redirection(const char *address, const char *path, const char *location);
+
+/* Whether `text` is a path that may be asked for. */
+bool meter_redfish_is_path(const char *text);

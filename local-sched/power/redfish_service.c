@@ -24,6 +24,7 @@
 
 enum {
 	REDIRECTIONS_MAX = 4,
+	CALLS_AT_ONCE = 4,
 	ANSWER_MAX = 8 << 20, /* bytes, decompressed */
 };
 
@@ -43,8 +44,8 @@ enum login {
 };
 
 struct redfish_service {
-	char *key;       /* what meters that share it have in common */
-	unsigned users;  /* meters, and callers on the stack */
+	char *key;                  /* what meters that share it have in common */
+	unsigned users;             /* meters, and callers on the stack */
 	struct config_meter config; /* copies of what is needed of it */
 	char *address;
 	struct http_client *client;
@@ -55,7 +56,7 @@ struct redfish_service {
 	bool basic;          /* without sessions */
 	unsigned generation; /* of the login */
 	char *sessions_path; /* where sessions are opened */
-	bool asked_root;     /* that place is the one that the service root names */
+	bool asked_root;     /* the service root was asked for that place */
 	char *session_path;  /* to be closed, or NULL */
 	char *session_header;
 	GHashTable *worked; /* paths that were answered since the login */
@@ -73,9 +74,10 @@ struct call {
 	char *lasting_path; /* after permanent redirections */
 	int tag;
 	unsigned redirections;
-	bool again;          /* the login was repeated for it */
-	unsigned generation; /* of the login that it was sent with */
-	redfish_answer_f done; /* NULL: nobody waits any more */
+	bool passing;          /* one of them was for this time only */
+	bool again;            /* the login was repeated for it */
+	unsigned generation;   /* of the login that it was sent with */
+	redfish_answer_f done; /* NULL: it was dropped */
 	void *data;
 };
 
@@ -83,6 +85,7 @@ struct call {
 static GSList *services;
 
 static void log_in(struct redfish_service *service);
+static void call_service(struct call *call);
 static void send_call(struct call *call);
 
 static void call_free(struct call *call)
@@ -212,17 +215,22 @@ static void note_refusal(struct redfish_service *service, const char *reason)
 	service->retry_s = MIN(2 * service->retry_s, LOGIN_RETRY_MAX_S);
 }
 
+/* Sends what waits, as much as may be under way at once. */
+static void send_waiting(struct redfish_service *service)
+{
+	while (service->login == LOGIN_IN && !g_queue_is_empty(&service->waiting) &&
+	       g_queue_get_length(&service->sent) < CALLS_AT_ONCE)
+		send_call(g_queue_pop_head(&service->waiting));
+}
+
 /* The login works: sends what waits for it. */
 static void enter(struct redfish_service *service)
 {
-	struct call *call;
-
 	service->login = LOGIN_IN;
 	service->generation++;
 	service->retry_s = LOGIN_RETRY_S;
 	g_clear_pointer(&service->refusal, g_free);
-	while ((call = g_queue_pop_head(&service->waiting)))
-		send_call(call);
+	send_waiting(service);
 }
 
 /* What libcurl's failures and statuses mean where nothing else is known of them. */
@@ -350,8 +358,8 @@ static void on_session(int status, json_t *body, const GError *error, void *data
 
 static void open_session(struct redfish_service *service, const char *password)
 {
-	g_autoptr(json_t) body = json_pack("{s:s, s:s}", "UserName", service->config.user,
-					   "Password", password);
+	g_autoptr(json_t) body =
+		json_pack("{s:s, s:s}", "UserName", service->config.user, "Password", password);
 
 	service->login = LOGIN_UNDER_WAY;
 	identify(service, NULL);
@@ -384,10 +392,10 @@ static gboolean on_log_in(gpointer data)
 	struct redfish_service *service = data;
 
 	service->users++;
-	if (service->login == LOGIN_UNDER_WAY && !g_queue_is_empty(&service->waiting))
-		log_in(service);
-	else
+	if (service->login == LOGIN_UNDER_WAY && g_queue_is_empty(&service->waiting))
 		service->login = LOGIN_OUT;
+	else if (service->login == LOGIN_UNDER_WAY)
+		log_in(service);
 	service_unref(service);
 	return G_SOURCE_REMOVE;
 }
@@ -396,16 +404,18 @@ static void call_service(struct call *call)
 {
 	struct redfish_service *service = call->service;
 
-	if (service->login == LOGIN_IN) {
-		send_call(call);
-		return;
-	}
 	g_queue_push_tail(&service->waiting, call);
-	if (service->login == LOGIN_UNDER_WAY)
+	if (service->login == LOGIN_IN)
+		send_waiting(service);
+	if (service->login != LOGIN_OUT)
 		return;
 	service->login = LOGIN_UNDER_WAY;
 	service->users++;
 	g_idle_add_full(G_PRIORITY_DEFAULT, on_log_in, service, (GDestroyNotify)service_unref);
+}
+
+static void on_dropped(int status, json_t *body, const GError *error, void *data)
+{
 }
 
 /* Gives a session back whose end the BMC announced, in case that it has not ended. */
@@ -413,7 +423,7 @@ static void drop_session(struct redfish_service *service)
 {
 	if (service->session_path)
 		http_client_request(service->client, "DELETE", service->session_path, NULL,
-				    LOGOUT_TIMEOUT_S, NULL, NULL);
+				    LOGOUT_TIMEOUT_S, on_dropped, NULL);
 	end_login(service);
 }
 
@@ -457,13 +467,10 @@ static void follow(struct call *call, int status)
 	g_autofree char *text = NULL;
 
 	if (path && call->redirections < REDIRECTIONS_MAX) {
-		const bool lasts = status == 301 || status == 308;
-
-		if (lasts && (call->redirections == 0 || call->lasting_path)) {
+		call->passing |= status != 301 && status != 308;
+		if (!call->lasting_path || !call->passing) {
 			g_free(call->lasting_path);
-			call->lasting_path = g_strdup(path);
-		} else if (call->redirections == 0) {
-			call->lasting_path = g_strdup(call->path);
+			call->lasting_path = g_strdup(call->passing ? call->path : path);
 		}
 		call->redirections++;
 		g_free(call->path);
@@ -500,6 +507,7 @@ static void on_answer(int status, json_t *body, const GError *error, void *data)
 		text = advise(service, error);
 		deliver_error(call, code_of(status, error), status, text);
 	}
+	send_waiting(service);
 	service_unref(service);
 }
 
@@ -542,10 +550,10 @@ static struct redfish_service *find(const char *key)
 struct redfish_service *redfish_service_join(const struct config_meter *config, GError **error)
 {
 	g_autofree char *address = address_of(config);
-	g_autofree char *key = g_strdup_printf(
-		"%s\n%s\n%s\n%s\n%d\n%d\n%g", address, config->user ?: "",
-		config->password_file ?: "", config->ca_file ?: "", config->tls, config->auth,
-		config->timeout_s);
+	g_autofree char *key =
+		g_strdup_printf("%s\n%s\n%s\n%s\n%d\n%d\n%g", address, config->user ?: "",
+				config->password_file ?: "", config->ca_file ?: "", config->tls,
+				config->auth, config->timeout_s);
 	struct redfish_service *service = find(key);
 	struct http_client *client;
 
@@ -579,20 +587,27 @@ struct redfish_service *redfish_service_join(const struct config_meter *config, 
 	return service;
 }
 
-/* Nobody waits any more for the calls of a queue whose `data` is this. */
-static void disown(const GQueue *calls, const void *data)
+void redfish_service_leave(struct redfish_service *service)
 {
-	for (GList *link = calls->head; link; link = link->next) {
-		struct call *call = link->data;
+	if (service)
+		service_unref(service);
+}
 
+void redfish_service_drop(struct redfish_service *service, const void *data)
+{
+	GQueue waiting = service->waiting;
+	struct call *call;
+
+	g_queue_init(&service->waiting);
+	while ((call = g_queue_pop_head(&waiting))) {
+		if (call->data == data)
+			call_free(call);
+		else
+			g_queue_push_tail(&service->waiting, call);
+	}
+	for (GList *link = service->sent.head; link; link = link->next) {
+		call = link->data;
 		if (call->data == data)
 			call->done = NULL;
 	}
-}
-
-void redfish_service_leave(struct redfish_service *service, const void *data)
-{
-	disown(&service->waiting, data);
-	disown(&service->sent, data);
-	service_unref(service);
 }

@@ -11,8 +11,8 @@
  * way share one service, and so one session. Main loop only.
  *
  * With `auth: auto` it opens a session, or uses Basic authentication where the service offers no
- * sessions (404, 405, 501 or a redirection). A session that the BMC has ended is opened again within
- * the same request.
+ * sessions (404, 405, 501 or a redirection). A session that the BMC has ended is opened again
+ * within the same request.
  */
 struct redfish_service;
 
@@ -36,19 +36,22 @@ typedef void (*redfish_answer_f)(const struct redfish_answer *answer, void *data
  */
 struct redfish_service *redfish_service_join(const struct config_meter *config, GError **error);
 
+/* Drops the requests whose `data` is this, without a callback. */
+void redfish_service_drop(struct redfish_service *service, const void *data);
+
 /*
- * Drops the requests whose `data` is this. The last one to leave closes the session, of which a BMC
- * has few: that blocks for two seconds at most.
+ * The last one to leave closes the session, of which a BMC has few: that blocks for two seconds at
+ * most. NULL is allowed. Requests of the caller were dropped before.
  */
-void redfish_service_leave(struct redfish_service *service, const void *data);
+void redfish_service_leave(struct redfish_service *service);
 
 /* "https://HOST:PORT", for messages. Borrowed. */
 const char *redfish_service_address(const struct redfish_service *service);
 
 /*
  * Asks for the resource at `path`, which begins with /redfish/. Calls `done` once from the main
- * loop, never before returning. Each answer, of a login or a redirection too, may take the
- * configuration's timeout_s.
+ * loop, never before returning; no more than four are under way at once. Each answer, of a login or
+ * a redirection too, may take the configuration's timeout_s.
  */
 void redfish_service_get(struct redfish_service *service, const char *path, int tag,
 			 redfish_answer_f done, void *data);

@@ -96,7 +96,7 @@ static void test_readings_follow_the_watts(struct fixture *fixture, gconstpointe
 	static const struct {
 		const char *watts;
 		int64_t mw;
-	} cases[] = {{"61.4", 61400}, {"0", 0}, {"65534.25", 65534250}};
+	} cases[] = {{"61.4", 61400}, {"0.5", 500}, {"65534.25", 65534250}};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		set_watts(fixture, cases[i].watts);
@@ -104,7 +104,40 @@ static void test_readings_follow_the_watts(struct fixture *fixture, gconstpointe
 		g_assert_cmpint(fixture->meter.mw, ==, cases[i].mw);
 	}
 	g_assert_cmpstr(power_meter_source(fixture->meter.meter), ==, "redfish");
+	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 1);
+}
+
+static void test_basic_opens_no_session(struct fixture *fixture, gconstpointer data)
+{
+	fixture->meter.config.auth = CONFIG_METER_BASIC;
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
 	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 0);
+}
+
+/* Meters of one BMC have one session, which the last of them gives back. */
+static void test_meters_of_a_bmc_share_a_session(struct fixture *fixture, gconstpointer data)
+{
+	struct meter_fixture other = {.host = "b2", .config = fixture->meter.config};
+
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+	g_assert_cmpint(meter_fixture_read(&other), ==, 0);
+	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 1);
+	meter_fixture_close(&fixture->meter);
+	g_assert_cmpint(meter_fixture_read(&other), ==, 0);
+	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 1);
+	meter_fixture_close(&other);
+	g_free(other.message);
+}
+
+/* The lab's BMC says that its blade is on. */
+static void test_zero_from_a_machine_that_is_on_is_no_reading(struct fixture *fixture,
+							      gconstpointer data)
+{
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+	set_watts(fixture, "0");
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_NOT_ACTIVE);
+	set_watts(fixture, "65535");
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_NOT_ACTIVE);
 }
 
 static void test_readings_are_quick(struct fixture *fixture, gconstpointer data)
@@ -305,6 +338,10 @@ int main(int argc, char **argv)
 	ADD(REDFISH_ENVIRONMENT, "readings follow the watts of EnvironmentMetrics",
 	    test_readings_follow_the_watts);
 	ADD(REDFISH_BOTH, "readings are quick", test_readings_are_quick);
+	ADD(REDFISH_BOTH, "basic opens no session", test_basic_opens_no_session);
+	ADD(REDFISH_BOTH, "meters of a BMC share a session", test_meters_of_a_bmc_share_a_session);
+	ADD(REDFISH_BOTH, "zero from a machine that is on is no reading",
+	    test_zero_from_a_machine_that_is_on_is_no_reading);
 	ADD(REDFISH_BOTH, "a session is opened once and renewed",
 	    test_a_session_is_opened_once_and_renewed);
 	ADD(REDFISH_BOTH, "wrong logins are told from silence",

@@ -112,7 +112,7 @@ static const struct {
 	{"qemu:///system", "kind: ipmo",
 	 "meter.kind: 'ipmo' is not one of none, ipmi, redfish, amm, rapl, acpi, hwmon, model, simulated"},
 	{"qemu:///system", "kind: redfish, address: b, password_file: p, auth: none",
-	 "meter.auth: 'none' is not one of basic, session"},
+	 "meter.auth: 'none' is not one of auto, basic, session"},
 };
 
 static void test_each_meter_takes_its_own_keys(void)

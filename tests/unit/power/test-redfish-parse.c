@@ -7,69 +7,279 @@
 
 #include "common/json.h"
 
+enum { REFUSED = -1 };
+
 static json_t *parse(const char *text)
 {
 	g_autoptr(GError) error = NULL;
-	json_t *value = json_parse(text, strlen(text), "case", &error);
+	g_autoptr(GString) quoted = g_string_new(text);
+	json_t *value;
 
+	/* Texts of this file write ' for ". */
+	g_string_replace(quoted, "'", "\"", 0);
+	value = json_parse(quoted->str, quoted->len, "case", &error);
 	g_assert_no_error(error);
 	return value;
 }
 
-static void test_watts_are_taken_from_both_places(void)
+static void test_watts_are_those_of_the_whole_machine(void)
 {
 	static const struct {
-		enum meter_redfish_place place;
-		const char *text;
-		enum power_meter_error verdict;
+		const char *entries; /* of PowerControl */
+		enum power_meter_error code;
 		int64_t mw;
 	} cases[] = {
-		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":344}]}",
-		 POWER_METER_OK, 344000},
-		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":61.25},{}]}",
-		 POWER_METER_OK, 61250},
-		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":0}]}",
-		 POWER_METER_OK, 0},
-		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":null}]}",
-		 POWER_METER_ERROR_NOT_ACTIVE, -1},
-		{METER_REDFISH_POWER, "{\"PowerControl\":[{}]}", POWER_METER_ERROR_NOT_ACTIVE, -1},
-		{METER_REDFISH_POWER, "{\"PowerControl\":[]}", POWER_METER_ERROR_NOT_ACTIVE, -1},
-		{METER_REDFISH_POWER, "{}", POWER_METER_ERROR_NOT_ACTIVE, -1},
-		{METER_REDFISH_POWER, "[]", POWER_METER_ERROR_GARBAGE, -1},
-		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":\"61\"}]}",
-		 POWER_METER_ERROR_GARBAGE, -1},
-		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":-1}]}",
-		 POWER_METER_ERROR_GARBAGE, -1},
-		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":1e300}]}",
-		 POWER_METER_ERROR_GARBAGE, -1},
-		{METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":true}]}",
-		 POWER_METER_ERROR_GARBAGE, -1},
-		/* A number of the other place is none of this one. */
-		{METER_REDFISH_POWER, "{\"PowerWatts\":{\"Reading\":61}}",
-		 POWER_METER_ERROR_NOT_ACTIVE, -1},
-		{METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{\"Reading\":61.5}}", POWER_METER_OK,
-		 61500},
-		{METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{\"Reading\":null}}",
-		 POWER_METER_ERROR_NOT_ACTIVE, -1},
-		{METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{}}", POWER_METER_ERROR_NOT_ACTIVE,
-		 -1},
-		{METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":[61]}", POWER_METER_ERROR_NOT_ACTIVE,
-		 -1},
-		{METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{\"Reading\":[]}}",
-		 POWER_METER_ERROR_GARBAGE, -1},
+		{"{'PowerConsumedWatts': 344}", POWER_METER_OK, 344000},
+		{"{'PowerConsumedWatts': 61.25}, {}", POWER_METER_OK, 61250},
+		{"{'PowerConsumedWatts': 0}", POWER_METER_OK, 0},
+		{"{'PowerConsumedWatts': null}", POWER_METER_ERROR_NOT_ACTIVE, REFUSED},
+		{"{'PowerConsumedWatts': 65535}", POWER_METER_ERROR_NOT_ACTIVE, REFUSED},
+		{"{'PowerConsumedWatts': 65535.0}", POWER_METER_ERROR_NOT_ACTIVE, REFUSED},
+		{"{'PowerConsumedWatts': 65534}", POWER_METER_OK, 65534000},
+		{"{}", POWER_METER_ERROR_SETUP, REFUSED},
+		{"", POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'PowerConsumedWatts': '61'}", POWER_METER_ERROR_GARBAGE, REFUSED},
+		{"{'PowerConsumedWatts': -1}", POWER_METER_ERROR_GARBAGE, REFUSED},
+		{"{'PowerConsumedWatts': 1e300}", POWER_METER_ERROR_GARBAGE, REFUSED},
+		{"{'PowerConsumedWatts': true}", POWER_METER_ERROR_GARBAGE, REFUSED},
+		/* The first that has some. */
+		{"{'Name': 'Chassis'}, {'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
+		{"{'PowerConsumedWatts': null}, {'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
+		{"{'PowerConsumedWatts': 0}, {'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
+		{"{'PowerConsumedWatts': 'x'}, {'PowerConsumedWatts': null}",
+		 POWER_METER_ERROR_NOT_ACTIVE, REFUSED},
+		/* Never that of a part. */
+		{"{'Name': 'CPU Sub-system Power', 'PowerConsumedWatts': 9}",
+		 POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'Name': 'CPU1', 'PowerConsumedWatts': 9}, {'PowerConsumedWatts': 5}",
+		 POWER_METER_OK, 5000},
+		{"{'Name': 'GPU_0 Power', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP,
+		 REFUSED},
+		{"{'PhysicalContext': 'Memory', 'PowerConsumedWatts': 9},"
+		 "{'PhysicalContext': 'Chassis', 'PowerConsumedWatts': 5}",
+		 POWER_METER_OK, 5000},
+		{"{'PhysicalContext': null, 'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
+		{"{'RelatedItem': [{'@odata.id': '/redfish/v1/Systems/1/Processors/1'}],"
+		 "'PowerConsumedWatts': 9}",
+		 POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'RelatedItem': [{'@odata.id': '/redfish/v1/Chassis/2'}],"
+		 "'PowerConsumedWatts': 9}",
+		 POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'RelatedItem': [{'@odata.id': '/redfish/v1/Systems/1'},"
+		 "{'@odata.id': '/redfish/v1/Chassis/1/'}], 'PowerConsumedWatts': 5}",
+		 POWER_METER_OK, 5000},
+		{"{'RelatedItem': 7, 'Name': 7, 'PhysicalContext': 7, 'PowerConsumedWatts': 5}",
+		 POWER_METER_OK, 5000},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *text = g_strdup_printf("{'PowerControl': [%s]}", cases[i].entries);
+		g_autoptr(json_t) power = parse(text);
+		int entry = -1;
+		const struct meter_redfish_watts watts =
+			meter_redfish_parse_power(power, "/redfish/v1/Chassis/1", &entry);
+
+		g_test_message("%s", text);
+		g_assert_cmpint(watts.code, ==, cases[i].code);
+		g_assert_cmpint(watts.mw, ==, cases[i].mw);
+		g_assert_true((watts.what == NULL) == (watts.code == POWER_METER_OK));
+	}
+}
+
+static void test_an_entry_that_was_found_is_kept(void)
+{
+	g_autoptr(json_t) second =
+		parse("{'PowerControl': [{'Name': 'a'}, {'PowerConsumedWatts': 5}]}");
+	g_autoptr(json_t) both = parse("{'PowerControl': [{'PowerConsumedWatts': 9},"
+				       "{'PowerConsumedWatts': null}]}");
+	g_autoptr(json_t) one = parse("{'PowerControl': [{'PowerConsumedWatts': 9}]}");
+	int entry = -1;
+
+	g_assert_cmpint(meter_redfish_parse_power(second, "", &entry).mw, ==, 5000);
+	g_assert_cmpint(entry, ==, 1);
+	g_assert_cmpint(meter_redfish_parse_power(both, "", &entry).code, ==,
+			POWER_METER_ERROR_NOT_ACTIVE);
+	g_assert_cmpint(meter_redfish_parse_power(one, "", &entry).code, ==,
+			POWER_METER_ERROR_SETUP);
+}
+
+static void test_vendors_places_and_means(void)
+{
+	static const struct {
+		const char *power;
+		int64_t mw;
+		double mean_s;
+	} cases[] = {
+		{"{'Oem': {'ts_fujitsu': {'ChassisPowerConsumption': "
+		 "{'CurrentPowerConsumptionW': 150}}}}",
+		 150000, 0},
+		{"{'Oem': {'ts_fujitsu': {'ChassisPowerConsumption': "
+		 "{'CurrentPowerConsumptionW': 65535}}}}",
+		 REFUSED, 0},
+		{"{'PowerControl': [{'PowerMetrics': {'IntervalInMin': 5, "
+		 "'AverageConsumedWatts': 80}}]}",
+		 80000, 300},
+		{"{'PowerControl': [{'PowerConsumedWatts': 90, 'PowerMetrics': "
+		 "{'IntervalInMin': 5, 'AverageConsumedWatts': 80}}]}",
+		 90000, 0},
+		{"{'PowerControl': [{'PowerConsumedWatts': null, 'PowerMetrics': "
+		 "{'IntervalInMin': 5, 'AverageConsumedWatts': 80}}]}",
+		 REFUSED, 0},
+		/* Watts of another place, or of what is no part of the whole. */
+		{"{'PowerWatts': {'Reading': 61}}", REFUSED, 0},
+		{"{'PowerSupplies': [{'PowerInputWatts': 61}]}", REFUSED, 0},
+		{"[]", REFUSED, 0},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(json_t) power = parse(cases[i].power);
+		int entry = -1;
+		const struct meter_redfish_watts watts =
+			meter_redfish_parse_power(power, "", &entry);
+
+		g_test_message("%s", cases[i].power);
+		g_assert_cmpint(watts.mw, ==, cases[i].mw);
+		g_assert_cmpfloat_with_epsilon(watts.mean_s, cases[i].mean_s, 1e-9);
+	}
+}
+
+static void test_readings_are_in_watts(void)
+{
+	static const struct {
+		const char *text;
+		enum power_meter_error code;
+		int64_t mw;
+	} cases[] = {
+		{"{'PowerWatts': {'Reading': 61.5}}", POWER_METER_OK, 61500},
+		{"{'PowerWatts': {'Reading': null}}", POWER_METER_ERROR_NOT_ACTIVE, REFUSED},
+		{"{'PowerWatts': {}}", POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'PowerWatts': [61]}", POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'PowerWatts': {'Reading': []}}", POWER_METER_ERROR_GARBAGE, REFUSED},
+		{"{'Reading': 374, 'ReadingUnits': 'W', 'ReadingType': 'Power'}", POWER_METER_OK,
+		 374000},
+		{"{'Reading': 374, 'ReadingUnits': 'Cel'}", POWER_METER_ERROR_GARBAGE, REFUSED},
+		{"{'InputPowerWatts': {'Reading': 120}, 'OutputPowerWatts': {'Reading': 110}}",
+		 POWER_METER_OK, 120000},
+		{"[]", POWER_METER_ERROR_GARBAGE, REFUSED},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(json_t) value = parse(cases[i].text);
-		int64_t mw = -1;
+		const struct meter_redfish_watts watts = meter_redfish_parse_reading(value);
 
 		g_test_message("%s", cases[i].text);
-		g_assert_cmpint(meter_redfish_parse_watts(value, cases[i].place, &mw), ==,
-				cases[i].verdict);
-		g_assert_cmpint(mw, ==, cases[i].mw);
+		g_assert_cmpint(watts.code, ==, cases[i].code);
+		g_assert_cmpint(watts.mw, ==, cases[i].mw);
 	}
-	g_assert_cmpint(meter_redfish_parse_watts(NULL, METER_REDFISH_POWER, NULL), ==,
-			POWER_METER_ERROR_GARBAGE);
+	g_assert_cmpint(meter_redfish_parse_reading(NULL).code, ==, POWER_METER_ERROR_GARBAGE);
+}
+
+static void test_supplies_are_added_or_none_is(void)
+{
+	static const struct {
+		const char *power;
+		const char *name;
+		int64_t mw;
+	} cases[] = {
+		{"{'PowerSupplies': [{'PowerInputWatts': 131}, {'PowerInputWatts': 120}]}",
+		 "PowerSupplies", 251000},
+		{"{'PowerSupplies': [{'Oem': {'Huawei': {'PowerInputWatts': 120}}},"
+		 "{'Oem': {'Huawei': {'PowerInputWatts': 118}}}]}",
+		 "PowerSupplies", 238000},
+		{"{'PowerSupplies': [{'PowerInputWatts': 131}, {'PowerInputWatts': null}]}",
+		 "PowerSupplies", REFUSED},
+		{"{'PowerSupplies': [{'PowerInputWatts': 131}, {}]}", "PowerSupplies", REFUSED},
+		{"{'PowerSupplies': [{'PowerInputWatts': 131},"
+		 "{'Status': {'State': 'Absent'}, 'PowerInputWatts': null}]}",
+		 "PowerSupplies", 131000},
+		{"{'PowerSupplies': []}", "PowerSupplies", REFUSED},
+		{"{}", "PowerSupplies", REFUSED},
+		{"{'PowerSupplies': [{'Name': 'PS1', 'PowerInputWatts': 131},"
+		 "{'Name': 'PS2', 'PowerInputWatts': 120}]}",
+		 "PS2", 120000},
+		{"{'PowerSupplies': [{'Name': 'PS', 'PowerInputWatts': 131},"
+		 "{'Name': 'PS', 'PowerInputWatts': 120}]}",
+		 "PS", REFUSED},
+		{"{'PowerControl': [{'MemberId': '7', 'PowerConsumedWatts': 9}]}", "7", 9000},
+		{"{'PowerControl': [{'MemberId': '7', 'PowerConsumedWatts': 9}]}", "8", REFUSED},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(json_t) power = parse(cases[i].power);
+		const struct meter_redfish_watts watts =
+			meter_redfish_parse_named(power, cases[i].name);
+
+		g_test_message("%s", cases[i].power);
+		g_assert_cmpint(watts.mw, ==, cases[i].mw);
+		g_assert_true((watts.code == POWER_METER_OK) == (cases[i].mw >= 0));
+	}
+}
+
+/* A chassis in short: "ID TYPE LINKED", with "-" for no type. */
+static void add_chassis(GPtrArray *all, const char *text)
+{
+	g_auto(GStrv) parts = g_strsplit(text, " ", -1);
+	g_autofree char *path = g_strconcat("/redfish/v1/Chassis/", parts[0], NULL);
+	g_autofree char *type =
+		strcmp(parts[1], "-") == 0 ? g_strdup("null") : g_strdup_printf("'%s'", parts[1]);
+	g_autofree char *json =
+		g_strdup_printf("{'ChassisType': %s, 'Links': {'ComputerSystems': [%s]}}", type,
+				strcmp(parts[2], "linked") == 0
+					? "{'@odata.id': '/redfish/v1/Systems/1'}"
+					: "");
+	g_autoptr(json_t) body = parse(json);
+
+	g_ptr_array_add(all, meter_redfish_chassis_new(body, path));
+}
+
+static void test_the_chassis_is_the_machine(void)
+{
+	static const struct {
+		const char *chassis[5];
+		const char *chosen; /* as a list */
+	} cases[] = {
+		{{"1 RackMount linked"}, "1 (RackMount)"},
+		{{"1 - unlinked"}, "1"},
+		{{"1 Enclosure unlinked"}, "1 (Enclosure)"},
+		{{"G Module linked", "1 RackMount linked"}, "1 (RackMount)"},
+		{{"B Component linked", "G Module linked"}, ""},
+		{{"E Enclosure linked", "1 Blade linked"}, "1 (Blade)"},
+		{{"E Enclosure linked", "1 Blade unlinked"}, "1 (Blade)"},
+		{{"E Enclosure unlinked", "1 Other linked"}, "1 (Other)"},
+		{{"A RackMount unlinked", "1 RackMount linked"}, "1 (RackMount)"},
+		{{"A Rack-Mount linked", "1 - unlinked"}, "A (Rack-Mount)"},
+		{{"D StorageEnclosure linked", "1 Sled linked"}, "1 (Sled)"},
+		{{"Z Zone linked", "C Card linked", "D IPBasedDrive linked"}, ""},
+		/* What these leave open is not guessed. */
+		{{"1 Blade linked", "2 Blade linked"}, "1 (Blade), 2 (Blade)"},
+		{{"1 RackMount unlinked", "2 Other linked"}, "1 (RackMount), 2 (Other)"},
+		{{"1 - unlinked", "2 - unlinked"}, "1, 2"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GPtrArray) all =
+			g_ptr_array_new_with_free_func((GDestroyNotify)meter_redfish_chassis_free);
+		g_autoptr(GPtrArray) chosen = NULL;
+		g_autofree char *list = NULL;
+
+		for (int k = 0; k < 5 && cases[i].chassis[k]; k++)
+			add_chassis(all, cases[i].chassis[k]);
+		chosen = meter_redfish_choose(all);
+		list = meter_redfish_list(chosen);
+		g_assert_cmpstr(list, ==, cases[i].chosen);
+	}
+}
+
+static void test_an_idrac_says_watts_that_are_a_minute_old(void)
+{
+	g_autoptr(json_t) body = parse("{'Manufacturer': 'Dell Inc.', 'ChassisType': 'Blade'}");
+	struct meter_redfish_chassis *chassis =
+		meter_redfish_chassis_new(body, "/redfish/v1/Chassis/System.Embedded.1/");
+
+	g_assert_cmpstr(chassis->id, ==, "System.Embedded.1");
+	g_assert_cmpfloat_with_epsilon(chassis->mean_s, 60, 1e-9);
+	meter_redfish_chassis_free(chassis);
+	g_assert_null(meter_redfish_chassis_new(NULL, "/redfish/v1/Chassis/1"));
 }
 
 static void test_links_lead_nowhere_else(void)
@@ -93,31 +303,80 @@ static void test_links_lead_nowhere_else(void)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autofree char *text =
-			g_strdup_printf("{\"Power\":{\"@odata.id\":\"%s\"}}", cases[i].link);
-		g_autoptr(json_t) chassis = parse(text);
+			g_strdup_printf("{'Power': {'@odata.id': '%s'}}", cases[i].link);
+		g_autoptr(json_t) body = parse(text);
+		struct meter_redfish_chassis *chassis =
+			meter_redfish_chassis_new(body, "/redfish/x");
 
 		g_test_message("%s", text);
-		g_assert_true((meter_redfish_parse_link(chassis, METER_REDFISH_POWER) != NULL) ==
-			      cases[i].good);
-		g_assert_null(meter_redfish_parse_link(chassis, METER_REDFISH_ENVIRONMENT));
+		g_assert_true((chassis->power != NULL) == cases[i].good);
+		g_assert_null(chassis->environment);
+		meter_redfish_chassis_free(chassis);
+	}
+}
+
+static void test_redirections_stay_in_the_service(void)
+{
+	static const struct {
+		const char *location;
+		const char *path;
+	} cases[] = {
+		{"/redfish/v1/Chassis/", "/redfish/v1/Chassis/"},
+		{"https://bmc:8443/redfish/v1/Chassis/?a=b", "/redfish/v1/Chassis/?a=b"},
+		{"https://BMC:8443/redfish/v1/Chassis/", "/redfish/v1/Chassis/"},
+		{"Chassis/", "/redfish/v1/Chassis/"},
+		{"https://bmc/redfish/v1/Chassis/", NULL}, /* another port */
+		{"http://bmc:8443/redfish/v1/Chassis/", NULL},
+		{"https://evil.example:8443/redfish/v1/Chassis/", NULL},
+		{"https://user@bmc:8443/redfish/v1/Chassis/", NULL},
+		{"//evil.example:8443/redfish/v1/Chassis/", NULL},
+		{"/redfish/../login", NULL},
+		{"/login", NULL},
+		{"", "/redfish/v1/Chassis"},
+		{NULL, NULL},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *path =
+			meter_redfish_parse_redirection("https://bmc:8443", "/redfish/v1/Chassis",
+							cases[i].location);
+
+		g_test_message("%s", cases[i].location ? cases[i].location : "none");
+		g_assert_cmpstr(path, ==, cases[i].path);
 	}
 }
 
 static void test_members_are_listed(void)
 {
-	g_autoptr(json_t) good = parse("{\"Members\":[{\"@odata.id\":\"/redfish/v1/Chassis/a\"},"
-				       "{\"@odata.id\":7},null,"
-				       "{\"@odata.id\":\"/redfish/v1/Chassis/b\"}]}");
-	g_autoptr(json_t) empty = parse("{\"Members\":[]}");
-	g_autoptr(json_t) none = parse("{\"Members\":{}}");
-	g_autoptr(GPtrArray) links = meter_redfish_parse_members(good);
-	g_autoptr(GPtrArray) no_links = meter_redfish_parse_members(empty);
+	g_autoptr(json_t) good = parse("{'Members': [{'@odata.id': '/redfish/v1/Chassis/a'},"
+				       "{'@odata.id': 7}, null,"
+				       "{'@odata.id': '/redfish/v1/Chassis/b'}],"
+				       "'Members@odata.nextLink': '/redfish/v1/Chassis?$skip=2'}");
+	g_autoptr(json_t) empty = parse("{'Members': [], 'Members@odata.nextLink': 'elsewhere'}");
+	g_autoptr(json_t) none = parse("{'Members': {}}");
+	g_autoptr(GPtrArray) links = g_ptr_array_new_with_free_func(g_free);
+	g_autofree char *next = NULL;
+	g_autofree char *no_next = NULL;
 
+	g_assert_true(meter_redfish_parse_members(good, links, &next));
 	g_assert_cmpuint(links->len, ==, 2);
 	g_assert_cmpstr(links->pdata[1], ==, "/redfish/v1/Chassis/b");
-	g_assert_cmpuint(no_links->len, ==, 0);
-	g_assert_null(meter_redfish_parse_members(none));
-	g_assert_null(meter_redfish_parse_members(NULL));
+	g_assert_cmpstr(next, ==, "/redfish/v1/Chassis?$skip=2");
+	g_assert_true(meter_redfish_parse_members(empty, links, &no_next));
+	g_assert_cmpuint(links->len, ==, 2);
+	g_assert_null(no_next);
+	g_assert_false(meter_redfish_parse_members(none, links, &no_next));
+	g_assert_false(meter_redfish_parse_members(NULL, links, &no_next));
+}
+
+static void test_systems_say_what_they_are_in(void)
+{
+	g_autoptr(json_t) system =
+		parse("{'Links': {'Chassis': [7, {'@odata.id': '/redfish/v1/Chassis/1'}]}}");
+
+	g_assert_true(meter_redfish_parse_holds(system, "/redfish/v1/Chassis/1/"));
+	g_assert_false(meter_redfish_parse_holds(system, "/redfish/v1/Chassis/2"));
+	g_assert_false(meter_redfish_parse_holds(NULL, "/redfish/v1/Chassis/2"));
 }
 
 static void test_locations_are_whole_or_paths(void)
@@ -144,10 +403,24 @@ static void test_locations_are_whole_or_paths(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/redfish/parse/watts are taken from both places",
-			test_watts_are_taken_from_both_places);
+	g_test_add_func("/redfish/parse/watts are those of the whole machine",
+			test_watts_are_those_of_the_whole_machine);
+	g_test_add_func("/redfish/parse/an entry that was found is kept",
+			test_an_entry_that_was_found_is_kept);
+	g_test_add_func("/redfish/parse/vendors' places and means", test_vendors_places_and_means);
+	g_test_add_func("/redfish/parse/readings are in watts", test_readings_are_in_watts);
+	g_test_add_func("/redfish/parse/supplies are added, or none is",
+			test_supplies_are_added_or_none_is);
+	g_test_add_func("/redfish/parse/the chassis is the machine",
+			test_the_chassis_is_the_machine);
+	g_test_add_func("/redfish/parse/an iDRAC says watts that are a minute old",
+			test_an_idrac_says_watts_that_are_a_minute_old);
 	g_test_add_func("/redfish/parse/links lead nowhere else", test_links_lead_nowhere_else);
+	g_test_add_func("/redfish/parse/redirections stay in the service",
+			test_redirections_stay_in_the_service);
 	g_test_add_func("/redfish/parse/members are listed", test_members_are_listed);
+	g_test_add_func("/redfish/parse/systems say what they are in",
+			test_systems_say_what_they_are_in);
 	g_test_add_func("/redfish/parse/locations are whole or paths",
 			test_locations_are_whole_or_paths);
 	return g_test_run();
