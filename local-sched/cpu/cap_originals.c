@@ -11,18 +11,33 @@
 
 #include "common/clock.h"
 #include "common/error_fail.h"
+#include "common/visible.h"
 #include "local-sched/cpu/sysfs.h"
 
 #define LOG_SUBSYSTEM "caps"
 #include "common/log.h"
 
+/* Of a path or a value in the file, and of a value in a message. */
+enum { LINE_MAX_BYTES = 4096, SHOWN_MAX = 40 };
+
 #define HEADER "virtbed-caps 1 "
 
-enum { TEXT_MAX = 1 << 20 };
+enum { TEXT_MAX = 8 << 20 };
+
+/*
+ * Boost and the frequencies depend on each other: a maximum above the range is cut while boost is
+ * off, and switching boost may set the maxima. So knobs are written again until all stay as they
+ * were.
+ */
+enum { PUT_BACK_PASSES = 3 };
 
 struct knob {
 	char *path;
-	char *value; /* the original */
+	char *value;   /* the original */
+	char *given;   /* read after it was written; NULL: not known */
+	bool gone;     /* its CPU is offline */
+	bool written;  /* to restore it */
+	GError *error; /* of the last write that was to restore it */
 };
 
 struct cap_originals {
@@ -39,6 +54,8 @@ static void knob_free(gpointer data)
 
 	g_free(knob->path);
 	g_free(knob->value);
+	g_free(knob->given);
+	g_clear_error(&knob->error);
 	g_free(knob);
 }
 
@@ -68,13 +85,45 @@ static bool is_knob(const char *path)
 		strstr(path, "/intel_pstate/"));
 }
 
-static void add(struct cap_originals *originals, const char *path, const char *value)
+static struct knob *find(const struct cap_originals *originals, const char *path)
+{
+	for (guint i = 0; i < originals->knobs->len; i++) {
+		struct knob *knob = originals->knobs->pdata[i];
+
+		if (strcmp(knob->path, path) == 0)
+			return knob;
+	}
+	return NULL;
+}
+
+static struct knob *add(struct cap_originals *originals, const char *path, const char *value)
 {
 	struct knob *knob = g_new0(struct knob, 1);
 
 	knob->path = g_strdup(path);
 	knob->value = g_strdup(value);
 	g_ptr_array_add(originals->knobs, knob);
+	return knob;
+}
+
+/* Takes one line of the file. A line of another form is skipped. */
+static void parse_line(struct cap_originals *originals, char *line)
+{
+	char *tab = strchr(line, '\t');
+	struct knob *knob = NULL;
+
+	if (tab)
+		*tab = '\0';
+	if (line[0] == '=' || line[0] == '-')
+		knob = find(originals, line + 1);
+	if (knob && line[0] == '-') {
+		g_ptr_array_remove(originals->knobs, knob);
+	} else if (knob && tab) {
+		g_free(knob->given);
+		knob->given = g_strdup(tab + 1);
+	} else if (tab && is_knob(line) && !find(originals, line)) {
+		add(originals, line, tab + 1);
+	}
 }
 
 /* Reads the file, unless it is from an earlier boot. A truncated line is skipped. */
@@ -88,58 +137,142 @@ static void parse(struct cap_originals *originals, const char *text)
 	if (count == 0 || strcmp(lines[0], header) != 0)
 		return;
 	/* Text after the last newline is a truncated line. */
-	for (guint i = 1; i + 1 < count; i++) {
-		char *tab = strchr(lines[i], '\t');
-
-		if (!tab)
-			continue;
-		*tab = '\0';
-		if (is_knob(lines[i]))
-			add(originals, lines[i], tab + 1);
-	}
+	for (guint i = 1; i + 1 < count; i++)
+		parse_line(originals, lines[i]);
 }
 
 static bool read_file(struct cap_originals *originals, GError **error)
 {
 	g_autofree char *text = g_malloc0(TEXT_MAX + 1);
 	const ssize_t length = pread(originals->fd, text, TEXT_MAX, 0);
+	const char *last;
 
 	if (length < 0)
 		return set_file_error(originals, "read", error);
+	/* What is appended must not go on with a line that was cut off. */
+	last = strrchr(text, '\n');
+	if (ftruncate(originals->fd, last ? last + 1 - text : 0) < 0)
+		return set_file_error(originals, "write", error);
 	parse(originals, text);
 	return true;
 }
 
-/* Restores the known originals, the last first. Returns how many refused. */
-static guint put_back(const struct cap_originals *originals)
+/* Appends a line to the file. An original has to be on disk before its knob is written. */
+static bool append(struct cap_originals *originals, const char *line, bool sync, GError **error)
 {
-	guint failures = 0;
+	const off_t end = lseek(originals->fd, 0, SEEK_END);
+	const ssize_t length = (ssize_t)strlen(line);
 
-	for (guint i = originals->knobs->len; i > 0; i--) {
-		const struct knob *knob = originals->knobs->pdata[i - 1];
-		g_autoptr(GError) error = NULL;
-
-		if (sysfs_write(knob->path, knob->value, &error))
-			continue;
-		failures++;
-		log_error("\"%s\" is not as it was, \"%s\": %s", knob->path, knob->value,
-			  error->message);
-	}
-	return failures;
+	if (end >= 0 && pwrite(originals->fd, line, (size_t)length, end) == length &&
+	    (!sync || fsync(originals->fd) == 0))
+		return true;
+	set_file_error(originals, "write", error);
+	if (end >= 0 && ftruncate(originals->fd, end) < 0)
+		log_error("cannot shorten \"%s\": %s", originals->path, g_strerror(errno));
+	return false;
 }
 
-/* Replaces the file's contents by its first line. */
+/*
+ * Forgets a knob that has its original value. A line that cannot be written does no harm: the next
+ * process finds the knob as it should be.
+ */
+static void forget(struct cap_originals *originals, struct knob *knob)
+{
+	g_autofree char *line = g_strdup_printf("-%s\n", knob->path);
+
+	append(originals, line, false, NULL);
+	g_ptr_array_remove(originals->knobs, knob);
+}
+
+/* Whether the knob has its original value. */
+static bool is_back(struct knob *knob)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *now = sysfs_read(knob->path, &error);
+
+	knob->gone = g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT);
+	return g_strcmp0(now, knob->value) == 0;
+}
+
+/* Says of a knob that somebody else has changed it. */
+static void warn_changed(const struct knob *knob)
+{
+	g_autofree char *now = sysfs_read(knob->path, NULL);
+	g_autofree char *seen = now ? visible_start(now, SHOWN_MAX) : NULL;
+
+	if (!now || !knob->given || strcmp(now, knob->given) == 0 || strcmp(now, knob->value) == 0)
+		return;
+	log_warning(
+		"somebody else has set \"%s\" to \"%s\" since it was given \"%s\"; it gets what "
+		"it had before, \"%s\"",
+		knob->path, seen, knob->given, knob->value);
+}
+
+static void write_back(struct knob *knob)
+{
+	g_clear_error(&knob->error);
+	if (is_back(knob))
+		return;
+	sysfs_write(knob->path, knob->value, &knob->error);
+	knob->written = true;
+}
+
+static void warn_left(const struct knob *knob)
+{
+	if (knob->gone)
+		log_warning("\"%s\" is not there while its CPU is offline; it had \"%s\"",
+			    knob->path, knob->value);
+	else
+		log_error("\"%s\" is not as it was, \"%s\": %s", knob->path, knob->value,
+			  knob->error ? knob->error->message : "it reads back another value");
+}
+
+/*
+ * Restores the known originals, in the order in which they were changed: boost, which moves the
+ * frequencies, before these. Those that are back are forgotten. Returns how many were written and
+ * are back.
+ */
+static guint put_back(struct cap_originals *originals)
+{
+	guint restored = 0;
+
+	for (guint i = 0; i < originals->knobs->len; i++)
+		warn_changed(originals->knobs->pdata[i]);
+	for (int pass = 0; pass < PUT_BACK_PASSES; pass++)
+		for (guint i = 0; i < originals->knobs->len; i++)
+			write_back(originals->knobs->pdata[i]);
+	for (guint i = originals->knobs->len; i > 0; i--) {
+		struct knob *knob = originals->knobs->pdata[i - 1];
+
+		if (!is_back(knob)) {
+			warn_left(knob);
+			continue;
+		}
+		restored += knob->written;
+		forget(originals, knob);
+	}
+	return restored;
+}
+
+/* Of the knobs that are left, those that are there. */
+static guint refused(const struct cap_originals *originals)
+{
+	guint count = 0;
+
+	for (guint i = 0; i < originals->knobs->len; i++)
+		count += !((struct knob *)originals->knobs->pdata[i])->gone;
+	return count;
+}
+
+/* Replaces the contents of the file, in which no knob is left, by its first line. */
 static bool write_header(struct cap_originals *originals, GError **error)
 {
 	g_autofree char *boot_id = clock_boot_id();
 	g_autofree char *line = g_strconcat(HEADER, boot_id, "\n", NULL);
-	const ssize_t length = (ssize_t)strlen(line);
 
-	g_ptr_array_set_size(originals->knobs, 0);
-	if (ftruncate(originals->fd, 0) < 0 ||
-	    pwrite(originals->fd, line, (size_t)length, 0) != length || fsync(originals->fd) < 0)
+	if (ftruncate(originals->fd, 0) < 0)
 		return set_file_error(originals, "write", error);
-	return true;
+	return append(originals, line, true, error);
 }
 
 /*
@@ -209,63 +342,113 @@ struct cap_originals *cap_originals_open(const char *path, GError **error)
 				    "put back",
 				    originals->knobs->len);
 		put_back(originals);
-		if (write_header(originals, error))
+		/* A knob that is left stays, with its line, in the file. */
+		if (originals->knobs->len > 0 || write_header(originals, error))
 			return originals;
 	}
 	free_originals(originals);
 	return NULL;
 }
 
-static bool is_stored(const struct cap_originals *originals, const char *path)
-{
-	for (guint i = 0; i < originals->knobs->len; i++)
-		if (strcmp(((struct knob *)originals->knobs->pdata[i])->path, path) == 0)
-			return true;
-	return false;
-}
-
-/* Stores an original on disk, and then in memory. */
-static bool store(struct cap_originals *originals, const char *path, const char *value,
-		  GError **error)
+/* Stores an original on disk, and then in memory. NULL with `error`. */
+static struct knob *store(struct cap_originals *originals, const char *path, const char *value,
+			  GError **error)
 {
 	g_autofree char *line = g_strdup_printf("%s\t%s\n", path, value);
-	const off_t end = lseek(originals->fd, 0, SEEK_END);
-	const ssize_t length = (ssize_t)strlen(line);
 
-	if (end < 0 || pwrite(originals->fd, line, (size_t)length, end) != length ||
-	    fsync(originals->fd) < 0)
-		return set_file_error(originals, "write", error);
-	add(originals, path, value);
-	return true;
+	return append(originals, line, true, error) ? add(originals, path, value) : NULL;
+}
+
+/* A text that a line of the file can hold. */
+static bool fits_line(const char *text)
+{
+	return !strpbrk(text, "\t\n") && strlen(text) <= LINE_MAX_BYTES;
+}
+
+/* Notes what the knob has after it was written. */
+static void confirm(struct cap_originals *originals, struct knob *knob)
+{
+	g_autofree char *now = sysfs_read(knob->path, NULL);
+	g_autofree char *line = NULL;
+
+	if (!now || !fits_line(now) || g_strcmp0(now, knob->given) == 0)
+		return;
+	line = g_strdup_printf("=%s\t%s\n", knob->path, now);
+	append(originals, line, false, NULL);
+	g_free(knob->given);
+	knob->given = g_steal_pointer(&now);
+}
+
+void cap_originals_confirm(struct cap_originals *originals, const char *knob)
+{
+	struct knob *known = find(originals, knob);
+
+	if (known)
+		confirm(originals, known);
+}
+
+/* Reads a knob whose value the file can hold. */
+static char *read_knob(const char *knob, GError **error)
+{
+	g_autofree char *value = sysfs_read(knob, error);
+
+	if (!value)
+		return NULL;
+	if (is_knob(knob) && fits_line(knob) && fits_line(value))
+		return g_steal_pointer(&value);
+	return error_null(error, CAP_ORIGINALS_ERROR, CAP_ORIGINALS_ERROR_FILE,
+			  "\"%s\" is no knob of one line", knob);
+}
+
+bool cap_originals_note(struct cap_originals *originals, const char *knob, GError **error)
+{
+	g_autofree char *value = read_knob(knob, error);
+
+	return value && (find(originals, knob) || store(originals, knob, value, error));
 }
 
 bool cap_originals_turn(struct cap_originals *originals, const char *knob, const char *value,
 			GError **error)
 {
-	g_autofree char *before = sysfs_read(knob, error);
+	g_autofree char *before = read_knob(knob, error);
+	struct knob *known = find(originals, knob);
 
 	if (!before)
 		return false;
-	if (!is_knob(knob) || strpbrk(before, "\t\n"))
-		return error_fail(error, CAP_ORIGINALS_ERROR, CAP_ORIGINALS_ERROR_FILE,
-				  "\"%s\" is no knob of one line", knob);
-	if (!is_stored(originals, knob) && !store(originals, knob, before, error))
+	if (strcmp(before, value) == 0)
+		return true;
+	if (!known)
+		known = store(originals, knob, before, error);
+	if (!known)
 		return false;
-	return sysfs_write(knob, value, error);
+	if (sysfs_write(knob, value, error)) {
+		confirm(originals, known);
+		return true;
+	}
+	if (is_back(known))
+		forget(originals, known);
+	return false;
 }
 
-guint cap_originals_close(struct cap_originals *originals)
+/* Restores all knobs and frees. Returns how many refused; *ret_count is how many were restored. */
+static guint finish(struct cap_originals *originals, guint *ret_count)
 {
 	guint failures;
 
-	if (!originals)
-		return 0;
-	failures = put_back(originals);
-	if (failures == 0)
+	*ret_count = put_back(originals);
+	failures = refused(originals);
+	if (originals->knobs->len == 0)
 		/* before the lock is released: no other process has the file now */
 		g_unlink(originals->path);
 	free_originals(originals);
 	return failures;
+}
+
+guint cap_originals_close(struct cap_originals *originals)
+{
+	guint count;
+
+	return originals ? finish(originals, &count) : 0;
 }
 
 bool cap_originals_recover(const char *path, guint *ret_count, GError **error)
@@ -286,8 +469,7 @@ bool cap_originals_recover(const char *path, guint *ret_count, GError **error)
 		free_originals(originals);
 		return false;
 	}
-	*ret_count = originals->knobs->len;
-	if (cap_originals_close(originals) == 0)
+	if (finish(originals, ret_count) == 0)
 		return true;
 	return error_fail(error, CAP_ORIGINALS_ERROR, CAP_ORIGINALS_ERROR_FILE,
 			  "some CPU settings could not be put back as \"%s\" has them", path);

@@ -10,9 +10,14 @@
  * machine: one process at a time holds the file, by a lock that ends with the process.
  *
  *   virtbed-caps 1 BOOT_ID
- *   PATH<TAB>VALUE          one line per knob
+ *   PATH<TAB>VALUE          the original, written before the knob is
+ *   =PATH<TAB>VALUE         what the knob had afterwards
+ *   -PATH                   the knob has its original again, or never lost it
  *
- * After a reboot the knobs have their original values, and the file is void.
+ * Lines are only appended. A process that dies between an original and the line that follows it
+ * leaves a knob with either value, and both are handled alike: a knob that has its original is
+ * left alone, any other is written. After a reboot the knobs have their original values, and the
+ * file is void.
  */
 struct cap_originals;
 typedef struct cap_originals cap_originals_t;
@@ -29,19 +34,35 @@ enum cap_originals_error {
 
 /*
  * Opens the file `path`, created with its directory if missing, and locks it. Knobs that a dead
- * process has left changed are restored first.
+ * process has left changed are restored first; those that refuse stay in the file.
  */
 struct cap_originals *cap_originals_open(const char *path, GError **error);
 
 /*
+ * Stores the value of `knob` unless it is stored already: for a knob that another one moves, before
+ * that is written. False with `error`.
+ */
+bool cap_originals_note(struct cap_originals *originals, const char *knob, GError **error);
+
+/*
  * Writes `value` to `knob` (a file below cpufreq, cpuidle or intel_pstate), after storing its
- * original value unless that is stored already. False with the error of the failed operation; the
- * knob is then as it was.
+ * original value unless that is stored already. A knob that has the value is not written. False
+ * with the error of the failed operation; a knob that is as it was is then not to be restored.
  */
 bool cap_originals_turn(struct cap_originals *originals, const char *knob, const char *value,
 			GError **error);
 
-/* Restores all knobs, removes the file and frees. Returns how many knobs refused. NULL: 0. */
+/*
+ * Stores the value that `knob` has as the one that it was given, because the kernel changed what
+ * was written: lowered it to what the hardware has, say. Without an original it does nothing.
+ */
+void cap_originals_confirm(struct cap_originals *originals, const char *knob);
+
+/*
+ * Restores all knobs and frees; removes the file unless a knob is left in it. A warning names the
+ * knobs whose value somebody else has changed since they were set. Returns how many knobs refused;
+ * the knobs of a CPU that is offline do not count and stay in the file. NULL: 0.
+ */
 guint cap_originals_close(struct cap_originals *originals);
 
 /*

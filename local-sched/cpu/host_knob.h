@@ -35,7 +35,8 @@ void host_knob_judge(struct host_knob *knob, enum host_knob_effect effect, char 
 void host_knob_clear(struct host_knob *knob);
 
 /*
- * The directories of the CPUs below `sys_root` ("cpu0" ...), NULL-terminated; the caller frees
- * them.
+ * The directories of the CPUs below `sys_root` that are online ("cpu0" ...), NULL-terminated; the
+ * caller frees them. An offline CPU runs no code, and the kernel keeps no frequency and no idle
+ * states for it.
  */
 char **host_knob_cpus(const char *sys_root);

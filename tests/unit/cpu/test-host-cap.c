@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -429,6 +430,106 @@ static void test_originals_are_believed_only_so_far(struct fixture *fixture, gco
 	g_assert_cmpuint(count, ==, 0);
 }
 
+/* CPUs that are offline have no cpufreq and no cpuidle, and are told by one of several files. */
+static void test_offline_cpus_do_not_count(struct fixture *fixture, gconstpointer data)
+{
+	static const struct {
+		const char *file;
+		const char *text;
+	} cases[] = {
+		{CPU "cpu2/online", "0\n"},
+		{CPU "online", "0-1\n"},
+		{CPU "smt/control", "off\n"},
+		{CPU "smt/control", "forceoff\n"},
+	};
+	g_autofree char *bare = g_build_filename(fixture->root, CPU "cpu2", NULL);
+
+	g_assert_cmpint(g_mkdir(bare, 0700), ==, 0);
+	/* One that is online without them is no reason to pretend. */
+	g_assert_false(cpu_freq_available(fixture->root, NULL));
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *path = g_build_filename(fixture->root, cases[i].file, NULL);
+
+		put(fixture, cases[i].file, cases[i].text);
+		g_assert_true(cpu_freq_available(fixture->root, NULL));
+		start(fixture);
+		assert_capped(fixture);
+		assert_column(fixture, "idle", "read_back", "4 of 4 states off");
+		g_clear_pointer(&fixture->cap, host_cap_free);
+		assert_untouched(fixture);
+		g_assert_cmpint(g_unlink(path), ==, 0);
+	}
+	/* A list of another form says nothing. */
+	put(fixture, CPU "online", "0-\n");
+	g_assert_false(cpu_freq_available(fixture->root, NULL));
+	put(fixture, CPU "online", "0,2\n");
+	put(fixture, CPU "cpu2/online", "0\n");
+	start(fixture);
+	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1862000");
+	assert_holds(fixture, CPU "cpu1/cpufreq/scaling_max_freq", "2660000");
+}
+
+static void test_knobs_that_refuse_stay_stored(struct fixture *fixture, gconstpointer data)
+{
+	g_autofree char *knob =
+		g_build_filename(fixture->root, CPU "cpu1/cpufreq/scaling_max_freq", NULL);
+	g_autofree char *moved = g_strconcat(knob, ".moved", NULL);
+	g_autoptr(GError) error = NULL;
+	guint count;
+
+	crash(fixture);
+	/* Its CPU went offline: nothing can be written, nothing is forgotten, nothing failed. */
+	g_assert_cmpint(g_rename(knob, moved), ==, 0);
+	g_assert_true(cap_originals_recover(fixture->originals, &count, &error));
+	g_assert_no_error(error);
+	g_assert_cmpuint(count, ==, 2 + 1 + 4 - 1);
+	g_assert_true(g_file_test(fixture->originals, G_FILE_TEST_EXISTS));
+	/* What is back may be changed by others from then on. */
+	put(fixture, CPU "cpufreq/boost", "0\n");
+	put(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2661000\n");
+	g_assert_cmpint(g_rename(moved, knob), ==, 0);
+	g_assert_true(cap_originals_recover(fixture->originals, &count, &error));
+	g_assert_cmpuint(count, ==, 1);
+	assert_holds(fixture, CPU "cpufreq/boost", "0");
+	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2661000");
+	assert_holds(fixture, CPU "cpu1/cpufreq/scaling_max_freq", "2660000");
+	g_assert_false(g_file_test(fixture->originals, G_FILE_TEST_EXISTS));
+}
+
+static void test_a_knob_that_has_its_value_is_left_alone(struct fixture *fixture,
+							 gconstpointer data)
+{
+	g_autofree char *path = g_build_filename(fixture->root, CPU "cpufreq/boost", NULL);
+	struct stat before, after;
+
+	put(fixture, CPU "cpufreq/boost", "0\n");
+	g_assert_cmpint(stat(path, &before), ==, 0);
+	start(fixture);
+	assert_column(fixture, "boost", "read_back", "off");
+	assert_column(fixture, "boost", "effective", "yes");
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	/* Writing would have removed the line's end. */
+	g_assert_cmpint(stat(path, &after), ==, 0);
+	g_assert_cmpint(after.st_size, ==, before.st_size);
+	g_assert_false(g_file_test(fixture->originals, G_FILE_TEST_EXISTS));
+}
+
+static void test_lines_after_a_torn_one_are_whole(struct fixture *fixture, gconstpointer data)
+{
+	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *lines = g_strdup_printf("%s/gone/cpufreq/boost\t1\n%s/" CPU
+						 "cpu0/cpufreq/scaling_max_freq\t15",
+						 fixture->root, fixture->root);
+	guint count;
+
+	put_originals(fixture, boot_id, lines);
+	crash(fixture); /* appends */
+	assert_capped(fixture);
+	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
+	g_assert_cmpuint(count, ==, 2 + 1 + 4);
+	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2660000");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -453,5 +554,10 @@ int main(int argc, char **argv)
 	ADD("what a dead process left is put back", test_what_a_dead_process_left_is_put_back);
 	ADD("one process holds the knobs", test_one_process_holds_the_knobs);
 	ADD("originals are believed only so far", test_originals_are_believed_only_so_far);
+	ADD("offline CPUs do not count", test_offline_cpus_do_not_count);
+	ADD("knobs that refuse stay stored", test_knobs_that_refuse_stay_stored);
+	ADD("a knob that has its value is left alone",
+	    test_a_knob_that_has_its_value_is_left_alone);
+	ADD("lines after a torn one are whole", test_lines_after_a_torn_one_are_whole);
 	return g_test_run();
 }
