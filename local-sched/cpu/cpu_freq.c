@@ -3,15 +3,32 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/error_fail.h"
 #include "common/read_number.h"
+#include "common/visible.h"
+#include "local-sched/cpu/cpu_speed.h"
 #include "local-sched/cpu/sysfs.h"
+
+#define LOG_SUBSYSTEM "caps"
+#include "common/log.h"
 
 enum { KHZ_PER_MHZ = 1000 };
 
-/* The switches for boost, with the value of each for "off". */
+/* How often the settings are written when they do not stay, and how often of these at once. */
+enum { WRITES_MAX = 6, WRITES_AT_ONCE = 3 };
+
+/* Between checks while the cap settles, and between two looks where the first tells too little. */
+#define SETTLING_CHECK_S 0.1
+#define SECOND_LOOK_S 0.5
+
+/* Of a value in a message. */
+enum { SHOWN_MAX = 40 };
+
+/* The switches for boost of the whole machine, with the value of each for "off". */
 static const struct {
 	const char *path; /* below devices/system/cpu */
 	const char *off;
@@ -20,22 +37,116 @@ static const struct {
 	{"intel_pstate/no_turbo", "1"},
 };
 
-static char *cpu_file(const char *cpu, const char *name)
+/* The switch of a single policy (amd_pstate), in its cpufreq directory. */
+#define POLICY_BOOST "boost"
+#define POLICY_BOOST_OFF "0"
+
+struct boost {
+	char *path;
+	const char *off;
+};
+
+struct cpu {
+	char *path;    /* its directory */
+	char *cpufreq; /* its cpufreq directory, which several CPUs may share */
+	uint64_t number;
+	uint64_t khz; /* what is set; 0: nothing can be */
+	bool has_look;
+	struct cpu_speed_look look;
+};
+
+struct cpu_freq {
+	char *sys_root;
+	char *dev_root;
+	uint64_t max_khz;
+	struct cap_originals *originals;
+	GPtrArray *cpus;   /* struct cpu */
+	GPtrArray *boosts; /* struct boost; the machine's before the policies' */
+	char *note;        /* how the setting differs from what was asked for; NULL: it does not */
+	char *failure;     /* why a CPU's maximum could not be written; NULL: it could */
+	int64_t settle_us;
+	int64_t written_us; /* monotonic: when a setting was last written */
+	int writes;         /* rounds of writing */
+	bool settled;
+	bool frequency_refuted; /* for good */
+	bool boost_refuted;
+	bool perhaps; /* a CPU looked too fast at the last check */
+	bool looked;  /* the last check compared two looks */
+};
+
+static void cpu_free(gpointer data)
 {
-	return g_build_filename(cpu, "cpufreq", name, NULL);
+	struct cpu *cpu = data;
+
+	g_free(cpu->path);
+	g_free(cpu->cpufreq);
+	g_free(cpu);
 }
 
-static bool read_khz(const char *cpu, const char *name, uint64_t *ret_khz, GError **error)
+static void boost_free(gpointer data)
+{
+	g_free(((struct boost *)data)->path);
+	g_free(data);
+}
+
+/* Whether a list of a policy, "0 1 2", has a CPU. */
+static bool policy_has(const char *policy, const char *file, const char *number)
+{
+	g_autofree char *path = g_build_filename(policy, file, NULL);
+	g_autofree char *text = sysfs_read(path, NULL);
+	g_auto(GStrv) numbers = g_strsplit_set(text ? text : "", " \t\n", -1);
+
+	return g_strv_contains((const char *const *)numbers, number);
+}
+
+/* The directory of the policy that has a CPU, by the policies' lists. NULL: none. */
+static char *find_policy(const char *sys_root, const char *number)
+{
+	g_autofree char *directory =
+		g_build_filename(sys_root, "devices", "system", "cpu", "cpufreq", NULL);
+	g_auto(GStrv) names = sysfs_list(directory, "policy");
+
+	for (gsize i = 0; names[i]; i++) {
+		g_autofree char *policy = g_build_filename(directory, names[i], NULL);
+
+		if (policy_has(policy, "affected_cpus", number) ||
+		    policy_has(policy, "related_cpus", number))
+			return g_steal_pointer(&policy);
+	}
+	return NULL;
+}
+
+/*
+ * The cpufreq directory of a CPU: that of its policy, which stays when this CPU goes offline and
+ * another of the policy does not.
+ */
+static char *cpufreq_directory(const char *sys_root, const char *cpu)
+{
+	g_autofree char *own = g_build_filename(cpu, "cpufreq", NULL);
+	g_autofree char *number = g_path_get_basename(cpu);
+	char *real = realpath(own, NULL);
+	char *policy = real ? g_strdup(real) : find_policy(sys_root, number + strlen("cpu"));
+
+	free(real);
+	return policy ? policy : g_steal_pointer(&own);
+}
+
+static char *cpu_file(const struct cpu *cpu, const char *name)
+{
+	return g_build_filename(cpu->cpufreq, name, NULL);
+}
+
+static bool read_khz(const struct cpu *cpu, const char *name, uint64_t *ret_khz)
 {
 	g_autofree char *path = cpu_file(cpu, name);
 
-	return sysfs_read_number(path, ret_khz, error);
+	return sysfs_read_number(path, ret_khz, NULL);
 }
 
-/* Whether the cap of `cpu` is writable: not without root, nor with a read-only sysfs. */
-static bool is_writable(const char *cpu, GError **error)
+/* Whether the cap of a CPU is writable: not without root, nor with a read-only sysfs. */
+static bool is_writable(const char *cpufreq, GError **error)
 {
-	g_autofree char *path = cpu_file(cpu, "scaling_max_freq");
+	g_autofree char *path = g_build_filename(cpufreq, "scaling_max_freq", NULL);
 
 	if (access(path, W_OK) == 0)
 		return true;
@@ -52,47 +163,269 @@ bool cpu_freq_available(const char *sys_root, GError **error)
 {
 	g_auto(GStrv) cpus = host_knob_cpus(sys_root);
 
-	for (gsize i = 0; cpus[i]; i++)
-		if (!is_writable(cpus[i], error))
+	for (gsize i = 0; cpus[i]; i++) {
+		g_autofree char *cpufreq = cpufreq_directory(sys_root, cpus[i]);
+
+		if (!is_writable(cpufreq, error))
 			return false;
+	}
 	if (cpus[0])
 		return true;
 	return error_fail(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
 			  "no CPUs in \"%s/devices/system/cpu\"", sys_root);
 }
 
-/* The highest of the driver's frequencies up to `khz`; `khz` itself without a table. */
-static uint64_t snap(const char *cpu, uint64_t khz)
+/* What a CPU is to be set to. */
+
+static bool is_within(uint64_t khz, uint64_t limit_khz, double tolerance)
+{
+	return (double)khz <= (double)limit_khz * (1 + tolerance);
+}
+
+/*
+ * The highest of the driver's frequencies up to `khz`; if all are higher, the lowest; `khz` itself
+ * without a table.
+ */
+static uint64_t snap(const struct cpu *cpu, uint64_t khz)
 {
 	g_autofree char *path = cpu_file(cpu, "scaling_available_frequencies");
 	g_autofree char *text = sysfs_read(path, NULL);
-	g_auto(GStrv) words = g_strsplit(text ? text : "", " ", -1);
+	g_auto(GStrv) words = g_strsplit_set(text ? text : "", " \t\n", -1);
 	uint64_t best = 0;
+	uint64_t lowest = 0;
 
 	for (gsize i = 0; words[i]; i++) {
 		guint64 offered;
 
-		if (read_number_unsigned(words[i], 1, G_MAXUINT64, &offered) && offered <= khz &&
-		    offered > best)
-			best = offered;
+		if (!read_number_unsigned(words[i], 1, G_MAXUINT64, &offered))
+			continue;
+		if (offered <= khz)
+			best = MAX(best, offered);
+		lowest = lowest > 0 ? MIN(lowest, offered) : offered;
 	}
+	if (best == 0)
+		best = lowest;
 	return best > 0 ? best : khz;
 }
 
-static bool set_cpu(const char *cpu, uint64_t khz, struct cap_originals *originals,
-		    uint64_t *ret_khz, GError **error)
+/* Finds what a CPU is to be set to. False, with the reason, if it goes no lower than something. */
+static bool plan_cpu(const struct cpu_freq *freq, struct cpu *cpu, char **ret_reason)
+{
+	uint64_t khz = snap(cpu, freq->max_khz);
+	uint64_t lowest = 0;
+	uint64_t highest = 0;
+
+	read_khz(cpu, "cpuinfo_min_freq", &lowest);
+	read_khz(cpu, "cpuinfo_max_freq", &highest);
+	khz = MAX(khz, lowest);
+	if (!is_within(khz, freq->max_khz, CPU_FREQ_ROUNDING)) {
+		*ret_reason = g_strdup_printf("\"%s\" goes no lower than %" PRIu64 " MHz",
+					      cpu->path, khz / KHZ_PER_MHZ);
+		return false;
+	}
+	cpu->khz = highest > 0 && highest >= lowest ? MIN(khz, highest) : khz;
+	return true;
+}
+
+/* The highest that is set of all CPUs. */
+static uint64_t highest_set(const struct cpu_freq *freq)
+{
+	uint64_t khz = 0;
+
+	for (guint i = 0; i < freq->cpus->len; i++)
+		khz = MAX(khz, ((struct cpu *)freq->cpus->pdata[i])->khz);
+	return khz;
+}
+
+/* Says where the setting is above what was asked for, or a CPU ends below it by itself. */
+static void note_difference(struct cpu_freq *freq)
+{
+	const uint64_t set = highest_set(freq);
+	uint64_t least_highest = G_MAXUINT64;
+	guint below = 0;
+
+	for (guint i = 0; i < freq->cpus->len; i++) {
+		const struct cpu *cpu = freq->cpus->pdata[i];
+		uint64_t highest;
+
+		if (!read_khz(cpu, "cpuinfo_max_freq", &highest) || highest != cpu->khz ||
+		    highest >= freq->max_khz)
+			continue;
+		least_highest = MIN(least_highest, highest);
+		below++;
+	}
+	g_clear_pointer(&freq->note, g_free);
+	if (set > freq->max_khz)
+		freq->note = g_strdup_printf(
+			"%" PRIu64
+			" MHz is the lowest that the CPUs have, %.2g %% above the %" PRIu64
+			" MHz asked for",
+			set / KHZ_PER_MHZ, 100 * ((double)set / (double)freq->max_khz - 1),
+			freq->max_khz / KHZ_PER_MHZ);
+	else if (below > 0)
+		freq->note = g_strdup_printf("%s of the CPUs go no higher than %" PRIu64
+					     " MHz by themselves",
+					     below == freq->cpus->len ? "all" : "some",
+					     least_highest / KHZ_PER_MHZ);
+}
+
+static bool plan(struct cpu_freq *freq)
+{
+	char *reason = NULL;
+
+	for (guint i = 0; i < freq->cpus->len; i++)
+		if (!plan_cpu(freq, freq->cpus->pdata[i], &reason)) {
+			g_free(freq->failure);
+			freq->failure = reason;
+			return false;
+		}
+	note_difference(freq);
+	return true;
+}
+
+/* Boost. */
+
+static void add_boost(struct cpu_freq *freq, const char *path, const char *off)
+{
+	g_autofree char *text = sysfs_read(path, NULL);
+	struct boost *boost;
+
+	for (guint i = 0; i < freq->boosts->len; i++)
+		if (strcmp(((struct boost *)freq->boosts->pdata[i])->path, path) == 0)
+			return;
+	/* Of a driver that is not in use it cannot be read. */
+	if (!text)
+		return;
+	boost = g_new0(struct boost, 1);
+	boost->path = g_strdup(path);
+	boost->off = off;
+	g_ptr_array_add(freq->boosts, boost);
+}
+
+static void find_machine_boosts(struct cpu_freq *freq)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(boosts); i++) {
+		g_autofree char *path = g_build_filename(freq->sys_root, "devices", "system", "cpu",
+							 boosts[i].path, NULL);
+
+		add_boost(freq, path, boosts[i].off);
+	}
+}
+
+static void find_policy_boost(struct cpu_freq *freq, const struct cpu *cpu)
+{
+	g_autofree char *path = cpu_file(cpu, POLICY_BOOST);
+
+	add_boost(freq, path, POLICY_BOOST_OFF);
+}
+
+/* The first switch that does not read as off; NULL: all do. */
+static const struct boost *find_boost_on(const struct cpu_freq *freq)
+{
+	for (guint i = 0; i < freq->boosts->len; i++) {
+		const struct boost *boost = freq->boosts->pdata[i];
+		g_autofree char *text = sysfs_read(boost->path, NULL);
+
+		if (text && strcmp(text, boost->off) != 0)
+			return boost;
+	}
+	return NULL;
+}
+
+/*
+ * Switches boost off. A switch that cannot be written is no error if it is off all the same: the
+ * machine's switch holds for the policies', and the firmware may have switched it off for good.
+ * Returns the reason if one stays on, else NULL; the caller frees it.
+ */
+static char *switch_boost_off(struct cpu_freq *freq)
+{
+	const struct boost *on;
+	g_autoptr(GError) error = NULL;
+
+	for (guint i = 0; i < freq->boosts->len; i++) {
+		const struct boost *boost = freq->boosts->pdata[i];
+
+		cap_originals_turn(freq->originals, boost->path, boost->off, error ? NULL : &error);
+	}
+	on = find_boost_on(freq);
+	if (on && !error) {
+		g_autofree char *text = sysfs_read(on->path, NULL);
+		g_autofree char *shown = visible_start(text ? text : "", SHOWN_MAX);
+
+		return g_strdup_printf("\"%s\" reads \"%s\"", on->path, shown);
+	}
+	return on ? g_strdup(error->message) : NULL;
+}
+
+/* The frequencies. */
+
+/* Whether a CPU may run faster than what is to be set. Not one that is just going offline. */
+static bool is_above(const struct cpu *cpu, uint64_t *ret_khz)
 {
 	g_autofree char *path = cpu_file(cpu, "scaling_max_freq");
-	const uint64_t snapped = snap(cpu, khz);
-	g_autofree char *text = g_strdup_printf("%" PRIu64, snapped);
+
+	*ret_khz = 0;
+	if (sysfs_read_number(path, ret_khz, NULL))
+		return !is_within(*ret_khz, cpu->khz, CPU_FREQ_ROUNDING);
+	return access(path, F_OK) == 0;
+}
+
+static bool any_is_above(const struct cpu_freq *freq, uint64_t *ret_khz)
+{
+	for (guint i = 0; i < freq->cpus->len; i++)
+		if (is_above(freq->cpus->pdata[i], ret_khz))
+			return true;
+	return false;
+}
+
+/*
+ * Writes the maximum of a CPU. Kernels before 5.4 refuse one that is below the minimum, which is
+ * then lowered first.
+ */
+static bool write_cpu(struct cpu_freq *freq, const struct cpu *cpu, GError **error)
+{
+	g_autofree char *maximum = cpu_file(cpu, "scaling_max_freq");
+	g_autofree char *minimum = cpu_file(cpu, "scaling_min_freq");
+	g_autofree char *text = g_strdup_printf("%" PRIu64, cpu->khz);
 	uint64_t lowest;
 
-	if (read_khz(cpu, "cpuinfo_min_freq", &lowest, NULL) && snapped < lowest)
-		return error_fail(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-				  "\"%s\" goes no lower than %" PRIu64 " MHz", cpu,
-				  lowest / KHZ_PER_MHZ);
-	*ret_khz = snapped;
-	return cap_originals_turn(originals, path, text, error);
+	if (read_khz(cpu, "scaling_min_freq", &lowest) && lowest > cpu->khz)
+		cap_originals_turn(freq->originals, minimum, text, NULL);
+	return cap_originals_turn(freq->originals, maximum, text, error);
+}
+
+/* Writes the maxima: of all CPUs, or of those that are above what is to be set. */
+static void write_frequencies(struct cpu_freq *freq, bool all)
+{
+	g_clear_pointer(&freq->failure, g_free);
+	for (guint i = 0; i < freq->cpus->len; i++) {
+		const struct cpu *cpu = freq->cpus->pdata[i];
+		g_autoptr(GError) error = NULL;
+		uint64_t khz;
+
+		if (cpu->khz == 0 || !(all || is_above(cpu, &khz)))
+			continue;
+		if (!write_cpu(freq, cpu, &error) && !freq->failure)
+			freq->failure = g_strdup(error->message);
+	}
+}
+
+/* Boost, and then the maxima, as long as they do not stay. */
+static char *write_settings(struct cpu_freq *freq, int most)
+{
+	char *boost_reason;
+	uint64_t khz;
+
+	for (int i = 0;; i++) {
+		boost_reason = switch_boost_off(freq);
+		if (highest_set(freq) > 0)
+			write_frequencies(freq, freq->writes == 0);
+		freq->writes++;
+		freq->written_us = g_get_monotonic_time();
+		if (i + 1 >= most || highest_set(freq) == 0 || !any_is_above(freq, &khz))
+			return boost_reason;
+		g_free(boost_reason);
+	}
 }
 
 static char *mhz_text(uint64_t khz)
@@ -100,109 +433,293 @@ static char *mhz_text(uint64_t khz)
 	return g_strdup_printf("%" PRIu64 " MHz", khz / KHZ_PER_MHZ);
 }
 
-static void set_boost(const char *sys_root, struct cap_originals *originals,
-		      struct host_knob *boost)
+/* Sets effect and reason of the frequency; takes the reason over. */
+static void judge(const struct cpu_freq *freq, struct host_knob *frequency,
+		  enum host_knob_effect effect, char *reason)
 {
-	for (gsize i = 0; i < G_N_ELEMENTS(boosts); i++) {
-		g_autofree char *path = g_build_filename(sys_root, "devices", "system", "cpu",
-							 boosts[i].path, NULL);
-		g_autoptr(GError) error = NULL;
+	g_autofree char *own = reason;
 
-		if (!g_file_test(path, G_FILE_TEST_EXISTS))
-			continue;
-		if (cap_originals_turn(originals, path, boosts[i].off, &error))
-			host_knob_set_text(&boost->set, g_strdup("off"));
-		else
-			host_knob_judge(boost, HOST_KNOB_NOT_EFFECTIVE, g_strdup(error->message));
-		return;
-	}
-	host_knob_judge(boost, HOST_KNOB_UNKNOWN, g_strdup("the machine has no switch for it"));
+	host_knob_judge(frequency, effect,
+			own && freq->note ? g_strdup_printf("%s; %s", freq->note, own)
+					  : g_strdup(own ? own : freq->note));
 }
 
-void cpu_freq_apply(const char *sys_root, uint32_t max_mhz, struct cap_originals *originals,
-		    struct host_knob *ret_frequency, struct host_knob *ret_boost)
-{
-	g_auto(GStrv) cpus = host_knob_cpus(sys_root);
-	uint64_t khz = 0;
+/* The CPUs. */
 
+static struct cpu *find_cpu(const struct cpu_freq *freq, const char *path)
+{
+	for (guint i = 0; i < freq->cpus->len; i++) {
+		struct cpu *cpu = freq->cpus->pdata[i];
+
+		if (strcmp(cpu->path, path) == 0)
+			return cpu;
+	}
+	return NULL;
+}
+
+/*
+ * Adds a CPU, and stores its maximum, which the kernel may change when boost is switched. An
+ * original that cannot be stored is an error of the write that follows.
+ */
+static struct cpu *add_cpu(struct cpu_freq *freq, const char *path)
+{
+	struct cpu *cpu = g_new0(struct cpu, 1);
+	g_autofree char *name = g_path_get_basename(path);
+	g_autofree char *maximum = NULL;
+
+	cpu->path = g_strdup(path);
+	cpu->cpufreq = cpufreq_directory(freq->sys_root, path);
+	read_number_unsigned(name + strlen("cpu"), 0, G_MAXUINT64, &cpu->number);
+	maximum = cpu_file(cpu, "scaling_max_freq");
+	cap_originals_note(freq->originals, maximum, NULL);
+	find_policy_boost(freq, cpu);
+	g_ptr_array_add(freq->cpus, cpu);
+	return cpu;
+}
+
+/* Forgets CPUs that went offline, and adds those that came. Whether any came. */
+static bool refresh_cpus(struct cpu_freq *freq)
+{
+	g_auto(GStrv) paths = host_knob_cpus(freq->sys_root);
+	bool came = false;
+
+	for (guint i = freq->cpus->len; i > 0; i--) {
+		const struct cpu *cpu = freq->cpus->pdata[i - 1];
+
+		if (!g_strv_contains((const char *const *)paths, cpu->path))
+			g_ptr_array_remove_index(freq->cpus, i - 1);
+	}
+	for (gsize i = 0; paths[i]; i++)
+		if (!find_cpu(freq, paths[i])) {
+			add_cpu(freq, paths[i]);
+			came = true;
+		}
+	return came;
+}
+
+/* Looks at all CPUs, and compares with the looks before. */
+static enum cpu_speed look_at_cpus(struct cpu_freq *freq, uint64_t *ret_khz, bool *ret_tells)
+{
+	g_autofree char *root = g_path_get_dirname(freq->sys_root);
+	g_autofree char *stat = g_build_filename(root, "proc", "stat", NULL);
+	g_autofree char *proc_stat = sysfs_read(stat, NULL);
+	enum cpu_speed fastest = CPU_SPEED_UNKNOWN;
+
+	*ret_khz = 0;
+	*ret_tells = false;
+	freq->looked = freq->cpus->len > 0;
+	for (guint i = 0; i < freq->cpus->len; i++) {
+		struct cpu *cpu = freq->cpus->pdata[i];
+		const uint64_t limit = (uint64_t)((double)cpu->khz * (1 + CPU_FREQ_TOLERANCE));
+		struct cpu_speed_look look;
+		enum cpu_speed speed;
+		uint64_t khz;
+
+		cpu_speed_look(&(struct cpu_speed_place){.cpufreq = cpu->cpufreq,
+							 .dev_root = freq->dev_root,
+							 .proc_stat = proc_stat,
+							 .number = cpu->number},
+			       &look);
+		speed = cpu_speed_judge(cpu->has_look ? &cpu->look : NULL, &look, limit, &khz);
+		*ret_khz = speed > fastest ? khz : MAX(*ret_khz, khz);
+		fastest = MAX(fastest, speed);
+		*ret_tells |= cpu_speed_tells(&look);
+		freq->looked &= cpu->has_look;
+		/* A look before the cap settled is no beginning of an interval. */
+		cpu->has_look = freq->settled;
+		cpu->look = look;
+	}
+	return fastest;
+}
+
+static void judge_speed(struct cpu_freq *freq, struct host_knob *frequency)
+{
+	uint64_t khz;
+	bool tells;
+	const enum cpu_speed speed = look_at_cpus(freq, &khz, &tells);
+
+	freq->perhaps = speed == CPU_SPEED_PERHAPS;
+	if (speed == CPU_SPEED_FASTER && freq->settled) {
+		freq->frequency_refuted = true;
+		judge(freq, frequency, HOST_KNOB_NOT_EFFECTIVE,
+		      g_strdup_printf("a CPU ran at %" PRIu64 " MHz", khz / KHZ_PER_MHZ));
+	} else if (speed == CPU_SPEED_WITHIN) {
+		judge(freq, frequency, HOST_KNOB_EFFECTIVE, NULL);
+	} else if (!tells) {
+		judge(freq, frequency, HOST_KNOB_UNKNOWN,
+		      g_strdup("the driver does not tell how fast the CPUs run"));
+	} else if (freq->perhaps) {
+		judge(freq, frequency, HOST_KNOB_UNKNOWN,
+		      g_strdup_printf("a CPU was at %" PRIu64 " MHz for a moment",
+				      khz / KHZ_PER_MHZ));
+	} else if (frequency->effect != HOST_KNOB_EFFECTIVE) {
+		judge(freq, frequency, HOST_KNOB_UNKNOWN, g_strdup("no CPU was seen busy yet"));
+	}
+}
+
+static void read_back(const struct cpu_freq *freq, struct host_knob *frequency,
+		      struct host_knob *boost)
+{
+	uint64_t highest_khz = 0;
+
+	for (guint i = 0; i < freq->cpus->len; i++) {
+		uint64_t khz;
+
+		if (read_khz(freq->cpus->pdata[i], "scaling_max_freq", &khz))
+			highest_khz = MAX(highest_khz, khz);
+	}
+	if (highest_khz > 0)
+		host_knob_set_text(&frequency->read_back, mhz_text(highest_khz));
+	if (freq->boosts->len > 0)
+		host_knob_set_text(&boost->read_back, g_strdup(find_boost_on(freq) ? "on" : "off"));
+}
+
+/* Notes what the knobs have, since the kernel may have changed what was written. */
+static void settle(struct cpu_freq *freq)
+{
+	freq->settled = true;
+	for (guint i = 0; i < freq->cpus->len; i++) {
+		g_autofree char *maximum = cpu_file(freq->cpus->pdata[i], "scaling_max_freq");
+
+		cap_originals_confirm(freq->originals, maximum);
+	}
+}
+
+/* Judges boost. `reason` is why it could not be switched off, taken over; NULL: none. */
+static void judge_boost(struct cpu_freq *freq, struct host_knob *boost, char *reason)
+{
+	g_autofree char *failure = reason;
+	const struct boost *on = find_boost_on(freq);
+	g_autofree char *text = on ? sysfs_read(on->path, NULL) : NULL;
+	g_autofree char *shown = visible_start(text ? text : "", SHOWN_MAX);
+
+	if (freq->boosts->len == 0 || freq->boost_refuted)
+		return;
+	if (!on) {
+		if (!boost->set)
+			host_knob_set_text(&boost->set, g_strdup("off"));
+		if (boost->effect != HOST_KNOB_EFFECTIVE)
+			host_knob_judge(boost, HOST_KNOB_EFFECTIVE, NULL);
+		return;
+	}
+	freq->boost_refuted = freq->settled;
+	host_knob_judge(boost, HOST_KNOB_NOT_EFFECTIVE,
+			failure ? g_steal_pointer(&failure)
+				: g_strdup_printf("\"%s\" reads \"%s\"", on->path, shown));
+}
+
+/* Judges the frequency by what reads back and, where that is right, by the CPUs' speed. */
+static void judge_frequency(struct cpu_freq *freq, struct host_knob *frequency)
+{
+	uint64_t above_khz;
+
+	if (freq->frequency_refuted)
+		return;
+	if (highest_set(freq) == 0) {
+		judge(freq, frequency, HOST_KNOB_NOT_EFFECTIVE, g_strdup(freq->failure));
+		return;
+	}
+	if (!any_is_above(freq, &above_khz)) {
+		if (!frequency->set)
+			frequency->set = mhz_text(highest_set(freq));
+		g_clear_pointer(&freq->failure, g_free);
+		judge_speed(freq, frequency);
+		return;
+	}
+	freq->frequency_refuted = freq->settled;
+	judge(freq, frequency, HOST_KNOB_NOT_EFFECTIVE,
+	      freq->failure
+		      ? g_strdup(freq->failure)
+		      : g_strdup_printf("it reads back %" PRIu64 " MHz%s", above_khz / KHZ_PER_MHZ,
+					freq->settled ? ", which somebody else has set" : ""));
+}
+
+static bool is_as_set(const struct cpu_freq *freq)
+{
+	uint64_t khz;
+
+	return !find_boost_on(freq) && (highest_set(freq) == 0 || !any_is_above(freq, &khz));
+}
+
+struct cpu_freq *cpu_freq_apply(const char *sys_root, const char *dev_root, uint32_t max_mhz,
+				double settle_s, struct cap_originals *originals,
+				struct host_knob *ret_frequency, struct host_knob *ret_boost)
+{
+	struct cpu_freq *freq = g_new0(struct cpu_freq, 1);
+	bool was_off;
+	char *boost_reason;
+
+	freq->sys_root = g_strdup(sys_root);
+	freq->dev_root = g_strdup(dev_root);
+	freq->max_khz = (uint64_t)max_mhz * KHZ_PER_MHZ;
+	freq->originals = originals;
+	freq->settle_us = (int64_t)(settle_s * 1e6);
+	freq->cpus = g_ptr_array_new_with_free_func(cpu_free);
+	freq->boosts = g_ptr_array_new_with_free_func(boost_free);
 	*ret_frequency = (struct host_knob){.name = "frequency"};
 	*ret_boost = (struct host_knob){.name = "boost"};
 	ret_frequency->requested = g_strdup_printf("%u MHz", max_mhz);
 	ret_boost->requested = g_strdup("off");
-	for (gsize i = 0; cpus[i]; i++) {
-		g_autoptr(GError) error = NULL;
-
-		if (!set_cpu(cpus[i], (uint64_t)max_mhz * KHZ_PER_MHZ, originals, &khz, &error)) {
-			host_knob_judge(ret_frequency, HOST_KNOB_NOT_EFFECTIVE,
-					g_strdup(error->message));
-			break;
-		}
-	}
-	if (khz > 0 && ret_frequency->effect == HOST_KNOB_UNKNOWN)
-		ret_frequency->set = mhz_text(khz);
-	set_boost(sys_root, originals, ret_boost);
-	cpu_freq_check(sys_root, ret_frequency, ret_boost);
+	find_machine_boosts(freq);
+	refresh_cpus(freq);
+	was_off = !find_boost_on(freq);
+	/* The highest frequency is lower without boost. */
+	g_free(switch_boost_off(freq));
+	if (!plan(freq))
+		for (guint i = 0; i < freq->cpus->len; i++)
+			((struct cpu *)freq->cpus->pdata[i])->khz = 0;
+	boost_reason = write_settings(freq, WRITES_AT_ONCE);
+	read_back(freq, ret_frequency, ret_boost);
+	judge_boost(freq, ret_boost, boost_reason);
+	if (freq->boosts->len == 0)
+		host_knob_judge(ret_boost, HOST_KNOB_UNKNOWN,
+				g_strdup("the machine has no switch for it"));
+	else if (was_off)
+		host_knob_judge(ret_boost, HOST_KNOB_EFFECTIVE, g_strdup("it was off already"));
+	judge_frequency(freq, ret_frequency);
+	return freq;
 }
 
-static void check_boost(const char *sys_root, struct host_knob *boost)
+void cpu_freq_check(struct cpu_freq *freq, struct host_knob *frequency, struct host_knob *boost)
 {
-	for (gsize i = 0; boost->set && i < G_N_ELEMENTS(boosts); i++) {
-		g_autofree char *path = g_build_filename(sys_root, "devices", "system", "cpu",
-							 boosts[i].path, NULL);
-		g_autofree char *text = sysfs_read(path, NULL);
-		const bool off = g_strcmp0(text, boosts[i].off) == 0;
+	char *boost_reason = NULL;
 
-		if (!text)
-			continue;
-		host_knob_set_text(&boost->read_back, g_strdup(off ? "off" : "on"));
-		if (!off)
-			host_knob_judge(boost, HOST_KNOB_NOT_EFFECTIVE,
-					g_strdup_printf("\"%s\" reads \"%s\"", path, text));
-		else if (boost->effect != HOST_KNOB_NOT_EFFECTIVE)
-			boost->effect = HOST_KNOB_EFFECTIVE;
+	if (refresh_cpus(freq) && highest_set(freq) > 0) {
+		log_info("CPUs came online; they are capped");
+		freq->settled = false;
+		freq->writes = 0;
+		if (plan(freq))
+			boost_reason = write_settings(freq, WRITES_AT_ONCE);
+	}
+	if (!freq->settled && !is_as_set(freq) && freq->writes < WRITES_MAX) {
+		g_free(boost_reason);
+		boost_reason = write_settings(freq, 1);
+	} else if (!freq->settled && g_get_monotonic_time() - freq->written_us >= freq->settle_us) {
+		settle(freq);
+	}
+	read_back(freq, frequency, boost);
+	judge_boost(freq, boost, boost_reason);
+	judge_frequency(freq, frequency);
+}
+
+double cpu_freq_patience_s(const struct cpu_freq *freq)
+{
+	if (freq->frequency_refuted || highest_set(freq) == 0)
+		return G_MAXDOUBLE;
+	if (!freq->settled)
+		return SETTLING_CHECK_S;
+	return freq->perhaps || !freq->looked ? SECOND_LOOK_S : G_MAXDOUBLE;
+}
+
+void cpu_freq_free(struct cpu_freq *freq)
+{
+	if (!freq)
 		return;
-	}
-}
-
-/* The frequency of `cpu`: measured by the hardware if it can, else as the driver reports it. */
-static bool read_speed(const char *cpu, uint64_t *ret_khz)
-{
-	return read_khz(cpu, "cpuinfo_cur_freq", ret_khz, NULL) ||
-	       read_khz(cpu, "scaling_cur_freq", ret_khz, NULL);
-}
-
-void cpu_freq_check(const char *sys_root, struct host_knob *frequency, struct host_knob *boost)
-{
-	g_auto(GStrv) cpus = host_knob_cpus(sys_root);
-	uint64_t set_mhz = 0;
-	uint64_t highest_khz = 0; /* of the values read back from the CPUs */
-	uint64_t fastest_khz = 0;
-
-	check_boost(sys_root, boost);
-	for (gsize i = 0; cpus[i]; i++) {
-		uint64_t khz;
-
-		if (read_khz(cpus[i], "scaling_max_freq", &khz, NULL))
-			highest_khz = MAX(highest_khz, khz);
-		if (read_speed(cpus[i], &khz))
-			fastest_khz = MAX(fastest_khz, khz);
-	}
-	if (highest_khz > 0)
-		host_knob_set_text(&frequency->read_back, mhz_text(highest_khz));
-	if (!frequency->set || frequency->effect == HOST_KNOB_NOT_EFFECTIVE)
-		return;
-	read_number_front_unsigned(frequency->set, &set_mhz); /* as mhz_text() wrote it */
-	if (highest_khz / KHZ_PER_MHZ != set_mhz)
-		host_knob_judge(frequency, HOST_KNOB_NOT_EFFECTIVE,
-				g_strdup_printf("it reads back %" PRIu64 " MHz",
-						highest_khz / KHZ_PER_MHZ));
-	else if ((double)fastest_khz > (double)(set_mhz * KHZ_PER_MHZ) * (1 + CPU_FREQ_TOLERANCE))
-		host_knob_judge(frequency, HOST_KNOB_NOT_EFFECTIVE,
-				g_strdup_printf("a CPU ran at %" PRIu64 " MHz",
-						fastest_khz / KHZ_PER_MHZ));
-	else if (fastest_khz > 0)
-		host_knob_judge(frequency, HOST_KNOB_EFFECTIVE, NULL);
-	else
-		host_knob_judge(frequency, HOST_KNOB_UNKNOWN,
-				g_strdup("the driver does not tell how fast the CPUs run"));
+	g_ptr_array_unref(freq->cpus);
+	g_ptr_array_unref(freq->boosts);
+	g_free(freq->sys_root);
+	g_free(freq->dev_root);
+	g_free(freq->note);
+	g_free(freq->failure);
+	g_free(freq);
 }

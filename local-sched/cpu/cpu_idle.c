@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
+#include "common/read_number.h"
+#include "common/visible.h"
 #include "local-sched/cpu/sysfs.h"
 
 /*
@@ -14,6 +17,9 @@
  * entry per CPU is therefore tolerated.
  */
 enum { LATE_ENTRIES = 1 };
+
+/* Of a state's name in a message. */
+enum { SHOWN_MAX = 40 };
 
 /* An idle state of one CPU. */
 struct state {
@@ -28,10 +34,12 @@ struct cpu_idle {
 	char *dev_root;
 	char *state;
 	struct cap_originals *originals;
+	GPtrArray *cpus;     /* paths of the CPUs that have their states in `states` */
 	GArray *states;      /* struct state, of all CPUs */
 	uint64_t latency_us; /* of the deepest state allowed */
 	int latency_fd;      /* -1: cpu_dma_latency is not held */
 	bool banned_any;
+	char *note; /* which state stands for the one wanted; NULL: one of its name */
 };
 
 static void state_clear(gpointer data)
@@ -39,20 +47,68 @@ static void state_clear(gpointer data)
 	g_free(((struct state *)data)->path);
 }
 
-static bool read_number(const char *path, const char *name, uint64_t *ret_value)
+static bool read_file_number(const char *path, const char *name, uint64_t *ret_value)
 {
 	g_autofree char *file = g_build_filename(path, name, NULL);
 
 	return sysfs_read_number(file, ret_value, NULL);
 }
 
-/* "C6" stands for "C6" and for "C6-NHM". */
-static bool names_match(const char *offered, const char *wanted)
-{
-	const gsize length = strlen(wanted);
+/*
+ * How well the name of a state that a driver offers fits the one that is wanted, from the worst:
+ * the drivers of Linux add who made the state ("C6-SKX", "C1_ACPI") and a letter for a variant
+ * ("C1E", "C7s").
+ */
+enum fit {
+	FIT_NOT = 0,
+	FIT_VARIANT, /* "C1E" for "C1" */
+	FIT_BASE,    /* "C1_ACPI" and "C1", either way */
+	FIT_MAKER,   /* "C6-SKX" for "C6" */
+	FIT_NAME,
+};
 
-	return g_ascii_strncasecmp(offered, wanted, length) == 0 &&
-	       (offered[length] == '\0' || offered[length] == '-');
+/* The length of a name without its maker. */
+static gsize base_length(const char *name)
+{
+	return strcspn(name, "-_");
+}
+
+/* The number in a name: 6 of "C6" and "C6S-ADL", 0 of "POLL". False: it has none. */
+static bool state_number(const char *name, uint64_t *ret_number, const char **ret_rest)
+{
+	const gsize poll = strlen("POLL");
+
+	*ret_number = 0;
+	*ret_rest = name + poll;
+	if (g_ascii_strncasecmp(name, "POLL", poll) == 0)
+		return true;
+	*ret_rest = g_ascii_toupper(name[0]) == 'C'
+			    ? read_number_front_unsigned(name + 1, ret_number)
+			    : NULL;
+	return *ret_rest != NULL;
+}
+
+static enum fit find_fit(const char *offered, const char *wanted)
+{
+	const gsize base = base_length(offered);
+	uint64_t number, wanted_number;
+	const char *rest, *wanted_rest;
+	bool one_number;
+
+	if (g_ascii_strcasecmp(offered, wanted) == 0)
+		return FIT_NAME;
+	if (base == strlen(wanted) && g_ascii_strncasecmp(offered, wanted, base) == 0)
+		return FIT_MAKER;
+	if (base == base_length(wanted) && g_ascii_strncasecmp(offered, wanted, base) == 0)
+		return FIT_BASE;
+	one_number = state_number(offered, &number, &rest) &&
+		     state_number(wanted, &wanted_number, &wanted_rest) && number == wanted_number;
+	/* "C0" is another name of "POLL". */
+	if (one_number && number == 0 && base_length(rest) == 0 && base_length(wanted_rest) == 0)
+		return FIT_BASE;
+	return one_number && base_length(wanted_rest) == 0 && *rest != '-' && *rest != '_'
+		       ? FIT_VARIANT
+		       : FIT_NOT;
 }
 
 static char **state_paths(const char *cpu)
@@ -69,73 +125,160 @@ static char **state_paths(const char *cpu)
 	return g_strv_builder_end(paths);
 }
 
+/* Reads the name and the latency of a state. */
+static char *read_state(const char *path, uint64_t *ret_us)
+{
+	g_autofree char *file = g_build_filename(path, "name", NULL);
+	g_autofree char *name = sysfs_read(file, NULL);
+
+	return name && read_file_number(path, "latency", ret_us) ? g_steal_pointer(&name) : NULL;
+}
+
 /*
- * The exit latency of the configured state on `cpu`; collects the names of other states for a
+ * Finds the deepest state that is allowed on a CPU: of those whose names fit best, the one with the
+ * least latency. *ret_name is its name, which the caller frees. Collects the names of all for a
  * message.
  */
-static bool find_latency(const struct cpu_idle *idle, char *const *paths, uint64_t *ret_us,
-			 GString *names)
+static bool find_allowed(const struct cpu_idle *idle, char *const *paths, uint64_t *ret_us,
+			 char **ret_name, GString *names)
 {
+	enum fit best = FIT_NOT;
+
+	*ret_name = NULL;
 	for (gsize i = 0; paths[i]; i++) {
-		g_autofree char *file = g_build_filename(paths[i], "name", NULL);
-		g_autofree char *name = sysfs_read(file, NULL);
+		uint64_t us;
+		g_autofree char *name = read_state(paths[i], &us);
+		g_autofree char *shown = name ? visible_start(name, SHOWN_MAX) : NULL;
+		enum fit fit;
 
 		if (!name)
 			continue;
-		g_string_append_printf(names, "%s%s", names->len ? ", " : "", name);
-		if (names_match(name, idle->state) && read_number(paths[i], "latency", ret_us))
-			return true;
+		g_string_append_printf(names, "%s%s", names->len ? ", " : "", shown);
+		fit = find_fit(name, idle->state);
+		if (fit == FIT_NOT || fit < best || (fit == best && us >= *ret_us))
+			continue;
+		best = fit;
+		*ret_us = us;
+		g_free(*ret_name);
+		*ret_name = g_steal_pointer(&name);
 	}
-	return false;
+	return best != FIT_NOT;
 }
 
-static void set_unknown_state(const struct cpu_idle *idle, const GString *names, GError **error)
+/*
+ * The same for a CPU that has no such state while others have, as the cores of hybrid machines may:
+ * its deepest one whose number is not higher.
+ */
+static bool find_lower(const struct cpu_idle *idle, char *const *paths, uint64_t *ret_us,
+		       char **ret_name)
+{
+	uint64_t wanted, best = 0;
+	const char *rest;
+
+	*ret_name = NULL;
+	if (!state_number(idle->state, &wanted, &rest))
+		return false;
+	for (gsize i = 0; paths[i]; i++) {
+		uint64_t us, number;
+		g_autofree char *name = read_state(paths[i], &us);
+
+		if (!name || !state_number(name, &number, &rest) || number > wanted ||
+		    (*ret_name && number < best))
+			continue;
+		best = number;
+		*ret_us = us;
+		g_free(*ret_name);
+		*ret_name = g_steal_pointer(&name);
+	}
+	return *ret_name != NULL;
+}
+
+static bool set_unknown_state(const struct cpu_idle *idle, const GString *names, GError **error)
 {
 	g_autofree char *file = g_build_filename(idle->sys_root, "devices", "system", "cpu",
 						 "cpuidle", "current_driver", NULL);
 	g_autofree char *driver = sysfs_read(file, NULL);
+	g_autofree char *shown = driver ? visible_start(driver, SHOWN_MAX) : NULL;
 
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
-		    "C-state %s is not offered by the driver %s; its states: %s", idle->state,
-		    driver ? driver : "(none)", names->len > 0 ? names->str : "none");
+	return error_fail(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+			  "C-state %s is not offered by the driver %s; its states: %s", idle->state,
+			  shown ? shown : "(none)", names->len > 0 ? names->str : "none");
 }
 
-static void add_states(struct cpu_idle *idle, char *const *paths, uint64_t allowed_us)
+/*
+ * Whether a state is deeper than the one allowed: by its latency or, since tables of firmware have
+ * made-up latencies, by its number.
+ */
+static bool is_deeper(const char *path, uint64_t us, uint64_t allowed_us, const char *allowed)
+{
+	uint64_t own_us, number, allowed_number;
+	const char *rest;
+	g_autofree char *name = read_state(path, &own_us);
+
+	return us > allowed_us ||
+	       (name && state_number(name, &number, &rest) &&
+		state_number(allowed, &allowed_number, &rest) && number > allowed_number);
+}
+
+static void add_states(struct cpu_idle *idle, char *const *paths, uint64_t allowed_us,
+		       const char *allowed)
 {
 	for (gsize i = 0; paths[i]; i++) {
 		struct state state = {0};
 		uint64_t latency_us;
 
-		if (!read_number(paths[i], "latency", &latency_us))
+		if (!read_file_number(paths[i], "latency", &latency_us))
 			continue;
 		state.path = g_strdup(paths[i]);
-		state.banned = latency_us > allowed_us;
+		state.banned = is_deeper(paths[i], latency_us, allowed_us, allowed);
+		read_file_number(paths[i], "usage", &state.usage);
 		g_array_append_val(idle->states, state);
 	}
 }
 
-/* Finds the states of all CPUs, and which of them are too deep. */
+/* Adds the states of a CPU, and which are too deep. False if it has none that is allowed. */
+static bool add_cpu(struct cpu_idle *idle, const char *cpu, bool others_have, GString *names)
+{
+	g_auto(GStrv) paths = state_paths(cpu);
+	g_autofree char *allowed = NULL;
+	uint64_t allowed_us = 0;
+
+	if (!find_allowed(idle, paths, &allowed_us, &allowed, names) &&
+	    (!others_have || !find_lower(idle, paths, &allowed_us, &allowed)))
+		return false;
+	add_states(idle, paths, allowed_us, allowed);
+	idle->latency_us = idle->cpus->len == 0 ? allowed_us : MIN(idle->latency_us, allowed_us);
+	if (g_ascii_strcasecmp(allowed, idle->state) != 0 && !idle->note) {
+		g_autofree char *shown = visible_start(allowed, SHOWN_MAX);
+
+		idle->note = g_strdup_printf("%s stands for %s", shown, idle->state);
+	}
+	g_ptr_array_add(idle->cpus, g_strdup(cpu));
+	return true;
+}
+
+static bool is_known(const struct cpu_idle *idle, const char *cpu)
+{
+	return g_ptr_array_find_with_equal_func(idle->cpus, cpu, g_str_equal, NULL);
+}
+
+/* Finds the states of all CPUs that are not known yet. */
 static bool find_states(struct cpu_idle *idle, GError **error)
 {
 	g_auto(GStrv) cpus = host_knob_cpus(idle->sys_root);
-	g_autoptr(GString) none = g_string_new(NULL);
+	g_autoptr(GString) names = g_string_new(NULL);
 
-	for (gsize i = 0; cpus[i]; i++) {
-		g_auto(GStrv) paths = state_paths(cpus[i]);
-		g_autoptr(GString) names = g_string_new(NULL);
-		uint64_t allowed_us;
-
-		if (!find_latency(idle, paths, &allowed_us, names)) {
-			set_unknown_state(idle, names, error);
-			return false;
+	/* A CPU without the state comes after those that have it. */
+	for (int pass = 0; pass < 2; pass++)
+		for (gsize i = 0; cpus[i]; i++) {
+			g_string_truncate(names, 0);
+			if (is_known(idle, cpus[i]) ||
+			    add_cpu(idle, cpus[i], pass == 1 && idle->cpus->len > 0, names) ||
+			    pass == 0)
+				continue;
+			return set_unknown_state(idle, names, error);
 		}
-		add_states(idle, paths, allowed_us);
-		idle->latency_us = i == 0 ? allowed_us : MIN(idle->latency_us, allowed_us);
-	}
-	if (cpus[0])
-		return true;
-	set_unknown_state(idle, none, error);
-	return false;
+	return cpus[0] ? true : set_unknown_state(idle, names, error);
 }
 
 /* Reads the usage counters as the reference for the next check. */
@@ -144,7 +287,7 @@ static void read_usage(struct cpu_idle *idle)
 	for (guint i = 0; i < idle->states->len; i++) {
 		struct state *state = &g_array_index(idle->states, struct state, i);
 
-		read_number(state->path, "usage", &state->usage);
+		read_file_number(state->path, "usage", &state->usage);
 		state->late = 0;
 	}
 }
@@ -182,6 +325,17 @@ static bool hold_latency(struct cpu_idle *idle, GError **error)
 	return false;
 }
 
+/* Sets effect and reason; takes the reason over. */
+static void judge(const struct cpu_idle *idle, struct host_knob *knob, enum host_knob_effect effect,
+		  char *reason)
+{
+	g_autofree char *own = reason;
+
+	host_knob_judge(knob, effect,
+			own && idle->note ? g_strdup_printf("%s; %s", idle->note, own)
+					  : g_strdup(own ? own : idle->note));
+}
+
 /*
  * Falls back to cpu_dma_latency. If that fails or was done already, the knob is not effective, for
  * `reason` (taken over).
@@ -192,15 +346,15 @@ static void fall_back(struct cpu_idle *idle, struct host_knob *knob, char *reaso
 	g_autoptr(GError) error = NULL;
 
 	if (idle->latency_fd >= 0 || !hold_latency(idle, &error)) {
-		host_knob_judge(knob, HOST_KNOB_NOT_EFFECTIVE,
-				g_strdup_printf("%s%s%s", before, error ? "; " : "",
-						error ? error->message : ""));
+		judge(idle, knob, HOST_KNOB_NOT_EFFECTIVE,
+		      g_strdup_printf("%s%s%s", before, error ? "; " : "",
+				      error ? error->message : ""));
 		return;
 	}
 	host_knob_set_text(&knob->set,
 			   g_strdup_printf("cpu_dma_latency %" PRIu64 " us", idle->latency_us));
-	host_knob_judge(knob, HOST_KNOB_UNKNOWN,
-			g_strdup_printf("%s; cpu_dma_latency is held instead", before));
+	judge(idle, knob, HOST_KNOB_UNKNOWN,
+	      g_strdup_printf("%s; cpu_dma_latency is held instead", before));
 	read_usage(idle);
 }
 
@@ -224,15 +378,14 @@ static void read_back(const struct cpu_idle *idle, struct host_knob *knob)
 		uint64_t value = 0;
 
 		banned += state->banned;
-		disabled +=
-			state->banned && read_number(state->path, "disable", &value) && value != 0;
+		disabled += state->banned && read_file_number(state->path, "disable", &value) &&
+			    value != 0;
 	}
 	host_knob_set_text(&knob->read_back,
 			   g_strdup_printf("%u of %u states off", disabled, banned));
 	if (disabled < banned && knob->effect != HOST_KNOB_NOT_EFFECTIVE)
-		host_knob_judge(knob, HOST_KNOB_NOT_EFFECTIVE,
-				g_strdup_printf("%u states read back as not disabled",
-						banned - disabled));
+		judge(idle, knob, HOST_KNOB_NOT_EFFECTIVE,
+		      g_strdup_printf("%u states read back as not disabled", banned - disabled));
 }
 
 struct cpu_idle *cpu_idle_apply(const char *sys_root, const char *dev_root, const char *state,
@@ -245,19 +398,19 @@ struct cpu_idle *cpu_idle_apply(const char *sys_root, const char *dev_root, cons
 	idle->dev_root = g_strdup(dev_root);
 	idle->state = g_strdup(state);
 	idle->originals = originals;
+	idle->cpus = g_ptr_array_new_with_free_func(g_free);
 	idle->states = g_array_new(FALSE, TRUE, sizeof(struct state));
 	idle->latency_fd = -1;
 	g_array_set_clear_func(idle->states, state_clear);
 	*ret_knob = (struct host_knob){.name = "idle", .requested = g_strdup(state)};
 	if (!find_states(idle, &error)) {
-		host_knob_judge(ret_knob, HOST_KNOB_NOT_EFFECTIVE, g_strdup(error->message));
+		judge(idle, ret_knob, HOST_KNOB_NOT_EFFECTIVE, g_strdup(error->message));
 		return idle;
 	}
 	if (disable_all(idle, &error)) {
 		ret_knob->set = g_strdup(idle->banned_any ? "deeper states off" : "none is deeper");
-		host_knob_judge(ret_knob,
-				idle->banned_any ? HOST_KNOB_UNKNOWN : HOST_KNOB_EFFECTIVE,
-				idle->banned_any ? g_strdup("no CPU was seen idle yet") : NULL);
+		judge(idle, ret_knob, idle->banned_any ? HOST_KNOB_UNKNOWN : HOST_KNOB_EFFECTIVE,
+		      idle->banned_any ? g_strdup("no CPU was seen idle yet") : NULL);
 	} else {
 		fall_back(idle, ret_knob, g_strdup(error->message));
 	}
@@ -275,7 +428,7 @@ static uint64_t count_entries(struct cpu_idle *idle, bool *ret_banned_entered)
 		struct state *state = &g_array_index(idle->states, struct state, i);
 		uint64_t usage;
 
-		if (!read_number(state->path, "usage", &usage) || usage < state->usage)
+		if (!read_file_number(state->path, "usage", &usage) || usage < state->usage)
 			continue;
 		if (state->banned) {
 			state->late += usage - state->usage;
@@ -288,6 +441,39 @@ static uint64_t count_entries(struct cpu_idle *idle, bool *ret_banned_entered)
 	return allowed;
 }
 
+/* Forgets the states of CPUs that went offline. */
+static void forget_offline(struct cpu_idle *idle)
+{
+	g_auto(GStrv) cpus = host_knob_cpus(idle->sys_root);
+
+	for (guint i = idle->cpus->len; i > 0; i--) {
+		g_autofree char *cpu = g_strdup(idle->cpus->pdata[i - 1]);
+		g_autofree char *below = g_strconcat(cpu, "/", NULL);
+
+		if (g_strv_contains((const char *const *)cpus, cpu))
+			continue;
+		g_ptr_array_remove_index(idle->cpus, i - 1);
+		for (guint k = idle->states->len; k > 0; k--)
+			if (g_str_has_prefix(g_array_index(idle->states, struct state, k - 1).path,
+					     below))
+				g_array_remove_index(idle->states, k - 1);
+	}
+}
+
+/* Caps CPUs that came online. */
+static void cap_new_cpus(struct cpu_idle *idle, struct host_knob *knob)
+{
+	guint known;
+	g_autoptr(GError) error = NULL;
+
+	forget_offline(idle);
+	known = idle->states->len;
+	if (find_states(idle, &error) &&
+	    (idle->states->len == known || idle->latency_fd >= 0 || disable_all(idle, &error)))
+		return;
+	judge(idle, knob, HOST_KNOB_NOT_EFFECTIVE, g_strdup(error->message));
+}
+
 void cpu_idle_check(struct cpu_idle *idle, struct host_knob *knob)
 {
 	bool banned_entered = false;
@@ -295,6 +481,7 @@ void cpu_idle_check(struct cpu_idle *idle, struct host_knob *knob)
 
 	if (!knob->set)
 		return;
+	cap_new_cpus(idle, knob);
 	read_back(idle, knob);
 	allowed = count_entries(idle, &banned_entered);
 	if (banned_entered)
@@ -304,7 +491,7 @@ void cpu_idle_check(struct cpu_idle *idle, struct host_knob *knob)
 					     "held"
 					   : "deeper states are entered though they are disabled"));
 	else if (allowed > 0 && knob->effect == HOST_KNOB_UNKNOWN)
-		host_knob_judge(knob, HOST_KNOB_EFFECTIVE, NULL);
+		judge(idle, knob, HOST_KNOB_EFFECTIVE, NULL);
 	if (banned_entered)
 		read_back(idle, knob);
 }
@@ -316,6 +503,8 @@ void cpu_idle_free(struct cpu_idle *idle)
 	if (idle->latency_fd >= 0)
 		close(idle->latency_fd);
 	g_array_unref(idle->states);
+	g_ptr_array_unref(idle->cpus);
+	g_free(idle->note);
 	g_free(idle->sys_root);
 	g_free(idle->dev_root);
 	g_free(idle->state);

@@ -13,10 +13,9 @@ enum { KNOB_FREQUENCY = 0, KNOB_BOOST, KNOB_IDLE, KNOBS };
 
 struct host_cap {
 	char *host;
-	char *sys_root;
 	struct cap_originals *originals;
+	struct cpu_freq *freq; /* NULL: not configured */
 	struct cpu_idle *idle; /* NULL: not configured */
-	bool frequency;        /* configured */
 	struct host_knob knobs[KNOBS];
 	bool reported[KNOBS]; /* a warning that the knob is not effective was logged */
 	double check_s;
@@ -25,7 +24,7 @@ struct host_cap {
 
 static bool is_asked(const struct host_cap *cap, int knob)
 {
-	return knob == KNOB_IDLE ? cap->idle != NULL : cap->frequency;
+	return knob == KNOB_IDLE ? cap->idle != NULL : cap->freq != NULL;
 }
 
 /* Warns, once for each knob, that it is not effective. */
@@ -45,20 +44,29 @@ static void warn_ineffective(struct host_cap *cap)
 
 void host_cap_check(struct host_cap *cap)
 {
-	if (cap->frequency)
-		cpu_freq_check(cap->sys_root, &cap->knobs[KNOB_FREQUENCY], &cap->knobs[KNOB_BOOST]);
+	if (cap->freq)
+		cpu_freq_check(cap->freq, &cap->knobs[KNOB_FREQUENCY], &cap->knobs[KNOB_BOOST]);
 	if (cap->idle)
 		cpu_idle_check(cap->idle, &cap->knobs[KNOB_IDLE]);
 	warn_ineffective(cap);
 }
+
+static void plan_check(struct host_cap *cap, double most_s);
 
 static gboolean on_check(gpointer data)
 {
 	struct host_cap *cap = data;
 
 	host_cap_check(cap);
-	cap->timer_id = g_timeout_add((guint)(cap->check_s * 1e3), on_check, cap);
+	plan_check(cap, cap->check_s);
 	return G_SOURCE_REMOVE;
+}
+
+static void plan_check(struct host_cap *cap, double most_s)
+{
+	const double wait_s = cap->freq ? MIN(most_s, cpu_freq_patience_s(cap->freq)) : most_s;
+
+	cap->timer_id = g_timeout_add((guint)(wait_s * 1e3), on_check, cap);
 }
 
 struct host_cap *host_cap_new(const struct host_cap_settings *settings, GError **error)
@@ -70,19 +78,20 @@ struct host_cap *host_cap_new(const struct host_cap_settings *settings, GError *
 		return NULL;
 	cap = g_new0(struct host_cap, 1);
 	cap->host = g_strdup(settings->host);
-	cap->sys_root = g_strdup(settings->sys_root);
 	cap->originals = originals;
 	cap->check_s = settings->check_s > 0 ? settings->check_s : HOST_CAP_CHECK_S;
-	cap->frequency = settings->max_mhz > 0;
-	if (cap->frequency)
-		cpu_freq_apply(cap->sys_root, settings->max_mhz, originals,
-			       &cap->knobs[KNOB_FREQUENCY], &cap->knobs[KNOB_BOOST]);
+	if (settings->max_mhz > 0)
+		cap->freq =
+			cpu_freq_apply(settings->sys_root, settings->dev_root, settings->max_mhz,
+				       settings->settle_s > 0 ? settings->settle_s
+							      : HOST_CAP_SETTLE_S,
+				       originals, &cap->knobs[KNOB_FREQUENCY],
+				       &cap->knobs[KNOB_BOOST]);
 	if (settings->max_cstate)
-		cap->idle = cpu_idle_apply(cap->sys_root, settings->dev_root, settings->max_cstate,
-					   originals, &cap->knobs[KNOB_IDLE]);
+		cap->idle = cpu_idle_apply(settings->sys_root, settings->dev_root,
+					   settings->max_cstate, originals, &cap->knobs[KNOB_IDLE]);
 	warn_ineffective(cap);
-	cap->timer_id = g_timeout_add((guint)(MIN(HOST_CAP_FIRST_CHECK_S, cap->check_s) * 1e3),
-				      on_check, cap);
+	plan_check(cap, MIN(HOST_CAP_FIRST_CHECK_S, cap->check_s));
 	return cap;
 }
 
@@ -91,11 +100,11 @@ void host_cap_free(struct host_cap *cap)
 	if (!cap)
 		return;
 	g_clear_handle_id(&cap->timer_id, g_source_remove);
+	cpu_freq_free(cap->freq);
 	cpu_idle_free(cap->idle);
 	cap_originals_close(cap->originals);
 	for (int i = 0; i < KNOBS; i++)
 		host_knob_clear(&cap->knobs[i]);
-	g_free(cap->sys_root);
 	g_free(cap->host);
 	g_free(cap);
 }

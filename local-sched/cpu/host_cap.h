@@ -25,11 +25,14 @@ struct host_cap_settings {
 	uint32_t max_mhz;       /* 0: no cap */
 	const char *max_cstate; /* NULL: no cap */
 	double check_s;         /* between two checks; 0: HOST_CAP_CHECK_S */
+	double settle_s;        /* until a frequency counts as set; 0: HOST_CAP_SETTLE_S */
 };
 
 #define HOST_CAP_CHECK_S 5.0
 /* The first check comes sooner, because a run that starts now waits for its result. */
 #define HOST_CAP_FIRST_CHECK_S 0.5
+/* Drivers change frequencies within 10 ms, and daemons that meddle with them take longer. */
+#define HOST_CAP_SETTLE_S 0.4
 
 /*
  * Sets the caps. Returns NULL with CAP_ORIGINALS_ERROR if the originals cannot be stored; nothing

@@ -73,8 +73,9 @@ static bool has_directory(const char *cpu, const char *name)
 }
 
 /*
- * Whether a CPU is online: by its own file, which the first CPU often has not; by the list of all
- * (`list`, NULL: there is none); and where SMT is off (`smt_off`), by having anything to set.
+ * Whether a CPU is online: by its own file, which the first CPU often has not, or the list of all
+ * (`list`, NULL: there is none). Where neither says so, it has to have something to set, or at
+ * least a topology; where SMT is off (`smt_off`) that is not enough.
  */
 static bool is_online(const char *cpu, uint64_t number, const char *list, bool smt_off)
 {
@@ -82,7 +83,8 @@ static bool is_online(const char *cpu, uint64_t number, const char *list, bool s
 
 	if (g_strcmp0(online, "0") == 0 || (list && *list && !is_in_list(list, number)))
 		return false;
-	return !smt_off || online || has_directory(cpu, "cpufreq") || has_directory(cpu, "cpuidle");
+	return online || (list && *list && !smt_off) || has_directory(cpu, "cpufreq") ||
+	       has_directory(cpu, "cpuidle") || (has_directory(cpu, "topology") && !smt_off);
 }
 
 char **host_knob_cpus(const char *sys_root)

@@ -109,7 +109,8 @@ static void setup(struct fixture *fixture, gconstpointer data)
 						       .originals = fixture->originals,
 						       .max_mhz = 1900,
 						       .max_cstate = "C1",
-						       .check_s = 3600};
+						       .check_s = 3600,
+						       .settle_s = 1e-6};
 }
 
 static void teardown(struct fixture *fixture, gconstpointer data)
@@ -244,6 +245,10 @@ static void test_a_cpu_that_runs_faster_is_found_out(struct fixture *fixture, gc
 	assert_column(fixture, "frequency", "effective", "yes");
 	put(fixture, CPU "cpu1/cpufreq/scaling_cur_freq", "2660000\n");
 	host_cap_check(fixture->cap);
+	/* One look proves nothing. */
+	assert_column(fixture, "frequency", "effective", "unknown");
+	assert_reason(fixture, "frequency", "at 2660 MHz for a moment");
+	host_cap_check(fixture->cap);
 	assert_column(fixture, "frequency", "effective", "no");
 	assert_reason(fixture, "frequency", "ran at 2660 MHz");
 	put(fixture, CPU "cpu1/cpufreq/scaling_cur_freq", "1596000\n");
@@ -255,9 +260,11 @@ static void test_somebody_else_turning_the_knob_is_found_out(struct fixture *fix
 							     gconstpointer data)
 {
 	start(fixture);
+	host_cap_check(fixture->cap);
 	put(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2660000\n");
 	host_cap_check(fixture->cap);
 	assert_column(fixture, "frequency", "effective", "no");
+	assert_reason(fixture, "frequency", "somebody else");
 	assert_column(fixture, "frequency", "read_back", "2660 MHz");
 }
 
@@ -443,10 +450,13 @@ static void test_offline_cpus_do_not_count(struct fixture *fixture, gconstpointe
 		{CPU "smt/control", "forceoff\n"},
 	};
 	g_autofree char *bare = g_build_filename(fixture->root, CPU "cpu2", NULL);
+	g_autofree char *online = g_build_filename(bare, "online", NULL);
 
 	g_assert_cmpint(g_mkdir(bare, 0700), ==, 0);
 	/* One that is online without them is no reason to pretend. */
+	put(fixture, CPU "cpu2/online", "1\n");
 	g_assert_false(cpu_freq_available(fixture->root, NULL));
+	g_assert_cmpint(g_unlink(online), ==, 0);
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autofree char *path = g_build_filename(fixture->root, cases[i].file, NULL);
 
@@ -530,6 +540,285 @@ static void test_lines_after_a_torn_one_are_whole(struct fixture *fixture, gcons
 	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2660000");
 }
 
+static void test_a_look_before_the_cap_settled_proves_nothing(struct fixture *fixture,
+							      gconstpointer data)
+{
+	put(fixture, CPU "cpu0/cpufreq/scaling_cur_freq", "3300000\n"); /* of before the cap */
+	fixture->settings.settle_s = 3600;
+	start(fixture);
+	for (int i = 0; i < 3; i++) {
+		assert_column(fixture, "frequency", "effective", "unknown");
+		host_cap_check(fixture->cap);
+	}
+	put(fixture, CPU "cpu0/cpufreq/scaling_cur_freq", "1862000\n");
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "frequency", "effective", "yes");
+}
+
+/* Some drivers set the maxima when boost is switched, and do so a moment later. */
+static void test_maxima_that_move_at_first_are_set_again(struct fixture *fixture,
+							 gconstpointer data)
+{
+	fixture->settings.settle_s = 3600;
+	start(fixture);
+	for (int cpu = 0; cpu < CPUS; cpu++) {
+		g_autofree char *knob = g_strdup_printf(CPU "cpu%d/cpufreq/scaling_max_freq", cpu);
+
+		put(fixture, knob, "2450000\n");
+	}
+	put(fixture, CPU "cpufreq/boost", "1\n");
+	host_cap_check(fixture->cap);
+	assert_capped(fixture);
+	assert_column(fixture, "frequency", "effective", "yes");
+	assert_column(fixture, "boost", "effective", "yes");
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	assert_untouched(fixture);
+}
+
+static void test_the_lowest_state_is_near_enough(struct fixture *fixture, gconstpointer data)
+{
+	fixture->settings.max_mhz = 1590;
+	start(fixture);
+	assert_column(fixture, "frequency", "requested", "1590 MHz");
+	assert_column(fixture, "frequency", "set", "1596 MHz");
+	assert_column(fixture, "frequency", "effective", "yes");
+	assert_reason(fixture, "frequency",
+		      "1596 MHz is the lowest that the CPUs have, 0.38 % above the 1590 MHz");
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	assert_untouched(fixture);
+	fixture->settings.max_mhz = 1570; /* 1.7 % */
+	start(fixture);
+	assert_column(fixture, "frequency", "effective", "no");
+	assert_reason(fixture, "frequency", "no lower than 1596 MHz");
+}
+
+/* The second CPU is a smaller one of another policy, whose third and fourth are offline and on. */
+static void test_each_cpu_has_its_own_range(struct fixture *fixture, gconstpointer data)
+{
+	g_autofree char *policy = g_build_filename(fixture->root, CPU "cpufreq/policy1", NULL);
+	g_autofree char *cpu1 = g_build_filename(fixture->root, CPU "cpu1/cpufreq", NULL);
+	g_autofree char *cpu3 = g_build_filename(fixture->root, CPU "cpu3", NULL);
+	g_autofree char *cpuidle = g_build_filename(cpu3, "cpuidle", NULL);
+
+	g_assert_cmpint(g_rename(cpu1, policy), ==, 0);
+	g_assert_cmpint(symlink("../cpufreq/policy1", cpu1), ==, 0);
+	put(fixture, CPU "cpufreq/policy1/affected_cpus", "1 3\n");
+	put(fixture, CPU "cpufreq/policy1/related_cpus", "1 2 3\n");
+	put(fixture, CPU "cpufreq/policy1/cpuinfo_max_freq", "1862000\n");
+	put(fixture, CPU "cpufreq/policy1/scaling_max_freq", "1862000\n");
+	put(fixture, CPU "cpufreq/policy1/scaling_available_frequencies", "1862000 1596000\n");
+	put(fixture, CPU "cpu2/online", "0\n");
+	g_assert_cmpint(g_mkdir(cpu3, 0700), ==, 0);
+	g_assert_cmpint(symlink("../cpu1/cpuidle", cpuidle), ==, 0);
+	fixture->settings.max_mhz = 2660;
+	start(fixture);
+	assert_column(fixture, "frequency", "set", "2660 MHz");
+	assert_column(fixture, "frequency", "read_back", "2660 MHz");
+	assert_column(fixture, "frequency", "effective", "yes");
+	assert_reason(fixture, "frequency", "some of the CPUs go no higher than 1862 MHz");
+	/* The limit of each is its own. */
+	host_cap_check(fixture->cap);
+	put(fixture, CPU "cpufreq/policy1/scaling_cur_freq", "2500000\n");
+	host_cap_check(fixture->cap);
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "frequency", "effective", "no");
+	assert_reason(fixture, "frequency", "ran at 2500 MHz");
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	assert_holds(fixture, CPU "cpufreq/policy1/scaling_max_freq", "1862000");
+	g_assert_false(g_file_test(fixture->originals, G_FILE_TEST_EXISTS));
+}
+
+static void test_a_hardware_maximum_below_the_cap_is_within_it(struct fixture *fixture,
+							       gconstpointer data)
+{
+	for (int cpu = 0; cpu < CPUS; cpu++) {
+		g_autofree char *name = g_strdup_printf(CPU "cpu%d/cpufreq/cpuinfo_max_freq", cpu);
+
+		put(fixture, name, "2660000\n");
+	}
+	fixture->settings.max_mhz = 2700;
+	start(fixture);
+	assert_column(fixture, "frequency", "set", "2660 MHz");
+	assert_column(fixture, "frequency", "effective", "yes");
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	assert_untouched(fixture);
+	/* What somebody has set below the cap is not the hardware's. */
+	put(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1596000\n");
+	start(fixture);
+	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2660000");
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1596000");
+}
+
+/* The current frequency is an old one throughout. */
+static void test_the_time_in_each_state_decides(struct fixture *fixture, gconstpointer data)
+{
+	const char *stats = CPU "cpu0/cpufreq/stats/time_in_state";
+
+	put(fixture, CPU "cpu0/cpufreq/scaling_cur_freq", "2660000\n");
+	put(fixture, CPU "cpu1/cpufreq/scaling_cur_freq", "0\n");
+	put(fixture, stats, "2661000 90000\n1862000 10\n1596000 20\n");
+	start(fixture);
+	assert_column(fixture, "frequency", "effective", "unknown");
+	host_cap_check(fixture->cap);
+	put(fixture, stats, "2661000 90001\n1862000 500\n1596000 20\n");
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "frequency", "effective", "yes");
+	put(fixture, stats, "2661000 90061\n1862000 900\n1596000 20\n");
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "frequency", "effective", "no");
+	assert_reason(fixture, "frequency", "ran at 2661 MHz");
+}
+
+static void test_a_minimum_above_the_cap_makes_way(struct fixture *fixture, gconstpointer data)
+{
+	put(fixture, CPU "cpu1/cpufreq/scaling_min_freq", "2660000\n");
+	start(fixture);
+	assert_holds(fixture, CPU "cpu1/cpufreq/scaling_min_freq", "1862000");
+	assert_column(fixture, "frequency", "effective", "yes");
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	assert_holds(fixture, CPU "cpu1/cpufreq/scaling_min_freq", "2660000");
+	assert_untouched(fixture);
+}
+
+/* amd_pstate has a switch per policy, and may have none for the machine. */
+static void test_boost_of_each_policy_is_off(struct fixture *fixture, gconstpointer data)
+{
+	g_autofree char *machine = g_build_filename(fixture->root, CPU "cpufreq/boost", NULL);
+
+	g_assert_cmpint(g_unlink(machine), ==, 0);
+	put(fixture, CPU "cpu0/cpufreq/boost", "1\n");
+	put(fixture, CPU "cpu1/cpufreq/boost", "0\n");
+	start(fixture);
+	assert_holds(fixture, CPU "cpu0/cpufreq/boost", "0");
+	assert_column(fixture, "boost", "read_back", "off");
+	assert_column(fixture, "boost", "effective", "yes");
+	host_cap_check(fixture->cap);
+	put(fixture, CPU "cpu1/cpufreq/boost", "1\n");
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "boost", "read_back", "on");
+	assert_column(fixture, "boost", "effective", "no");
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	assert_holds(fixture, CPU "cpu0/cpufreq/boost", "1");
+}
+
+static void test_a_cpu_that_comes_online_is_capped(struct fixture *fixture, gconstpointer data)
+{
+	put(fixture, CPU "cpu1/online", "0\n");
+	start(fixture);
+	assert_holds(fixture, CPU "cpu1/cpufreq/scaling_max_freq", "2660000");
+	put(fixture, CPU "cpu1/online", "1\n");
+	host_cap_check(fixture->cap);
+	assert_capped(fixture);
+	assert_column(fixture, "frequency", "effective", "yes");
+	assert_column(fixture, "idle", "read_back", "4 of 4 states off");
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	assert_untouched(fixture);
+}
+
+/* Names as the drivers of Linux have them, and which states are off for a wanted one. */
+static void test_states_have_other_names(struct fixture *fixture, gconstpointer data)
+{
+	static const struct {
+		const char *wanted;
+		const char *names[STATES];
+		const char *latencies[STATES];
+		const char *off; /* a digit per state; NULL: not offered */
+		const char *reason;
+	} cases[] = {
+		{"C1",
+		 {"POLL", "C1_ACPI", "C2_ACPI", "C3_ACPI"},
+		 {"0", "1", "41", "133"},
+		 "0011",
+		 "C1_ACPI stands for C1; no CPU"},
+		{"C2_ACPI",
+		 {"POLL", "C1", "C2", "C3"},
+		 {"0", "1", "18", "400"},
+		 "0001",
+		 "C2 stands"},
+		/* AMD, by ACPI: a table with made-up latencies. */
+		{"C1", {"POLL", "C1", "C2", "C3"}, {"0", "1", "1", "1"}, "0011", "no CPU"},
+		/* Alder Lake has no plain C1, and Skylake has both. */
+		{"C1", {"POLL", "C1E", "C6", "C8"}, {"0", "4", "170", "200"}, "0011", "C1E stands"},
+		{"C1",
+		 {"POLL", "C1-SKX", "C1E-SKX", "C6-SKX"},
+		 {"0", "2", "10", "133"},
+		 "0011",
+		 "C1-SKX stands"},
+		{"C1E", {"POLL", "C1", "C1E", "C6S"}, {"0", "2", "10", "133"}, "0001", "no CPU"},
+		{"C1E", {"POLL", "C1", "C2", "C3"}, {"0", "1", "18", "400"}, NULL, "not offered"},
+		{"C6",
+		 {"POLL", "C1", "C6S-GLC", "C10"},
+		 {"0", "2", "133", "600"},
+		 "0001",
+		 "C6S-GLC stands"},
+		{"C1", {"POLL", "C10", "C11", "C6"}, {"0", "1", "1", "1"}, NULL, "not offered"},
+		{"POLL", {"POLL", "C1", "C1E", "C6"}, {"0", "2", "10", "133"}, "0111", "no CPU"},
+		{"C0", {"POLL", "C1", "C1E", "C6"}, {"0", "2", "10", "133"}, "0111", "POLL stands"},
+		{"c6", {"POLL", "C1", "C6", "C7s"}, {"0", "2", "80", "90"}, "0001", "no CPU"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const bool offered = cases[i].off != NULL;
+
+		for (int s = 0; s < CPUS * STATES; s++) {
+			const int state = s % STATES;
+			g_autofree char *at =
+				g_strdup_printf(CPU "cpu%d/cpuidle/state%d/", s / STATES, state);
+			g_autofree char *name = g_strconcat(at, "name", NULL);
+			g_autofree char *latency = g_strconcat(at, "latency", NULL);
+
+			put(fixture, name, cases[i].names[state]);
+			put(fixture, latency, cases[i].latencies[state]);
+		}
+		fixture->settings.max_cstate = cases[i].wanted;
+		start(fixture);
+		assert_reason(fixture, "idle", cases[i].reason);
+		assert_column(fixture, "idle", "set", offered ? "deeper states off" : "-");
+		for (int s = 0; s < CPUS * STATES; s++) {
+			const int state = s % STATES;
+			g_autofree char *knob = g_strdup_printf(CPU "cpu%d/cpuidle/state%d/disable",
+								s / STATES, state);
+
+			assert_holds(fixture, knob,
+				     offered && cases[i].off[state] == '1' ? "1" : "0");
+		}
+		g_clear_pointer(&fixture->cap, host_cap_free);
+		assert_untouched(fixture);
+	}
+}
+
+/* The second CPU is of another kind, without the state that the first has. */
+static void test_a_cpu_without_the_state_stays_below_it(struct fixture *fixture, gconstpointer data)
+{
+	put(fixture, CPU "cpu1/cpuidle/state2/name", "C8\n");
+	put(fixture, CPU "cpu1/cpuidle/state3/name", "C10\n");
+	put(fixture, CPU "cpu0/cpuidle/state2/name", "C6\n");
+	put(fixture, CPU "cpu0/cpuidle/state3/name", "C10\n");
+	fixture->settings.max_cstate = "C6";
+	start(fixture);
+	assert_column(fixture, "idle", "read_back", "3 of 3 states off");
+	assert_holds(fixture, CPU "cpu0/cpuidle/state2/disable", "0");
+	assert_holds(fixture, CPU "cpu0/cpuidle/state3/disable", "1");
+	assert_holds(fixture, CPU "cpu1/cpuidle/state1/disable", "0");
+	assert_holds(fixture, CPU "cpu1/cpuidle/state2/disable", "1");
+	assert_holds(fixture, CPU "cpu1/cpuidle/state3/disable", "1");
+}
+
+/* A state that somebody had disabled before stays so, and a name is no means to draw on a screen. */
+static void test_a_state_that_is_off_is_left_alone(struct fixture *fixture, gconstpointer data)
+{
+	put(fixture, CPU "cpu0/cpuidle/state3/disable", "1\n");
+	put(fixture, CPU "cpu0/cpuidle/state0/name", "\033[2J\n");
+	start(fixture);
+	assert_column(fixture, "idle", "read_back", "4 of 4 states off");
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	assert_holds(fixture, CPU "cpu0/cpuidle/state3/disable", "1");
+	fixture->settings.max_cstate = "C3";
+	start(fixture);
+	assert_reason(fixture, "idle", "\\x1b[2J, C1");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -558,6 +847,21 @@ int main(int argc, char **argv)
 	ADD("knobs that refuse stay stored", test_knobs_that_refuse_stay_stored);
 	ADD("a knob that has its value is left alone",
 	    test_a_knob_that_has_its_value_is_left_alone);
+	ADD("a look before the cap settled proves nothing",
+	    test_a_look_before_the_cap_settled_proves_nothing);
+	ADD("maxima that move at first are set again",
+	    test_maxima_that_move_at_first_are_set_again);
+	ADD("the lowest state is near enough", test_the_lowest_state_is_near_enough);
+	ADD("each CPU has its own range", test_each_cpu_has_its_own_range);
+	ADD("a hardware maximum below the cap is within it",
+	    test_a_hardware_maximum_below_the_cap_is_within_it);
+	ADD("the time in each state decides", test_the_time_in_each_state_decides);
+	ADD("a minimum above the cap makes way", test_a_minimum_above_the_cap_makes_way);
+	ADD("boost of each policy is off", test_boost_of_each_policy_is_off);
+	ADD("a CPU that comes online is capped", test_a_cpu_that_comes_online_is_capped);
+	ADD("states have other names", test_states_have_other_names);
+	ADD("a CPU without the state stays below it", test_a_cpu_without_the_state_stays_below_it);
+	ADD("a state that is off is left alone", test_a_state_that_is_off_is_left_alone);
 	ADD("lines after a torn one are whole", test_lines_after_a_torn_one_are_whole);
 	return g_test_run();
 }
