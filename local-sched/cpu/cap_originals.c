@@ -149,7 +149,7 @@ static bool read_file(struct cap_originals *originals, GError **error)
 
 	if (length < 0)
 		return set_file_error(originals, "read", error);
-	/* What is appended must not go on with a line that was cut off. */
+	/* Appended lines must not continue a truncated one. */
 	last = strrchr(text, '\n');
 	if (ftruncate(originals->fd, last ? last + 1 - text : 0) < 0)
 		return set_file_error(originals, "write", error);
@@ -194,7 +194,7 @@ static bool is_back(struct knob *knob)
 	return g_strcmp0(now, knob->value) == 0;
 }
 
-/* Says of a knob that somebody else has changed it. */
+/* Warns of a knob that another program has changed. */
 static void warn_changed(const struct knob *knob)
 {
 	g_autofree char *now = sysfs_read(knob->path, NULL);
@@ -203,7 +203,7 @@ static void warn_changed(const struct knob *knob)
 	if (!now || !knob->given || strcmp(now, knob->given) == 0 || strcmp(now, knob->value) == 0)
 		return;
 	log_warning(
-		"somebody else has set \"%s\" to \"%s\" since it was given \"%s\"; it gets what "
+		"another program has set \"%s\" to \"%s\" since it was given \"%s\"; it gets what "
 		"it had before, \"%s\"",
 		knob->path, seen, knob->given, knob->value);
 }
@@ -412,6 +412,8 @@ bool cap_originals_turn(struct cap_originals *originals, const char *knob, const
 {
 	g_autofree char *before = read_knob(knob, error);
 	struct knob *known = find(originals, knob);
+	const off_t end = lseek(originals->fd, 0, SEEK_END);
+	const bool is_new = !known;
 
 	if (!before)
 		return false;
@@ -425,7 +427,12 @@ bool cap_originals_turn(struct cap_originals *originals, const char *knob, const
 		confirm(originals, known);
 		return true;
 	}
-	if (is_back(known))
+	if (!is_back(known))
+		return false;
+	/* Its line is the last one, and goes; a line that stays does no harm. */
+	if (is_new && end >= 0 && ftruncate(originals->fd, end) == 0)
+		g_ptr_array_remove(originals->knobs, known);
+	else
 		forget(originals, known);
 	return false;
 }

@@ -53,14 +53,14 @@ bool cap_originals_turn(struct cap_originals *originals, const char *knob, const
 			GError **error);
 
 /*
- * Stores the value that `knob` has as the one that it was given, because the kernel changed what
- * was written: lowered it to what the hardware has, say. Without an original it does nothing.
+ * Reads the value of `knob` again as the one it was given. The kernel may have changed the written
+ * one, for example to the highest of the hardware. Without an original this does nothing.
  */
 void cap_originals_confirm(struct cap_originals *originals, const char *knob);
 
 /*
  * Restores all knobs and frees; removes the file unless a knob is left in it. A warning names the
- * knobs whose value somebody else has changed since they were set. Returns how many knobs refused;
+ * knobs whose value another program has changed since they were set. Returns how many knobs refused;
  * the knobs of a CPU that is offline do not count and stay in the file. NULL: 0.
  */
 guint cap_originals_close(struct cap_originals *originals);

@@ -63,7 +63,8 @@ struct cpu_freq {
 	GPtrArray *cpus;   /* struct cpu */
 	GPtrArray *boosts; /* struct boost; the machine's before the policies' */
 	char *note;        /* how the setting differs from what was asked for; NULL: it does not */
-	char *failure;     /* why a CPU's maximum could not be written; NULL: it could */
+	char *boost_failure; /* why boost could not be switched off; NULL: it could */
+	char *failure;       /* why a CPU's maximum could not be written; NULL: it could */
 	int64_t settle_us;
 	int64_t written_us; /* monotonic: when a setting was last written */
 	int writes;         /* rounds of writing */
@@ -335,11 +336,9 @@ static const struct boost *find_boost_on(const struct cpu_freq *freq)
 /*
  * Switches boost off. A switch that cannot be written is no error if it is off all the same: the
  * machine's switch holds for the policies', and the firmware may have switched it off for good.
- * Returns the reason if one stays on, else NULL; the caller frees it.
  */
-static char *switch_boost_off(struct cpu_freq *freq)
+static void switch_boost_off(struct cpu_freq *freq)
 {
-	const struct boost *on;
 	g_autoptr(GError) error = NULL;
 
 	for (guint i = 0; i < freq->boosts->len; i++) {
@@ -347,19 +346,14 @@ static char *switch_boost_off(struct cpu_freq *freq)
 
 		cap_originals_turn(freq->originals, boost->path, boost->off, error ? NULL : &error);
 	}
-	on = find_boost_on(freq);
-	if (on && !error) {
-		g_autofree char *text = sysfs_read(on->path, NULL);
-		g_autofree char *shown = visible_start(text ? text : "", SHOWN_MAX);
-
-		return g_strdup_printf("\"%s\" reads \"%s\"", on->path, shown);
-	}
-	return on ? g_strdup(error->message) : NULL;
+	g_clear_pointer(&freq->boost_failure, g_free);
+	if (error && find_boost_on(freq))
+		freq->boost_failure = g_strdup(error->message);
 }
 
 /* The frequencies. */
 
-/* Whether a CPU may run faster than what is to be set. Not one that is just going offline. */
+/* Whether the maximum of a CPU is above the planned one. It is not if the CPU goes offline. */
 static bool is_above(const struct cpu *cpu, uint64_t *ret_khz)
 {
 	g_autofree char *path = cpu_file(cpu, "scaling_max_freq");
@@ -379,8 +373,8 @@ static bool any_is_above(const struct cpu_freq *freq, uint64_t *ret_khz)
 }
 
 /*
- * Writes the maximum of a CPU. Kernels before 5.4 refuse one that is below the minimum, which is
- * then lowered first.
+ * Writes the maximum of a CPU. Kernels before 5.4 refuse it below the minimum, which is therefore
+ * lowered first.
  */
 static bool write_cpu(struct cpu_freq *freq, const struct cpu *cpu, GError **error)
 {
@@ -394,7 +388,7 @@ static bool write_cpu(struct cpu_freq *freq, const struct cpu *cpu, GError **err
 	return cap_originals_turn(freq->originals, maximum, text, error);
 }
 
-/* Writes the maxima: of all CPUs, or of those that are above what is to be set. */
+/* Writes the maxima: of all CPUs, or of those above the planned one. */
 static void write_frequencies(struct cpu_freq *freq, bool all)
 {
 	g_clear_pointer(&freq->failure, g_free);
@@ -411,20 +405,18 @@ static void write_frequencies(struct cpu_freq *freq, bool all)
 }
 
 /* Boost, and then the maxima, as long as they do not stay. */
-static char *write_settings(struct cpu_freq *freq, int most)
+static void write_settings(struct cpu_freq *freq, int most)
 {
-	char *boost_reason;
 	uint64_t khz;
 
-	for (int i = 0;; i++) {
-		boost_reason = switch_boost_off(freq);
+	for (int i = 0; i < most; i++) {
+		switch_boost_off(freq);
 		if (highest_set(freq) > 0)
 			write_frequencies(freq, freq->writes == 0);
 		freq->writes++;
 		freq->written_us = g_get_monotonic_time();
-		if (i + 1 >= most || highest_set(freq) == 0 || !any_is_above(freq, &khz))
-			return boost_reason;
-		g_free(boost_reason);
+		if (highest_set(freq) == 0 || !any_is_above(freq, &khz))
+			return;
 	}
 }
 
@@ -585,10 +577,8 @@ static void settle(struct cpu_freq *freq)
 	}
 }
 
-/* Judges boost. `reason` is why it could not be switched off, taken over; NULL: none. */
-static void judge_boost(struct cpu_freq *freq, struct host_knob *boost, char *reason)
+static void judge_boost(struct cpu_freq *freq, struct host_knob *boost)
 {
-	g_autofree char *failure = reason;
 	const struct boost *on = find_boost_on(freq);
 	g_autofree char *text = on ? sysfs_read(on->path, NULL) : NULL;
 	g_autofree char *shown = visible_start(text ? text : "", SHOWN_MAX);
@@ -604,7 +594,8 @@ static void judge_boost(struct cpu_freq *freq, struct host_knob *boost, char *re
 	}
 	freq->boost_refuted = freq->settled;
 	host_knob_judge(boost, HOST_KNOB_NOT_EFFECTIVE,
-			failure ? g_steal_pointer(&failure)
+			freq->boost_failure
+				? g_strdup(freq->boost_failure)
 				: g_strdup_printf("\"%s\" reads \"%s\"", on->path, shown));
 }
 
@@ -631,7 +622,7 @@ static void judge_frequency(struct cpu_freq *freq, struct host_knob *frequency)
 	      freq->failure
 		      ? g_strdup(freq->failure)
 		      : g_strdup_printf("it reads back %" PRIu64 " MHz%s", above_khz / KHZ_PER_MHZ,
-					freq->settled ? ", which somebody else has set" : ""));
+					freq->settled ? ", which another program has set" : ""));
 }
 
 static bool is_as_set(const struct cpu_freq *freq)
@@ -647,7 +638,6 @@ struct cpu_freq *cpu_freq_apply(const char *sys_root, const char *dev_root, uint
 {
 	struct cpu_freq *freq = g_new0(struct cpu_freq, 1);
 	bool was_off;
-	char *boost_reason;
 
 	freq->sys_root = g_strdup(sys_root);
 	freq->dev_root = g_strdup(dev_root);
@@ -664,13 +654,13 @@ struct cpu_freq *cpu_freq_apply(const char *sys_root, const char *dev_root, uint
 	refresh_cpus(freq);
 	was_off = !find_boost_on(freq);
 	/* The highest frequency is lower without boost. */
-	g_free(switch_boost_off(freq));
+	switch_boost_off(freq);
 	if (!plan(freq))
 		for (guint i = 0; i < freq->cpus->len; i++)
 			((struct cpu *)freq->cpus->pdata[i])->khz = 0;
-	boost_reason = write_settings(freq, WRITES_AT_ONCE);
+	write_settings(freq, WRITES_AT_ONCE);
 	read_back(freq, ret_frequency, ret_boost);
-	judge_boost(freq, ret_boost, boost_reason);
+	judge_boost(freq, ret_boost);
 	if (freq->boosts->len == 0)
 		host_knob_judge(ret_boost, HOST_KNOB_UNKNOWN,
 				g_strdup("the machine has no switch for it"));
@@ -682,23 +672,20 @@ struct cpu_freq *cpu_freq_apply(const char *sys_root, const char *dev_root, uint
 
 void cpu_freq_check(struct cpu_freq *freq, struct host_knob *frequency, struct host_knob *boost)
 {
-	char *boost_reason = NULL;
-
 	if (refresh_cpus(freq) && highest_set(freq) > 0) {
 		log_info("CPUs came online; they are capped");
 		freq->settled = false;
 		freq->writes = 0;
 		if (plan(freq))
-			boost_reason = write_settings(freq, WRITES_AT_ONCE);
+			write_settings(freq, WRITES_AT_ONCE);
 	}
 	if (!freq->settled && !is_as_set(freq) && freq->writes < WRITES_MAX) {
-		g_free(boost_reason);
-		boost_reason = write_settings(freq, 1);
+		write_settings(freq, 1);
 	} else if (!freq->settled && g_get_monotonic_time() - freq->written_us >= freq->settle_us) {
 		settle(freq);
 	}
 	read_back(freq, frequency, boost);
-	judge_boost(freq, boost, boost_reason);
+	judge_boost(freq, boost);
 	judge_frequency(freq, frequency);
 }
 
@@ -721,5 +708,6 @@ void cpu_freq_free(struct cpu_freq *freq)
 	g_free(freq->dev_root);
 	g_free(freq->note);
 	g_free(freq->failure);
+	g_free(freq->boost_failure);
 	g_free(freq);
 }

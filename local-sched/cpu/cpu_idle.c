@@ -55,9 +55,8 @@ static bool read_file_number(const char *path, const char *name, uint64_t *ret_v
 }
 
 /*
- * How well the name of a state that a driver offers fits the one that is wanted, from the worst:
- * the drivers of Linux add who made the state ("C6-SKX", "C1_ACPI") and a letter for a variant
- * ("C1E", "C7s").
+ * How well the name of an offered state fits the wanted name, from the worst. Drivers of Linux
+ * append the maker of a state ("C6-SKX", "C1_ACPI") and a letter for a variant ("C1E", "C7s").
  */
 enum fit {
 	FIT_NOT = 0,

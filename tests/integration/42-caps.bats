@@ -157,6 +157,174 @@ is_not_effective() {
 	[ ! -e /run/virtbed/cpu-caps ]
 }
 
+# Cases: a folder of caps/ each, with
+#   cluster   the cluster's caps
+#   files     "PATH TEXT", "PATH -> TARGET" or "PATH/", below devices/system/cpu; "/PATH" beside sys
+#   kernel    what the kernel does when PATH is written: $when (before, after), $file, $value
+#   later     what happens while the local scheduler is looked at for the $seen-th time
+#   expect    what comes to be so: "KNOB.COLUMN PATTERN", "file PATH TEXT", "stored REGEX" of the originals, and of the
+#             capabilities "KEY VALUE"; "never KNOB.COLUMN PATTERN" is never so
+
+# Makes a machine of FILES.
+make_case_machine() {
+	local path text
+	rm -rf "$dir/sys"
+	while read -r path text; do
+		case $path in
+		/*) path=$dir$path ;;
+		*) path=$cpus/$path ;;
+		esac
+		mkdir -p "${path%/*}"
+		case $text in
+		"-> "*) ln -s "${text#-> }" "$path" ;;
+		*) [ "${path%/}" != "$path" ] || printf '%b\n' "$text" >"$path" ;;
+		esac
+	done <"$1"
+}
+
+# Whatever may be set, as one text.
+knobs() {
+	(cd "$cpus" && find . -type f \( -name 'scaling_m*_freq' -o -name disable -o -name boost -o -name no_turbo \) |
+		sort | xargs grep '')
+}
+
+# Whether one line of `expect` holds.
+holds() {
+	local what=$1 text=$2 value
+	case $what in
+	file) [ "$(cat "$cpus/${text% *}")" = "${text##* }" ] ;;
+	stored) grep -qP "$text" "$dir/state/cpu-caps-h1" ;;
+	not-stored) ! grep -q "$text" "$dir/state/cpu-caps-h1" ;;
+	never) ! holds "${text%% *}" "${text#* }" ;;
+	*.*)
+		value=$(jq -r ".nodes[0].caps[] | select(.knob == \"${what%.*}\") | .${what#*.} // \"-\"" "$dir/nodes")
+		# shellcheck disable=SC2053
+		[[ "$value" == $text ]]
+		;;
+	*) [ "$(jq -r ".$what" "$dir/capabilities")" = "$text" ] ;;
+	esac
+}
+
+# Looks once. Fails the test for what must never be so; false while something is not yet so.
+as_expected() {
+	local what text missing=
+	seen=$((seen + 1))
+	[ ! -e "$case/later" ] || (cd "$cpus" && . "$case/later")
+	"$virtbed" nodes --at "$address" --json >"$dir/nodes"
+	curl -s --unix-socket "$dir/s" http://localhost/v1/capabilities >"$dir/capabilities"
+	while read -r what text; do
+		holds "$what" "$text" && continue
+		[ "$what" != never ] || echo "$text" >>"$dir/never"
+		missing="$what $text"
+	done <"$case/expect"
+	echo "$missing" >"$dir/missing"
+	[ -z "$missing" ] || [ -e "$dir/never" ]
+}
+
+# run_case NAME
+run_case() {
+	local case=$BATS_TEST_DIRNAME/caps/$1 seen=0 before
+	make_case_machine "$case/files"
+	write_config
+	sed -i '/^    max_mhz:/d; /^    base_mhz:/d; /^    max_cstate:/d' "$dir/config.yaml"
+	sed -i "s|^    memory_mib: 112|&\n    $(sed 's/, /\\n    /g' "$case/cluster")|" "$dir/config.yaml"
+	printf '#!/bin/sh\ncd "%s" || exit\nwhen=$1 file=${2#%s/} value=$3\n' "$cpus" "$cpus" >"$dir/kernel"
+	[ ! -e "$case/kernel" ] || cat "$case/kernel" >>"$dir/kernel"
+	echo 'exit 0' >>"$dir/kernel"
+	chmod +x "$dir/kernel"
+	before=$(knobs)
+	CAPS_SYS=$dir/sys CAPS_DEV=$dir CAPS_KERNEL=$dir/kernel ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS:-} \
+		LD_PRELOAD=$lab_build/tests/integration/caps/caps-kernel.so start
+	within 10 as_expected || { cat "$dir/missing" "$dir/nodes" "$dir/log"; false; }
+	[ ! -e "$dir/never" ] || { cat "$dir/never" "$dir/nodes" "$dir/log"; false; }
+	"$virtbed" nodes "$dir/config.yaml"
+	end TERM
+	diff <(echo "$before") <(knobs)
+	cat "$dir/log"
+	! grep -q "is not as it was" "$dir/log"
+	! grep -q "another program has set" "$dir/log"
+	[ ! -e "$dir/state/cpu-caps-h1" ]
+}
+
+@test "a hardware maximum below the cap is within it" {
+	run_case above-hardware
+}
+
+@test "boost that resets the maximum comes first" {
+	run_case boost-resets-maximum
+}
+
+@test "a maximum that boost moves, on a driver with a table, is put back as it was" {
+	run_case acpi-cpufreq
+}
+
+@test "boost of each policy, which resets the maximum a moment later (amd_pstate)" {
+	run_case amd-pstate
+}
+
+@test "the clock of before the cap proves nothing" {
+	run_case busy-when-set
+}
+
+@test "a CPU that is faster throughout is found out by looks" {
+	run_case faster-throughout
+}
+
+@test "an idle CPU proves nothing, whatever clock it shows" {
+	run_case idle-cpu
+}
+
+@test "the time in each state decides" {
+	run_case time-in-state
+	run_case time-in-state-faster
+}
+
+@test "APERF and MPERF decide" {
+	run_case aperf-mperf
+	run_case aperf-mperf-faster
+}
+
+@test "C1 stands for C1_ACPI" {
+	run_case c1-acpi
+}
+
+@test "the lowest frequency is taken where it is near enough" {
+	run_case lowest-is-1600
+	run_case lowest-too-high
+}
+
+@test "offline CPUs do not count" {
+	run_case offline-cpus
+}
+
+@test "CPUs that are offline because SMT is off do not count" {
+	run_case smt-off
+}
+
+@test "cores of two kinds, which share policies, have caps and states of their own" {
+	run_case hybrid-cores
+}
+
+@test "turbo that is off in the firmware is off" {
+	run_case turbo-off-in-firmware
+}
+
+@test "turbo that cannot be switched off is on" {
+	run_case turbo-refused
+}
+
+@test "a minimum above the cap makes way (intel_cpufreq)" {
+	run_case intel-cpufreq
+}
+
+@test "a knob that another program has set meanwhile is put back, and named" {
+	start
+	echo 2000000 >"$cpus/cpu0/cpufreq/scaling_max_freq"
+	end TERM
+	assert_untouched
+	grep "another program has set .*cpu0/cpufreq/scaling_max_freq. to .2000000. since it was given .1600000." "$dir/log"
+}
+
 boots_have() {
 	[ "$(curl -s --unix-socket "$dir/s" http://localhost/v1/capabilities | jq .boot_timeout_s)" = "$1" ]
 }

@@ -264,7 +264,7 @@ static void test_somebody_else_turning_the_knob_is_found_out(struct fixture *fix
 	put(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2660000\n");
 	host_cap_check(fixture->cap);
 	assert_column(fixture, "frequency", "effective", "no");
-	assert_reason(fixture, "frequency", "somebody else");
+	assert_reason(fixture, "frequency", "another program");
 	assert_column(fixture, "frequency", "read_back", "2660 MHz");
 }
 
@@ -453,7 +453,7 @@ static void test_offline_cpus_do_not_count(struct fixture *fixture, gconstpointe
 	g_autofree char *online = g_build_filename(bare, "online", NULL);
 
 	g_assert_cmpint(g_mkdir(bare, 0700), ==, 0);
-	/* One that is online without them is no reason to pretend. */
+	/* An online CPU without them cannot be capped. */
 	put(fixture, CPU "cpu2/online", "1\n");
 	g_assert_false(cpu_freq_available(fixture->root, NULL));
 	g_assert_cmpint(g_unlink(online), ==, 0);
@@ -642,7 +642,7 @@ static void test_a_hardware_maximum_below_the_cap_is_within_it(struct fixture *f
 	assert_column(fixture, "frequency", "effective", "yes");
 	g_clear_pointer(&fixture->cap, host_cap_free);
 	assert_untouched(fixture);
-	/* What somebody has set below the cap is not the hardware's. */
+	/* A setting below the cap is no limit of the hardware. */
 	put(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1596000\n");
 	start(fixture);
 	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2660000");
@@ -805,7 +805,7 @@ static void test_a_cpu_without_the_state_stays_below_it(struct fixture *fixture,
 	assert_holds(fixture, CPU "cpu1/cpuidle/state3/disable", "1");
 }
 
-/* A state that somebody had disabled before stays so, and a name is no means to draw on a screen. */
+/* A state that was disabled before stays so. Names do not control a terminal. */
 static void test_a_state_that_is_off_is_left_alone(struct fixture *fixture, gconstpointer data)
 {
 	put(fixture, CPU "cpu0/cpuidle/state3/disable", "1\n");
