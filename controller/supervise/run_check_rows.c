@@ -161,7 +161,28 @@ static void add_cap(GPtrArray *rows, const struct run_check_answers *answers)
 			      "%s, %.3g of the base frequency", cap, fraction);
 }
 
-/* Adds the caps of a host's CPUs that have no effect, whether they were set or not. */
+/* Adds a cap of a host's CPUs, if it has no effect or its setting is not the one asked for. */
+static void add_host_cap(GPtrArray *rows, const char *cluster, const char *host, const json_t *cap)
+{
+	const char *knob = text_of(cap, "knob");
+	const char *requested = text_of(cap, "requested");
+	const char *set = text_of(cap, "set");
+	const char *effective = text_of(cap, "effective");
+	const char *reason = text_of(cap, "reason");
+
+	if (strcmp(effective, "no") == 0)
+		run_check_add(rows, cluster, host, "cap", RUN_CHECK_NOTE,
+			      "the headings of all results will say so; docs/reference/caps.md",
+			      "%s at %s is not effective: %s", knob, requested, reason);
+	else if (strcmp(knob, "frequency") == 0 && strcmp(effective, "emulated") != 0 && *set &&
+		 strcmp(set, requested) != 0)
+		run_check_add(rows, cluster, host, "cap", RUN_CHECK_NOTE,
+			      "the CPUs have no such frequency; docs/reference/caps.md",
+			      "%s is %s, not %s%s%s", knob, set, requested, *reason ? ": " : "",
+			      reason);
+}
+
+/* Adds what is to be said of the caps of a host's CPUs, whether they were set or not. */
 static void add_host_caps(GPtrArray *rows, const struct run_check_answers *answers,
 			  const struct config_host *host)
 {
@@ -174,13 +195,7 @@ static void add_host_caps(GPtrArray *rows, const struct run_check_answers *answe
 		if (strcmp(text_of(one, "host"), host->name) == 0)
 			caps = json_object_get(one, "caps");
 	json_array_foreach (caps, i, one)
-		if (strcmp(text_of(one, "effective"), "no") == 0)
-			run_check_add(rows, answers->cluster->name, host->name, "cap",
-				      RUN_CHECK_NOTE,
-				      "the headings of all results will say so; "
-				      "docs/reference/caps.md",
-				      "%s at %s is not effective: %s", text_of(one, "knob"),
-				      text_of(one, "requested"), text_of(one, "reason"));
+		add_host_cap(rows, answers->cluster->name, host->name, one);
 }
 
 /* Nodes. */

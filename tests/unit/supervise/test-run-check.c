@@ -155,6 +155,31 @@ static void test_steady_on_kvm(void)
 	forget(&parsed);
 }
 
+/* A CPU that has not the frequency asked for got another, which is said; a quota is none. */
+static void test_another_frequency(void)
+{
+	static const char nodes[] =
+		"{\"nodes\": [{\"host\": \"b1\", \"state\": \"ready\", \"caps\": ["
+		"{\"knob\": \"frequency\", \"requested\": \"1596 MHz\", \"set\": \"1600 MHz\","
+		" \"effective\": \"yes\", \"reason\": \"1600 MHz is the lowest\"},"
+		" {\"knob\": \"boost\", \"requested\": \"off\", \"set\": null, \"effective\":"
+		" \"unknown\"}]}, {\"host\": \"b2\", \"state\": \"ready\", \"caps\": ["
+		"{\"knob\": \"frequency\", \"requested\": \"1596 MHz\", \"set\": \"quota 60\","
+		" \"effective\": \"emulated\"}]}]}";
+	g_autoptr(GPtrArray) rows = run_check_rows_new();
+	g_autoptr(json_t) document = json_parse(nodes, strlen(nodes), "test", NULL);
+	struct parsed parsed;
+	struct run_check_answers answers = parse(good, &parsed);
+
+	answers.nodes = document;
+	run_check_add_cluster(rows, &answers);
+	g_assert_true(run_check_good(rows));
+	assert_row(rows, "b1", "cap", RUN_CHECK_NOTE,
+		   "frequency is 1600 MHz, not 1596 MHz: 1600 MHz is the lowest");
+	g_assert_null(find(rows, "b2", "cap"));
+	forget(&parsed);
+}
+
 static void test_bad(void)
 {
 	g_autoptr(GPtrArray) rows = run_check_rows_new();
@@ -232,6 +257,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/run-check/all that works is said to", test_good);
 	g_test_add_func("/run-check/a steady lab is not for KVM", test_steady_on_kvm);
+	g_test_add_func("/run-check/another frequency than the one asked for is said",
+			test_another_frequency);
 	g_test_add_func("/run-check/what fails has a reason and a cure", test_bad);
 	g_test_add_func("/run-check/watts that are simulated are said to be so",
 			test_simulated_watts);
