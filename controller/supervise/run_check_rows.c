@@ -182,7 +182,7 @@ static void add_host_cap(GPtrArray *rows, const char *cluster, const char *host,
 			      reason);
 }
 
-/* Adds what is to be said of the caps of a host's CPUs, whether they were set or not. */
+/* Adds the caps of a host's CPUs, whether they were set or not. */
 static void add_host_caps(GPtrArray *rows, const struct run_check_answers *answers,
 			  const struct config_host *host)
 {

@@ -16,6 +16,10 @@ enum { MSR_TSC = 0x10, MSR_MPERF = 0xe7, MSR_APERF = 0xe8 };
 #define BUSY_LEAST_US 10e3
 enum { TICKS_LEAST = 2 };
 
+/* The unit of busy time, and the busy part of a CPU that never slept, as ticks measure it. */
+#define TICK_US 10e3
+#define ALWAYS_SHARE 0.95
+
 /* The part of the time that states above the limit may have: a change of state takes a moment. */
 #define FASTER_SHARE 0.05
 
@@ -176,6 +180,19 @@ static bool judge_states(const struct cpu_speed_look *before, const struct cpu_s
 	return true;
 }
 
+/*
+ * Whether a CPU ran all the time between two looks. If it slept, its current frequency may be the
+ * nominal one, which x86 shows for idle CPUs.
+ */
+static bool was_always_busy(const struct cpu_speed_look *before, const struct cpu_speed_look *after)
+{
+	const double us = (double)since((uint64_t)before->at_us, (uint64_t)after->at_us);
+
+	if (!before->has_busy || !after->has_busy)
+		return true;
+	return (double)since(before->busy, after->busy) * TICK_US >= us * ALWAYS_SHARE;
+}
+
 static bool needs_two_looks(const struct cpu_speed_look *look)
 {
 	return look->has_counts || look->states_count > 0 || look->has_busy;
@@ -199,6 +216,8 @@ enum cpu_speed cpu_speed_judge(const struct cpu_speed_look *before,
 		return CPU_SPEED_UNKNOWN;
 	if (after->khz <= limit_khz)
 		return CPU_SPEED_WITHIN;
+	if (before && !was_always_busy(before, after))
+		return CPU_SPEED_UNKNOWN;
 	*ret_khz = after->khz;
 	return before && before->khz > limit_khz ? CPU_SPEED_FASTER : CPU_SPEED_PERHAPS;
 }

@@ -15,7 +15,8 @@
  * - the current frequency at both looks. One such value proves nothing: it may be that of a moment
  *   before the cap was set, or of a CPU that slept since.
  *
- * Where /proc/stat is there (beside /sys) a CPU that was not busy is not judged by the last two.
+ * Where /proc/stat is there (beside /sys) a CPU that was not busy is not judged by the last two, and
+ * by the last only one that never slept is found to be faster.
  */
 
 enum { CPU_SPEED_STATES_MAX = 64 };
