@@ -27,6 +27,8 @@
 
 #define WATTS_TOP 1000000.0 /* the most that a machine draws; a higher value is an error */
 #define RISE_POLL_MS 100    /* between two looks at counters that stand still */
+/* How long a read waits for steps of a counter; the next one continues. Two steps a second apart. */
+#define RISE_PATIENCE_S 2.5
 
 /* A read on its thread, which may outlive the meter. */
 struct call {
@@ -165,14 +167,14 @@ static void take_power(struct meter_hwmon *meter, const struct call *call)
 				 title(meter));
 }
 
-/* Counters that have not moved are looked at again until the read's deadline. */
+/* Counters that have not moved are looked at again. */
 static void take_energy(struct meter_hwmon *meter, const struct call *call)
 {
 	int64_t mw;
 	const enum energy_steps_verdict verdict =
 		energy_steps_add(&meter->steps, call->values, call->t_ns, &mw);
-	const bool is_late =
-		clock_now_ns() + RISE_POLL_MS * INT64_C(1000000) >= meter->base.deadline_ns;
+	const double left_s = clock_elapsed_s(clock_now_ns(), meter->base.deadline_ns);
+	const bool is_late = left_s < POWER_METER_DEADLINE_S - RISE_PATIENCE_S;
 
 	if (verdict == ENERGY_STEPS_OK)
 		power_meter_end(&meter->base, mw);
@@ -184,8 +186,7 @@ static void take_energy(struct meter_hwmon *meter, const struct call *call)
 					 ? POWER_METER_ERROR_GARBAGE
 					 : POWER_METER_ERROR_NOT_ACTIVE,
 				 "%s: the counter of energy \"%s\"%s %s", title(meter),
-				 call->paths[0],
-				 call->paths[1] ? " or another in the sum" : "",
+				 call->paths[0], call->paths[1] ? " or another in the sum" : "",
 				 energy_steps_words(verdict));
 }
 
