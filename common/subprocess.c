@@ -299,29 +299,31 @@ static bool check_end(const struct run *run, const char *program, int failure, i
 	return false;
 }
 
-/* Starts the program with its two outputs on non-blocking pipes. */
-static bool run_start(struct run *run, const char *const *argv, const char *const *environment,
-		      GError **error)
+GPid subprocess_spawn_outputs(const char *const *argv, const char *const *environment,
+			      int ret_fds[2], GError **error)
 {
 	int null_fd = open_null(argv[0], error);
 	int out[2] = {-1, -1};
 	int err[2] = {-1, -1};
-	bool started = false;
+	GPid pid = -1;
 
 	if (null_fd >= 0 && open_pipe(out, argv[0], error) && open_pipe(err, argv[0], error)) {
 		const int fds[3] = {null_fd, out[1], err[1]};
 
 		g_unix_set_fd_nonblocking(out[0], TRUE, NULL);
 		g_unix_set_fd_nonblocking(err[0], TRUE, NULL);
-		run->pid = spawn(argv, environment, fds, NULL, 0, SIGKILL, error);
-		started = run->pid > 0;
+		pid = spawn(argv, environment, fds, NULL, 0, SIGKILL, error);
 	}
 	close_fd(&null_fd);
 	close_fd(&out[1]);
 	close_fd(&err[1]);
-	run->fds[0] = out[0];
-	run->fds[1] = err[0];
-	return started;
+	if (pid < 0) {
+		close_fd(&out[0]);
+		close_fd(&err[0]);
+	}
+	ret_fds[0] = out[0];
+	ret_fds[1] = err[0];
+	return pid;
 }
 
 bool subprocess_run(const char *const *argv, const char *const *environment, double timeout_s,
@@ -330,8 +332,10 @@ bool subprocess_run(const char *const *argv, const char *const *environment, dou
 	struct run run = {.pidfd = -1,
 			  .texts = {g_string_new(NULL), g_string_new(NULL)},
 			  .deadline_ns = clock_now_ns() + (int64_t)(timeout_s * 1e9)};
-	bool good = run_start(&run, argv, environment, error);
+	bool good;
 
+	run.pid = subprocess_spawn_outputs(argv, environment, run.fds, error);
+	good = run.pid > 0;
 	if (good) {
 		int failure = SUBPROCESS_ERROR_START;
 

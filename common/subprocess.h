@@ -61,6 +61,14 @@ GPid subprocess_spawn_pipes(const char *const *argv, const char *const *environm
 			    int *ret_stdin, int *ret_stdout, GError **error);
 
 /*
+ * subprocess_spawn() with pipes from the child's standard output and error, in that order in
+ * `ret_fds`. They are the caller's, non-blocking and close-on-exec. The child gets SIGKILL when
+ * this process dies.
+ */
+GPid subprocess_spawn_outputs(const char *const *argv, const char *const *environment,
+			      int ret_fds[2], GError **error);
+
+/*
  * Sends SIGTERM to the child, and SIGKILL to its process group after `grace_s`; returns when the
  * child was reaped. A g_child_watch_add() source for `pid` must be removed first. A pid that is not
  * (or no longer) our child is left alone.

@@ -8,8 +8,9 @@
 
 #include "common/error_fail.h"
 #include "common/read_number.h"
+#include "common/subprocess.h"
 #include "local-sched/power/meter_ipmi_parse.h"
-#include "local-sched/power/snmp_get.h"
+#include "local-sched/power/program_run.h"
 
 #define POWER_OBJECTS "1.3.6.1.4.1.2.3.51.2.2.10"
 #define CONFIG_FILE "snmp.conf"
@@ -25,7 +26,7 @@ struct meter_amm {
 	struct power_meter base;
 	char *directory; /* of snmpget's configuration, or NULL */
 	char *written;   /* contents of the file there, or NULL */
-	struct snmp_get *get;
+	struct program_run *get;
 };
 
 char *meter_amm_object(uint32_t bay)
@@ -114,7 +115,7 @@ static void fail(struct meter_amm *meter, enum power_meter_error code, const cha
 			 config->port, config->bay, what, *gist ? ": " : "", gist);
 }
 
-static void on_answer(const char *output, const GError *error, void *data)
+static void on_answer(const char *output, const char *complaint, const GError *error, void *data)
 {
 	static const char *const meanings[] = {
 		[POWER_METER_ERROR_NO_ANSWER] = "no answer (to a wrong community there is none)",
@@ -125,20 +126,21 @@ static void on_answer(const char *output, const GError *error, void *data)
 	};
 	struct meter_amm *meter = data;
 	enum power_meter_error verdict;
+	g_autofree char *text = g_strconcat(complaint, output, NULL);
 	g_autofree char *gist = NULL;
 	int64_t mw;
 
 	meter->get = NULL;
-	if (error) {
+	if (error && error->code != SUBPROCESS_ERROR_STATUS) {
 		fail(meter, POWER_METER_ERROR_NO_ANSWER, "snmpget", error->message);
 		return;
 	}
-	verdict = meter_amm_parse(output, &mw);
+	verdict = meter_amm_parse(text, &mw);
 	if (verdict == POWER_METER_OK) {
 		power_meter_end(&meter->base, mw);
 		return;
 	}
-	gist = meter_ipmi_parse_gist(output);
+	gist = meter_ipmi_parse_gist(text);
 	fail(meter, verdict, meanings[verdict], gist);
 }
 
@@ -219,8 +221,8 @@ static bool start(struct meter_amm *meter, GError **error)
 				    "2",       "-Ov", peer, object, NULL};
 	const char *const environment[] = {place, state, "LC_ALL=C", NULL};
 
-	meter->get =
-		snmp_get_start(argv, environment, meter->base.deadline_ns, on_answer, meter, error);
+	meter->get = program_run_start(argv, environment, meter->base.deadline_ns, on_answer, meter,
+				       error);
 	return meter->get != NULL;
 }
 
@@ -252,7 +254,7 @@ static void amm_close(struct power_meter *base)
 {
 	struct meter_amm *meter = (struct meter_amm *)base;
 
-	snmp_get_cancel(meter->get);
+	program_run_cancel(meter->get);
 	if (meter->directory)
 		remove_directory(meter->directory);
 	g_free(meter->directory);
