@@ -16,6 +16,9 @@ enum {
 	ACPI = 1 << CONFIG_METER_ACPI,
 	HWMON = 1 << CONFIG_METER_HWMON,
 	SYSFS = RAPL | ACPI | HWMON,
+	COMMAND = 1 << CONFIG_METER_COMMAND,
+	HTTP = 1 << CONFIG_METER_HTTP,
+	VALUES = COMMAND | HTTP,
 	MODEL = 1 << CONFIG_METER_MODEL,
 };
 
@@ -23,8 +26,21 @@ static const char *const kind_names[] = {
 	[CONFIG_METER_NONE] = "none",           [CONFIG_METER_IPMI] = "ipmi",
 	[CONFIG_METER_REDFISH] = "redfish",     [CONFIG_METER_AMM] = "amm",
 	[CONFIG_METER_RAPL] = "rapl",           [CONFIG_METER_ACPI] = "acpi",
-	[CONFIG_METER_HWMON] = "hwmon",         [CONFIG_METER_MODEL] = "model",
+	[CONFIG_METER_HWMON] = "hwmon",         [CONFIG_METER_COMMAND] = "command",
+	[CONFIG_METER_HTTP] = "http",           [CONFIG_METER_MODEL] = "model",
 	[CONFIG_METER_SIMULATED] = "simulated", NULL,
+};
+
+static const char *const value_names[] = {
+	[CONFIG_METER_WATTS] = "watts",
+	[CONFIG_METER_MILLIWATTS] = "milliwatts",
+	[CONFIG_METER_MICROWATTS] = "microwatts",
+	[CONFIG_METER_KILOWATTS] = "kilowatts",
+	[CONFIG_METER_JOULES] = "joules",
+	[CONFIG_METER_MICROJOULES] = "microjoules",
+	[CONFIG_METER_WATT_HOURS] = "watt_hours",
+	[CONFIG_METER_KILOWATT_HOURS] = "kilowatt_hours",
+	NULL,
 };
 
 static const char *const tlses[] = {"verify", "insecure", NULL};
@@ -39,18 +55,18 @@ static const struct config_key meter_keys[] = {
 	{CONFIG_WORD(meter, kind, kind_names), .needed = true,
 	 .help = "`ipmi` (a BMC, by ipmitool), `redfish` (a BMC, by https), `amm` (a bay of an IBM BladeCenter, by "
 		 "SNMP), `rapl` (CPU packages of this machine only), `acpi` (power meter of this machine), `hwmon` (another "
-		 "chip of this machine), `model` (computed from this machine's CPU time), `simulated` (hosts of a simulated cluster, and no others) or `none`."},
+		 "chip of this machine), `command` (what a program prints), `http` (what a web server answers), `model` (computed from this machine's CPU time), `simulated` (hosts of a simulated cluster, and no others) or `none`."},
 	{CONFIG_TEXT(meter, address), .takers = BMC, .cure = "name the BMC's host or IP address",
 	 .help = "host name or IP address of the BMC; needed with ipmi, redfish and amm, which also take `port`, "
 		 "`user` and `password_file`."},
 	{CONFIG_UINT(meter, port), .takers = BMC, CONFIG_NOT_ZERO,
 	 .help = "default: 623 (ipmi), 443 (redfish), 161 (amm)."},
-	{CONFIG_TEXT(meter, user), .takers = BMC,
-	 .help = "default: ADMIN; with SNMP v1 and v2c there is none."},
-	{CONFIG_TEXT(meter, password_file), .takers = BMC,
-	 .cure = "name a file that holds the BMC password",
+	{CONFIG_TEXT(meter, user), .takers = BMC | HTTP,
+	 .help = "default: ADMIN; with SNMP v1 and v2c, and with http and a token, there is none."},
+	{CONFIG_TEXT(meter, password_file), .takers = BMC | HTTP,
+	 .cure = "name a file that holds the password",
 	 .help = "file whose first line is the password, or the community of SNMP v1 and v2c; needed with ipmi, "
-		 "redfish and amm. Mode 0600, of the user that the local scheduler runs as."},
+		 "redfish and amm. With http and without `user` it is a token (Authorization: Bearer). Mode 0600, of the user that the local scheduler runs as."},
 	{CONFIG_UINT(meter, cipher_suite), .takers = IPMI, CONFIG_NOT_ZERO, CONFIG_TO(1, 19),
 	 .help = "ipmi; default: 17."},
 	{CONFIG_TEXT(meter, privilege), .takers = IPMI,
@@ -59,10 +75,10 @@ static const struct config_key meter_keys[] = {
 	 .most = CONFIG_METER_SENSORS_MAX, .takers = IPMI | REDFISH,
 	 .help = "ipmi, redfish: sensor to read where the BMC has no power reading of the whole machine, or a list "
 		 "of sensors (such as one for each power supply) whose sum is the machine's power."},
-	{CONFIG_TEXT(meter, ca_file), .takers = REDFISH,
-	 .help = "redfish: file (PEM) of the certificates to trust; default: the system's."},
-	{CONFIG_WORD(meter, tls, tlses), .takers = REDFISH,
-	 .help = "redfish: `verify` the BMC's certificate, or "
+	{CONFIG_TEXT(meter, ca_file), .takers = REDFISH | HTTP,
+	 .help = "redfish, http: file (PEM) of the certificates to trust; default: the system's."},
+	{CONFIG_WORD(meter, tls, tlses), .takers = REDFISH | HTTP,
+	 .help = "redfish, http: `verify` the peer's certificate, or "
 		 "take any (`insecure`): a machine in between may then read the password."},
 	{CONFIG_WORD(meter, auth, auths), .takers = REDFISH,
 	 .help = "redfish: one login for all requests (`session`), name and password with each (`basic`), or a session "
@@ -84,6 +100,22 @@ static const struct config_key meter_keys[] = {
 	 .most = 1024, .once = true,
 	 .help = "hwmon: channel of the chip, powerN, energyN or a label, or a list of channels, whose watts are "
 		 "added; default: the only one."},
+	{CONFIG_LIST(meter, command, TEXT), .takers = COMMAND, .or_one = true, .least = 1,
+	 .most = 64, .cure = "give the program and its arguments as a list",
+	 .help = "command: program and arguments, a list; no shell is involved. It prints the number; needed."},
+	{CONFIG_TEXT(meter, run_as), .takers = COMMAND,
+	 .help = "command: user that executes it; default: nobody where the local scheduler is root, else the same "
+		 "user."},
+	{CONFIG_TEXT(meter, url), .takers = HTTP, .cure = "give the URL, http:// or https://",
+	 .help = "http: URL that answers with the number; needed."},
+	{CONFIG_TEXT(meter, json), .takers = VALUES,
+	 .help = "command, http: path of the number in JSON, such as data.result[0].value[1]."},
+	{CONFIG_TEXT(meter, metric), .takers = VALUES,
+	 .help = "command, http: metric of Prometheus's text that is the number, such as name{label=\"value\"}."},
+	{CONFIG_WORD(meter, value, value_names), .takers = VALUES,
+	 .help = "command, http: unit of the number. A number of energy is a counter, one of power a gauge."},
+	{CONFIG_NUMBER(meter, scale), .takers = VALUES, CONFIG_ABOVE(0, 1e9), CONFIG_NOT_ZERO,
+	 .help = "command, http: what the number is multiplied by to be in that unit; default: 1."},
 	{CONFIG_TEXT(meter, sys_root), .takers = SYSFS,
 	 .help = "rapl, acpi, hwmon: where sysfs is; default: /sys."},
 	{CONFIG_TEXT(meter, proc_root), .takers = MODEL,
@@ -94,10 +126,10 @@ static const struct config_key meter_keys[] = {
 	{CONFIG_NUMBER(meter, core_w), .takers = MODEL, .max = INFINITY,
 	 .says = "watts are numbers that are not negative",
 	 .help = "model: watts more per busy CPU; one of both is above 0."},
-	{CONFIG_NUMBER(meter, timeout_s), .takers = IPMI | REDFISH, CONFIG_NOT_ZERO,
+	{CONFIG_NUMBER(meter, timeout_s), .takers = IPMI | REDFISH | VALUES, CONFIG_NOT_ZERO,
 	 CONFIG_TO(1, 120), .says = "# s is outside @ s",
-	 .help = "ipmi: longest time that a reading may take; default: 5. redfish: longest time that an answer may take, of "
-		 "which a first reading needs several; default: 15."},
+	 .help = "ipmi, command, http: longest time that a reading may take; default: 5. redfish: longest time that an "
+		 "answer may take, of which a first reading needs several; default: 15."},
 	{CONFIG_NUMBER(meter, interval_s), .fallback = 1, CONFIG_NOT_ZERO, CONFIG_TO(0.05, 60),
 	 .says = "# s is outside @ s", .help = "time between two samples."},
 	{NULL},
@@ -107,6 +139,11 @@ const struct config_section config_meter_section = {
 	meter_keys, sizeof(struct config_meter),
 	"A key that the kind does not take is refused; `none` takes all, so that a meter can be switched off and "
 	"its keys stay. Ranges hold for every kind."};
+
+const char *config_meter_value_name(enum config_meter_value value)
+{
+	return value_names[value];
+}
 
 const char *config_meter_kind_name(enum config_meter_kind kind)
 {
@@ -128,8 +165,8 @@ void config_meter_fill_in(struct config_meter *meter)
 		meter->user = g_strdup("ADMIN");
 	if (kind == IPMI && !meter->privilege)
 		meter->privilege = g_strdup("USER");
-	if ((kind & (IPMI | REDFISH)) && !(meter->timeout_s > 0))
-		meter->timeout_s = kind == IPMI ? 5 : 15;
+	if ((kind & (IPMI | REDFISH | VALUES)) && !(meter->timeout_s > 0))
+		meter->timeout_s = kind == REDFISH ? 15 : 5;
 	if (kind == IPMI && meter->cipher_suite == 0)
 		meter->cipher_suite = 17;
 	if ((kind & SYSFS) && !meter->sys_root)
@@ -143,6 +180,9 @@ char *config_meter_check(const struct config_meter *meter, bool local)
 	static const char *const privileges[] = {"USER", "OPERATOR", "ADMINISTRATOR", NULL};
 	const unsigned kind = 1U << meter->kind;
 
+	/* A web server may ask for no name and no token. */
+	const bool is_open = kind == HTTP && !meter->user;
+
 	if (meter->kind == CONFIG_METER_NONE)
 		return NULL;
 	for (const struct config_key *key = meter_keys; key->name; key++) {
@@ -152,6 +192,8 @@ char *config_meter_check(const struct config_meter *meter, bool local)
 			return g_strdup_printf(
 				"meter.%s: a meter of kind %s has no such key; remove it",
 				key->name, kind_names[meter->kind]);
+		if (is_open && key->offset == offsetof(struct config_meter, password_file))
+			continue;
 		if (absent && key->cure && (key->takers & kind))
 			return g_strdup_printf("meter.%s: missing; %s", key->name, key->cure);
 	}
@@ -162,6 +204,15 @@ char *config_meter_check(const struct config_meter *meter, bool local)
 	if (meter->snmp != CONFIG_METER_SNMP_V3 && meter->user)
 		return g_strdup(
 			"meter.user: only SNMP v3 has users; remove it, or ask by `snmp: v3`");
+	if (meter->json && meter->metric)
+		return g_strdup("meter.metric: a number is in JSON or in Prometheus's text; remove "
+				"this key or `json`");
+	if (kind == HTTP && !g_str_has_prefix(meter->url, "http://") &&
+	    !g_str_has_prefix(meter->url, "https://"))
+		return g_strdup("meter.url: write it with http:// or https://");
+	if (kind == HTTP && meter->ca_file && !g_str_has_prefix(meter->url, "https://"))
+		return g_strdup("meter.ca_file: of no use without https; change the url, or remove "
+				"it");
 	if (meter->ca_file && meter->tls == CONFIG_METER_INSECURE)
 		return g_strdup(
 			"meter.ca_file: of no use with `tls: insecure`; remove one of the two");

@@ -15,6 +15,8 @@ enum config_meter_kind {
 	CONFIG_METER_RAPL,      /* CPU packages of this machine only, not its whole power */
 	CONFIG_METER_ACPI,      /* ACPI power meters of this machine (hwmon) */
 	CONFIG_METER_HWMON,     /* another chip of this machine's hwmon, by its name */
+	CONFIG_METER_COMMAND,   /* what a program prints */
+	CONFIG_METER_HTTP,      /* what a web server answers: JSON, or Prometheus */
 	CONFIG_METER_MODEL,     /* no meter: watts computed from this machine's CPU time */
 	CONFIG_METER_SIMULATED, /* of a host of a simulated cluster, which has no other */
 };
@@ -24,6 +26,18 @@ enum config_meter_auth {
 	CONFIG_METER_AUTO = 0, /* a session, or Basic where the BMC offers no sessions */
 	CONFIG_METER_BASIC,    /* name and password with every request */
 	CONFIG_METER_SESSION,  /* one login for a token, which is given back at the end */
+};
+
+/* What the number of a command or web server is. Of energy it is a counter, of power a gauge. */
+enum config_meter_value {
+	CONFIG_METER_WATTS = 0,
+	CONFIG_METER_MILLIWATTS,
+	CONFIG_METER_MICROWATTS,
+	CONFIG_METER_KILOWATTS,
+	CONFIG_METER_JOULES, /* this one and those that follow are of energy */
+	CONFIG_METER_MICROJOULES,
+	CONFIG_METER_WATT_HOURS,
+	CONFIG_METER_KILOWATT_HOURS,
 };
 
 /* Which certificates a Redfish meter accepts. */
@@ -69,11 +83,19 @@ struct config_meter {
 	uint32_t device_count;       /* 0: there must be one only */
 	char **channel;              /* hwmon: "power1", "energy1", or its label; their sum */
 	uint32_t channel_count;      /* 0: there must be one only */
-	char *sys_root;              /* rapl, acpi, hwmon: where sysfs is; default "/sys" */
-	char *proc_root;             /* model: where procfs is; default "/proc" */
-	double idle_w;               /* model: watts at no load, >= 0 */
-	double core_w;               /* model: watts more per busy CPU, >= 0 */
-	/* ipmi: longest time that a reading may take, default 5; redfish: an answer, default 15 */
+	char **command;              /* command: the program and its arguments; no shell */
+	uint32_t command_count;
+	char *run_as; /* command: name of the user; NULL: "nobody" if we are root, else we */
+	char *url;    /* http */
+	char *json;   /* command, http: path of the number in JSON; NULL: it is no JSON */
+	char *metric; /* command, http: name{label="value"} in Prometheus's text; NULL: it is none */
+	enum config_meter_value value; /* command, http */
+	double scale; /* command, http: the number times this is in the unit of `value`; default 1 */
+	char *sys_root;    /* rapl, acpi, hwmon: where sysfs is; default "/sys" */
+	char *proc_root;   /* model: where procfs is; default "/proc" */
+	double idle_w;     /* model: watts at no load, >= 0 */
+	double core_w;     /* model: watts more per busy CPU, >= 0 */
+	/* longest time that a reading may take, default 5; redfish: an answer, default 15 */
 	double timeout_s;
 	double interval_s; /* sampling interval; default 1 */
 };
@@ -92,6 +114,9 @@ void config_meter_fill_in(struct config_meter *meter);
  * NULL, or "meter.KEY: what is wrong; what to do" (the caller frees).
  */
 char *config_meter_check(const struct config_meter *meter, bool local);
+
+/* The word of `value`. */
+const char *config_meter_value_name(enum config_meter_value value);
 
 /* The kind's name as in configurations. */
 const char *config_meter_kind_name(enum config_meter_kind kind);

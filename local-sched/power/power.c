@@ -190,8 +190,8 @@ const char *power_counter_id(const struct power *power, uint32_t index)
 
 const char *power_source(const struct power *power)
 {
-	static const char *const order[] = {"none",    "simulated", "model", "rapl",
-					    "amm",     "hwmon",     "acpi",  "sensor",
+	static const char *const order[] = {"none",    "simulated", "model", "rapl", "command",
+					    "http",    "amm",       "hwmon", "acpi", "sensor",
 					    "sensors", "redfish",   "dcmi",  NULL};
 	int least = -1;
 
