@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <glib-unix.h>
+#include <math.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +19,15 @@ enum {
 	OUTPUT_MAX = 65536, /* a longer output before a prompt answers none of our commands */
 	TERM_AFTER_MS = 1000,
 	KILL_AFTER_MS = 2000,
+	/*
+	 * The answers that a login takes, one after the other: capabilities, three of the handshake,
+	 * privilege, and two questions of ipmitool's own.
+	 */
+	LOGIN_ANSWERS = 7,
 };
+
+/* The deadline of ipmitool, later than its own, for an ipmitool that hangs. */
+#define HANG_S 2.0
 
 /* The first line that `ipmitool -v` prints, whatever follows. */
 #define REGISTRY_LINE "Loading IANA PEN Registry...\n"
@@ -34,6 +43,7 @@ enum shell_state {
 
 struct ipmi_shell {
 	const struct config_meter *config;
+	struct ipmi_target target;
 	enum shell_state state;
 	GPid pid;
 	int to, from; /* pipes to the child, if there is one */
@@ -133,24 +143,44 @@ static void give_up(struct ipmi_shell *shell, enum power_meter_error code, const
 }
 
 /*
- * Whether a BMC answered a login, and refused it. ipmitool names the answer (IPMI 2.0, sections
- * 13.18 to 13.23) in verbose output alone; its last line is the same where the BMC did not answer.
+ * What a login came to, by what ipmitool prints of it (the first row that fits). It names the BMC's
+ * answer (IPMI 2.0, sections 13.18 to 13.24) in verbose output alone; its last line is the same
+ * where the BMC did not answer.
  */
-static bool is_refusal(const char *output)
-{
-	static const char *const answers[] = {
-		"Get Channel Authentication Capabilities failed",
-		"Error in open session response",
-		"RAKP 2 HMAC is invalid",
-		"message indicates an error", /* RAKP 2, RAKP 4 */
-		"RAKP 4 message has invalid integrity check value",
-		"Set Session Privilege Level to",
-	};
+static const struct login_failure {
+	const char *output;
+	enum power_meter_error code;
+	const char *meaning; /* with the key to look at */
+} login_failures[] = {
+	{"Address lookup for", POWER_METER_ERROR_NO_ANSWER, "BMC name cannot be resolved"},
+	{"insufficient resources", POWER_METER_ERROR_LOGIN,
+	 "the BMC has reached its session limit; close other sessions, or wait until they end"},
+	{"no matching cipher suite", POWER_METER_ERROR_LOGIN, "see `cipher_suite`"},
+	{"authentication algorithm", POWER_METER_ERROR_LOGIN, "see `cipher_suite`"},
+	{"integrity algorithm", POWER_METER_ERROR_LOGIN, "see `cipher_suite`"},
+	{"integrity payload", POWER_METER_ERROR_LOGIN, "see `cipher_suite`"},
+	{"confidentiality algorithm", POWER_METER_ERROR_LOGIN, "see `cipher_suite`"},
+	{"unauthorized name", POWER_METER_ERROR_LOGIN, "the BMC does not know the `user`"},
+	{"invalid role", POWER_METER_ERROR_LOGIN, "see `privilege`"},
+	{"unauthorized role", POWER_METER_ERROR_LOGIN, "see `privilege`"},
+	{"Set Session Privilege Level to", POWER_METER_ERROR_LOGIN, "see `privilege`"},
+	{"Get Channel Authentication Capabilities failed", POWER_METER_ERROR_LOGIN,
+	 "see `user`, `password_file` and `privilege`"},
+	{"RAKP 2 HMAC is invalid", POWER_METER_ERROR_LOGIN, "see `password_file` and `user`"},
+	{"Error in open session response", POWER_METER_ERROR_LOGIN,
+	 "see `cipher_suite` and `privilege`"},
+	{"message indicates an error", POWER_METER_ERROR_LOGIN, /* RAKP 2, RAKP 4 */
+	 "see `user`, `password_file`, `cipher_suite` and `privilege`"},
+	{"RAKP 4 message has invalid integrity check value", POWER_METER_ERROR_LOGIN,
+	 "see `password_file`"},
+};
 
-	for (gsize i = 0; i < G_N_ELEMENTS(answers); i++)
-		if (strstr(output, answers[i]))
-			return true;
-	return false;
+static const struct login_failure *find_login_failure(const char *output)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(login_failures); i++)
+		if (strstr(output, login_failures[i].output))
+			return &login_failures[i];
+	return NULL;
 }
 
 /* The child ended by itself: at login with a message, later by a failure of its own. */
@@ -161,15 +191,16 @@ static void handle_end(struct ipmi_shell *shell)
 	g_autofree char *gist =
 		meter_ipmi_parse_gist(shell->output->str + (registry ? strlen(REGISTRY_LINE) : 0));
 	g_autofree char *message = NULL;
+	const struct login_failure *failure = find_login_failure(shell->output->str);
 	enum power_meter_error code = POWER_METER_ERROR_NO_ANSWER;
 
 	if (shell->state != SHELL_LOGIN) {
 		message = g_strdup_printf("ipmitool ended unexpectedly: %s", gist);
-	} else if (is_refusal(shell->output->str)) {
-		code = POWER_METER_ERROR_LOGIN;
-		message = g_strdup_printf("login refused; check user, password, cipher_suite and "
-					  "privilege: %s",
-					  gist);
+	} else if (failure) {
+		code = failure->code;
+		message = g_strdup_printf("%s%s: %s",
+					  code == POWER_METER_ERROR_LOGIN ? "login refused; " : "",
+					  failure->meaning, gist);
 	} else {
 		message = g_strdup_printf("no login after %.2f s: %s", after_s, gist);
 	}
@@ -184,10 +215,24 @@ static const char *without_echo(const char *output, const char *command)
 	return g_str_has_prefix(output, command) && *rest == '\n' ? rest + 1 : output;
 }
 
+static double timeout_s(const struct ipmi_shell *shell)
+{
+	return shell->config->timeout_s > 0 ? shell->config->timeout_s : POWER_METER_DEADLINE_S;
+}
+
+static gboolean on_deadline(gpointer data);
+
+static void set_deadline(struct ipmi_shell *shell, double seconds)
+{
+	g_clear_handle_id(&shell->deadline_id, g_source_remove);
+	shell->deadline_id = g_timeout_add((guint)(seconds * 1e3), on_deadline, shell);
+}
+
 static void send_command(struct ipmi_shell *shell)
 {
 	g_autofree char *line = g_strconcat(shell->command, "\n", NULL);
 
+	set_deadline(shell, timeout_s(shell) + HANG_S);
 	g_string_truncate(shell->output, 0);
 	shell->state = SHELL_BUSY;
 	write_line(shell, line);
@@ -248,6 +293,12 @@ static gboolean on_output(int fd, GIOCondition condition, gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
+static void add_arguments(GPtrArray *argv, const char *const *arguments)
+{
+	for (; *arguments; arguments++)
+		g_ptr_array_add(argv, (char *)*arguments);
+}
+
 static bool start_child(struct ipmi_shell *shell, GError **error)
 {
 	const struct config_meter *config = shell->config;
@@ -255,6 +306,12 @@ static bool start_child(struct ipmi_shell *shell, GError **error)
 	g_autofree char *variable = NULL;
 	g_autofree char *port = g_strdup_printf("%u", config->port);
 	g_autofree char *suite = g_strdup_printf("%u", config->cipher_suite);
+	g_autofree char *wait = g_strdup_printf("%.0f", ceil(timeout_s(shell)));
+	g_autofree char *address = g_strdup_printf("0x%02x", shell->target.address);
+	g_autofree char *channel = g_strdup_printf("%u", shell->target.channel);
+	g_autofree char *lun = g_strdup_printf("%u", shell->target.lun);
+	const bool bridged = shell->target.address != IPMI_BMC_ADDRESS;
+	g_autoptr(GPtrArray) argv = g_ptr_array_new();
 	g_autoptr(GError) reason = NULL;
 
 	if (!password)
@@ -262,20 +319,29 @@ static bool start_child(struct ipmi_shell *shell, GError **error)
 	variable = g_strconcat("IPMI_PASSWORD=", password, NULL);
 
 	/*
-	 * -v until the login: is_refusal() needs it. -C always: without it ipmitool asks for the
-	 * suites first, which takes 10 s with BMCs that do not answer that. -N 1 -R 1: a silent BMC
-	 * fails a command in 1 s and a login in 2.
+	 * -v until the login: find_login_failure() needs it. -C always: without it ipmitool asks for
+	 * the suites first, which takes 10 s with BMCs that do not answer that. -R 1: the request
+	 * alone, not repeated.
 	 */
-	const char *const argv[] = {
-		"ipmitool",   "-v",    "-I", "lanplus", "-H", config->address,   "-p", port, "-U",
-		config->user, "-E",    "-C", suite,     "-L", config->privilege, "-N", "1",  "-R",
-		"1",          "shell", NULL};
+	add_arguments(argv, (const char *const[]){"ipmitool",   "-v", "-I",
+						  "lanplus",    "-H", config->address,
+						  "-p",         port, "-U",
+						  config->user, "-E", "-C",
+						  suite,        "-L", config->privilege,
+						  "-N",         wait, "-R",
+						  "1",          NULL});
+	if (bridged)
+		add_arguments(argv, (const char *const[]){"-t", address, "-b", channel, NULL});
+	if (shell->target.lun != 0)
+		add_arguments(argv, (const char *const[]){"-l", lun, NULL});
+	g_ptr_array_add(argv, (char *)"shell");
+	g_ptr_array_add(argv, NULL);
 	/* The rest keeps its line editor from printing more than the prompt. */
 	const char *const environment[] = {variable, "LC_ALL=C", "TERM=dumb", "INPUTRC=/dev/null",
 					   NULL};
 
-	shell->pid =
-		subprocess_spawn_pipes(argv, environment, true, &shell->to, &shell->from, &reason);
+	shell->pid = subprocess_spawn_pipes((const char *const *)argv->pdata, environment, true,
+					    &shell->to, &shell->from, &reason);
 	if (shell->pid < 0) {
 		g_set_error_literal(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
 				    reason->message);
@@ -297,11 +363,13 @@ static gboolean on_deadline(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-struct ipmi_shell *ipmi_shell_new(const struct config_meter *config)
+struct ipmi_shell *ipmi_shell_new(const struct config_meter *config,
+				  const struct ipmi_target *target)
 {
 	struct ipmi_shell *shell = g_new0(struct ipmi_shell, 1);
 
 	shell->config = config;
+	shell->target = *target;
 	shell->output = g_string_new(NULL);
 	return shell;
 }
@@ -317,21 +385,27 @@ void ipmi_shell_free(struct ipmi_shell *shell)
 	g_free(shell);
 }
 
-void ipmi_shell_command(struct ipmi_shell *shell, const char *command, int64_t deadline_ns,
-			ipmi_shell_done_f done, void *data)
+void ipmi_shell_command(struct ipmi_shell *shell, const char *command, ipmi_shell_done_f done,
+			void *data)
 {
-	const int64_t left_ms = (deadline_ns - clock_now_ns()) / 1000000;
 	g_autoptr(GError) error = NULL;
 
 	g_assert(!shell->done);
 	shell->command = g_strdup(command);
 	shell->done = done;
 	shell->data = data;
-	shell->deadline_id = g_timeout_add((guint)CLAMP(left_ms, 0, G_MAXINT), on_deadline, shell);
-	if (shell->state == SHELL_IDLE)
+	if (shell->state == SHELL_IDLE) {
 		send_command(shell);
-	else if (!start_child(shell, &error))
+		return;
+	}
+	set_deadline(shell, LOGIN_ANSWERS * timeout_s(shell) + HANG_S);
+	if (!start_child(shell, &error))
 		finish(shell, NULL, error);
+}
+
+bool ipmi_shell_is_logging_in(const struct ipmi_shell *shell)
+{
+	return shell->done && (shell->state == SHELL_LOGIN || shell->state == SHELL_QUIETING);
 }
 
 void ipmi_shell_stop(struct ipmi_shell *shell)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "local-sched/power/ipmi_shell.h"
+#include "local-sched/power/ipmi_walk.h"
 #include "local-sched/power/meter_ipmi_parse.h"
 
 #define LOG_SUBSYSTEM "meter"
@@ -9,213 +12,528 @@
 
 /*
  * IPMI over LAN by ipmitool, which stays open (ipmi_shell.h). Reads the DCMI power reading (1 W
- * steps). A BMC without DCMI (completion code c1h) is asked for the configured sensor from then on
- * (8 bits: coarser, and it saturates). A shell that fails twice in a row is restarted, because
- * ipmitool does not log in again after a restart of the BMC.
+ * steps), or where that fails the configured sensors (8 bits: coarser, and they saturate), found
+ * once by a walk along the sensor records (ipmi_walk.h). Then a reading takes one request for each
+ * sensor.
+ *
+ * A login or a walk may take longer than a reading: the reading ends with "not yet" then, and the
+ * next one joins what is under way.
  */
 
-/* A shell without a valid answer as many times in a row is restarted. */
-enum { FAILURES_MAX = 2 };
+enum {
+	/* As many failures in a row of the kind that passes (busy, no answer) end the use of DCMI. */
+	DCMI_MISSES_MAX = 3,
+	WATTS_TOP = 65535, /* as many, or more, are no reading */
+	PATIENCE_MS = 200, /* after its deadline a reading is looked at so often */
+	CC_PRIVILEGE = 0xd4,
+	CC_NOT_FOUND = 0xcb,
+	CHASSIS_ON = 0x01,
+};
 
-/* The commands of a read: one with DCMI; for a sensor its number once, and then two each time. */
+/* DCMI that has failed is asked again after so long, then less often. */
+#define DCMI_AGAIN_S 60.0
+#define DCMI_AGAIN_MAX_S 3600.0
+
+/* Sensors that are gone are looked for again after so long. */
+#define SEARCH_AGAIN_S 60.0
+
+#define DCMI_COMMAND "raw 0x2c 0x02 0xdc 0x01 0x00 0x00"
+#define CHASSIS_COMMAND "raw 0x00 0x01"
+
+/* What the command under way is for. */
 enum step {
-	STEP_DCMI = 0,
-	STEP_SENSOR_NUMBER,
-	/* whether the sensor works and is within its range, which `sensor reading` does not show */
-	STEP_SENSOR_RAW,
+	STEP_NONE = 0, /* there is none */
+	STEP_DCMI,
+	STEP_WALK,    /* for the sensors */
+	STEP_FACTORS, /* of the sensor, at this reading */
 	STEP_SENSOR,
+	STEP_POWER, /* whether the machine is on, after 0 W */
+};
+
+/* A shell for the sensors of one controller that is not the BMC. */
+struct bridge {
+	struct ipmi_target target;
+	struct ipmi_shell *shell;
 };
 
 struct meter_ipmi {
 	struct power_meter base;
 	struct ipmi_shell *shell;
-	bool use_sensor;   /* the BMC has no DCMI */
-	int sensor_number; /* -1: not known yet */
-	int failures;      /* in a row, of a running shell */
-	enum step step;    /* of the read under way */
+	GArray *bridges; /* struct bridge */
+	struct ipmi_walk *walk;
+	enum step step;
+	bool wanted; /* a read is under way */
+	/* Of a login or walk that failed while no read was under way; the next read reports it. */
+	enum power_meter_error late_code;
+	char *late_message;
+	/* DCMI. */
+	bool dcmi_worked;
+	int dcmi_misses; /* in a row, of the kind that passes */
+	bool use_sensor; /* DCMI is not asked before dcmi_again_ns */
+	int64_t dcmi_again_ns;
+	double dcmi_wait_s; /* until then; doubles */
+	/* DCMI has failed in this reading: use_sensor if a sensor has a reading. */
+	bool leaving;
+	bool never_again;    /* DCMI is not there at all */
+	bool warned;         /* that the sensor is read */
+	bool from_sensor;    /* the reading under way, or else the last one */
+	int64_t searched_ns; /* when the sensors were last found */
+	/* The sensors of the reading under way. */
+	uint32_t index;
+	uint8_t raw;
+	double sum_w;
+	char *source;
 };
-
-static void send_step(struct meter_ipmi *meter, enum step step);
 
 static bool ipmi_open(struct power_meter *base, GError **error)
 {
+	static const struct ipmi_target bmc = {.address = IPMI_BMC_ADDRESS};
 	struct meter_ipmi *meter = (struct meter_ipmi *)base;
 	const struct config_meter *config = base->config;
 
 	if (!config->address || !*config->address || !config->user || !config->privilege)
 		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
 					     "its IPMI meter needs address, user and privilege");
-	/* The name becomes part of a command line of ipmitool's shell. */
-	if (config->sensor && (strpbrk(config->sensor[0], "\"\\\r\n") || !*config->sensor[0]))
-		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
-					     "sensor \"%s\": a name without quotes is needed",
-					     config->sensor[0]);
-	if (config->sensor_count > 1)
-		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
-					     "its IPMI meter reads one sensor, not %u",
-					     config->sensor_count);
-	meter->sensor_number = -1;
-	meter->shell = ipmi_shell_new(config);
+	meter->dcmi_wait_s = DCMI_AGAIN_S;
+	meter->bridges = g_array_new(FALSE, FALSE, sizeof(struct bridge));
+	meter->shell = ipmi_shell_new(config, &bmc);
+	if (config->sensor_count > 0)
+		meter->walk = ipmi_walk_new(meter->shell, (const char *const *)config->sensor,
+					    config->sensor_count);
+	meter->source = config->sensor_count > 1
+				? g_strdup_printf("sum of %u sensors", config->sensor_count)
+				: g_strdup("sensor");
 	return true;
+}
+
+/* A sensor has a reading after DCMI had none: it is read from now on. */
+static void settle_on_sensor(struct meter_ipmi *meter)
+{
+	meter->leaving = false;
+	meter->use_sensor = true;
+	meter->dcmi_again_ns = meter->never_again
+				       ? INT64_MAX
+				       : clock_now_ns() + (int64_t)(meter->dcmi_wait_s * 1e9);
+	meter->dcmi_wait_s = MIN(2 * meter->dcmi_wait_s, DCMI_AGAIN_MAX_S);
+}
+
+/* DCMI has a reading. */
+static void settle_on_dcmi(struct meter_ipmi *meter)
+{
+	if (meter->warned)
+		log_info_of(LOG_HOST(meter->base.host), "BMC %s:%u: its DCMI power reading is back",
+			    meter->base.config->address, meter->base.config->port);
+	meter->warned = meter->use_sensor = false;
+	meter->dcmi_worked = true;
+	meter->dcmi_misses = 0;
+	meter->dcmi_wait_s = DCMI_AGAIN_S;
 }
 
 static void end_read(struct meter_ipmi *meter, int64_t mw)
 {
-	meter->failures = 0;
+	meter->step = STEP_NONE;
+	if (!meter->from_sensor)
+		settle_on_dcmi(meter);
+	else if (meter->leaving)
+		settle_on_sensor(meter);
+	if (!meter->wanted)
+		return;
+	meter->wanted = false;
 	power_meter_end(&meter->base, mw);
 }
 
-/* Ends the read with an error: `what` happened, `gist` is the output of ipmitool. */
-static void fail(struct meter_ipmi *meter, enum power_meter_error code, const char *what,
-		 const char *gist)
+/* Ends the read with an error of the BMC, or keeps it for the next read. */
+static void fail(struct meter_ipmi *meter, enum power_meter_error code, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
+
+static void fail(struct meter_ipmi *meter, enum power_meter_error code, const char *format, ...)
 {
-	power_meter_fail(&meter->base, code, "BMC %s:%u: %s%s%s", meter->base.config->address,
-			 meter->base.config->port, what, *gist ? ": " : "", gist);
-}
+	g_autofree char *text = NULL;
+	va_list arguments;
 
-/* Ends the read by the meaning of an answer, and restarts a shell that has failed too often. */
-static void fail_verdict(struct meter_ipmi *meter, enum power_meter_error verdict,
-			 const char *output)
-{
-	static const char *const meanings[] = {
-		[POWER_METER_ERROR_NO_ANSWER] = "no answer",
-		[POWER_METER_ERROR_SETUP] = "it has no DCMI power reading; configure a `sensor`",
-		[POWER_METER_ERROR_REJECTED] = "request refused",
-		[POWER_METER_ERROR_NOT_ACTIVE] = "it does not measure",
-		[POWER_METER_ERROR_SATURATED] = "top of its range",
-		[POWER_METER_ERROR_GARBAGE] = "not a power reading",
-	};
-	g_autofree char *gist = meter_ipmi_parse_gist(output);
-
-	if (verdict == POWER_METER_ERROR_NO_ANSWER || verdict == POWER_METER_ERROR_GARBAGE)
-		meter->failures++;
-	else
-		meter->failures = 0;
-	if (meter->failures >= FAILURES_MAX) {
-		meter->failures = 0;
-		ipmi_shell_stop(meter->shell);
-	}
-	fail(meter, verdict, meanings[verdict], gist);
-}
-
-static void handle_dcmi(struct meter_ipmi *meter, const char *output)
-{
-	int64_t mw;
-	const enum power_meter_error verdict = meter_ipmi_parse_dcmi(output, &mw);
-
-	if (verdict == POWER_METER_OK) {
-		end_read(meter, mw);
-	} else if (verdict == POWER_METER_ERROR_SETUP && meter->base.config->sensor) {
-		log_warning_of(LOG_HOST(meter->base.host),
-			       "BMC %s:%u has no DCMI power reading; reading sensor "
-			       "\"%s\" from now on",
-			       meter->base.config->address, meter->base.config->port,
-			       meter->base.config->sensor[0]);
-		meter->use_sensor = true;
-		send_step(meter, STEP_SENSOR_NUMBER);
-	} else {
-		fail_verdict(meter, verdict, output);
-	}
-}
-
-static void handle_sensor_number(struct meter_ipmi *meter, const char *output)
-{
-	uint8_t number;
-	const enum power_meter_error verdict =
-		meter_ipmi_parse_sensor_number(output, meter->base.config->sensor[0], &number);
-
-	if (verdict != POWER_METER_OK) {
-		fail_verdict(meter, verdict, output);
+	va_start(arguments, format);
+	text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	meter->step = STEP_NONE;
+	if (!meter->wanted) {
+		meter->late_code = code;
+		g_free(meter->late_message);
+		meter->late_message = g_steal_pointer(&text);
 		return;
 	}
-	meter->sensor_number = number;
-	send_step(meter, STEP_SENSOR_RAW);
+	meter->wanted = false;
+	power_meter_fail(&meter->base, code, "BMC %s:%u: %s", meter->base.config->address,
+			 meter->base.config->port, text);
 }
 
-static void handle_sensor_raw(struct meter_ipmi *meter, const char *output)
-{
-	const enum power_meter_error verdict = meter_ipmi_parse_sensor_raw(output);
+static void on_answer(const char *output, const GError *error, void *data);
 
-	/*
-	 * A sensor of another controller than the BMC has no raw reading; its reading is used
-	 * without.
-	 */
-	if (verdict == POWER_METER_OK || verdict == POWER_METER_ERROR_REJECTED)
-		send_step(meter, STEP_SENSOR);
-	else
-		fail_verdict(meter, verdict, output);
+static void send_command(struct meter_ipmi *meter, struct ipmi_shell *shell, enum step step,
+			 const char *command)
+{
+	meter->step = step;
+	ipmi_shell_command(shell, command, on_answer, meter);
 }
 
-static void handle_sensor(struct meter_ipmi *meter, const char *output)
+/* The shell for the controller that owns a sensor. */
+static struct ipmi_shell *shell_for(struct meter_ipmi *meter, const struct ipmi_target *owner)
 {
-	int64_t mw;
-	const enum power_meter_error verdict =
-		meter_ipmi_parse_sensor(output, meter->base.config->sensor[0], &mw);
+	struct bridge added = {.target = *owner};
 
-	if (verdict == POWER_METER_OK)
-		end_read(meter, mw);
+	if (owner->address == IPMI_BMC_ADDRESS && owner->lun == 0)
+		return meter->shell;
+	for (guint i = 0; i < meter->bridges->len; i++) {
+		const struct bridge *bridge = &g_array_index(meter->bridges, struct bridge, i);
+
+		if (bridge->target.address == owner->address &&
+		    bridge->target.channel == owner->channel && bridge->target.lun == owner->lun)
+			return bridge->shell;
+	}
+	added.shell = ipmi_shell_new(meter->base.config, owner);
+	g_array_append_val(meter->bridges, added);
+	return added.shell;
+}
+
+static const struct ipmi_sensor *current_sensor(const struct meter_ipmi *meter)
+{
+	return ipmi_walk_sensors(meter->walk) + meter->index;
+}
+
+static void read_sensor(struct meter_ipmi *meter)
+{
+	const struct ipmi_sensor *sensor = current_sensor(meter);
+	g_autofree char *command = g_strdup_printf("raw 0x04 0x2d 0x%02x", sensor->number);
+
+	send_command(meter, shell_for(meter, &sensor->owner), STEP_SENSOR, command);
+}
+
+static void on_walked(const GError *error, void *data);
+
+/* Reads the sensors, which are looked for first where they are not known. */
+static void read_sensors(struct meter_ipmi *meter)
+{
+	meter->from_sensor = true;
+	meter->index = 0;
+	meter->sum_w = 0;
+	if (ipmi_walk_sensors(meter->walk)) {
+		read_sensor(meter);
+	} else {
+		meter->step = STEP_WALK;
+		ipmi_walk_go(meter->walk, on_walked, meter);
+	}
+}
+
+static void on_walked(const GError *error, void *data)
+{
+	struct meter_ipmi *meter = data;
+
+	meter->step = STEP_NONE;
+	if (error) {
+		fail(meter, (enum power_meter_error)error->code, "%s", error->message);
+		return;
+	}
+	meter->searched_ns = clock_now_ns();
+	if (meter->wanted)
+		read_sensors(meter);
+}
+
+/* What a refusal means, with the key to look at; the caller frees. */
+static char *refusal_text(const struct meter_ipmi *meter, int code)
+{
+	return g_strdup_printf(code == CC_PRIVILEGE
+				       ? "%s (%02x); raise `privilege`, which is %s, up to that "
+					 "of the BMC's user"
+				       : "%s (%02x)",
+			       meter_ipmi_code_text(code), (unsigned)code,
+			       meter->base.config->privilege);
+}
+
+/*
+ * DCMI has no reading, and `reason` is why. The sensors are read in its place where some are
+ * configured: for long, or in this reading alone where the BMC was just busy.
+ */
+static void leave_dcmi(struct meter_ipmi *meter, enum power_meter_error verdict, const char *reason)
+{
+	const struct config_meter *config = meter->base.config;
+	const bool passes =
+		verdict == POWER_METER_ERROR_NO_ANSWER && ++meter->dcmi_misses < DCMI_MISSES_MAX;
+
+	if (!meter->walk || (passes && meter->dcmi_worked)) {
+		fail(meter, verdict, "%s%s", reason,
+		     meter->walk || verdict == POWER_METER_ERROR_NO_ANSWER
+			     ? ""
+			     : "; configure a `sensor`");
+		return;
+	}
+	meter->leaving = !passes;
+	meter->never_again = verdict == POWER_METER_ERROR_SETUP;
+	if (!meter->warned)
+		log_warning_of(LOG_HOST(meter->base.host),
+			       "BMC %s:%u: %s; reading %s \"%s\"%s in its place", config->address,
+			       config->port, reason,
+			       config->sensor_count > 1 ? "the sum of sensors" : "sensor",
+			       config->sensor[0], config->sensor_count > 1 ? " and others" : "");
+	meter->warned = true;
+	read_sensors(meter);
+}
+
+static void handle_dcmi(struct meter_ipmi *meter, const struct ipmi_answer *answer)
+{
+	struct ipmi_dcmi dcmi;
+	const enum power_meter_error verdict = meter_ipmi_parse_dcmi(answer, &dcmi);
+	g_autofree char *refusal = NULL;
+	g_autofree char *reason = NULL;
+
+	switch (verdict) {
+	case POWER_METER_OK:
+		if (dcmi.mw == 0) {
+			send_command(meter, meter->shell, STEP_POWER, CHASSIS_COMMAND);
+			return;
+		}
+		end_read(meter, dcmi.mw);
+		return;
+	case POWER_METER_ERROR_NOT_ACTIVE:
+		reason = g_strdup("its DCMI power reading is deactivated");
+		break;
+	case POWER_METER_ERROR_SATURATED:
+		reason = g_strdup("its DCMI power reading is 65535 W, which is none");
+		break;
+	case POWER_METER_ERROR_GARBAGE:
+		reason = g_strdup_printf("no valid DCMI power reading: an answer of %zu bytes",
+					 answer->size);
+		break;
+	default:
+		refusal = refusal_text(meter, answer->code);
+		reason = g_strdup_printf(verdict == POWER_METER_ERROR_SETUP
+						 ? "it has no DCMI power reading: %s"
+						 : "DCMI power reading refused: %s",
+					 refusal);
+		break;
+	}
+	leave_dcmi(meter, verdict, reason);
+}
+
+/* 0 W was read: a machine that is on draws more. */
+static void handle_power(struct meter_ipmi *meter, const struct ipmi_answer *answer)
+{
+	const bool known = answer->code == 0 && answer->size >= 1;
+	const char *reason = known ? "0 W from a machine that is on is no reading"
+				   : "0 W is no reading where the chassis status is not known";
+
+	if (known && !(answer->bytes[0] & CHASSIS_ON)) {
+		end_read(meter, 0);
+	} else if (meter->from_sensor) {
+		fail(meter, POWER_METER_ERROR_NOT_ACTIVE, "%s; see `sensor`", reason);
+	} else {
+		g_autofree char *text = g_strdup_printf("DCMI: %s", reason);
+
+		leave_dcmi(meter, POWER_METER_ERROR_NOT_ACTIVE, text);
+	}
+}
+
+/* Adds the watts of the sensor to the sum; the next sensor follows. */
+static void take_sensor(struct meter_ipmi *meter, const struct ipmi_factors *factors)
+{
+	const struct ipmi_sensor *sensor = current_sensor(meter);
+	const double watts = ipmi_sdr_watts(factors, meter->raw);
+
+	if (!(watts >= 0 && watts < WATTS_TOP)) {
+		fail(meter, POWER_METER_ERROR_GARBAGE, "sensor \"%s\": %g W cannot be",
+		     sensor->name, watts);
+		return;
+	}
+	meter->sum_w += watts;
+	if (++meter->index < meter->base.config->sensor_count)
+		read_sensor(meter);
+	else if (meter->sum_w > 0)
+		end_read(meter, llround(meter->sum_w * 1e3));
 	else
-		fail_verdict(meter, verdict, output);
+		send_command(meter, meter->shell, STEP_POWER, CHASSIS_COMMAND);
+}
+
+/* The sensor gave no reading: nor does the sum. */
+static void fail_sensor(struct meter_ipmi *meter, enum power_meter_error verdict,
+			const struct ipmi_answer *answer)
+{
+	const struct ipmi_sensor *sensor = current_sensor(meter);
+	g_autofree char *name = g_strdup(sensor->name);
+	const bool bridged = sensor->owner.address != IPMI_BMC_ADDRESS;
+	g_autofree char *of =
+		bridged ? g_strdup_printf(" of controller 0x%02x", sensor->owner.address)
+			: g_strdup("");
+	g_autofree char *refusal = refusal_text(meter, answer->code);
+
+	switch (verdict) {
+	case POWER_METER_ERROR_NOT_ACTIVE:
+		fail(meter, verdict, "sensor \"%s\"%s does not measure: %02x %02x", name, of,
+		     answer->bytes[0], answer->bytes[1]);
+		break;
+	case POWER_METER_ERROR_GARBAGE:
+		fail(meter, verdict, "sensor \"%s\"%s: an answer of %zu bytes", name, of,
+		     answer->size);
+		break;
+	default:
+		/* Records change with the firmware, and with what is plugged in. */
+		if (answer->code == CC_NOT_FOUND &&
+		    clock_elapsed_s(meter->searched_ns, clock_now_ns()) >= SEARCH_AGAIN_S)
+			ipmi_walk_forget(meter->walk);
+		fail(meter,
+		     verdict == POWER_METER_ERROR_SETUP ? POWER_METER_ERROR_REJECTED : verdict,
+		     "sensor \"%s\"%s: refused: %s", name, of, refusal);
+	}
+}
+
+static void handle_sensor(struct meter_ipmi *meter, const struct ipmi_answer *answer)
+{
+	const struct ipmi_sensor *sensor = current_sensor(meter);
+	const enum power_meter_error verdict = meter_ipmi_parse_sensor(answer, &meter->raw);
+
+	if (verdict != POWER_METER_OK) {
+		fail_sensor(meter, verdict, answer);
+	} else if (ipmi_sdr_at_top(&sensor->factors, meter->raw)) {
+		fail(meter, POWER_METER_ERROR_SATURATED,
+		     "sensor \"%s\" is at the top of its range: %02x", sensor->name, meter->raw);
+	} else if (ipmi_sdr_needs_factors(&sensor->factors)) {
+		g_autofree char *command =
+			g_strdup_printf("raw 0x04 0x23 0x%02x 0x%02x", sensor->number, meter->raw);
+
+		send_command(meter, shell_for(meter, &sensor->owner), STEP_FACTORS, command);
+	} else {
+		take_sensor(meter, &sensor->factors);
+	}
+}
+
+/* Get Sensor Reading Factors: the next reading's number, then the factors. */
+static void handle_factors(struct meter_ipmi *meter, const struct ipmi_answer *answer)
+{
+	struct ipmi_factors factors = current_sensor(meter)->factors;
+
+	if (answer->code != 0 || answer->size < 7) {
+		fail_sensor(meter,
+			    answer->code == 0 ? POWER_METER_ERROR_GARBAGE
+					      : POWER_METER_ERROR_REJECTED,
+			    answer);
+		return;
+	}
+	ipmi_sdr_parse_factors(answer->bytes + 1, &factors);
+	take_sensor(meter, &factors);
+}
+
+/* The shell that the command under way went to. */
+static struct ipmi_shell *current_shell(struct meter_ipmi *meter)
+{
+	return meter->step == STEP_SENSOR || meter->step == STEP_FACTORS
+		       ? shell_for(meter, &current_sensor(meter)->owner)
+		       : meter->shell;
 }
 
 static void on_answer(const char *output, const GError *error, void *data)
 {
-	static void (*const handlers[])(struct meter_ipmi * meter, const char *output) = {
+	static void (*const handlers[])(struct meter_ipmi * meter,
+					const struct ipmi_answer *answer) = {
 		[STEP_DCMI] = handle_dcmi,
-		[STEP_SENSOR_NUMBER] = handle_sensor_number,
-		[STEP_SENSOR_RAW] = handle_sensor_raw,
+		[STEP_FACTORS] = handle_factors,
 		[STEP_SENSOR] = handle_sensor,
+		[STEP_POWER] = handle_power,
 	};
 	struct meter_ipmi *meter = data;
+	struct ipmi_answer answer;
+	enum power_meter_error verdict;
 
-	if (!error) {
-		handlers[meter->step](meter, output);
+	if (error) {
+		fail(meter, (enum power_meter_error)error->code, "%s", error->message);
 		return;
 	}
-	meter->failures = 0; /* the shell has ended, or never started */
-	fail(meter, (enum power_meter_error)error->code, error->message, "");
+	verdict = meter_ipmi_parse_raw(output, &answer);
+	if (answer.code < 0) {
+		g_autofree char *gist = meter_ipmi_parse_gist(output);
+		g_autofree char *reason = g_strdup_printf(verdict == POWER_METER_ERROR_NO_ANSWER
+								  ? "no answer: %s"
+								  : "not a power reading: %s",
+							  gist);
+
+		/* ipmitool does not log in again after a restart of the BMC: another one does. */
+		ipmi_shell_stop(current_shell(meter));
+		if (meter->step == STEP_DCMI)
+			leave_dcmi(meter, verdict, reason);
+		else
+			fail(meter, verdict, "%s", reason);
+		return;
+	}
+	handlers[meter->step](meter, &answer);
 }
 
-static void send_step(struct meter_ipmi *meter, enum step step)
+static bool is_logging_in(const struct meter_ipmi *meter)
 {
-	g_autofree char *command = NULL;
+	bool busy = ipmi_shell_is_logging_in(meter->shell);
 
-	meter->step = step;
-	switch (step) {
-	case STEP_DCMI:
-		command = g_strdup("dcmi power reading");
-		break;
-	case STEP_SENSOR_NUMBER:
-		command = g_strdup_printf("sensor get \"%s\"", meter->base.config->sensor[0]);
-		break;
-	case STEP_SENSOR_RAW:
-		command = g_strdup_printf("raw 0x04 0x2d 0x%02x", meter->sensor_number);
-		break;
-	case STEP_SENSOR:
-		command = g_strdup_printf("sensor reading \"%s\"", meter->base.config->sensor[0]);
-		break;
+	for (guint i = 0; i < meter->bridges->len; i++)
+		busy |= ipmi_shell_is_logging_in(
+			g_array_index(meter->bridges, struct bridge, i).shell);
+	return busy;
+}
+
+static gboolean on_deadline(gpointer data)
+{
+	struct meter_ipmi *meter = data;
+	uint32_t read, all;
+
+	meter->base.timer_id = g_timeout_add(PATIENCE_MS, on_deadline, meter);
+	if (meter->step == STEP_WALK) {
+		ipmi_walk_progress(meter->walk, &read, &all);
+		meter->wanted = false;
+		power_meter_fail(&meter->base, POWER_METER_ERROR_NOT_YET,
+				 "BMC %s:%u: looks for the sensor: %u of %u records",
+				 meter->base.config->address, meter->base.config->port, read, all);
+	} else if (is_logging_in(meter)) {
+		meter->wanted = false;
+		power_meter_fail(&meter->base, POWER_METER_ERROR_NOT_YET, "BMC %s:%u: logging in",
+				 meter->base.config->address, meter->base.config->port);
 	}
-	ipmi_shell_command(meter->shell, command, meter->base.deadline_ns, on_answer, meter);
+	return G_SOURCE_REMOVE;
 }
 
 static void ipmi_read(struct power_meter *base)
 {
 	struct meter_ipmi *meter = (struct meter_ipmi *)base;
+	const int64_t left_ms = (base->deadline_ns - clock_now_ns()) / 1000000;
 
-	if (!meter->use_sensor)
-		send_step(meter, STEP_DCMI);
-	else
-		send_step(meter, meter->sensor_number < 0 ? STEP_SENSOR_NUMBER : STEP_SENSOR_RAW);
+	meter->wanted = true;
+	if (meter->late_message) {
+		g_autofree char *message = g_steal_pointer(&meter->late_message);
+
+		fail(meter, meter->late_code, "%s", message);
+		return;
+	}
+	base->timer_id = g_timeout_add((guint)MAX(left_ms, 0), on_deadline, meter);
+	if (meter->step != STEP_NONE)
+		return;
+	if (meter->use_sensor && clock_now_ns() < meter->dcmi_again_ns) {
+		read_sensors(meter);
+	} else {
+		meter->from_sensor = meter->leaving = false;
+		send_command(meter, meter->shell, STEP_DCMI, DCMI_COMMAND);
+	}
 }
 
 static const char *ipmi_source(const struct power_meter *base)
 {
-	return ((const struct meter_ipmi *)base)->use_sensor ? "sensor" : "dcmi";
+	const struct meter_ipmi *meter = (const struct meter_ipmi *)base;
+
+	return meter->from_sensor ? meter->source : "dcmi";
 }
 
 static void ipmi_close(struct power_meter *base)
 {
-	ipmi_shell_free(((struct meter_ipmi *)base)->shell);
+	struct meter_ipmi *meter = (struct meter_ipmi *)base;
+
+	ipmi_shell_free(meter->shell);
+	for (guint i = 0; meter->bridges && i < meter->bridges->len; i++)
+		ipmi_shell_free(g_array_index(meter->bridges, struct bridge, i).shell);
+	g_clear_pointer(&meter->bridges, g_array_unref);
+	ipmi_walk_free(meter->walk);
+	g_free(meter->late_message);
+	g_free(meter->source);
 }
 
 const struct power_meter_ops meter_ipmi_ops = {

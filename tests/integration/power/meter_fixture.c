@@ -119,7 +119,9 @@ int meter_fixture_read_answer(struct meter_fixture *fixture)
 {
 	int code = POWER_METER_ERROR_NO_ANSWER;
 
-	for (int i = 0; i < ATTEMPTS && code == POWER_METER_ERROR_NO_ANSWER; i++)
+	for (int i = 0; i < ATTEMPTS &&
+			(code == POWER_METER_ERROR_NO_ANSWER || code == POWER_METER_ERROR_NOT_YET);
+	     i++)
 		code = meter_fixture_read(fixture);
 	return code;
 }
