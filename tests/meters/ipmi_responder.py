@@ -8,7 +8,11 @@ usage: ipmi_responder.py DIR
 DIR/ipmi.json has, each optional: dcmi (hex of the answer to Get Power Reading behind its completion code) or cc (the
 completion code of its refusal), dcmi_delay_s, delay_s (of every answer), sdr (sensor records: number, name, m, owner, unit),
 sdr_delay_s (of each), sdr_fill (so many other sensors before them), readings (sensor number -> raw byte), idle_s (a session
-lives so long), max_sessions, suites (cipher suites). It prints its port.
+lives so long), max_sessions, suites (cipher suites), chassis (the first byte of its status), sdr_most (bytes of a record that
+it returns at once), device_sdr (it has no repository, but keeps the records itself), silent (commands that it does not answer,
+"2c 02"), answers (command -> hex of the answer, or completion code), controllers (address on the IPMB -> readings, answers),
+chain (number of the record after the last: the chain is a circle). A record has also name_hex, b, rexp, bexp, fmt (how the
+raw byte is meant), lin (linearization), lun (with the channel in its upper half). It prints its port, and each request.
 """
 import socket, struct, hmac, hashlib, os, threading, time, random
 def cksum(b): return (-sum(b)) & 0xff
@@ -16,7 +20,7 @@ class BMC:
     def __init__(self, handler, user=b'admin', pw=b'secret', delay=0, suites=(1,2,3,17), max_sessions=99, idle=None, port=0, log=None, on_packet=None):
         self.h=handler; self.user=user; self.pw=pw; self.delay=delay; self.suites=suites
         self.sock=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); self.sock.bind(('127.0.0.1',port)); self.port=self.sock.getsockname()[1]
-        self.sess={}; self.log=[]; self.idle=idle; self.max=max_sessions; self.on_packet=on_packet; self.alive=True
+        self.sess={}; self.log=[]; self.idle=idle; self.max=max_sessions; self.on_packet=on_packet; self.alive=True; self.bridge=None
         threading.Thread(target=self.loop,daemon=True).start()
     def stop(self):
         self.alive=False; self.sock.close()
@@ -102,6 +106,11 @@ class BMC:
             elif netfn==6 and cmd==0x3b: r=(0,data[:1])
             else:
                 self.log.append((round(now,2),netfn,cmd,data.hex()))
+                print('%02x %02x %s' % (netfn,cmd,data.hex(' ')),flush=True)
+                if (netfn,cmd)==(6,0x34) and self.bridge:
+                    inner=data[1:]; cc,d=self.bridge(data[0]&15,inner[0],inner[1]>>2,inner[5],inner[6:-1])
+                    if cc is None: self.reply(s,m,d,b'',addr,None); return
+                    self.reply(s,m,0,b'',addr,None); self.reply(s,inner,cc,d,addr,None); return
                 r=self.h(netfn,cmd,data)
             if r is None: return
             delay=None
@@ -122,9 +131,9 @@ class BMC:
             b+=b'\xff'*pad+bytes([pad,7])
             b+=hmac.new(s['k1'],b[4:],s['H']).digest()[:12 if s['auth']==1 else 16]
         self.send(b,addr,delay)
-def sdr_full(rid,num,name,unit=6,m=1,b=0,rexp=0,bexp=0,owner=0x20,lun=0,stype=0x0b,ev=1,fmt=0,entity=7,inst=1,percent=0,cap=0x68):
+def sdr_full(rid,num,name,unit=6,m=1,b=0,rexp=0,bexp=0,owner=0x20,lun=0,stype=0x0b,ev=1,fmt=0,entity=7,inst=1,percent=0,cap=0x68,lin=0):
     nm=name if isinstance(name,bytes) else name.encode()
-    body=bytes([owner,lun,num,entity,inst,0x7f,cap,stype,ev])+b'\0'*6+bytes([fmt<<6|percent,unit,0,0, m&0xff,(m>>2)&0xc0,b&0xff,(b>>2)&0xc0,0,((rexp&15)<<4)|(bexp&15),0,0,0,0,0xff,0])+b'\0'*11+bytes([0xc0|len(nm)])+nm
+    body=bytes([owner,lun,num,entity,inst,0x7f,cap,stype,ev])+b'\0'*6+bytes([fmt<<6|percent,unit,0,lin, m&0xff,(m>>2)&0xc0,b&0xff,(b>>2)&0xc0,0,((rexp&15)<<4)|(bexp&15),0,0,0,0,0xff,0])+b'\0'*11+bytes([0xc0|len(nm)])+nm
     # bytes 12..15 etc are approximated by zeros
     return struct.pack('<H',rid)+bytes([0x51,0x01,len(body)])+body
 def std(dcmi, sensors=None, readings=None, devid=bytes([0x20,1,2,0x10,2,0xbf,0x4c,0x1c,0,0x3e,0,0,0,0,0])):
@@ -158,14 +167,36 @@ if __name__ == '__main__':
     c = json.load(open(sys.argv[1] + '/ipmi.json'))
     dcmi = (c['cc'], b'') if 'cc' in c else (0, bytes.fromhex(c['dcmi']))
     if 'dcmi_delay_s' in c: dcmi = dcmi + (c['dcmi_delay_s'],)
-    recs = [sdr_full(i, r['number'], r['name'], m=r.get('m', 1), owner=r.get('owner', 0x20), unit=r.get('unit', 6)) for i, r in enumerate(c.get('sdr', []))]
-    if c.get('sdr_fill'):
-        fill = [sdr_full(i, i % 200 + 1, 'Temp %d' % i, unit=1, stype=1) for i in range(c['sdr_fill'])]
-        recs = fill + [sdr_full(len(fill) + i, r['number'], r['name'], m=r.get('m', 1), owner=r.get('owner', 0x20)) for i, r in enumerate(c['sdr'])]
-    h = std(dcmi, recs, {int(k): (0, bytes([v, 0xc0, 0, 0])) for k, v in c.get('readings', {}).items()})
+    def record(i, r):
+        name = bytes.fromhex(r['name_hex']) if 'name_hex' in r else r['name']
+        return sdr_full(i, r['number'], name, **{k: v for k, v in r.items() if k not in ('number', 'name', 'name_hex')})
+    recs = [sdr_full(i, i % 200 + 1, 'Temp %d' % i, unit=1, stype=1) for i in range(c.get('sdr_fill', 0))]
+    recs += [record(len(recs) + i, r) for i, r in enumerate(c.get('sdr', []))]
+    def readings_of(o): return {int(k): (0, bytes([v, 0xc0, 0, 0])) for k, v in o.get('readings', {}).items()}
+    h = std(dcmi, recs, readings_of(c))
+    def answer_of(o, n, cmd):
+        a = o.get('answers', {}).get('%02x %02x' % (n, cmd))
+        return None if a is None else (a, b'') if isinstance(a, int) else (0, bytes.fromhex(a))
     def handler(n, cmd, data):
+        if '%02x %02x' % (n, cmd) in c.get('silent', []): return None
+        if 'chassis' in c and (n, cmd) == (0, 1): return 0, bytes([c['chassis'], 0, 0])
+        if a := answer_of(c, n, cmd): return a
+        if c.get('device_sdr'):
+            if n == 0x0a: return 0xc1, b''
+            if (n, cmd) == (4, 0x20): return 0, bytes([len(recs), 1])
+            if (n, cmd) in ((4, 0x21), (4, 0x22)): n, cmd = 0x0a, cmd + 2 if cmd == 0x21 else cmd
+        if (n, cmd) == (0x0a, 0x23) and 'sdr_most' in c and data[5] > c['sdr_most']: return 0xca, b''
         r = h(n, cmd, data)
-        return (r[0], r[1], c['sdr_delay_s']) if n == 0x0a and cmd == 0x23 and 'sdr_delay_s' in c else r
+        if (n, cmd) == (0x0a, 0x23):
+            if 'chain' in c and r[1][:2] == b'\xff\xff': r = r[0], struct.pack('<H', c['chain']) + r[1][2:]
+            if 'sdr_delay_s' in c: return r[0], r[1], c['sdr_delay_s']
+        return r
+    def bridge(channel, address, n, cmd, data):
+        o = c.get('controllers', {}).get(str(address))
+        if o is None or o.get('channel', 0) != channel: return None, 0x83
+        if a := answer_of(o, n, cmd): return a
+        return readings_of(o).get(data[0], (0xcb, b'')) if (n, cmd) == (4, 0x2d) else (0xc1, b'')
     b = BMC(handler, delay=c.get('delay_s', 0), idle=c.get('idle_s'), max_sessions=c.get('max_sessions', 99), suites=tuple(c.get('suites', (1, 2, 3, 17))))
+    if 'controllers' in c: b.bridge = bridge
     print(b.port, flush=True)
     while True: time.sleep(60)
