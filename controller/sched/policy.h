@@ -79,7 +79,8 @@ struct policy_context {
 
 /*
  * The tables of a policy: one for each model that it decides in, with a decide() and the facts of
- * the policy in that model. The system (model.h) says which model it is. decide() is required. It
+ * the policy in that model. The system (model.h) says which model it is: with `queueing` that of
+ * queues, with `shared` that of shared hosts, else nodes of a task's own. decide() is required. It
  * decides one mapping event with the tools of the model's header and returns 0 or -ENOMEM;
  * policy_decide() alone calls it. A fact that is left out is false or 0.
  */
@@ -101,7 +102,7 @@ struct policy_planning {
 /*
  * A task has nodes of its own, and starts now or waits: no start is planned. A policy without
  * struct policy_planning decides so wherever tasks have nodes of their own, one with both tables
- * only in immediate systems.
+ * only where the system is `immediate`.
  */
 struct policy_immediate {
 	/* What the policy is in this model; NULL if it has no struct policy_planning. */

@@ -6,6 +6,8 @@
 #define TABLES_4(tables) TABLES_3(tables) & (tables)[3],
 #define TABLES_5(tables) TABLES_4(tables) & (tables)[4],
 #define TABLES_6(tables) TABLES_5(tables) & (tables)[5],
+#define TABLES_7(tables) TABLES_6(tables) & (tables)[6],
+#define TABLES_8(tables) TABLES_7(tables) & (tables)[7],
 
 #define POLICY(name) &policy_##name,
 #define POLICIES(name, count) TABLES_##count(policies_##name)
