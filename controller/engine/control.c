@@ -10,6 +10,7 @@
 #include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
+#include "controller/engine/waiting.h"
 #include "controller/engine/window.h"
 
 static double now_s(const struct engine *engine)
@@ -78,10 +79,9 @@ static void cancel_waiting(struct engine *engine, uint32_t index)
 	const bool queued = former == ENGINE_TASK_QUEUED;
 
 	if (task->held)
-		engine->parked_count--;
+		engine_unpark(engine, index);
 	else if (!queued && former != ENGINE_TASK_QUARANTINED)
 		cancel_plans(engine, index);
-	task->held = false;
 	engine_move_task(engine, index, ENGINE_TASK_KILL);
 	task->ended_s = now_s(engine);
 	task->reason = "a user cancelled it";
@@ -141,8 +141,7 @@ enum engine_refusal engine_request_cancel(struct engine *engine, uint32_t index)
 static void hold_waiting(struct engine *engine, uint32_t index)
 {
 	cancel_plans(engine, index);
-	engine->tasks[index].held = true;
-	engine->parked_count++;
+	engine_park(engine, index);
 }
 
 enum engine_refusal engine_request_hold(struct engine *engine, uint32_t index)
@@ -193,8 +192,7 @@ enum engine_refusal engine_request_release(struct engine *engine, uint32_t index
 		return release_quarantined(engine, index);
 	if (!engine->tasks[index].held)
 		return ENGINE_REFUSAL_NOT_HELD;
-	engine->tasks[index].held = false;
-	engine->parked_count--;
+	engine_unpark(engine, index);
 	engine_enqueue_waiting(engine, index);
 	engine_record_request(engine, ENGINE_EVENT_RELEASED, index);
 	engine_flush(engine);

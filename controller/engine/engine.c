@@ -10,6 +10,7 @@
 #include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
+#include "controller/engine/waiting.h"
 #include "controller/engine/window.h"
 
 const char *const engine_end_names[] = {"none", "limit", "time", "done", "aborted", NULL};
@@ -55,9 +56,8 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 	engine_suspensions_init(engine, count);
 	engine_migrations_init(engine, count);
 	engine_records_init(engine, count);
-	task_list_init(&engine->waiting, count);
+	engine_waiting_init(engine, count);
 	running_list_init(&engine->running, count);
-	engine->waiting_tasks = g_new(const struct sched_task *, count);
 	engine_planned_init(engine, count);
 	engine_utility_log_init(engine);
 	engine_decision_record_init(engine);
@@ -134,9 +134,8 @@ void engine_free(struct engine *engine)
 	g_free(engine->tasks);
 	g_free(engine->known);
 	engine_records_finish(engine);
-	task_list_finish(&engine->waiting);
+	engine_waiting_finish(engine);
 	running_list_finish(&engine->running);
-	g_free(engine->waiting_tasks);
 	engine_planned_finish(engine);
 	engine_utility_log_finish(engine);
 	engine_window_finish(engine);
@@ -223,9 +222,8 @@ static bool is_done(const struct engine *engine)
 	engine_reservations(engine, &reserved);
 	return !engine->setup.open &&
 	       engine->arrivals_next == engine->setup.workload->tasks_count &&
-	       engine->waiting.count == 0 && engine->parked_count == 0 &&
-	       engine->running.count == 0 && !engine_has_suspensions(engine) && reserved == 0 &&
-	       engine->queued_count == 0;
+	       !engine_has_waiting(engine) && engine->running.count == 0 &&
+	       !engine_has_suspensions(engine) && reserved == 0 && engine->queued_count == 0;
 }
 
 /*

@@ -6,6 +6,7 @@
 #include "controller/engine/placement.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspensions.h"
+#include "controller/engine/waiting.h"
 
 /* The state of a task. */
 
@@ -30,16 +31,6 @@ void engine_move_task(struct engine *engine, uint32_t index, enum engine_task_ev
 
 /* Waiting. */
 
-void engine_enqueue_waiting(struct engine *engine, uint32_t task)
-{
-	task_list_add(&engine->waiting, task);
-}
-
-void engine_dequeue_waiting(struct engine *engine, uint32_t task)
-{
-	task_list_remove(&engine->waiting, task);
-}
-
 void engine_arrive(struct engine *engine, double time_s)
 {
 	const struct workload *workload = engine->setup.workload;
@@ -56,7 +47,7 @@ void engine_arrive(struct engine *engine, double time_s)
 		task->reason = NULL;
 		engine->result.tasks_arrived++;
 		if (task->held)
-			engine->parked_count++;
+			engine_park(engine, engine->arrivals_next);
 		else
 			engine_enqueue_waiting(engine, engine->arrivals_next);
 		engine_record_task(engine, engine->arrivals_next);

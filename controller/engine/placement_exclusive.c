@@ -11,6 +11,7 @@
 #include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspensions.h"
+#include "controller/engine/waiting.h"
 
 static const char *waits_because(const struct engine *engine, uint32_t index)
 {
@@ -19,7 +20,7 @@ static const char *waits_because(const struct engine *engine, uint32_t index)
 
 static bool has_to_decide(const struct engine *engine)
 {
-	return engine->waiting.count + engine_suspended_count(engine) > 0;
+	return engine_waiting_count(engine) + engine_suspended_count(engine) > 0;
 }
 
 static double next_s(const struct engine *engine, double after_s)

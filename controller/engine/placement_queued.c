@@ -14,6 +14,7 @@
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
+#include "controller/engine/waiting.h"
 #include "controller/sched/queueing.h"
 
 struct placement {
@@ -283,10 +284,12 @@ static double next_stuck_s(const struct engine *engine, double after_s)
 static double next_deadline_s(const struct engine *engine, double after_s)
 {
 	double next_s = INFINITY;
+	uint32_t listed;
+	const uint32_t *waiting = engine_waiting_listed(engine, &listed);
 
 	/* Deferred tasks may have no other event before their deadlines. */
-	for (uint32_t i = 0; engine->queued_count == 0 && i < engine->waiting.listed; i++) {
-		const struct engine_task *task = &engine->tasks[engine->waiting.ids[i]];
+	for (uint32_t i = 0; engine->queued_count == 0 && i < listed; i++) {
+		const struct engine_task *task = &engine->tasks[waiting[i]];
 
 		if (task->state == ENGINE_TASK_WAITING && task->task->deadline_s > after_s)
 			next_s = fmin(next_s, task->task->deadline_s);

@@ -14,6 +14,7 @@
 #include "controller/engine/nodes.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
+#include "controller/engine/waiting.h"
 
 struct placement {
 	struct shared_host *hosts;
@@ -231,17 +232,20 @@ static void send_share(struct engine *engine, uint32_t index)
 /* The yields of running tasks may change. */
 static bool has_to_decide(const struct engine *engine)
 {
-	return engine->waiting.count + engine_suspended_count(engine) + engine->running.count > 0;
+	return engine_waiting_count(engine) + engine_suspended_count(engine) +
+		       engine->running.count >
+	       0;
 }
 
 /* A deferred task is considered again. */
 static double next_deferred_s(const struct engine *engine, double after_s)
 {
 	double next_s = INFINITY;
+	uint32_t listed;
+	const uint32_t *waiting = engine_waiting_listed(engine, &listed);
 
-	/* The list has no order and may have former members: only the snapshot needs it settled. */
-	for (uint32_t i = 0; i < engine->waiting.listed; i++) {
-		const uint32_t index = engine->waiting.ids[i];
+	for (uint32_t i = 0; i < listed; i++) {
+		const uint32_t index = waiting[i];
 		const struct sched_deferred *deferred = &engine->placement_state->deferrals[index];
 
 		if (engine->tasks[index].state == ENGINE_TASK_WAITING && deferred->count > 0 &&
@@ -255,6 +259,8 @@ static double next_deferred_s(const struct engine *engine, double after_s)
 static void fill_snapshot(struct engine *engine, struct sched_snapshot *snapshot)
 {
 	struct placement *state = engine->placement_state;
+	uint32_t listed;
+	const uint32_t *waiting = engine_waiting_listed(engine, &listed);
 
 	for (uint32_t i = 0; i < engine->running.count; i++) {
 		struct sched_running *running = &engine->running.entries[i];
@@ -264,10 +270,9 @@ static void fill_snapshot(struct engine *engine, struct sched_snapshot *snapshot
 		running->virtual_s = engine_virtual_s(task, snapshot->now_s);
 		running->busy = task->state != ENGINE_TASK_RUNNING;
 	}
-	for (uint32_t i = 0; i < engine->waiting.count; i++)
-		if (state->deferrals[engine->waiting.ids[i]].count > 0)
-			state->deferred[snapshot->deferred_count++] =
-				state->deferrals[engine->waiting.ids[i]];
+	for (uint32_t i = 0; i < listed; i++)
+		if (state->deferrals[waiting[i]].count > 0)
+			state->deferred[snapshot->deferred_count++] = state->deferrals[waiting[i]];
 	snapshot->deferred = state->deferred;
 }
 

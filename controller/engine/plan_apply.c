@@ -5,6 +5,7 @@
 #include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
+#include "controller/engine/waiting.h"
 #include "controller/engine/window.h"
 
 /* Actions. */

@@ -8,6 +8,7 @@
 #include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
+#include "controller/engine/waiting.h"
 
 /* States of records whose tasks do not start again by themselves. */
 #define NOT_RESTARTED (ENGINE_TASK_SETTLED | ENGINE_TASK_SET(ENGINE_TASK_QUARANTINED))

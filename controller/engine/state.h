@@ -35,6 +35,7 @@
  *    mapping.h          when the policy is asked (mapping_event.c), its snapshot (take_snapshot.c),
  *                       whether its plan is legal (plan_validate.c), carrying the plan out
  *                       (plan_apply.c), stale actions (plan_prune.c)
+ *    waiting.h          tasks that wait
  *    reservations.h     planned starts
  *    window.h           an energy limit per window (window.c, window_turn.c, window_measure.c), and
  *                       its states (window_fsm.h)
@@ -92,11 +93,9 @@ struct engine {
 	uint32_t pooled_count;
 	struct suspensions *suspensions; /* suspensions.h */
 	struct migrations *migrations;   /* migration.h */
-	uint32_t parked_count;           /* waiting tasks that a user holds */
 
-	uint32_t arrivals_next;   /* index of the next task to arrive */
-	struct task_list waiting; /* mappable, place-holders included */
-	const struct sched_task **waiting_tasks;
+	uint32_t arrivals_next;      /* index of the next task to arrive */
+	struct waiting *waiting;     /* waiting.h */
 	struct running_list running; /* tasks that are starting or running, or have a claim */
 	uint32_t queued_count;       /* tasks in queues of clusters, executing ones included */
 	struct planned *planned;     /* reservations.h */
@@ -254,12 +253,6 @@ void engine_move_task(struct engine *engine, uint32_t task, enum engine_task_eve
 
 /* Lets the tasks arrive whose arrival is at or before `time_s`. */
 void engine_arrive(struct engine *engine, double time_s);
-
-/* Inserts a task into the list of mappable tasks. */
-void engine_enqueue_waiting(struct engine *engine, uint32_t task);
-
-/* Removes a task from the list of mappable tasks, if it is in it. */
-void engine_dequeue_waiting(struct engine *engine, uint32_t task);
 
 /* Gives a task a placement: cluster, P-state, nodes, and the estimates that follow from them. */
 void engine_set_place(struct engine *engine, uint32_t task, uint32_t cluster, uint32_t pstate,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Takes the snapshot that a policy decides on. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
@@ -9,36 +8,8 @@
 #include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspensions.h"
+#include "controller/engine/waiting.h"
 #include "controller/engine/window.h"
-
-static int compare_waiting(const void *left, const void *right)
-{
-	const struct sched_task *a = *(const struct sched_task *const *)left;
-	const struct sched_task *b = *(const struct sched_task *const *)right;
-
-	return sched_task_before(b, a) - sched_task_before(a, b);
-}
-
-/* Whether a list in the order of arrival is in the order of priorities as well. */
-static bool is_in_order(const struct engine *engine, const struct task_list *list)
-{
-	for (uint32_t i = 1; i < list->count; i++)
-		if (engine->known[list->ids[i - 1]].priority < engine->known[list->ids[i]].priority)
-			return false;
-	return true;
-}
-
-/* Fills engine->waiting_tasks in the order that snapshots have. */
-static void list_waiting(struct engine *engine)
-{
-	if (!task_list_settle(&engine->waiting))
-		return;
-	for (uint32_t i = 0; i < engine->waiting.count; i++)
-		engine->waiting_tasks[i] = engine->tasks[engine->waiting.ids[i]].task;
-	if (!is_in_order(engine, &engine->waiting))
-		qsort(engine->waiting_tasks, engine->waiting.count, sizeof(*engine->waiting_tasks),
-		      compare_waiting);
-}
 
 /*
  * The time of the next periodic event after now_s, also for a change at the very time of an event.
@@ -59,7 +30,6 @@ struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, 
 	const bool lead = setup->lead_s > 0 && !engine->day_begun;
 	const double limit_j = lead ? setup->lead_limit_j : setup->limit_j;
 
-	list_waiting(engine);
 	running_list_settle(&engine->running);
 	snapshot = (struct sched_snapshot){
 		.system = setup->system,
@@ -76,11 +46,10 @@ struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, 
 		.completed_count = engine->result.tasks_completed,
 		.completed_j = engine->completed_j,
 		.completed_resources = engine->completed_resources,
-		.waiting_count = engine->waiting.count,
-		.waiting = engine->waiting_tasks,
 		.running_count = engine->running.count,
 		.running = engine->running.entries,
 	};
+	snapshot.waiting = engine_list_waiting(engine, &snapshot.waiting_count);
 	snapshot.suspended = engine_list_suspended(engine, &snapshot.suspended_count);
 	snapshot.reservations = engine_reservations(engine, &snapshot.reservations_count);
 	snapshot.placeholders = engine_placeholders(engine, &snapshot.placeholders_count);

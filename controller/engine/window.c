@@ -19,6 +19,7 @@
 
 #include "controller/engine/state.h"
 #include "controller/engine/suspensions.h"
+#include "controller/engine/waiting.h"
 #include "controller/engine/window_private.h"
 #include "controller/sched/rank_key.h"
 
@@ -292,12 +293,14 @@ static uint32_t list_affordable(struct engine *engine, const struct sched_task *
 	const uint32_t rows_count = engine->setup.system->rows_count;
 	g_autofree struct refused_row *rows = g_new0(struct refused_row, rows_count);
 	const double left_j = engine_window_left_j(engine);
+	uint32_t waiting_count;
+	const struct sched_task *const *waiting = engine_list_waiting(engine, &waiting_count);
 	uint32_t count = 0;
 
 	for (uint32_t row = 0; row < rows_count; row++)
 		rows[row].least_j = least_j(engine, row);
-	for (uint32_t i = 0; i < engine->waiting.count; i++) {
-		const struct sched_task *task = engine->waiting_tasks[i];
+	for (uint32_t i = 0; i < waiting_count; i++) {
+		const struct sched_task *task = waiting[i];
 		struct refused_row *row = &rows[task->row];
 
 		if (fits_left(engine, row->least_j, left_j)) {

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "controller/engine/state.h"
+
+/*
+ * The engine's internals: the tasks that wait. Policies see those that are mappable, place-holders
+ * included. A user may hold others, which are parked.
+ */
+struct waiting;
+
+/* Initialises engine->waiting, for tasks below tasks_max: none waits. */
+void engine_waiting_init(struct engine *engine, uint32_t tasks_max);
+void engine_waiting_finish(struct engine *engine);
+
+/*
+ * The mappable tasks, in the order that snapshots have, *ret_count of them. Borrowed until one is
+ * added or removed. O(1), or O(n log n) after a change.
+ */
+const struct sched_task *const *engine_list_waiting(struct engine *engine, uint32_t *ret_count);
+
+/*
+ * The same tasks in the order in which they arrived, if none was added or removed since
+ * engine_list_waiting(). Otherwise they are in no order, among former ones, and only their states
+ * tell which still wait. *ret_listed in all. O(1).
+ */
+const uint32_t *engine_waiting_listed(const struct engine *engine, uint32_t *ret_listed);
+
+/* How many tasks are mappable. O(1). */
+uint32_t engine_waiting_count(const struct engine *engine);
+
+/* Whether a task is mappable or parked. O(1). */
+bool engine_has_waiting(const struct engine *engine);
+
+/* Inserts a task into the mappable ones; and removes it, if it is one. */
+void engine_enqueue_waiting(struct engine *engine, uint32_t task);
+void engine_dequeue_waiting(struct engine *engine, uint32_t task);
+
+/* A user holds a waiting task, which is not mappable; and releases it. Set engine_task.held. */
+void engine_park(struct engine *engine, uint32_t task);
+void engine_unpark(struct engine *engine, uint32_t task);
