@@ -6,6 +6,7 @@
 #include "controller/engine/mapping.h"
 #include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/places.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
@@ -36,11 +37,8 @@ static void init_task(struct engine *engine, uint32_t index)
 
 void engine_init_task(struct engine *engine, uint32_t index)
 {
-	const struct sched_task *task = &engine->setup.workload->tasks[index];
-
-	engine->known[index] = *task;
-	engine->task_nodes[index] =
-		g_new(uint32_t, engine->placement->width(engine->setup.system, task));
+	engine->known[index] = engine->setup.workload->tasks[index];
+	engine_add_place(engine, index);
 	init_task(engine, index);
 }
 
@@ -52,7 +50,7 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 {
 	engine->tasks = g_new0(struct engine_task, count);
 	engine->known = g_new(struct sched_task, count);
-	engine->task_nodes = g_new(uint32_t *, count);
+	engine_places_init(engine, count);
 	engine_suspensions_init(engine, count);
 	engine_migrations_init(engine, count);
 	engine_records_init(engine, count);
@@ -68,21 +66,12 @@ static void init_tasks(struct engine *engine)
 {
 	const struct workload *workload = engine->setup.workload;
 	const uint32_t count = workload->tasks_count;
-	size_t width = 0;
 
 	allocate_tasks(engine, workload_room(workload));
 	if (count > 0)
 		memcpy(engine->known, workload->tasks, count * sizeof(*workload->tasks));
-	engine->pooled_count = count;
 	for (uint32_t i = 0; i < count; i++)
-		width += engine->placement->width(engine->setup.system, &workload->tasks[i]);
-	engine->task_nodes_pool = g_new(uint32_t, width);
-	width = 0;
-	for (uint32_t i = 0; i < count; i++) {
 		init_task(engine, i);
-		engine->task_nodes[i] = engine->task_nodes_pool + width;
-		width += engine->placement->width(engine->setup.system, &workload->tasks[i]);
-	}
 }
 
 static void answer_is_there(void *data)
@@ -111,14 +100,6 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	return engine;
 }
 
-static void free_places(struct engine *engine)
-{
-	for (uint32_t i = engine->pooled_count; i < engine->setup.workload->tasks_count; i++)
-		g_free(engine->task_nodes[i]);
-	g_free(engine->task_nodes);
-	g_free(engine->task_nodes_pool);
-}
-
 void engine_free(struct engine *engine)
 {
 	if (!engine)
@@ -129,7 +110,7 @@ void engine_free(struct engine *engine)
 	engine_suspensions_finish(engine);
 	engine_migrations_finish(engine);
 	engine->placement->finish(engine);
-	free_places(engine);
+	engine_places_finish(engine);
 	engine_nodes_finish(engine);
 	g_free(engine->tasks);
 	g_free(engine->known);

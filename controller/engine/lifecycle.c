@@ -4,6 +4,7 @@
 
 #include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/places.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/waiting.h"
@@ -61,11 +62,9 @@ void engine_set_place(struct engine *engine, uint32_t index, uint32_t cluster, u
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	memcpy(engine->task_nodes[index], nodes, nodes_count * sizeof(*nodes));
 	task->cluster = cluster;
 	task->pstate = pstate;
-	task->nodes = engine->task_nodes[index];
-	task->nodes_count = nodes_count;
+	engine_set_nodes(engine, index, nodes, nodes_count);
 	engine->placement->estimate(engine, index);
 }
 

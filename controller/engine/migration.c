@@ -11,6 +11,7 @@
 #include "controller/engine/mapping.h"
 #include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/places.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
@@ -106,7 +107,7 @@ static void set_nodes(struct engine *engine, uint32_t index, const uint32_t *nod
 	struct engine_task *task = &engine->tasks[index];
 
 	engine->placement->free(engine, index, task->nodes);
-	memcpy(engine->task_nodes[index], nodes, task->nodes_count * sizeof(*nodes));
+	engine_set_nodes(engine, index, nodes, task->nodes_count);
 	engine->placement->allocate(engine, index, task->nodes);
 }
 

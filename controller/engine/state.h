@@ -13,7 +13,6 @@
  *
  *    engine.c           the loop
  *    engine_record.c    calls of the recorder
- *    nodes.c            lists of nodes
  *    yield.c            yields and virtual times
  *    lifecycle.c        arrival, placement, start and loss of a task
  *    backend_events.c   what the backend reports about tasks and nodes
@@ -35,7 +34,9 @@
  *    mapping.h          when the policy is asked (mapping_event.c), its snapshot (take_snapshot.c),
  *                       whether its plan is legal (plan_validate.c), carrying the plan out
  *                       (plan_apply.c), stale actions (plan_prune.c)
+ *    nodes.h            nodes, and the tasks that have them or wait for them (nodes.c)
  *    waiting.h          tasks that wait
+ *    places.h           memory for the nodes of tasks
  *    reservations.h     planned starts
  *    window.h           an energy limit per window (window.c, window_turn.c, window_measure.c), and
  *                       its states (window_fsm.h)
@@ -70,42 +71,39 @@ struct engine_applying {
 };
 
 /*
- * The engine. The lists are ordered: their order decides what a policy sees and how ties are
- * broken.
+ * The engine: its setup, its tasks, its owners, and how far the run has come. An owner is private
+ * to the file that its header belongs to. Lists are ordered: their order decides what a policy sees
+ * and how ties are broken.
  */
 struct engine {
 	struct engine_setup setup;
 	const struct placement_ops *placement; /* how tasks get nodes (placement.h) */
-	struct placement *placement_state;     /* what it remembers, private to its file; or NULL */
 	struct backend *backend;
 	struct arena *arena;
 	struct queueing_memory *policy_memory; /* of placement_queued.c; policy_context.memory */
-	/* NULL: the policy decides on the engine's thread. */
-	struct async_decider *decider;
+
 	struct engine_task *tasks; /* by index */
 	struct sched_task *known;  /* per task, as policies see it: engine_set_preemptible() */
-	uint32_t **task_nodes;     /* per task: room for its nodes */
-	/*
-	 * Memory of the first pooled_count entries of `task_nodes`; the others are allocated
-	 * singly.
-	 */
-	uint32_t *task_nodes_pool;
-	uint32_t pooled_count;
-	struct suspensions *suspensions; /* suspensions.h */
-	struct migrations *migrations;   /* migration.h */
 
-	uint32_t arrivals_next;      /* index of the next task to arrive */
-	struct waiting *waiting;     /* waiting.h */
+	/* Owners. */
+	struct places *places;             /* places.h */
+	struct nodes *nodes;               /* nodes.h */
+	struct placement *placement_state; /* placement.h; NULL: the placement remembers nothing */
+	struct waiting *waiting;           /* waiting.h */
+	struct planned *planned;           /* reservations.h */
+	struct suspensions *suspensions;   /* suspensions.h */
+	struct migrations *migrations;     /* migration.h */
+	struct window *window;             /* window.h: an energy limit per window */
+	/* async_decider.h; NULL: the policy decides on the engine's thread. */
+	struct async_decider *decider;
+	struct decision_record *decision_record; /* mapping.h (decision_record.c) */
+	struct records *records;                 /* below (engine_record.c) */
+	struct utility_log *utility_log;         /* below (utility_log.c) */
 	struct running_list running; /* tasks that are starting or running, or have a claim */
-	uint32_t queued_count;       /* tasks in queues of clusters, executing ones included */
-	struct planned *planned;     /* reservations.h */
-	struct nodes *nodes;         /* nodes.c */
-	char *because;               /* buffer of engine_waits_because() */
 
-	uint64_t event_next; /* number of the next periodic mapping event */
-	/*
-	 * Since the last mapping event tasks ended or were submitted or released, or nodes changed.
-	 */
+	/* Mapping events. */
+	uint64_t event_next; /* number of the next periodic one */
+	/* Since the last one tasks ended or were submitted or released, or nodes changed. */
 	bool change_pending;
 	uint64_t changes; /* number of changes of tasks and nodes, at least */
 	/*
@@ -114,13 +112,13 @@ struct engine {
 	 */
 	uint64_t asked_changes;
 	struct engine_applying applying;
-	struct decision_record *decision_record; /* decision_record.c */
-	struct records *records;                 /* engine_record.c */
-	struct utility_log *utility_log;         /* utility_log.c */
-	struct window *window;                   /* an energy limit per window (window.c) */
 	/* Time of the last mapping event for a change; -INFINITY: none. */
 	double asked_s;
 	double considered_s; /* deferred tasks up to this time were considered */
+
+	/* The run. */
+	uint32_t arrivals_next; /* index of the next task to arrive */
+	uint32_t queued_count;  /* tasks in queues of clusters, executing ones included */
 	uint32_t marks_next;
 	struct engine_result *marks;
 	struct engine_result result; /* counters so far */
@@ -132,6 +130,7 @@ struct engine {
 	bool stirred;                /* it has something to do at once: engine_stir() */
 	bool ended;
 	char *reason;
+	char *because; /* buffer of engine_waits_because() */
 };
 
 /* Whether a task has a claim to nodes. */

@@ -5,6 +5,7 @@
 #include "controller/engine/mapping.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/places.h"
 #include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
@@ -68,8 +69,7 @@ static void begin_resume_now(struct engine *engine, uint32_t index)
 
 	move(engine, index, ENGINE_TASK_RESUME, SUSPENSION_RESUME);
 	engine->placement->begin_interval(engine, index, engine->setup.virtual_pause_s);
-	memcpy(engine->task_nodes[index], suspension->to_nodes,
-	       task->nodes_count * sizeof(*suspension->to_nodes));
+	engine_set_nodes(engine, index, suspension->to_nodes, task->nodes_count);
 	suspension->resume_requested_s = engine_now_s(engine);
 	task->expected_end_s = engine_expected_end_s(task, engine_now_s(engine));
 	task->late = false;
