@@ -215,8 +215,8 @@ struct engine_suspension {
 	const uint32_t *to_nodes;
 	bool by_person; /* a user requested it, or held or resumed the task */
 	/*
-	 * The task is held. by_person: until a user resumes it; otherwise until the next window,
-	 * and recorded so until it has resumed.
+	 * The task is held, or has not resumed since a window held it (resumption_fsm.h).
+	 * by_person: until a user resumes it; otherwise until the next window.
 	 */
 	bool held;
 	double requested_s;

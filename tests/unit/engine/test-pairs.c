@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/migration.h"
+#include "controller/engine/suspensions.h"
 #include "tests/oracle/pruning_system.h"
 #include "tests/unit/engine/preempt_stage.h"
 
@@ -341,6 +343,27 @@ static void assert_off_nodes(const struct engine *engine)
 	}
 }
 
+/*
+ * While a suspension or migration of task 0 is under way, its state has the name of the task's
+ * state; at other times none is under way.
+ */
+static void assert_states_agree(const struct engine *engine)
+{
+	const enum engine_task_state state = engine_task_at(engine, 0)->state;
+	const enum suspension_state suspension = engine_suspension_state(engine, 0);
+	const bool suspended =
+		engine_task_state_in(state, ENGINE_TASK_ANY_SUSPENDING | ENGINE_TASK_ANY_SUSPENDED |
+						    ENGINE_TASK_SET(ENGINE_TASK_RESUMING));
+
+	if (suspended)
+		g_assert_cmpstr(suspension_fsm.state_names[suspension], ==,
+				engine_task_state_name(state));
+	else
+		g_assert_true(suspension == SUSPENSION_NONE || suspension > SUSPENSION_RESUMING);
+	g_assert_cmpint(engine_migration_state(engine, 0) == MIGRATION_MIGRATING, ==,
+			state == ENGINE_TASK_MIGRATING);
+}
+
 /* The report comes, and the task is in the state that the table says, or nothing has changed. */
 static void check_report(const struct scene *scene, enum engine_task_event event)
 {
@@ -372,6 +395,7 @@ static void check_report(const struct scene *scene, enum engine_task_event event
 		g_assert_cmpstr(stage.memory.suspensions->str, ==, suspensions);
 		g_assert_cmpstr(log_of(stage.backend)->str, ==, log);
 	}
+	assert_states_agree(stage.engine);
 	if (kind == BACKEND_EVENT_ENDED)
 		assert_off_nodes(stage.engine);
 	end_run(stage.engine, stage.backend);
@@ -539,6 +563,7 @@ static void test_course(const void *data)
 		do_deed(stage.engine, stage.backend, (int)course->deeds[i]);
 	g_assert_cmpint(engine_task_at(stage.engine, 0)->state, ==, course->state);
 	g_assert_cmpint(engine_task_at(stage.engine, 0)->held, ==, course->held);
+	assert_states_agree(stage.engine);
 	end_run(stage.engine, stage.backend);
 	preempt_stage_finish(&stage);
 }

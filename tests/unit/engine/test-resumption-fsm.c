@@ -16,7 +16,7 @@ static const char intro[] =
 	"A suspended task is resumed by the policy, unless a user or the limit of a window suspended it, or\n"
 	"a user or a new window wants it resumed. In `user-holds` and `window-holds` the policy does not\n"
 	"see the task. In `user-wants` and `window-wants` it is resumed before the policy is asked, as soon\n"
-	"as there are nodes and energy for it. `explanation/suspend.md` has the rule.\n"
+	"as there are nodes and energy for it. `../explanation/suspend.md` has the rule.\n"
 	"\n"
 	"`hold`: a user suspends or cancels the task. `exhaust`: it is suspended because the window has no\n"
 	"energy left. `want`: a user resumes it. `turn`: the next window begins, or the limit is changed or\n"
