@@ -191,7 +191,7 @@ uint32_t immediate_victims(const struct immediate *immediate, const struct immed
  * Places the next task of a class, which must be possible. It gets the nodes of the anchor, the
  * idle ones, and those of the other victims in order, the lowest of each first, as many as it
  * needs; the others become idle. The victims become mappable, each as a class at the end of the
- * list. Returns 0, or -ENOMEM.
+ * list. The arrays of classes and occupants may move. Returns 0, or -ENOMEM.
  */
 int immediate_place(struct immediate *immediate, const struct immediate_choice *choice);
 

@@ -14,10 +14,11 @@
  * called a job here, as in the paper.
  *
  * The event holds where every job was before it and where it is now, and the memory and the CPU
- * load of every host as they are now. Policies lift jobs from their hosts, place them and set
- * yields; at the end the plan is the difference to the placement before. So a job that is lifted
- * and placed on the same hosts stays there, VMs of a job that swap hosts among themselves do not
- * move, and a job that is placed and lifted in the same event was never started.
+ * load of every host as they are now. Policies lift jobs from their hosts, place them and set the
+ * yields of all placed jobs (sharing_yield.h); at the end the plan is the difference to the
+ * placement before. So a job that is lifted and placed on the same hosts stays there, VMs of a job
+ * that swap hosts among themselves do not move, and a job that is placed and lifted in the same
+ * event was never started.
  *
  * Memory of a host is never promised twice, its CPU may be: the load of a host is the sum of the
  * CPU needs of the VMs on it.
