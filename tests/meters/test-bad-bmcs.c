@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * An hour of BMCs that are slow, say null or 0 W, redirect, forget sessions and restart, and of a
+ * counter that wraps: no joule is wrong, and every gap is accounted for. The hour is virtual
+ * (virtual_time.h); with VIRTBED_LONG it is ten real minutes.
+ *
+ * Each BMC keeps what it sent. A sample has to be something that was sent just then, and the
+ * host's counter has to be the integral of that, which is computed here on its own.
+ */
+#include <gio/gio.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/http_server.h"
+#include "common/random.h"
+#include "common/subprocess.h"
+#include "local-sched/lab/bmc/redfish.h"
+#include "local-sched/power/power.h"
+#include "local-sched/power/sample_ring.h"
+#include "tests/meters/virtual_time.h"
+
+#define HOUR_S 3600.0
+#define LONG_S 600.0
+#define S 1000000000.0
+#define PASSWORD "s3cret-word"
+#define GAP_S 3.0 /* three intervals of a second */
+#define POWER_PATH "/redfish/v1/Chassis/1/Power"
+
+enum kind { STEADY, SLOW, SLOWER, NULLS, REDIRECTING, EXPIRING, RESTARTING, KINDS };
+
+enum { HOSTS = KINDS + 1, WRAPPING = KINDS, EXPIRES_AFTER = 7, FEED_MS = 100 };
+
+static const char *const names[HOSTS] = {"steady",      "slow",     "slower",     "nulls",
+					 "redirecting", "expiring", "restarting", "wrapping"};
+
+/* Watts that were sent, and when. */
+struct sent {
+	int64_t t_ns;
+	int64_t mw;
+};
+
+struct bmc {
+	enum kind kind;
+	const struct bed *bed;
+	struct http_server *server; /* NULL: it restarts */
+	uint16_t port;
+	struct random_stream random;
+	int nulls_left;  /* so many answers without watts */
+	int uses;        /* of the present session */
+	char *token;     /* of the present session; NULL: none */
+	GArray *sent;    /* struct sent */
+	GArray *samples; /* struct sample_ring_entry */
+	uint32_t losses; /* of its meter, and returns of it */
+	uint32_t returns;
+	double expected_uj; /* the integral of the samples as they were sent */
+	double expected_gap_s;
+};
+
+/* An answer that is late. */
+struct late {
+	struct http_request *request;
+	struct bmc *bmc;
+	guint timer_id;
+};
+
+/* The counter of a processor, in a tree of its own. */
+struct counter {
+	char *path, *new_path;
+	struct random_stream random;
+	double uj;
+	double watts;
+	int64_t changes_ns; /* when it draws something else */
+	int64_t fed_ns;
+	double doubt_uj; /* by which a reading once a second may be off */
+};
+
+struct bed {
+	char *directory, *certificate, *key, *password, *sys, *journal;
+	struct bmc bmcs[KINDS];
+	struct counter counter;
+	struct config_meter meters[HOSTS];
+	struct power *power;
+};
+
+/* BMCs. */
+
+static void reply_missing(struct http_request *request, int status, const char *text)
+{
+	http_request_reply(request, status, json_pack("{s:{s:s}}", "error", "message", text));
+}
+
+/* Whether the request is of the present session; otherwise answers it. */
+static bool is_known(struct bmc *bmc, struct http_request *request)
+{
+	const char *token = http_request_header(request, "X-Auth-Token");
+
+	bmc->uses++;
+	if (bmc->kind == EXPIRING && bmc->uses > EXPIRES_AFTER)
+		g_clear_pointer(&bmc->token, g_free);
+	if (bmc->token && g_strcmp0(token, bmc->token) == 0)
+		return true;
+	reply_missing(request, 401, "no such session");
+	return false;
+}
+
+static void post_session(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
+{
+	struct bmc *bmc = data;
+
+	g_free(bmc->token);
+	bmc->token = g_uuid_string_random();
+	bmc->uses = 0;
+	http_request_set_header(request, "X-Auth-Token", bmc->token);
+	http_request_set_header(request, "Location", "/redfish/v1/SessionService/Sessions/1");
+	http_request_reply(request, 201, json_pack("{s:s}", "Id", "1"));
+}
+
+static void delete_session(struct http_request *request, const char *const *arguments, json_t *body,
+			   void *data)
+{
+	struct bmc *bmc = data;
+
+	g_clear_pointer(&bmc->token, g_free);
+	http_request_reply(request, 204, NULL);
+}
+
+static void give_list(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	if (is_known(data, request))
+		http_request_reply(request, 200,
+				   json_pack("{s:[{s:s}]}", "Members", "@odata.id",
+					     "/redfish/v1/Chassis/1"));
+}
+
+static void give_chassis(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
+{
+	if (is_known(data, request))
+		http_request_reply(request, 200,
+				   json_pack("{s:s, s:s, s:{s:s}}", "ChassisType", "RackMount",
+					     "PowerState", "On", "Power", "@odata.id", POWER_PATH));
+}
+
+/* Answers with watts; what is no reading is not kept. `watts` < 0: null. */
+static void give_watts(struct bmc *bmc, struct http_request *request, double watts)
+{
+	const struct sent sent = {.t_ns = clock_now_ns(), .mw = llround(watts * 1000)};
+
+	if (watts > 0 && watts < 65535)
+		g_array_append_val(bmc->sent, sent);
+	http_request_reply(request, 200,
+			   json_pack("{s:[{s:o}]}", "PowerControl", "PowerConsumedWatts",
+				     watts < 0 ? json_null() : json_real(watts)));
+}
+
+static double draw_watts(struct bmc *bmc)
+{
+	return 100 + (double)random_stream_below(&bmc->random, 200000) / 1000;
+}
+
+static void late_free(struct late *late)
+{
+	g_clear_handle_id(&late->timer_id, g_source_remove);
+	g_free(late);
+}
+
+static gboolean on_late(gpointer data)
+{
+	struct late *late = data;
+
+	late->timer_id = 0;
+	give_watts(late->bmc, late->request, draw_watts(late->bmc));
+	late_free(late);
+	return G_SOURCE_REMOVE;
+}
+
+static void on_cancel(struct http_request *request, void *data)
+{
+	late_free(data);
+}
+
+/* Answers after 0.2 to 4.2 seconds, in the mean after less than two intervals; or always after 4. */
+static void give_late(struct bmc *bmc, struct http_request *request)
+{
+	const double chance =
+		bmc->kind == SLOW ? (double)random_stream_below(&bmc->random, 1000) / 1000 : 0.97;
+	struct late *late = g_new0(struct late, 1);
+
+	late->request = request;
+	late->bmc = bmc;
+	late->timer_id = g_timeout_add((guint)(200 + 4000 * chance * chance), on_late, late);
+	http_request_on_cancel(request, on_cancel, late);
+}
+
+static void give_power(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	static const double none[] = {-1, 0, 65535};
+	struct bmc *bmc = data;
+
+	if (!is_known(bmc, request))
+		return;
+	if (bmc->kind == REDIRECTING && !arguments[0]) {
+		http_request_set_header(request, "Location", POWER_PATH "/watts");
+		http_request_reply(request, 308, NULL);
+	} else if (bmc->kind == SLOW || bmc->kind == SLOWER) {
+		give_late(bmc, request);
+	} else {
+		if (bmc->kind == NULLS && bmc->nulls_left == 0 &&
+		    random_stream_below(&bmc->random, 20) == 0)
+			bmc->nulls_left = 1 + (int)random_stream_below(&bmc->random, 8);
+		if (bmc->nulls_left > 0) {
+			bmc->nulls_left--;
+			give_watts(bmc, request, none[bmc->nulls_left % 3]);
+		} else {
+			give_watts(bmc, request, draw_watts(bmc));
+		}
+	}
+}
+
+static const struct http_route routes[] = {
+	{"POST", "/redfish/v1/SessionService/Sessions", post_session, .takes_body = true},
+	{"DELETE", "/redfish/v1/SessionService/Sessions/1", delete_session},
+	{"GET", "/redfish/v1/Chassis", give_list},
+	{"GET", "/redfish/v1/Chassis/1", give_chassis},
+	{"GET", POWER_PATH, give_power},
+	{"GET", POWER_PATH "/*", give_power},
+	{NULL},
+};
+
+static void start_bmc(struct bmc *bmc)
+{
+	const struct http_tls tls = {.certificate = bmc->bed->certificate, .key = bmc->bed->key};
+	g_autofree char *address = g_strdup_printf("https://127.0.0.1:%u", bmc->port);
+	g_autoptr(GError) error = NULL;
+
+	bmc->server = http_server_new_tls(address, &tls, routes, bmc, &error);
+	g_assert_no_error(error);
+	bmc->port = (uint16_t)strtoul(strrchr(http_server_address(bmc->server), ':') + 1, NULL, 10);
+}
+
+/* A BMC restarts within 2 to 60 seconds, after it ran for 20 to 200; it has no sessions then. */
+static gboolean on_restart(gpointer data)
+{
+	struct bmc *bmc = data;
+	guint next_s;
+
+	if (bmc->server) {
+		g_clear_pointer(&bmc->server, http_server_free);
+		g_clear_pointer(&bmc->token, g_free);
+		next_s = 2 + (guint)random_stream_below(&bmc->random, 59);
+	} else {
+		start_bmc(bmc);
+		next_s = 20 + (guint)random_stream_below(&bmc->random, 181);
+	}
+	g_timeout_add_seconds(next_s, on_restart, bmc);
+	return G_SOURCE_REMOVE;
+}
+
+/* The counter that wraps. */
+
+#define WRAPS_UJ 65532610987.0
+
+static gboolean on_feed(gpointer data)
+{
+	struct counter *counter = data;
+	const int64_t now_ns = clock_now_ns();
+	char text[32];
+
+	if (counter->fed_ns)
+		counter->uj += counter->watts * clock_elapsed_s(counter->fed_ns, now_ns) * 1e6;
+	counter->fed_ns = now_ns;
+	if (now_ns >= counter->changes_ns) {
+		const double before = counter->watts;
+
+		counter->watts = 50 + (double)random_stream_below(&counter->random, 200);
+		counter->changes_ns = now_ns + (int64_t)(60 * S);
+		counter->doubt_uj += fabs(counter->watts - before) * 1e6;
+	}
+	snprintf(text, sizeof text, "%.0f\n", fmod(counter->uj, WRAPS_UJ));
+	/* A reader never sees a part of it, as in sysfs. */
+	g_assert_true(g_file_set_contents_full(counter->new_path, text, -1,
+					       G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+	g_assert_cmpint(rename(counter->new_path, counter->path), ==, 0);
+	return G_SOURCE_CONTINUE;
+}
+
+static void make_file(const struct bed *bed, const char *name, const char *text)
+{
+	g_autofree char *path =
+		g_build_filename(bed->sys, "class/powercap/intel-rapl:0", name, NULL);
+	g_autofree char *directory = g_path_get_dirname(path);
+
+	g_assert_cmpint(g_mkdir_with_parents(directory, 0700), ==, 0);
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+/* What the meters tell. */
+
+static void on_sample(uint32_t index, const struct sample_ring_entry *sample, void *data)
+{
+	struct bed *bed = data;
+
+	if (index < KINDS)
+		g_array_append_vals(bed->bmcs[index].samples, sample, 1);
+}
+
+static void on_event(const char *host, bool lost, const char *reason, int64_t t_ns, void *data)
+{
+	struct bed *bed = data;
+
+	for (int i = 0; i < KINDS; i++) {
+		if (strcmp(names[i], host) != 0)
+			continue;
+		bed->bmcs[i].losses += lost;
+		bed->bmcs[i].returns += !lost;
+	}
+}
+
+static void bed_init(struct bed *bed)
+{
+	g_autoptr(GError) error = NULL;
+
+	bed->directory = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
+	bed->certificate = g_build_filename(bed->directory, "certificate.pem", NULL);
+	bed->key = g_build_filename(bed->directory, "key.pem", NULL);
+	bed->password = g_build_filename(bed->directory, "password", NULL);
+	bed->sys = g_build_filename(bed->directory, "sys", NULL);
+	bed->journal = g_build_filename(bed->directory, "power", NULL);
+	redfish_make_certificate(bed->certificate, bed->key, &error);
+	g_assert_no_error(error);
+	g_assert_true(g_file_set_contents_full(bed->password, PASSWORD "\n", -1,
+					       G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+	make_file(bed, "name", "package-0\n");
+	make_file(bed, "max_energy_range_uj", "65532610987\n");
+	bed->counter.path =
+		g_build_filename(bed->sys, "class/powercap/intel-rapl:0/energy_uj", NULL);
+	bed->counter.new_path = g_strconcat(bed->counter.path, ".new", NULL);
+	/* It wraps within the first minutes. */
+	bed->counter.uj = WRAPS_UJ - 5e9;
+	random_stream_init(&bed->counter.random, 1, WRAPPING);
+	for (int i = 0; i < KINDS; i++) {
+		struct bmc *bmc = &bed->bmcs[i];
+
+		*bmc = (struct bmc){.kind = (enum kind)i, .bed = bed};
+		random_stream_init(&bmc->random, 1, (uint64_t)i);
+		bmc->sent = g_array_new(FALSE, FALSE, sizeof(struct sent));
+		bmc->samples = g_array_new(FALSE, FALSE, sizeof(struct sample_ring_entry));
+		start_bmc(bmc);
+		bed->meters[i] = (struct config_meter){.kind = CONFIG_METER_REDFISH,
+						       .address = (char *)"127.0.0.1",
+						       .port = bmc->port,
+						       .user = (char *)"ADMIN",
+						       .password_file = bed->password,
+						       .ca_file = bed->certificate,
+						       .auth = CONFIG_METER_SESSION,
+						       .interval_s = 1};
+	}
+	bed->meters[WRAPPING] = (struct config_meter){.kind = CONFIG_METER_RAPL,
+						      .sys_root = bed->sys,
+						      .interval_s = 1};
+}
+
+static void bed_start(struct bed *bed)
+{
+	struct power_host hosts[HOSTS];
+	g_autoptr(GError) error = NULL;
+
+	on_feed(&bed->counter);
+	g_timeout_add(FEED_MS, on_feed, &bed->counter);
+	g_timeout_add_seconds(20, on_restart, &bed->bmcs[RESTARTING]);
+	for (int i = 0; i < HOSTS; i++)
+		hosts[i] = (struct power_host){.name = names[i], .meter = &bed->meters[i]};
+	bed->power = power_new(hosts, HOSTS, bed->journal, on_event, bed, &error);
+	g_assert_no_error(error);
+	power_watch(bed->power, on_sample, bed);
+}
+
+static void bed_clear(struct bed *bed)
+{
+	const char *const argv[] = {"rm", "-rf", bed->directory, NULL};
+
+	power_free(bed->power);
+	for (int i = 0; i < KINDS; i++) {
+		http_server_free(bed->bmcs[i].server);
+		g_free(bed->bmcs[i].token);
+		g_array_unref(bed->bmcs[i].sent);
+		g_array_unref(bed->bmcs[i].samples);
+	}
+	g_assert_true(g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL,
+				   NULL, NULL, NULL));
+	g_free(bed->counter.path);
+	g_free(bed->counter.new_path);
+	g_free(bed->directory);
+	g_free(bed->certificate);
+	g_free(bed->key);
+	g_free(bed->password);
+	g_free(bed->sys);
+	g_free(bed->journal);
+}
+
+/* What was sent as this sample, which had `slack_ns` to arrive. */
+static const struct sent *find_sent(const struct bmc *bmc, guint *next,
+				    const struct sample_ring_entry *sample, int64_t slack_ns)
+{
+	for (; *next < bmc->sent->len; (*next)++) {
+		const struct sent *sent = &g_array_index(bmc->sent, struct sent, *next);
+
+		if (sent->mw == sample->mw && sent->t_ns <= sample->t_ns &&
+		    sample->t_ns - sent->t_ns <= slack_ns) {
+			(*next)++;
+			return sent;
+		}
+	}
+	return NULL;
+}
+
+/* Compares the samples of a BMC with what it sent, and integrates that. */
+static void check_samples(struct bmc *bmc, int64_t slack_ns)
+{
+	const struct sent *last = NULL;
+	guint next = 0;
+
+	for (guint i = 0; i < bmc->samples->len; i++) {
+		const struct sample_ring_entry *sample =
+			&g_array_index(bmc->samples, struct sample_ring_entry, i);
+		const struct sent *sent = find_sent(bmc, &next, sample, slack_ns);
+		double between_s;
+
+		g_assert_nonnull(sent); /* otherwise it was never sent */
+		if (last) {
+			between_s = clock_elapsed_s(last->t_ns, sent->t_ns);
+			if (bmc->kind != SLOW && bmc->kind != SLOWER)
+				g_assert_true(sample->gap == (between_s > GAP_S) ||
+					      fabs(between_s - GAP_S) < 0.1);
+			if (sample->gap) {
+				bmc->expected_gap_s += between_s;
+				bmc->expected_uj +=
+					(double)MAX(last->mw, sent->mw) * between_s * 1e3;
+			} else {
+				bmc->expected_uj +=
+					(double)(last->mw + sent->mw) / 2 * between_s * 1e3;
+			}
+		}
+		last = sent;
+	}
+}
+
+static void check_bmc(struct bed *bed, struct bmc *bmc, double seconds, bool is_virtual)
+{
+	const struct energy_counter *counter = power_counter(bed->power, names[bmc->kind]);
+	const guint count = bmc->samples->len;
+	const struct sample_ring_entry *first, *last;
+	double covered_s;
+
+	check_samples(bmc, is_virtual ? (int64_t)(0.01 * S) : (int64_t)S);
+	g_assert_cmpuint(count, >, (guint)(seconds / 6));
+	first = &g_array_index(bmc->samples, struct sample_ring_entry, 0);
+	last = &g_array_index(bmc->samples, struct sample_ring_entry, count - 1);
+	covered_s = clock_elapsed_s(first->t_ns, last->t_ns);
+	g_test_message("%s: %u samples, %.0f J, %.0f J of them in gaps of %.0f s, lost %u times",
+		       names[bmc->kind], count, (double)counter->energy_uj / 1e6,
+		       (double)counter->gap_uj / 1e6, (double)counter->gap_ns / S, bmc->losses);
+	/* Every moment between the first sample and the last is covered, or in a gap. */
+	g_assert_cmpint(counter->covered_ns + counter->gap_ns, ==, last->t_ns - first->t_ns);
+	g_assert_cmpfloat(fabs((double)counter->gap_ns / S - bmc->expected_gap_s), <=,
+			  is_virtual ? 0.001 * count : covered_s * 0.01);
+	g_assert_cmpfloat(fabs((double)counter->energy_uj / bmc->expected_uj - 1), <,
+			  is_virtual ? 1e-4 : 0.01);
+	g_assert_cmpuint(bmc->losses - bmc->returns, <=, 1);
+	if (bmc->kind == STEADY || bmc->kind == SLOWER || bmc->kind == REDIRECTING ||
+	    bmc->kind == EXPIRING) {
+		g_assert_cmpuint(bmc->losses, ==, 0);
+		g_assert_cmpint(counter->gap_ns, ==, 0);
+	} else if (bmc->kind != SLOW) {
+		g_assert_cmpuint(bmc->losses, >, 0);
+		g_assert_cmpint(counter->gap_ns, >, 0);
+	}
+}
+
+static gboolean on_end(gpointer data)
+{
+	*(bool *)data = true;
+	return G_SOURCE_REMOVE;
+}
+
+static void test_no_joule_is_wrong_and_every_gap_is_accounted_for(void)
+{
+	const bool is_virtual = !g_getenv("VIRTBED_LONG");
+	const double seconds = is_virtual ? HOUR_S : LONG_S;
+	const struct energy_counter *wrapping;
+	struct bed bed = {0};
+	double began_uj;
+	bool ended = false;
+
+	bed_init(&bed);
+	if (is_virtual)
+		virtual_time_begin();
+	began_uj = bed.counter.uj;
+	bed_start(&bed);
+	g_timeout_add_seconds((guint)seconds, on_end, &ended);
+	while (!ended)
+		g_main_context_iteration(NULL, TRUE);
+	for (int i = 0; i < KINDS; i++)
+		check_bmc(&bed, &bed.bmcs[i], seconds, is_virtual);
+	wrapping = power_counter(bed.power, names[WRAPPING]);
+	g_test_message("wrapping: %.0f J of %.0f J", (double)wrapping->energy_uj / 1e6,
+		       (bed.counter.uj - began_uj) / 1e6);
+	g_assert_cmpfloat(bed.counter.uj - WRAPS_UJ, >, WRAPS_UJ * seconds / HOUR_S);
+	g_assert_cmpint(wrapping->gap_ns, ==, 0);
+	/* The seconds at both ends, and those in which it changed. */
+	g_assert_cmpfloat(fabs((double)wrapping->energy_uj - (bed.counter.uj - began_uj)), <,
+			  bed.counter.doubt_uj + 2 * 250 * 1e6);
+	bed_clear(&bed);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/bad BMCs/no joule is wrong and every gap is accounted for",
+			test_no_joule_is_wrong_and_every_gap_is_accounted_for);
+	return g_test_run();
+}
