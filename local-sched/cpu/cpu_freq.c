@@ -566,14 +566,17 @@ static void read_back(const struct cpu_freq *freq, struct host_knob *frequency,
 		host_knob_set_text(&boost->read_back, g_strdup(find_boost_on(freq) ? "on" : "off"));
 }
 
-/* Notes what the knobs have, since the kernel may have changed what was written. */
+/* Notes what the knobs have, since the kernel may have lowered what was written. */
 static void settle(struct cpu_freq *freq)
 {
 	freq->settled = true;
 	for (guint i = 0; i < freq->cpus->len; i++) {
-		g_autofree char *maximum = cpu_file(freq->cpus->pdata[i], "scaling_max_freq");
+		const struct cpu *cpu = freq->cpus->pdata[i];
+		g_autofree char *maximum = cpu_file(cpu, "scaling_max_freq");
+		uint64_t khz;
 
-		cap_originals_confirm(freq->originals, maximum);
+		if (!is_above(cpu, &khz))
+			cap_originals_confirm(freq->originals, maximum);
 	}
 }
 

@@ -78,12 +78,11 @@ static bool state_number(const char *name, uint64_t *ret_number, const char **re
 	const gsize poll = strlen("POLL");
 
 	*ret_number = 0;
-	*ret_rest = name + poll;
+	*ret_rest = NULL;
 	if (g_ascii_strncasecmp(name, "POLL", poll) == 0)
-		return true;
-	*ret_rest = g_ascii_toupper(name[0]) == 'C'
-			    ? read_number_front_unsigned(name + 1, ret_number)
-			    : NULL;
+		*ret_rest = name + poll;
+	else if (g_ascii_toupper(name[0]) == 'C')
+		*ret_rest = read_number_front_unsigned(name + 1, ret_number);
 	return *ret_rest != NULL;
 }
 

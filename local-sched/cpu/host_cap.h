@@ -32,7 +32,7 @@ struct host_cap_settings {
 /* The first check comes sooner, because a run that starts now waits for its result. */
 #define HOST_CAP_FIRST_CHECK_S 0.5
 /* Drivers change frequencies within 10 ms, and daemons that meddle with them take longer. */
-#define HOST_CAP_SETTLE_S 0.4
+#define HOST_CAP_SETTLE_S 1.0
 
 /*
  * Sets the caps. Returns NULL with CAP_ORIGINALS_ERROR if the originals cannot be stored; nothing

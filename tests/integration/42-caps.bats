@@ -317,11 +317,18 @@ run_case() {
 	run_case intel-cpufreq
 }
 
+# Changes a knob, which is set again until the cap has settled.
+is_changed_by_another() {
+	echo 2000000 >"$cpus/cpu0/cpufreq/scaling_max_freq"
+	[[ "$(column frequency reason)" == "it reads back 2000 MHz, which another program has set" ]]
+}
+
 @test "a knob that another program has set meanwhile is put back, and named" {
 	start
-	echo 2000000 >"$cpus/cpu0/cpufreq/scaling_max_freq"
+	within 10 is_changed_by_another
 	end TERM
 	assert_untouched
+	cat "$dir/log"
 	grep "another program has set .*cpu0/cpufreq/scaling_max_freq. to .2000000. since it was given .1600000." "$dir/log"
 }
 
