@@ -228,9 +228,8 @@ static void warn_left(const struct knob *knob)
 }
 
 /*
- * Restores the known originals, in the order in which they were changed: boost, which moves the
- * frequencies, before these. Those that are back are forgotten. Returns how many were written and
- * are back.
+ * Restores the known originals, in several passes. Those that are back are forgotten. Returns how
+ * many were written and are back.
  */
 static guint put_back(struct cap_originals *originals)
 {

@@ -69,6 +69,7 @@ struct cpu_freq {
 	int64_t written_us; /* monotonic: when a setting was last written */
 	int writes;         /* rounds of writing */
 	bool settled;
+	bool held;              /* the settings stayed until the cap settled */
 	bool frequency_refuted; /* for good */
 	bool boost_refuted;
 	bool perhaps; /* a CPU looked too fast at the last check */
@@ -566,10 +567,18 @@ static void read_back(const struct cpu_freq *freq, struct host_knob *frequency,
 		host_knob_set_text(&boost->read_back, g_strdup(find_boost_on(freq) ? "on" : "off"));
 }
 
+static bool is_as_set(const struct cpu_freq *freq)
+{
+	uint64_t khz;
+
+	return !find_boost_on(freq) && (highest_set(freq) == 0 || !any_is_above(freq, &khz));
+}
+
 /* Notes what the knobs have, since the kernel may have lowered what was written. */
 static void settle(struct cpu_freq *freq)
 {
 	freq->settled = true;
+	freq->held = is_as_set(freq);
 	for (guint i = 0; i < freq->cpus->len; i++) {
 		const struct cpu *cpu = freq->cpus->pdata[i];
 		g_autofree char *maximum = cpu_file(cpu, "scaling_max_freq");
@@ -588,9 +597,9 @@ static void judge_boost(struct cpu_freq *freq, struct host_knob *boost)
 
 	if (freq->boosts->len == 0 || freq->boost_refuted)
 		return;
+	if (!freq->boost_failure && !boost->set)
+		boost->set = g_strdup("off");
 	if (!on) {
-		if (!boost->set)
-			host_knob_set_text(&boost->set, g_strdup("off"));
 		if (boost->effect != HOST_KNOB_EFFECTIVE)
 			host_knob_judge(boost, HOST_KNOB_EFFECTIVE, NULL);
 		return;
@@ -613,10 +622,11 @@ static void judge_frequency(struct cpu_freq *freq, struct host_knob *frequency)
 		judge(freq, frequency, HOST_KNOB_NOT_EFFECTIVE, g_strdup(freq->failure));
 		return;
 	}
-	if (!any_is_above(freq, &above_khz)) {
-		if (!frequency->set)
-			frequency->set = mhz_text(highest_set(freq));
+	if (!any_is_above(freq, &above_khz))
 		g_clear_pointer(&freq->failure, g_free);
+	if (!freq->failure && !frequency->set)
+		frequency->set = mhz_text(highest_set(freq));
+	if (!any_is_above(freq, &above_khz)) {
 		judge_speed(freq, frequency);
 		return;
 	}
@@ -625,14 +635,7 @@ static void judge_frequency(struct cpu_freq *freq, struct host_knob *frequency)
 	      freq->failure
 		      ? g_strdup(freq->failure)
 		      : g_strdup_printf("it reads back %" PRIu64 " MHz%s", above_khz / KHZ_PER_MHZ,
-					freq->settled ? ", which another program has set" : ""));
-}
-
-static bool is_as_set(const struct cpu_freq *freq)
-{
-	uint64_t khz;
-
-	return !find_boost_on(freq) && (highest_set(freq) == 0 || !any_is_above(freq, &khz));
+					freq->held ? ", which another program has set" : ""));
 }
 
 struct cpu_freq *cpu_freq_apply(const char *sys_root, const char *dev_root, uint32_t max_mhz,
@@ -678,6 +681,7 @@ void cpu_freq_check(struct cpu_freq *freq, struct host_knob *frequency, struct h
 	if (refresh_cpus(freq) && highest_set(freq) > 0) {
 		log_info("CPUs came online; they are capped");
 		freq->settled = false;
+		freq->held = false;
 		freq->writes = 0;
 		if (plan(freq))
 			write_settings(freq, WRITES_AT_ONCE);

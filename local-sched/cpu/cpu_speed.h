@@ -15,8 +15,8 @@
  * - the current frequency at both looks. One such value proves nothing: it may be that of a moment
  *   before the cap was set, or of a CPU that slept since.
  *
- * Where /proc/stat is there (beside /sys) a CPU that was not busy is not judged by the last two, and
- * by the last only one that never slept is found to be faster.
+ * Where /proc/stat is there (beside /sys), the last two do not judge a CPU that was not busy, and
+ * the last judges a CPU as faster only if it never slept.
  */
 
 enum { CPU_SPEED_STATES_MAX = 64 };

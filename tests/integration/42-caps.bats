@@ -317,15 +317,23 @@ run_case() {
 	run_case intel-cpufreq
 }
 
-# Changes a knob, which is set again until the cap has settled.
-is_changed_by_another() {
-	echo 2000000 >"$cpus/cpu0/cpufreq/scaling_max_freq"
+# Where the kernel counts the time in each frequency, a cap is known to hold once it has settled.
+has_settled() {
+	[ "$(column frequency effective)" = yes ]
+}
+
+is_found_out() {
 	[[ "$(column frequency reason)" == "it reads back 2000 MHz, which another program has set" ]]
 }
 
 @test "a knob that another program has set meanwhile is put back, and named" {
+	mkdir "$cpus/cpu0/cpufreq/stats"
+	echo "1600000 5" >"$cpus/cpu0/cpufreq/stats/time_in_state"
+	rm "$cpus/cpu1/cpufreq/scaling_cur_freq"
 	start
-	within 10 is_changed_by_another
+	within 10 has_settled
+	echo 2000000 >"$cpus/cpu0/cpufreq/scaling_max_freq"
+	within 10 is_found_out
 	end TERM
 	assert_untouched
 	cat "$dir/log"
