@@ -337,7 +337,7 @@ struct cap_originals *cap_originals_open(const char *path, GError **error)
 
 	if (open_file(originals, error)) {
 		if (originals->knobs->len > 0)
-			log_warning("a local scheduler that died left %u CPU settings; they are "
+			log_warning("a local scheduler that ended left %u CPU settings; they are "
 				    "put back",
 				    originals->knobs->len);
 		put_back(originals);
