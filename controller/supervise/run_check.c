@@ -25,8 +25,12 @@
 #define ASK_EVERY_MS 300
 #define STOP_GRACE_S 60.0
 
-/* How long after the boots a meter may take to give a reading: slow BMCs need several tries. */
-#define METER_PATIENCE_S 20.0
+/*
+ * How long after the boots a meter may take to give a reading: slow BMCs need several tries. A BMC
+ * that has given neither a reading nor a reason has longer: a login and three answers of 10 s each.
+ */
+#define METER_PATIENCE_S 15.0
+#define METER_SLOW_PATIENCE_S 42.0
 
 /*
  * The small task uses many ranks, but not so many that it takes long where all VMs share a machine.
@@ -178,9 +182,12 @@ static void start_task(struct subject *subject)
 /* The task has ended, and every meter has been read or had its time. */
 static bool is_done(const struct subject *subject)
 {
+	const double waited_s = clock_elapsed_s(subject->ready_ns, clock_now_ns());
+	const bool told = run_check_meters_told(&subject->answers);
+
 	return json_is_string(json_object_get(subject->answers.task, "outcome")) &&
 	       (run_check_meters_read(&subject->answers) ||
-		clock_elapsed_s(subject->ready_ns, clock_now_ns()) > METER_PATIENCE_S);
+		waited_s > (told ? METER_PATIENCE_S : METER_SLOW_PATIENCE_S));
 }
 
 static void poll_subject(struct subject *subject)

@@ -243,13 +243,16 @@ static const json_t *energy_of(const struct run_check_answers *answers, const ch
 	return NULL;
 }
 
-/* Why a host's meter was lost, by the last such event. */
+/* Why a host's meter gives no reading: its last words, or those of when it was lost. */
 static const char *lost_reason(const struct run_check_answers *answers, const char *host)
 {
+	const char *last = text_of(energy_of(answers, host), "reason");
 	const char *reason = "no reading came";
 	size_t i;
 	json_t *event;
 
+	if (*last)
+		return last;
 	json_array_foreach (json_object_get(answers->events, "events"), i, event) {
 		const json_t *detail = json_object_get(event, "detail");
 
@@ -413,6 +416,19 @@ bool run_check_meters_read(const struct run_check_answers *answers)
 
 		if (host->meter && host->meter->kind != CONFIG_METER_NONE &&
 		    !has_reading(energy_of(answers, host->name)))
+			return false;
+	}
+	return true;
+}
+
+bool run_check_meters_told(const struct run_check_answers *answers)
+{
+	for (uint32_t i = 0; i < answers->cluster->hosts_count; i++) {
+		const struct config_host *host = &answers->cluster->hosts[i];
+		const json_t *energy = energy_of(answers, host->name);
+
+		if (host->meter && host->meter->kind != CONFIG_METER_NONE && !has_reading(energy) &&
+		    !json_is_true(json_object_get(energy, "failed")))
 			return false;
 	}
 	return true;

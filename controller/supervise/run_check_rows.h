@@ -35,3 +35,6 @@ void run_check_add_cluster(GPtrArray *rows, const struct run_check_answers *answ
 bool run_check_nodes_ready(const struct run_check_answers *answers);
 /* Whether every meter of the cluster has given a reading; true where it has none. */
 bool run_check_meters_read(const struct run_check_answers *answers);
+
+/* Whether each meter without a reading has said why: none is merely slow. */
+bool run_check_meters_told(const struct run_check_answers *answers);

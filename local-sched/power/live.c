@@ -212,7 +212,9 @@ static void add_remote_host(json_t *hosts, const char *cluster, const json_t *ho
 		       .energy_j = number_of(host, "energy_uj") / 1e6,
 		       .gap_s = number_of(host, "gap_ns") / 1e9,
 		       .age_s = (now_ns - number_of(host, "sample_ns")) / 1e9,
-		       .error = lost ? "its local scheduler has lost the meter" : NULL,
+		       .error = !lost ? NULL
+				  : json_string_value(json_object_get(host, "reason"))
+					  ?: "its local scheduler has lost the meter",
 	       });
 }
 

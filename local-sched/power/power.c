@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/json.h"
 #include "common/wire/wire_report.h"
 #include "local-sched/power/power_journal.h"
 #include "local-sched/power/sample_ring.h"
@@ -220,15 +221,17 @@ static json_t *host_json(const struct power *power, uint32_t index)
 	const struct energy_counter *counter = &power->counters[index];
 	const uint64_t seq = power->metered[index].last_seq;
 	const bool there = counter->has_last;
+	const struct sampler *sampler = power->metered[index].sampler;
 
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:b}", "host",
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:b, s:b, s:o}", "host",
 			 power->names[index], "energy_uj", (json_int_t)counter->energy_uj, "gap_uj",
 			 (json_int_t)counter->gap_uj, "covered_ns", (json_int_t)counter->covered_ns,
 			 "gap_ns", (json_int_t)counter->gap_ns, "watts",
 			 there ? json_real((double)counter->last_mw / 1e3) : json_null(),
 			 "sample_seq", (json_int_t)seq, "sample_ns",
 			 there ? json_integer(counter->last_ns) : json_null(), "lost",
-			 sampler_lost(power->metered[index].sampler));
+			 sampler_lost(sampler), "failed", sampler_failed(sampler), "reason",
+			 json_string_or_null(sampler_reason(sampler)));
 }
 
 json_t *power_energy_json(const struct power *power)

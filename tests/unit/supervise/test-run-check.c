@@ -180,6 +180,24 @@ static void test_another_frequency(void)
 	forget(&parsed);
 }
 
+/* A meter that is slow is waited for; its last words count, not those of when it was lost. */
+static void test_slow_meter(void)
+{
+	g_autoptr(GPtrArray) rows = run_check_rows_new();
+	struct parsed parsed;
+	struct run_check_answers answers = parse(bad, &parsed);
+	json_t *energy = json_array_get(json_object_get(answers.energy, "hosts"), 0);
+
+	g_assert_false(run_check_meters_told(&answers));
+	json_object_set_new(energy, "failed", json_true());
+	json_object_set_new(energy, "reason", json_string("several of its chassis"));
+	g_assert_true(run_check_meters_told(&answers));
+	g_assert_false(run_check_meters_read(&answers));
+	run_check_add_cluster(rows, &answers);
+	assert_row(rows, "b1", "meter", RUN_CHECK_FAILED, "several of its chassis");
+	forget(&parsed);
+}
+
 static void test_bad(void)
 {
 	g_autoptr(GPtrArray) rows = run_check_rows_new();
@@ -260,6 +278,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/run-check/another frequency than the one asked for is said",
 			test_another_frequency);
 	g_test_add_func("/run-check/what fails has a reason and a cure", test_bad);
+	g_test_add_func("/run-check/a slow meter", test_slow_meter);
 	g_test_add_func("/run-check/watts that are simulated are said to be so",
 			test_simulated_watts);
 	g_test_add_func("/run-check/a cure is for the kind of meter", test_cures);
