@@ -241,7 +241,7 @@ static void set_unexpected(const struct transfer *transfer, long status, GError 
 
 /*
  * Whether a certificate that is trusted is for another name than that of the server: libcurl says
- * "certificate problem" of one that is not.
+ * "certificate problem" where it is not trusted.
  */
 static bool is_of_another_name(const struct transfer *transfer)
 {
