@@ -65,7 +65,7 @@ struct config_key {
 	enum config_kind kind;
 	enum config_kind entry; /* of a list: what each entry is */
 	bool needed;            /* its section is not complete without it */
-	bool or_one;            /* of a list: one value may stand for a list of one */
+	bool or_one;            /* of a list: a single value may stand for it */
 	uint32_t least;         /* entries that a list has at the least */
 	uint32_t most;          /* and at the most; 0: any number */
 	size_t offset;          /* of the field in the section's structure */

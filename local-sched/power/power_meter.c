@@ -147,12 +147,13 @@ static gboolean on_second_sample(gpointer data)
 
 void power_meter_read(struct power_meter *meter, power_meter_done_f done, void *data)
 {
+	/* A simulated meter has no configuration. */
+	const double given_s = meter->config ? meter->config->timeout_s : 0;
+	const double timeout_s = given_s > 0 ? given_s : POWER_METER_DEADLINE_S;
+
 	meter->done = done;
 	meter->data = data;
-	meter->deadline_ns =
-		clock_now_ns() + (int64_t)((meter->config->timeout_s > 0 ? meter->config->timeout_s
-									 : POWER_METER_DEADLINE_S) *
-					   1e9);
+	meter->deadline_ns = clock_now_ns() + (int64_t)(timeout_s * 1e9);
 	if (meter->ops->sample)
 		meter->timer_id = g_timeout_add(0, on_first_sample, meter);
 	else
