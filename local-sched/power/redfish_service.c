@@ -481,7 +481,8 @@ static void follow(struct call *call, int status)
 	text = g_strdup_printf("GET %s: status %d, %s \"%s\"", call->path, status,
 			       path ? "redirected too often, at last to"
 				    : "a redirection that is not followed, for it leaves the "
-				      "service: to",
+				      "service (if only its port is another, give that as `port`): "
+				      "to",
 			       location ?: "");
 	deliver_error(call, POWER_METER_ERROR_REJECTED, status, text);
 }
