@@ -45,6 +45,7 @@ static const char *const value_names[] = {
 
 static const char *const tlses[] = {"verify", "insecure", NULL};
 static const char *const auths[] = {"auto", "basic", "session", NULL};
+static const char *const ipmis[] = {"v2.0", "v1.5", NULL};
 static const char *const snmps[] = {"v3", "v1", "v2c", NULL};
 
 /*
@@ -69,6 +70,12 @@ static const struct config_key meter_keys[] = {
 		 "redfish and amm. With http and without `user` it is a token (Authorization: Bearer). Mode 0600, of the user that the local scheduler runs as."},
 	{CONFIG_UINT(meter, cipher_suite), .takers = IPMI, CONFIG_NOT_ZERO, CONFIG_TO(1, 19),
 	 .help = "ipmi; default: 17."},
+	{CONFIG_TEXT(meter, kg_file), .takers = IPMI,
+	 .help = "ipmi: file whose first line is the BMC's key K_g, up to 40 hexadecimal digits, of BMCs that have one. "
+		 "Mode 0600."},
+	{CONFIG_WORD(meter, ipmi, ipmis), .takers = IPMI,
+	 .help = "ipmi: version `v2.0`, or `v1.5` of BMCs that have no other: anyone on the network may read what they "
+		 "say."},
 	{CONFIG_TEXT(meter, privilege), .takers = IPMI,
 	 .help = "ipmi: USER, OPERATOR or ADMINISTRATOR; default: USER."},
 	{CONFIG_LIST(meter, sensor, TEXT), .or_one = true, .once = true, .least = 1,
@@ -201,6 +208,9 @@ char *config_meter_check(const struct config_meter *meter, bool local)
 		return g_strdup_printf("meter.privilege: '%s' is none of USER, OPERATOR, "
 				       "ADMINISTRATOR",
 				       meter->privilege);
+	if (meter->kg_file && meter->ipmi == CONFIG_METER_IPMI_1_5)
+		return g_strdup(
+			"meter.kg_file: IPMI 1.5 has no such key; remove it, or the `ipmi`");
 	if (meter->snmp != CONFIG_METER_SNMP_V3 && meter->user)
 		return g_strdup(
 			"meter.user: only SNMP v3 has users; remove it, or ask by `snmp: v3`");

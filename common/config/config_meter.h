@@ -47,6 +47,12 @@ enum config_meter_tls {
 	CONFIG_METER_INSECURE, /* any certificate: a machine in between may read the password */
 };
 
+/* Version of IPMI that a BMC is asked in. */
+enum config_meter_ipmi {
+	CONFIG_METER_IPMI_2_0 = 0, /* RMCP+: authenticated and, by its cipher suite, encrypted */
+	CONFIG_METER_IPMI_1_5,     /* neither encrypted nor well authenticated */
+};
+
 /* Version of SNMP that an AMM is asked in. */
 enum config_meter_snmp {
 	CONFIG_METER_SNMP_V3 = 0, /* user, authentication by SHA and encryption by DES */
@@ -65,7 +71,9 @@ struct config_meter {
 	char *user;            /* ipmi, redfish, amm with SNMP 3; default "ADMIN" */
 	char *password_file;   /* file whose first line is the password; never in argv */
 	uint32_t cipher_suite; /* ipmi; default 17 */
-	char *privilege;       /* ipmi: USER, OPERATOR, ADMINISTRATOR; default USER */
+	char *kg_file;         /* ipmi: file with the BMC's key K_g in hexadecimal; NULL: none */
+	enum config_meter_ipmi ipmi; /* ipmi */
+	char *privilege;             /* ipmi: USER, OPERATOR, ADMINISTRATOR; default USER */
 	/*
 	 * ipmi: sensors to read where DCMI is missing; redfish: in place of the chassis's power.
 	 * The machine's power is their sum. NULL: none.

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
+#include "common/read_file.h"
 #include "common/subprocess.h"
 #include "local-sched/power/meter_ipmi_parse.h"
 #include "local-sched/power/power_meter.h"
@@ -24,6 +26,7 @@ enum {
 	 * privilege, and two questions of ipmitool's own.
 	 */
 	LOGIN_ANSWERS = 7,
+	KG_MAX = 20, /* bytes of a key K_g (IPMI 2.0, section 13.33) */
 };
 
 /* The deadline of ipmitool, later than its own, for an ipmitool that hangs. */
@@ -160,6 +163,17 @@ static const struct login_failure {
 	{"integrity algorithm", POWER_METER_ERROR_LOGIN, "see `cipher_suite`"},
 	{"integrity payload", POWER_METER_ERROR_LOGIN, "see `cipher_suite`"},
 	{"confidentiality algorithm", POWER_METER_ERROR_LOGIN, "see `cipher_suite`"},
+	{"No session slot available", POWER_METER_ERROR_LOGIN,
+	 "the BMC has reached its session limit; close other sessions, or wait until they end"},
+	{"No slot available", POWER_METER_ERROR_LOGIN,
+	 "the BMC has reached its session limit for the user; close other sessions"},
+	{"password is longer than", POWER_METER_ERROR_SETUP, "see `password_file`"},
+	{"Invalid user name", POWER_METER_ERROR_LOGIN, "the BMC does not know the `user`"},
+	{"exceeds limit", POWER_METER_ERROR_LOGIN, "see `privilege`"},
+	{"Insufficient privilege level", POWER_METER_ERROR_LOGIN, "see `privilege`"},
+	{"Activate Session error", POWER_METER_ERROR_LOGIN, "see `password_file` and `privilege`"},
+	{"Activate Session command failed", POWER_METER_ERROR_LOGIN, "see `password_file`"},
+	{"No supported authtypes", POWER_METER_ERROR_LOGIN, "see `ipmi` and `user`"},
 	{"unauthorized name", POWER_METER_ERROR_LOGIN, "the BMC does not know the `user`"},
 	{"invalid role", POWER_METER_ERROR_LOGIN, "see `privilege`"},
 	{"unauthorized role", POWER_METER_ERROR_LOGIN, "see `privilege`"},
@@ -172,7 +186,7 @@ static const struct login_failure {
 	{"message indicates an error", POWER_METER_ERROR_LOGIN, /* RAKP 2, RAKP 4 */
 	 "see `user`, `password_file`, `cipher_suite` and `privilege`"},
 	{"RAKP 4 message has invalid integrity check value", POWER_METER_ERROR_LOGIN,
-	 "see `password_file`"},
+	 "see `password_file`, and `kg_file` where the BMC has a key K_g"},
 };
 
 static const struct login_failure *find_login_failure(const char *output)
@@ -299,11 +313,50 @@ static void add_arguments(GPtrArray *argv, const char *const *arguments)
 		g_ptr_array_add(argv, (char *)*arguments);
 }
 
+/*
+ * The variable that gives ipmitool the key K_g of `kg_file`, read now; the caller frees. It takes a
+ * key in hexadecimal from its arguments alone, where everyone sees it, so that a key with a zero
+ * byte before its end cannot be given.
+ */
+static char *read_kg(const struct config_meter *config, GError **error)
+{
+	char key[KG_MAX + 1] = "";
+	g_autoptr(GError) reason = NULL;
+	g_autofree char *text = NULL;
+	const char *wrong = NULL;
+	size_t digits;
+	bool ended = false;
+
+	text = read_file(config->kg_file, READ_FILE_SMALL_MAX, NULL, &reason);
+	if (!text)
+		return error_null(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
+				  "no key K_g: %s", reason->message);
+	text[strcspn(text, "\r\n")] = '\0';
+	digits = strlen(text);
+	if (digits == 0 || digits % 2 != 0 || digits > 2 * KG_MAX ||
+	    strspn(text, "0123456789abcdefABCDEF") != digits)
+		wrong = "its first line has to be 2 to 40 hexadecimal digits, an even number";
+	for (size_t i = 0; i < digits / 2 && !wrong; i++) {
+		key[i] = (char)(g_ascii_xdigit_value(text[2 * i]) * 16 +
+				g_ascii_xdigit_value(text[2 * i + 1]));
+		if (ended && key[i])
+			wrong = "a key with a zero byte cannot be given to ipmitool";
+		ended |= !key[i];
+	}
+	if (!wrong && !*key)
+		wrong = "a key that begins with a zero byte is none to ipmitool";
+	if (wrong)
+		return error_null(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
+				  "no key K_g in '%s': %s", config->kg_file, wrong);
+	return g_strconcat("IPMI_KGKEY=", key, NULL);
+}
+
 static bool start_child(struct ipmi_shell *shell, GError **error)
 {
 	const struct config_meter *config = shell->config;
 	g_autofree char *password = power_meter_password(config, error);
 	g_autofree char *variable = NULL;
+	g_autofree char *kg = NULL;
 	g_autofree char *port = g_strdup_printf("%u", config->port);
 	g_autofree char *suite = g_strdup_printf("%u", config->cipher_suite);
 	g_autofree char *wait = g_strdup_printf("%.0f", ceil(timeout_s(shell)));
@@ -317,19 +370,26 @@ static bool start_child(struct ipmi_shell *shell, GError **error)
 	if (!password)
 		return false;
 	variable = g_strconcat("IPMI_PASSWORD=", password, NULL);
+	if (config->kg_file) {
+		kg = read_kg(config, error);
+		if (!kg)
+			return false;
+	}
 
 	/*
 	 * -v until the login: find_login_failure() needs it. -C always: without it ipmitool asks for
 	 * the suites first, which takes 10 s with BMCs that do not answer that. -R 1: the request
 	 * alone, not repeated.
 	 */
-	add_arguments(argv, (const char *const[]){"ipmitool",   "-v", "-I",
-						  "lanplus",    "-H", config->address,
-						  "-p",         port, "-U",
-						  config->user, "-E", "-C",
-						  suite,        "-L", config->privilege,
-						  "-N",         wait, "-R",
-						  "1",          NULL});
+	add_arguments(argv, (const char *const[]){"ipmitool", "-v", "-H", config->address, "-p",
+						  port, "-U", config->user, "-E", "-L",
+						  config->privilege, "-N", wait, "-R", "1", NULL});
+	if (config->ipmi == CONFIG_METER_IPMI_1_5)
+		add_arguments(argv, (const char *const[]){"-I", "lan", NULL});
+	else
+		add_arguments(argv, (const char *const[]){"-I", "lanplus", "-C", suite, NULL});
+	if (kg)
+		add_arguments(argv, (const char *const[]){"-K", NULL});
 	if (bridged)
 		add_arguments(argv, (const char *const[]){"-t", address, "-b", channel, NULL});
 	if (shell->target.lun != 0)
@@ -338,7 +398,7 @@ static bool start_child(struct ipmi_shell *shell, GError **error)
 	g_ptr_array_add(argv, NULL);
 	/* The rest keeps its line editor from printing more than the prompt. */
 	const char *const environment[] = {variable, "LC_ALL=C", "TERM=dumb", "INPUTRC=/dev/null",
-					   NULL};
+					   kg,       NULL};
 
 	shell->pid = subprocess_spawn_pipes((const char *const *)argv->pdata, environment, true,
 					    &shell->to, &shell->from, &reason);

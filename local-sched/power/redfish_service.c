@@ -39,6 +39,7 @@ enum {
 
 enum login {
 	LOGIN_OUT = 0, /* the next request logs in */
+	LOGIN_LEAVING, /* the former session is being closed; then requests that wait log in */
 	LOGIN_UNDER_WAY,
 	LOGIN_IN,
 };
@@ -416,15 +417,31 @@ static void call_service(struct call *call)
 
 static void on_dropped(int status, json_t *body, const GError *error, void *data)
 {
+	struct redfish_service *service = data;
+
+	if (service->login != LOGIN_LEAVING)
+		return;
+	service->users++;
+	service->login = g_queue_is_empty(&service->waiting) ? LOGIN_OUT : LOGIN_UNDER_WAY;
+	if (service->login == LOGIN_UNDER_WAY)
+		log_in(service);
+	service_unref(service);
 }
 
-/* Gives a session back whose end the BMC announced, in case that it has not ended. */
+/*
+ * Gives a session back whose end the BMC announced, in case that it has not ended. The next login
+ * waits for that: a BMC that gave the same number to the next session would close that one.
+ */
 static void drop_session(struct redfish_service *service)
 {
-	if (service->session_path)
+	const bool is_open = service->session_path != NULL;
+
+	if (is_open)
 		http_client_request(service->client, "DELETE", service->session_path, NULL,
-				    LOGOUT_TIMEOUT_S, on_dropped, NULL);
+				    LOGOUT_TIMEOUT_S, on_dropped, service);
 	end_login(service);
+	if (is_open)
+		service->login = LOGIN_LEAVING;
 }
 
 /* A login that has worked is refused: it has ended, or is not enough for this resource. */

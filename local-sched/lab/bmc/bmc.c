@@ -53,6 +53,8 @@ static bool check_spec(const struct bmc_spec *spec, GError **error)
 		wrong = "its password needs 1 to 20 printable characters without blanks and quotes";
 	else if (spec->port == 0)
 		wrong = "it needs a port";
+	else if (spec->kg && !g_regex_match_simple("^[0-9a-f]{32}\\z", spec->kg, 0, 0))
+		wrong = "its key needs 32 hexadecimal digits";
 	if (wrong)
 		g_set_error(error, BMC_ERROR, BMC_ERROR_SPEC, "cannot emulate BMC \"%s\": %s",
 			    spec->name ? spec->name : "", wrong);
@@ -92,11 +94,13 @@ static char *lan_conf(const struct bmc_spec *spec, const char *module)
 			       "    allowed_auths_operator none md2 md5 straight\n"
 			       "    allowed_auths_admin none md2 md5 straight\n"
 			       "    guid a123456789abcdefa123456789abcdef\n"
+			       "%s%s%s"
 			       "  endlan\n"
 			       "  user 2 true \"%s\" \"%s\" admin 20 none md2 md5 straight\n",
 			       spec->name, module, spec->no_dcmi ? "sensor" : "dcmi", max_age_s,
-			       spec->watts_file, DCMI_MODULE_MC_ADDRESS, spec->port, spec->user,
-			       spec->password);
+			       spec->watts_file, DCMI_MODULE_MC_ADDRESS, spec->port,
+			       spec->kg ? "    bmc_key " : "", spec->kg ? spec->kg : "",
+			       spec->kg ? "\n" : "", spec->user, spec->password);
 }
 
 /* ipmi_sim_cmd(5): one controller with a sensor whose events are all off. */

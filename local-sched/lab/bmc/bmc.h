@@ -29,6 +29,7 @@ struct bmc_spec {
 	const char *password;   /* 1 to 20; no blanks, quotes or backslashes in either */
 	const char *watts_file; /* decimal watts, up to three decimals; replaced by rename */
 	double max_age_s;       /* a watts file older than this is no reading; 0: 5 s */
+	const char *kg;         /* its key K_g in hexadecimal, 32 digits; NULL: none */
 	bool no_dcmi;           /* only the sensor, as BMCs without DCMI have it */
 };
 

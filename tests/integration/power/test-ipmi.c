@@ -198,6 +198,61 @@ static void test_wrong_logins_are_told_from_silence(struct fixture *fixture, gco
 	g_assert_cmpint(fixture->meter.code, ==, POWER_METER_ERROR_NO_ANSWER);
 }
 
+/* Its 16 bytes are all that ipmi_sim takes of 20. */
+#define KG "4b5f67206f66206120746573742c2031"
+
+static void test_bmc_with_a_key_of_its_own(struct fixture *fixture, gconstpointer data)
+{
+	g_autofree char *path = meter_fixture_path(&fixture->meter, "kg");
+	g_autofree char *arguments = NULL;
+	g_autofree char *cmdline = NULL;
+	gsize length;
+
+	subprocess_stop(fixture->bmc, STOP_GRACE_S);
+	fixture->spec.kg = KG;
+	start_bmc(fixture);
+	g_assert_cmpint(read_meter(fixture), ==, POWER_METER_ERROR_LOGIN);
+	g_assert_nonnull(strstr(fixture->meter.message, "`kg_file`"));
+	meter_fixture_close(&fixture->meter);
+	fixture->meter.config.kg_file = path;
+	meter_fixture_write(path, KG "\n");
+	g_assert_cmpint(read_meter(fixture), ==, 0);
+	/* The key is in no argument vector. */
+	cmdline = g_strdup_printf("/proc/%d/cmdline", find_ipmitool());
+	g_assert_true(g_file_get_contents(cmdline, &arguments, &length, NULL));
+	g_assert_null(g_strstr_len(arguments, (gssize)length, "K_g of a test"));
+	g_assert_null(g_strstr_len(arguments, (gssize)length, KG));
+}
+
+static void test_keys_that_cannot_be_given_are_refused(struct fixture *fixture, gconstpointer data)
+{
+	/* A zero in the midst, or first, and what is no key. */
+	static const char *const keys[] = {"4b005f", "00",   "004b",          "",   "4",
+					   "4b5",    "4b5g", KG "2020202020", " 4b"};
+	g_autofree char *path = meter_fixture_path(&fixture->meter, "kg");
+
+	fixture->meter.config.kg_file = path;
+	g_assert_cmpint(read_meter(fixture), ==, POWER_METER_ERROR_SETUP);
+	for (gsize i = 0; i < G_N_ELEMENTS(keys); i++) {
+		meter_fixture_write(path, keys[i]);
+		g_assert_cmpint(read_meter(fixture), ==, POWER_METER_ERROR_SETUP);
+	}
+}
+
+static void test_version_1_5(struct fixture *fixture, gconstpointer data)
+{
+	fixture->meter.config.ipmi = CONFIG_METER_IPMI_1_5;
+	g_assert_cmpint(read_meter(fixture), ==, 0);
+	g_assert_cmpint(fixture->meter.mw, ==, 61000);
+	meter_fixture_close(&fixture->meter);
+	fixture->meter.config.user = (char *)"other";
+	g_assert_cmpint(read_meter(fixture), ==, POWER_METER_ERROR_LOGIN);
+	meter_fixture_close(&fixture->meter);
+	fixture->meter.config.user = (char *)"ADMIN";
+	meter_fixture_write(fixture->meter.password_file, "wrong\n");
+	g_assert_cmpint(read_meter(fixture), !=, 0);
+}
+
 static void test_missing_ipmitool_is_an_error(struct fixture *fixture, gconstpointer data)
 {
 	g_autofree char *path = g_strdup(g_getenv("PATH"));
@@ -544,6 +599,9 @@ int main(int argc, char **argv)
 	add("one-login", NULL, test_one_login_serves_all_readings);
 	add("refusals", NULL, test_refusals_have_their_codes);
 	add("logins", NULL, test_wrong_logins_are_told_from_silence);
+	add("kg", NULL, test_bmc_with_a_key_of_its_own);
+	add("kg-refused", NULL, test_keys_that_cannot_be_given_are_refused);
+	add("version-1.5", NULL, test_version_1_5);
 	add("no-ipmitool", NULL, test_missing_ipmitool_is_an_error);
 	add("close", NULL, test_closing_a_meter_drops_its_read);
 	add("sensor", "sensor", test_sensor_stands_in_for_dcmi);
