@@ -6,6 +6,8 @@
  */
 #include "common/config/config_meter.h"
 
+#include "common/read_number.h"
+
 /* Kinds as bits. */
 enum {
 	IPMI = 1 << CONFIG_METER_IPMI,
@@ -20,6 +22,12 @@ enum {
 	HTTP = 1 << CONFIG_METER_HTTP,
 	VALUES = COMMAND | HTTP,
 	MODEL = 1 << CONFIG_METER_MODEL,
+};
+
+enum {
+	BYTE_LENGTH = 4,  /* of "0x2e" */
+	REQUEST_MAX = 64, /* bytes of a request that a BMC takes */
+	CHANNEL_MAX = 15, /* IPMI 2.0, table 6-1 */
 };
 
 static const char *const kind_names[] = {
@@ -70,6 +78,15 @@ static const struct config_key meter_keys[] = {
 		 "redfish and amm. With http and without `user` it is a token (Authorization: Bearer). Mode 0600, of the user that the local scheduler runs as."},
 	{CONFIG_UINT(meter, cipher_suite), .takers = IPMI, CONFIG_NOT_ZERO, CONFIG_TO(1, 19),
 	 .help = "ipmi; default: 17."},
+	{CONFIG_TEXT(meter, raw), .takers = IPMI,
+	 .help = "ipmi: request whose answer has the watts, in place of DCMI: net function, command and data as bytes, "
+		 "such as `0x2e 0xc8 0x57 0x01 0x00 0x01 0x00 0x00` (statistics of Intel's Node Manager)."},
+	{CONFIG_UINT(meter, raw_at), .takers = IPMI, CONFIG_NOT_ZERO, CONFIG_TO(1, 64),
+	 .help = "ipmi: byte of the answer to `raw` at which the watts begin, two bytes, the low one first; default: 4, "
+		 "as Node Manager has them."},
+	{CONFIG_TEXT(meter, controller), .takers = IPMI,
+	 .help = "ipmi: controller that `raw` is for, by its address on the IPMB and the channel that leads there "
+		 "(`0x2c/6`); default: the BMC."},
 	{CONFIG_TEXT(meter, kg_file), .takers = IPMI,
 	 .help = "ipmi: file whose first line is the BMC's key K_g, up to 40 hexadecimal digits, of BMCs that have one. "
 		 "Mode 0600."},
@@ -174,6 +191,8 @@ void config_meter_fill_in(struct config_meter *meter)
 		meter->privilege = g_strdup("USER");
 	if ((kind & (IPMI | REDFISH | VALUES)) && !(meter->timeout_s > 0))
 		meter->timeout_s = kind == REDFISH ? 15 : 5;
+	if (kind == IPMI && meter->raw && meter->raw_at == 0)
+		meter->raw_at = 4;
 	if (kind == IPMI && meter->cipher_suite == 0)
 		meter->cipher_suite = 17;
 	if ((kind & SYSFS) && !meter->sys_root)
@@ -182,10 +201,48 @@ void config_meter_fill_in(struct config_meter *meter)
 		meter->proc_root = g_strdup("/proc");
 }
 
+/* Whether `text` begins with a byte as "0x2e". */
+static bool is_byte(const char *text)
+{
+	return g_str_has_prefix(text, "0x") && g_ascii_isxdigit(text[2]) &&
+	       g_ascii_isxdigit(text[3]);
+}
+
+/* Whether `text` is the bytes of a request: ipmitool gets it as it is. */
+static bool is_request(const char *text)
+{
+	size_t bytes = 0;
+
+	for (;; text += BYTE_LENGTH + 1) {
+		if (!is_byte(text) || ++bytes > REQUEST_MAX)
+			return false;
+		if (text[BYTE_LENGTH] == '\0')
+			return bytes >= 2;
+		if (text[BYTE_LENGTH] != ' ')
+			return false;
+	}
+}
+
+bool config_meter_controller(const char *text, uint8_t *ret_address, uint8_t *ret_channel)
+{
+	uint64_t channel = 0;
+
+	if (!is_byte(text) ||
+	    (text[BYTE_LENGTH] != '\0' &&
+	     (text[BYTE_LENGTH] != '/' ||
+	      !read_number_unsigned(text + BYTE_LENGTH + 1, 0, CHANNEL_MAX, &channel))))
+		return false;
+	*ret_address =
+		(uint8_t)(g_ascii_xdigit_value(text[2]) * 16 + g_ascii_xdigit_value(text[3]));
+	*ret_channel = (uint8_t)channel;
+	return true;
+}
+
 char *config_meter_check(const struct config_meter *meter, bool local)
 {
 	static const char *const privileges[] = {"USER", "OPERATOR", "ADMINISTRATOR", NULL};
 	const unsigned kind = 1U << meter->kind;
+	uint8_t address, channel;
 
 	/* A web server may ask for no name and no token. */
 	const bool is_open = kind == HTTP && !meter->user;
@@ -208,6 +265,16 @@ char *config_meter_check(const struct config_meter *meter, bool local)
 		return g_strdup_printf("meter.privilege: '%s' is none of USER, OPERATOR, "
 				       "ADMINISTRATOR",
 				       meter->privilege);
+	if (meter->raw && !is_request(meter->raw))
+		return g_strdup(
+			"meter.raw: takes 2 to 64 bytes as 0x2e, with one blank between two");
+	if ((meter->raw_at || meter->controller) && !meter->raw)
+		return g_strdup_printf("meter.%s: belongs to `raw`; give that too",
+				       meter->raw_at ? "raw_at" : "controller");
+	if (meter->controller && !config_meter_controller(meter->controller, &address, &channel))
+		return g_strdup_printf("meter.controller: '%s' is no address such as 0x2c, or "
+				       "address and channel such as 0x2c/6",
+				       meter->controller);
 	if (meter->kg_file && meter->ipmi == CONFIG_METER_IPMI_1_5)
 		return g_strdup(
 			"meter.kg_file: IPMI 1.5 has no such key; remove it, or the `ipmi`");

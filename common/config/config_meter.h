@@ -73,7 +73,14 @@ struct config_meter {
 	uint32_t cipher_suite; /* ipmi; default 17 */
 	char *kg_file;         /* ipmi: file with the BMC's key K_g in hexadecimal; NULL: none */
 	enum config_meter_ipmi ipmi; /* ipmi */
-	char *privilege;             /* ipmi: USER, OPERATOR, ADMINISTRATOR; default USER */
+	/*
+	 * ipmi: a request, as bytes "0x2e 0xc8 ...", whose answer has the watts from its byte
+	 * raw_at on (from 1), in place of DCMI; NULL: none. `controller`: "0x2c/6", that it is for.
+	 */
+	char *raw;
+	uint32_t raw_at;
+	char *controller;
+	char *privilege; /* ipmi: USER, OPERATOR, ADMINISTRATOR; default USER */
 	/*
 	 * ipmi: sensors to read where DCMI is missing; redfish: in place of the chassis's power.
 	 * The machine's power is their sum. NULL: none.
@@ -128,6 +135,12 @@ const char *config_meter_value_name(enum config_meter_value value);
 
 /* The kind's name as in configurations. */
 const char *config_meter_kind_name(enum config_meter_kind kind);
+
+/*
+ * Reads a `controller`, "0x2c" or "0x2c/6": its address on the IPMB, and the channel that leads
+ * there (0). Returns false if it is none.
+ */
+bool config_meter_controller(const char *text, uint8_t *ret_address, uint8_t *ret_channel);
 
 /* Frees what `meter` points to and makes it one of kind none; its sampling interval stays. */
 void config_meter_clear(struct config_meter *meter);

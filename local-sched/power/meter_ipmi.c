@@ -66,7 +66,9 @@ struct meter_ipmi {
 	/* Of a login or walk that failed while no read was under way; the next read reports it. */
 	enum power_meter_error late_code;
 	char *late_message;
-	/* DCMI. */
+	/* DCMI, or the request that the configuration has in its place. */
+	char *command;
+	struct ipmi_target raw_target;
 	bool dcmi_worked;
 	int dcmi_misses; /* in a row, of the kind that passes */
 	bool use_sensor; /* DCMI is not asked before dcmi_again_ns */
@@ -82,7 +84,6 @@ struct meter_ipmi {
 	uint32_t index;
 	uint8_t raw;
 	double sum_w;
-	char *source;
 };
 
 static bool ipmi_open(struct power_meter *base, GError **error)
@@ -95,15 +96,24 @@ static bool ipmi_open(struct power_meter *base, GError **error)
 		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
 					     "its IPMI meter needs address, user and privilege");
 	meter->dcmi_wait_s = DCMI_AGAIN_S;
+	meter->raw_target = bmc;
+	if (config->controller)
+		config_meter_controller(config->controller, &meter->raw_target.address,
+					&meter->raw_target.channel);
+	meter->command =
+		config->raw ? g_strconcat("raw ", config->raw, NULL) : g_strdup(DCMI_COMMAND);
 	meter->bridges = g_array_new(FALSE, FALSE, sizeof(struct bridge));
 	meter->shell = ipmi_shell_new(config, &bmc);
 	if (config->sensor_count > 0)
 		meter->walk = ipmi_walk_new(meter->shell, (const char *const *)config->sensor,
 					    config->sensor_count);
-	meter->source = config->sensor_count > 1
-				? g_strdup_printf("sum of %u sensors", config->sensor_count)
-				: g_strdup("sensor");
 	return true;
+}
+
+/* What the request in place of the sensors is for. */
+static const char *what_is_read(const struct meter_ipmi *meter)
+{
+	return meter->base.config->raw ? "power reading by `raw`" : "DCMI power reading";
 }
 
 /* A sensor has a reading after DCMI had none: it is read from now on. */
@@ -121,8 +131,9 @@ static void settle_on_sensor(struct meter_ipmi *meter)
 static void settle_on_dcmi(struct meter_ipmi *meter)
 {
 	if (meter->warned)
-		log_info_of(LOG_HOST(meter->base.host), "BMC %s:%u: its DCMI power reading is back",
-			    meter->base.config->address, meter->base.config->port);
+		log_info_of(LOG_HOST(meter->base.host), "BMC %s:%u: its %s is back",
+			    meter->base.config->address, meter->base.config->port,
+			    what_is_read(meter));
 	meter->warned = meter->use_sensor = false;
 	meter->dcmi_worked = true;
 	meter->dcmi_misses = 0;
@@ -277,37 +288,51 @@ static void leave_dcmi(struct meter_ipmi *meter, enum power_meter_error verdict,
 	read_sensors(meter);
 }
 
+static enum power_meter_error parse_power(const struct meter_ipmi *meter,
+					  const struct ipmi_answer *answer, int64_t *ret_mw)
+{
+	const struct config_meter *config = meter->base.config;
+	struct ipmi_dcmi dcmi;
+	enum power_meter_error verdict;
+
+	if (config->raw)
+		return meter_ipmi_parse_watts(answer, config->raw_at, ret_mw);
+	verdict = meter_ipmi_parse_dcmi(answer, &dcmi);
+	if (verdict == POWER_METER_OK)
+		*ret_mw = dcmi.mw;
+	return verdict;
+}
+
 static void handle_dcmi(struct meter_ipmi *meter, const struct ipmi_answer *answer)
 {
-	struct ipmi_dcmi dcmi;
-	const enum power_meter_error verdict = meter_ipmi_parse_dcmi(answer, &dcmi);
+	int64_t mw;
+	const enum power_meter_error verdict = parse_power(meter, answer, &mw);
+	const char *what = what_is_read(meter);
 	g_autofree char *refusal = NULL;
 	g_autofree char *reason = NULL;
 
 	switch (verdict) {
 	case POWER_METER_OK:
-		if (dcmi.mw == 0) {
+		if (mw == 0) {
 			send_command(meter, meter->shell, STEP_POWER, CHASSIS_COMMAND);
 			return;
 		}
-		end_read(meter, dcmi.mw);
+		end_read(meter, mw);
 		return;
 	case POWER_METER_ERROR_NOT_ACTIVE:
-		reason = g_strdup("its DCMI power reading is deactivated");
+		reason = g_strdup_printf("its %s is deactivated", what);
 		break;
 	case POWER_METER_ERROR_SATURATED:
-		reason = g_strdup("its DCMI power reading is 65535 W, which is none");
+		reason = g_strdup_printf("its %s is 65535 W, which is none", what);
 		break;
 	case POWER_METER_ERROR_GARBAGE:
-		reason = g_strdup_printf("no valid DCMI power reading: an answer of %zu bytes",
-					 answer->size);
+		reason = g_strdup_printf("no valid %s: an answer of %zu bytes", what, answer->size);
 		break;
 	default:
 		refusal = refusal_text(meter, answer->code);
-		reason = g_strdup_printf(verdict == POWER_METER_ERROR_SETUP
-						 ? "it has no DCMI power reading: %s"
-						 : "DCMI power reading refused: %s",
-					 refusal);
+		reason = g_strdup_printf(verdict == POWER_METER_ERROR_SETUP ? "it has no %s: %s"
+									    : "%s refused: %s",
+					 what, refusal);
 		break;
 	}
 	leave_dcmi(meter, verdict, reason);
@@ -325,7 +350,7 @@ static void handle_power(struct meter_ipmi *meter, const struct ipmi_answer *ans
 	} else if (meter->from_sensor) {
 		fail(meter, POWER_METER_ERROR_NOT_ACTIVE, "%s; see `sensor`", reason);
 	} else {
-		g_autofree char *text = g_strdup_printf("DCMI: %s", reason);
+		g_autofree char *text = g_strdup_printf("%s: %s", what_is_read(meter), reason);
 
 		leave_dcmi(meter, POWER_METER_ERROR_NOT_ACTIVE, text);
 	}
@@ -422,6 +447,8 @@ static void handle_factors(struct meter_ipmi *meter, const struct ipmi_answer *a
 /* The shell that the command under way went to. */
 static struct ipmi_shell *current_shell(struct meter_ipmi *meter)
 {
+	if (meter->step == STEP_DCMI)
+		return shell_for(meter, &meter->raw_target);
 	return meter->step == STEP_SENSOR || meter->step == STEP_FACTORS
 		       ? shell_for(meter, &current_sensor(meter)->owner)
 		       : meter->shell;
@@ -512,7 +539,8 @@ static void ipmi_read(struct power_meter *base)
 		read_sensors(meter);
 	} else {
 		meter->from_sensor = meter->leaving = false;
-		send_command(meter, meter->shell, STEP_DCMI, DCMI_COMMAND);
+		send_command(meter, shell_for(meter, &meter->raw_target), STEP_DCMI,
+			     meter->command);
 	}
 }
 
@@ -520,7 +548,9 @@ static const char *ipmi_source(const struct power_meter *base)
 {
 	const struct meter_ipmi *meter = (const struct meter_ipmi *)base;
 
-	return meter->from_sensor ? meter->source : "dcmi";
+	if (meter->from_sensor)
+		return base->config->sensor_count > 1 ? "sensors" : "sensor";
+	return base->config->raw ? "raw" : "dcmi";
 }
 
 static void ipmi_close(struct power_meter *base)
@@ -533,7 +563,7 @@ static void ipmi_close(struct power_meter *base)
 	g_clear_pointer(&meter->bridges, g_array_unref);
 	ipmi_walk_free(meter->walk);
 	g_free(meter->late_message);
-	g_free(meter->source);
+	g_free(meter->command);
 }
 
 const struct power_meter_ops meter_ipmi_ops = {

@@ -17,6 +17,9 @@ enum {
 	DCMI_SIZE = 18,
 	DCMI_ACTIVE = 0x40,
 	WATTS_TOP = 65535,
+	/* Get Node Manager Statistics */
+	NM_SIZE = 20,
+	NM_MEASURES = 0x40,
 	/* Get Sensor Reading, second byte */
 	SENSOR_UNAVAILABLE = 0x20,
 	SENSOR_SCANNING = 0x40,
@@ -152,6 +155,26 @@ enum power_meter_error meter_ipmi_parse_dcmi(const struct ipmi_answer *answer,
 	*ret_dcmi = (struct ipmi_dcmi){.mw = (int64_t)watts * 1000,
 				       .mean_mw = (int64_t)number_at(answer, 7, 2) * 1000,
 				       .period_s = number_at(answer, 13, 4) / 1e3};
+	return POWER_METER_OK;
+}
+
+enum power_meter_error meter_ipmi_parse_watts(const struct ipmi_answer *answer, uint32_t at,
+					      int64_t *ret_mw)
+{
+	static const uint8_t intel[] = {0x57, 0x01, 0x00};
+	unsigned watts;
+
+	if (answer->code != 0)
+		return judge_code(answer->code);
+	if (answer->size < (size_t)at + 1)
+		return POWER_METER_ERROR_GARBAGE;
+	if (answer->size == NM_SIZE && memcmp(answer->bytes, intel, sizeof intel) == 0 &&
+	    !(answer->bytes[NM_SIZE - 1] & NM_MEASURES))
+		return POWER_METER_ERROR_NOT_ACTIVE;
+	watts = number_at(answer, at - 1, 2);
+	if (watts == WATTS_TOP)
+		return POWER_METER_ERROR_SATURATED;
+	*ret_mw = (int64_t)watts * 1000;
 	return POWER_METER_OK;
 }
 

@@ -43,6 +43,14 @@ enum power_meter_error meter_ipmi_parse_dcmi(const struct ipmi_answer *answer,
 					     struct ipmi_dcmi *ret_dcmi);
 
 /*
+ * The watts of an answer to a request of the configuration, from its byte `at` (from 1) on. The
+ * statistics of Intel's Node Manager, which begin with its number 57 01 00, are looked at whole:
+ * they say whether they are measured. `ret_mw` is set for POWER_METER_OK only.
+ */
+enum power_meter_error meter_ipmi_parse_watts(const struct ipmi_answer *answer, uint32_t at,
+					      int64_t *ret_mw);
+
+/*
  * The answer to Get Sensor Reading (IPMI 2.0, section 35.14). `ret_raw` is set for POWER_METER_OK
  * only.
  */

@@ -70,8 +70,8 @@ const char *power_counter_id(const struct power *power, uint32_t index);
 
 /*
  * The capability "meter" of docs/reference/api.md: the lowest of the hosts' sources, in the order
- * "none", "simulated", "model", "rapl", "command", "http", "amm", "hwmon", "acpi", "sensor",
- * "sensors", "redfish", "dcmi".
+ * "none", "simulated", "model", "rapl", "command", "http", "amm", "hwmon", "acpi", "raw",
+ * "sensor", "sensors", "redfish", "dcmi".
  */
 const char *power_source(const struct power *power);
 

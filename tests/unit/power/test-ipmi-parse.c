@@ -116,6 +116,35 @@ static void test_dcmi(void)
 	}
 }
 
+static void test_watts_of_other_requests(void)
+{
+	static const struct {
+		struct ipmi_answer answer;
+		uint32_t at;
+		enum power_meter_error verdict;
+	} cases[] = {
+		/* Intel's Node Manager: 230 W, measurement in progress, or suspended. */
+		{{.size = 20, .bytes = {0x57, 1, 0, 0xe6, 0, [19] = 0x50}}, 4, POWER_METER_OK},
+		{{.size = 20, .bytes = {0x57, 1, 0, 0xe6, 0, [19] = 0x10}},
+		 4,
+		 POWER_METER_ERROR_NOT_ACTIVE},
+		{{.size = 2, .bytes = {0xe6, 0}}, 1, POWER_METER_OK},
+		{{.size = 2, .bytes = {0xe6, 0}}, 2, POWER_METER_ERROR_GARBAGE},
+		{{.size = 0}, 1, POWER_METER_ERROR_GARBAGE},
+		{{.size = 2, .bytes = {0xff, 0xff}}, 1, POWER_METER_ERROR_SATURATED},
+		{{.code = 0xc1}, 1, POWER_METER_ERROR_SETUP},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		int64_t mw = -4711;
+
+		g_test_message("case %zu", i);
+		g_assert_cmpint(meter_ipmi_parse_watts(&cases[i].answer, cases[i].at, &mw), ==,
+				cases[i].verdict);
+		g_assert_cmpint(mw, ==, cases[i].verdict == POWER_METER_OK ? 230000 : -4711);
+	}
+}
+
 static void test_sensor(void)
 {
 	static const struct {
@@ -203,6 +232,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/ipmi-parse/raw", test_raw);
 	g_test_add_func("/ipmi-parse/endless", test_endless_answer);
 	g_test_add_func("/ipmi-parse/dcmi", test_dcmi);
+	g_test_add_func("/ipmi-parse/watts", test_watts_of_other_requests);
 	g_test_add_func("/ipmi-parse/sensor", test_sensor);
 	g_test_add_func("/ipmi-parse/damaged", test_damaged_text_never_crashes);
 	g_test_add_func("/ipmi-parse/gist", test_gist);
