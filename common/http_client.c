@@ -40,6 +40,7 @@ struct http_client {
 	char *key;
 	bool mends_numbers;
 	bool device;    /* http_client_device() */
+	bool texts;     /* http_client_new_text() */
 	size_t largest; /* bytes of an answer */
 };
 
@@ -115,6 +116,11 @@ static json_t *parse_text(const struct transfer *transfer, GError **error)
 	const GString *text = transfer->answer;
 	json_t *body;
 
+	if (transfer->client->texts) {
+		g_autofree char *valid = g_utf8_make_valid(text->str, (gssize)text->len);
+
+		return json_string(valid);
+	}
 	if (transfer->client->device)
 		return json_parse_lenient(text->str, text->len, "answer", error);
 	body = json_parse(text->str, text->len, "answer", error);
@@ -363,7 +369,8 @@ static bool ends_at_port(const char *host)
 	return !path || path[1] == '\0';
 }
 
-static bool check_url(CURLU *url, const char *address, GError **error)
+/* `anywhere`: http may go to other machines. */
+static bool check_url(CURLU *url, const char *address, bool anywhere, GError **error)
 {
 	const bool secure = g_str_has_prefix(address, "https://");
 	const char *host = strstr(address, "://");
@@ -382,7 +389,7 @@ static bool check_url(CURLU *url, const char *address, GError **error)
 		return refuse_address(address,
 				      "nothing follows the host and port; write SCHEME://HOST:PORT",
 				      error);
-	return secure || is_here(url) ||
+	return secure || anywhere || is_here(url) ||
 	       refuse_address(
 		       address,
 		       "what is sent there could be read on its way, as http to another machine is "
@@ -390,7 +397,7 @@ static bool check_url(CURLU *url, const char *address, GError **error)
 		       error);
 }
 
-bool http_client_check_address(const char *address, GError **error)
+static bool check_address(const char *address, bool anywhere, GError **error)
 {
 	CURLU *url;
 	bool good;
@@ -398,9 +405,14 @@ bool http_client_check_address(const char *address, GError **error)
 	if (g_str_has_prefix(address, "unix:/"))
 		return true;
 	url = curl_url();
-	good = check_url(url, address, error);
+	good = check_url(url, address, anywhere, error);
 	curl_url_cleanup(url);
 	return good;
+}
+
+bool http_client_check_address(const char *address, GError **error)
+{
+	return check_address(address, false, error);
 }
 
 bool http_client_timeout(double usual_s, double *ret_s, GError **error)
@@ -422,7 +434,7 @@ bool http_client_timeout(double usual_s, double *ret_s, GError **error)
 /* Splits `address` into the parts that libcurl needs. */
 static bool parse_address(struct http_client *client, const char *address, GError **error)
 {
-	if (!http_client_check_address(address, error))
+	if (!check_address(address, client->texts, error))
 		return false;
 	if (g_str_has_prefix(address, "unix:/")) {
 		client->socket_path = g_strdup(address + strlen("unix:"));
@@ -435,11 +447,12 @@ static bool parse_address(struct http_client *client, const char *address, GErro
 	return true;
 }
 
-struct http_client *http_client_new(const char *address, GError **error)
+static struct http_client *client_new(const char *address, bool texts, GError **error)
 {
 	struct http_client *client = g_new0(struct http_client, 1);
 
 	client->references = 1;
+	client->texts = texts;
 	client->context = g_main_context_ref_thread_default();
 	client->address = g_strdup(address);
 	if (!parse_address(client, address, error)) {
@@ -448,6 +461,20 @@ struct http_client *http_client_new(const char *address, GError **error)
 	}
 	client->largest = BODY_MAX;
 	client->multi = http_multi_join(client->context);
+	return client;
+}
+
+struct http_client *http_client_new(const char *address, GError **error)
+{
+	return client_new(address, false, error);
+}
+
+struct http_client *http_client_new_text(const char *address, size_t most, GError **error)
+{
+	struct http_client *client = client_new(address, true, error);
+
+	if (client)
+		http_client_device(client, most);
 	return client;
 }
 
@@ -601,7 +628,9 @@ static void set_options(struct transfer *transfer, const char *method, const cha
 	 * not send.
 	 */
 	transfer->headers = curl_slist_append(transfer->headers, "Expect:");
-	transfer->headers = curl_slist_append(transfer->headers, "Accept: application/json");
+	transfer->headers =
+		curl_slist_append(transfer->headers,
+				  client->texts ? "Accept: */*" : "Accept: application/json");
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
 }
 

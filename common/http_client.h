@@ -51,6 +51,14 @@ bool http_client_check_address(const char *address, GError **error);
 struct http_client *http_client_new(const char *address, GError **error);
 
 /*
+ * As http_client_new(), for reading from a server that is not ours: answers are texts of at most
+ * `most` bytes once they are decompressed, each of which a callback gets as a JSON string (what is
+ * not UTF-8 is U+FFFD), and http may go to other machines too, so that nothing secret may be sent.
+ * Otherwise it is a client of http_client_device().
+ */
+struct http_client *http_client_new_text(const char *address, size_t most, GError **error);
+
+/*
  * The certificates that a client trusts, and the credentials that it sends. All zero: the system's
  * certificates, no credentials.
  */

@@ -100,6 +100,7 @@ typedef struct power_meter power_meter_t;
 extern const struct power_meter_ops meter_acpi_ops;
 extern const struct power_meter_ops meter_amm_ops;
 extern const struct power_meter_ops meter_command_ops;
+extern const struct power_meter_ops meter_http_ops;
 extern const struct power_meter_ops meter_hwmon_ops;
 extern const struct power_meter_ops meter_ipmi_ops;
 extern const struct power_meter_ops meter_model_ops;

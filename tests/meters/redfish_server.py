@@ -6,7 +6,8 @@ usage: redfish_server.py DIR CERTIFICATE KEY
 
 DIR/redfish.json maps a path to its answer, or to a list of answers in turn, of which the last repeats. "POST PATH" and
 "DELETE PATH" are answers to other methods. An answer has: status (200), headers, one of json, text and base64; gzip (true: the
-body is compressed), needs_encoding (406 where gzip is not accepted), delay_s, cut (true: the connection ends before the
+body is compressed), times (N: it is repeated), endless (true: for ever), authorization (401 to a request that has another),
+needs_encoding (406 where gzip is not accepted), delay_s, cut (true: the connection ends before the
 body does). "*slash*" is the answer to each path without a slash at its end, with that redirect. "*session*" is {"uses": N,
 "cut": BOOL}: a token is good for N requests, then they are answered with 401.
 
@@ -50,6 +51,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             number = turn.get(path, 0)
             turn[path] = number + 1
             answer = answer[min(number, len(answer) - 1)]
+        if "authorization" in answer and self.headers.get("Authorization") != answer["authorization"]:
+            answer = {"status": 401, "text": "who are you?"}
         if "needs_encoding" in answer and "gzip" not in (self.headers.get("Accept-Encoding") or ""):
             answer = {"status": 406, "json": {"error": {"message": "Not Acceptable"}}}
         return answer
@@ -65,6 +68,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = json.dumps(answer["json"]).encode() if "json" in answer else answer.get("text", "").encode()
         if "base64" in answer:
             body = base64.b64decode(answer["base64"])
+        body *= answer.get("times", 1)
         headers = dict(answer.get("headers", {}))
         if answer.get("gzip") or "needs_encoding" in answer:
             body = gzip.compress(body)
@@ -77,6 +81,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.close_connection = True
             return
+        if answer.get("endless"):
+            self.end_headers()
+        while answer.get("endless"):
+            self.wfile.write(body)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -618,12 +618,33 @@ static void test_tls_and_names(void)
 	g_rmdir(directory);
 }
 
+/* Only a client that sends nothing secret may ask another machine in the clear. */
+static void test_texts_may_come_from_anywhere(void)
+{
+	static const char *const good[] = {"http://192.0.2.1", "http://prometheus:9090",
+					   "https://[2001:db8::1]:8443"};
+	static const char *const bad[] = {"ftp://h", "http://u:p@h", "http://h/x", "http://"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(good); i++) {
+		g_autoptr(http_client_t) client = http_client_new_text(good[i], 100, NULL);
+
+		g_assert_nonnull(client);
+	}
+	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_assert_null(http_client_new_text(bad[i], 100, &error));
+		g_assert_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/http-client/api", test_client_takes_answers_of_the_api_alone);
 	g_test_add_func("/http-client/in-the-clear",
 			test_client_speaks_in_the_clear_at_loopback_alone);
+	g_test_add_func("/http-client/texts", test_texts_may_come_from_anywhere);
 	g_test_add_func("/http-client/timeout", test_the_time_for_an_answer_can_be_chosen);
 	g_test_add_func("/http-client/peer", test_client_survives_a_peer_that_misbehaves);
 	g_test_add_func("/http-client/cut", test_client_cuts_what_a_peer_says);
