@@ -73,7 +73,7 @@ struct power_meter_ops {
 	const char *(*source)(const struct power_meter *meter);
 	/*
 	 * Drops a read under way and frees what the driver's struct owns, also after a failed
-	 * open(). Blocks for at most half a second (to close a Redfish session).
+	 * open(). Blocks for at most two seconds (to close a Redfish session).
 	 */
 	void (*close)(struct power_meter *meter);
 };

@@ -16,7 +16,9 @@
 
 /* How long an answer may take where the configuration does not say. */
 #define TIMEOUT_S 15.0
+/* A BMC that has not answered before is not waited for at the end. */
 #define LOGOUT_TIMEOUT_S 2.0
+#define LOGOUT_SILENT_S 0.2
 
 /* The wait after a refused login with the same password; it doubles up to the maximum. */
 #define LOGIN_RETRY_S 4.5
@@ -60,6 +62,7 @@ struct redfish_service {
 	bool asked_root;     /* the service root was asked for that place */
 	char *session_path;  /* to be closed, or NULL */
 	char *session_header;
+	bool silent;        /* the last request got no answer */
 	GHashTable *worked; /* paths that were answered since the login */
 	/* The last refusal. */
 	char *refused_password;
@@ -140,7 +143,7 @@ static void log_out(struct redfish_service *service)
 	http_client_device(service->client, ANSWER_MAX);
 	identify(service, NULL);
 	json_decref(http_client_call(service->client, "DELETE", service->session_path, NULL,
-				     LOGOUT_TIMEOUT_S, NULL));
+				     service->silent ? LOGOUT_SILENT_S : LOGOUT_TIMEOUT_S, NULL));
 	g_clear_pointer(&service->client, http_client_free);
 	g_main_context_pop_thread_default(context);
 	g_main_context_unref(context);
@@ -511,6 +514,7 @@ static void on_answer(int status, json_t *body, const GError *error, void *data)
 	g_autofree char *text = NULL;
 
 	g_queue_remove(&service->sent, call);
+	service->silent = status == 0;
 	service->users++;
 	if (!error && body) {
 		g_hash_table_add(service->worked, g_strdup(call->path));
