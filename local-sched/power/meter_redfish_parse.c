@@ -278,9 +278,16 @@ static bool names_part(const char *name)
 /* Whether a physical context (DSP0268) is not that of the whole machine. */
 static bool is_context_of_part(const char *context)
 {
-	static const char *const whole[] = {
-		"",      "chassis", "system", "systemboard", "powersubsystem", "poweroutlet",
-		"other", NULL};
+	static const char *const whole[] = {"",
+					    "chassis",
+					    "system",
+					    "systemboard",
+					    "powersubsystem",
+					    "poweroutlet",
+					    "acinput",
+					    "acutilityinput",
+					    "other",
+					    NULL};
 	g_autofree char *lower = g_ascii_strdown(context ?: "", -1);
 
 	return !g_strv_contains(whole, lower);
