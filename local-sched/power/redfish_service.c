@@ -504,7 +504,8 @@ static void follow(struct call *call, int status)
 				      "service (if only its port is another, give that as `port`): "
 				      "to",
 			       location ?: "");
-	deliver_error(call, POWER_METER_ERROR_REJECTED, status, text);
+	/* It stays so until the configuration changes, and is not asked again soon. */
+	deliver_error(call, POWER_METER_ERROR_SETUP, status, text);
 }
 
 static void on_answer(int status, json_t *body, const GError *error, void *data)

@@ -59,6 +59,7 @@ static void test_watts_are_those_of_the_whole_machine(void)
 		 "{'PhysicalContext': 'Chassis', 'PowerConsumedWatts': 5}",
 		 POWER_METER_OK, 5000},
 		{"{'PhysicalContext': null, 'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
+		{"{'PhysicalContext': 'ACInput', 'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
 		{"{'RelatedItem': [{'@odata.id': '/redfish/v1/Systems/1/Processors/1'}],"
 		 "'PowerConsumedWatts': 9}",
 		 POWER_METER_ERROR_SETUP, REFUSED},
