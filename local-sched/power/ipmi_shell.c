@@ -29,6 +29,9 @@ enum {
 	KG_MAX = 20, /* bytes of a key K_g (IPMI 2.0, section 13.33) */
 };
 
+/* A session that is idle for longer may have ended. */
+#define IDLE_MAX_S 30.0
+
 /* The deadline of ipmitool, later than its own, for an ipmitool that hangs. */
 #define HANG_S 2.0
 
@@ -53,6 +56,7 @@ struct ipmi_shell {
 	guint from_id;
 	GString *output;
 	int64_t started_ns;
+	int64_t used_ns; /* the last command was sent */
 	/* The command under way; done is NULL without one. */
 	char *command;
 	guint deadline_id;
@@ -249,6 +253,7 @@ static void send_command(struct ipmi_shell *shell)
 	set_deadline(shell, timeout_s(shell) + HANG_S);
 	g_string_truncate(shell->output, 0);
 	shell->state = SHELL_BUSY;
+	shell->used_ns = clock_now_ns();
 	write_line(shell, line);
 }
 
@@ -454,6 +459,9 @@ void ipmi_shell_command(struct ipmi_shell *shell, const char *command, ipmi_shel
 	shell->command = g_strdup(command);
 	shell->done = done;
 	shell->data = data;
+	if (shell->state == SHELL_IDLE &&
+	    clock_elapsed_s(shell->used_ns, clock_now_ns()) > IDLE_MAX_S)
+		end_child(shell);
 	if (shell->state == SHELL_IDLE) {
 		send_command(shell);
 		return;
@@ -461,6 +469,11 @@ void ipmi_shell_command(struct ipmi_shell *shell, const char *command, ipmi_shel
 	set_deadline(shell, LOGIN_ANSWERS * timeout_s(shell) + HANG_S);
 	if (!start_child(shell, &error))
 		finish(shell, NULL, error);
+}
+
+int64_t ipmi_shell_started_ns(const struct ipmi_shell *shell)
+{
+	return shell->started_ns;
 }
 
 bool ipmi_shell_is_logging_in(const struct ipmi_shell *shell)

@@ -15,6 +15,9 @@
  *
  * ipmitool waits for each answer of the BMC as long as the meter's timeout_s, and sends each
  * request once: so it takes a late answer, and its own error comes before the shell's deadline.
+ *
+ * A BMC ends a session that is idle for some time (IPMI 2.0, section 6.12.15: 60 s), without a word
+ * to ipmitool: a shell that was not used for half of that is started again.
  */
 struct ipmi_shell;
 
@@ -53,6 +56,9 @@ void ipmi_shell_free(struct ipmi_shell *shell);
  */
 void ipmi_shell_command(struct ipmi_shell *shell, const char *command, ipmi_shell_done_f done,
 			void *data);
+
+/* When ipmitool was last started (clock_now_ns()); 0: never. */
+int64_t ipmi_shell_started_ns(const struct ipmi_shell *shell);
 
 /* Whether a command waits for the login. */
 bool ipmi_shell_is_logging_in(const struct ipmi_shell *shell);

@@ -62,7 +62,9 @@ struct meter_ipmi {
 	GArray *bridges; /* struct bridge */
 	struct ipmi_walk *walk;
 	enum step step;
-	bool wanted; /* a read is under way */
+	bool wanted;      /* a read is under way */
+	int64_t began_ns; /* the read */
+	char *sent;       /* the last command */
 	/* Of a login or walk that failed while no read was under way; the next read reports it. */
 	enum power_meter_error late_code;
 	char *late_message;
@@ -183,7 +185,22 @@ static void send_command(struct meter_ipmi *meter, struct ipmi_shell *shell, enu
 			 const char *command)
 {
 	meter->step = step;
+	g_free(meter->sent);
+	meter->sent = g_strdup(command);
 	ipmi_shell_command(shell, command, on_answer, meter);
+}
+
+/*
+ * Sends the command again that had no answer, with a new login, where the session is older than the
+ * read: the BMC may have ended it, or was restarted. Returns false if it is not.
+ */
+static bool try_again(struct meter_ipmi *meter, struct ipmi_shell *shell)
+{
+	if (ipmi_shell_started_ns(shell) >= meter->began_ns)
+		return false;
+	ipmi_shell_stop(shell);
+	ipmi_shell_command(shell, meter->sent, on_answer, meter);
+	return true;
 }
 
 /* The shell for the controller that owns a sensor. */
@@ -479,7 +496,8 @@ static void on_answer(const char *output, const GError *error, void *data)
 								  : "not a power reading: %s",
 							  gist);
 
-		/* ipmitool does not log in again after a restart of the BMC: another one does. */
+		if (try_again(meter, current_shell(meter)))
+			return;
 		ipmi_shell_stop(current_shell(meter));
 		if (meter->step == STEP_DCMI)
 			leave_dcmi(meter, verdict, reason);
@@ -526,6 +544,7 @@ static void ipmi_read(struct power_meter *base)
 	const int64_t left_ms = (base->deadline_ns - clock_now_ns()) / 1000000;
 
 	meter->wanted = true;
+	meter->began_ns = clock_now_ns();
 	if (meter->late_message) {
 		g_autofree char *message = g_steal_pointer(&meter->late_message);
 
@@ -564,6 +583,7 @@ static void ipmi_close(struct power_meter *base)
 	ipmi_walk_free(meter->walk);
 	g_free(meter->late_message);
 	g_free(meter->command);
+	g_free(meter->sent);
 }
 
 const struct power_meter_ops meter_ipmi_ops = {
