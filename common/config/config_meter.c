@@ -6,6 +6,8 @@
  */
 #include "common/config/config_meter.h"
 
+#include <string.h>
+
 #include "common/read_number.h"
 
 /* Kinds as bits. */
@@ -13,14 +15,16 @@ enum {
 	IPMI = 1 << CONFIG_METER_IPMI,
 	REDFISH = 1 << CONFIG_METER_REDFISH,
 	AMM = 1 << CONFIG_METER_AMM,
-	BMC = IPMI | REDFISH | AMM,
+	SNMP = 1 << CONFIG_METER_SNMP,
+	BMC = IPMI | REDFISH | AMM | SNMP,
 	RAPL = 1 << CONFIG_METER_RAPL,
 	ACPI = 1 << CONFIG_METER_ACPI,
 	HWMON = 1 << CONFIG_METER_HWMON,
 	SYSFS = RAPL | ACPI | HWMON,
 	COMMAND = 1 << CONFIG_METER_COMMAND,
 	HTTP = 1 << CONFIG_METER_HTTP,
-	VALUES = COMMAND | HTTP,
+	TEXTS = COMMAND | HTTP,
+	VALUES = TEXTS | SNMP,
 	MODEL = 1 << CONFIG_METER_MODEL,
 };
 
@@ -31,12 +35,19 @@ enum {
 };
 
 static const char *const kind_names[] = {
-	[CONFIG_METER_NONE] = "none",           [CONFIG_METER_IPMI] = "ipmi",
-	[CONFIG_METER_REDFISH] = "redfish",     [CONFIG_METER_AMM] = "amm",
-	[CONFIG_METER_RAPL] = "rapl",           [CONFIG_METER_ACPI] = "acpi",
-	[CONFIG_METER_HWMON] = "hwmon",         [CONFIG_METER_COMMAND] = "command",
-	[CONFIG_METER_HTTP] = "http",           [CONFIG_METER_MODEL] = "model",
-	[CONFIG_METER_SIMULATED] = "simulated", NULL,
+	[CONFIG_METER_NONE] = "none",
+	[CONFIG_METER_IPMI] = "ipmi",
+	[CONFIG_METER_REDFISH] = "redfish",
+	[CONFIG_METER_AMM] = "amm",
+	[CONFIG_METER_RAPL] = "rapl",
+	[CONFIG_METER_ACPI] = "acpi",
+	[CONFIG_METER_HWMON] = "hwmon",
+	[CONFIG_METER_COMMAND] = "command",
+	[CONFIG_METER_SNMP] = "snmp",
+	[CONFIG_METER_HTTP] = "http",
+	[CONFIG_METER_MODEL] = "model",
+	[CONFIG_METER_SIMULATED] = "simulated",
+	NULL,
 };
 
 static const char *const value_names[] = {
@@ -54,6 +65,7 @@ static const char *const value_names[] = {
 static const char *const tlses[] = {"verify", "insecure", NULL};
 static const char *const auths[] = {"auto", "basic", "session", NULL};
 static const char *const ipmis[] = {"v2.0", "v1.5", NULL};
+static const char *const privacies[] = {"des", "aes", NULL};
 static const char *const snmps[] = {"v3", "v1", "v2c", NULL};
 
 /*
@@ -64,18 +76,18 @@ static const struct config_key meter_keys[] = {
 	{CONFIG_WORD(meter, kind, kind_names), .needed = true,
 	 .help = "`ipmi` (a BMC, by ipmitool), `redfish` (a BMC, by https), `amm` (a bay of an IBM BladeCenter, by "
 		 "SNMP), `rapl` (CPU packages of this machine only), `acpi` (power meter of this machine), `hwmon` (another "
-		 "chip of this machine), `command` (what a program prints), `http` (what a web server answers), `model` (computed from this machine's CPU time), `simulated` (hosts of a simulated cluster, and no others) or `none`."},
+		 "chip of this machine), `command` (what a program prints), `snmp` (a metered outlet), `http` (what a web server answers), `model` (computed from this machine's CPU time), `simulated` (hosts of a simulated cluster, and no others) or `none`."},
 	{CONFIG_TEXT(meter, address), .takers = BMC, .cure = "name the BMC's host or IP address",
-	 .help = "host name or IP address of the BMC; needed with ipmi, redfish and amm, which also take `port`, "
+	 .help = "host name or IP address of the BMC; needed with ipmi, redfish, amm and snmp, which also take `port`, "
 		 "`user` and `password_file`."},
 	{CONFIG_UINT(meter, port), .takers = BMC, CONFIG_NOT_ZERO,
-	 .help = "default: 623 (ipmi), 443 (redfish), 161 (amm)."},
+	 .help = "default: 623 (ipmi), 443 (redfish), 161 (amm, snmp)."},
 	{CONFIG_TEXT(meter, user), .takers = BMC | HTTP,
 	 .help = "default: ADMIN; with SNMP v1 and v2c, and with http and a token, there is none."},
 	{CONFIG_TEXT(meter, password_file), .takers = BMC | HTTP,
 	 .cure = "name a file that holds the password",
 	 .help = "file whose first line is the password, or the community of SNMP v1 and v2c; needed with ipmi, "
-		 "redfish and amm. With http and without `user` it is a token (Authorization: Bearer). Mode 0600, of the user that the local scheduler runs as."},
+		 "redfish, amm and snmp. With http and without `user` it is a token (Authorization: Bearer). Mode 0600, of the user that the local scheduler runs as."},
 	{CONFIG_UINT(meter, cipher_suite), .takers = IPMI, CONFIG_NOT_ZERO, CONFIG_TO(1, 19),
 	 .help = "ipmi; default: 17."},
 	{CONFIG_TEXT(meter, raw), .takers = IPMI,
@@ -111,8 +123,8 @@ static const struct config_key meter_keys[] = {
 	 .help = "redfish: Id of the chassis; default: that of the machine, by its type and its links."},
 	{CONFIG_UINT(meter, bay), .takers = AMM, .cure = "give the blade's bay, 1 to 14",
 	 CONFIG_TO(1, 14), .help = "amm: the blade's bay; needed."},
-	{CONFIG_WORD(meter, snmp, snmps), .takers = AMM,
-	 .help = "amm: version `v3`, `v1` or `v2c`."},
+	{CONFIG_WORD(meter, snmp, snmps), .takers = AMM | SNMP,
+	 .help = "amm, snmp: version `v3`, `v1` or `v2c`."},
 	{CONFIG_TEXT(meter, chip), .takers = HWMON,
 	 .cure = "name the chip, as /sys/class/hwmon/hwmon*/name has it",
 	 .help = "hwmon: name of the chip or of its driver; needed."},
@@ -124,6 +136,11 @@ static const struct config_key meter_keys[] = {
 	 .most = 1024, .once = true,
 	 .help = "hwmon: channel of the chip, powerN, energyN or a label, or a list of channels, whose watts are "
 		 "added; default: the only one."},
+	{CONFIG_WORD(meter, privacy, privacies), .takers = AMM | SNMP,
+	 .help = "amm, snmp: encryption of SNMP v3."},
+	{CONFIG_LIST(meter, oid, TEXT), .takers = SNMP, .or_one = true, .least = 1, .most = 16,
+	 .once = true, .cure = "give the object as digits with points between them",
+	 .help = "snmp: object in digits, or a list of objects, whose watts are added; needed."},
 	{CONFIG_LIST(meter, command, TEXT), .takers = COMMAND, .or_one = true, .least = 1,
 	 .most = 64, .cure = "give the program and its arguments as a list",
 	 .help = "command: program and arguments, a list; no shell is involved. It prints the number; needed."},
@@ -132,14 +149,14 @@ static const struct config_key meter_keys[] = {
 		 "user."},
 	{CONFIG_TEXT(meter, url), .takers = HTTP, .cure = "give the URL, http:// or https://",
 	 .help = "http: URL that answers with the number; needed."},
-	{CONFIG_TEXT(meter, json), .takers = VALUES,
+	{CONFIG_TEXT(meter, json), .takers = TEXTS,
 	 .help = "command, http: path of the number in JSON, such as data.result[0].value[1]."},
-	{CONFIG_TEXT(meter, metric), .takers = VALUES,
+	{CONFIG_TEXT(meter, metric), .takers = TEXTS,
 	 .help = "command, http: metric of Prometheus's text that is the number, such as name{label=\"value\"}."},
 	{CONFIG_WORD(meter, value, value_names), .takers = VALUES,
-	 .help = "command, http: unit of the number. A number of energy is a counter, one of power a gauge."},
+	 .help = "command, http, snmp: unit of the number. A number of energy is a counter, one of power a gauge."},
 	{CONFIG_NUMBER(meter, scale), .takers = VALUES, CONFIG_ABOVE(0, 1e9), CONFIG_NOT_ZERO,
-	 .help = "command, http: what the number is multiplied by to be in that unit; default: 1."},
+	 .help = "command, http, snmp: what the number is multiplied by to be in that unit; default: 1."},
 	{CONFIG_TEXT(meter, sys_root), .takers = SYSFS,
 	 .help = "rapl, acpi, hwmon: where sysfs is; default: /sys."},
 	{CONFIG_TEXT(meter, proc_root), .takers = MODEL,
@@ -152,7 +169,7 @@ static const struct config_key meter_keys[] = {
 	 .help = "model: watts more per busy CPU; one of both is above 0."},
 	{CONFIG_NUMBER(meter, timeout_s), .takers = IPMI | REDFISH | VALUES, CONFIG_NOT_ZERO,
 	 CONFIG_TO(1, 120), .says = "# s is outside @ s",
-	 .help = "ipmi, command, http: longest time that a reading may take; default: 5. redfish: longest time that an "
+	 .help = "ipmi, command, http, snmp: longest time that a reading may take; default: 5. redfish: longest time that an "
 		 "answer may take, of which a first reading needs several; default: 15."},
 	{CONFIG_NUMBER(meter, interval_s), .fallback = 1, CONFIG_NOT_ZERO, CONFIG_TO(0.05, 60),
 	 .says = "# s is outside @ s", .help = "time between two samples."},
@@ -180,6 +197,7 @@ void config_meter_fill_in(struct config_meter *meter)
 		[CONFIG_METER_IPMI] = 623,
 		[CONFIG_METER_REDFISH] = 443,
 		[CONFIG_METER_AMM] = 161,
+		[CONFIG_METER_SNMP] = 161,
 	};
 	const unsigned kind = 1U << meter->kind;
 
@@ -281,6 +299,12 @@ char *config_meter_check(const struct config_meter *meter, bool local)
 	if (meter->snmp != CONFIG_METER_SNMP_V3 && meter->user)
 		return g_strdup(
 			"meter.user: only SNMP v3 has users; remove it, or ask by `snmp: v3`");
+	for (uint32_t i = 0; i < meter->oid_count; i++)
+		if (!g_ascii_isdigit(*meter->oid[i]) ||
+		    strspn(meter->oid[i], "0123456789.") != strlen(meter->oid[i]))
+			return g_strdup_printf("meter.oid: '%s' is no object; write digits with "
+					       "points between them",
+					       meter->oid[i]);
 	if (meter->json && meter->metric)
 		return g_strdup("meter.metric: a number is in JSON or in Prometheus's text; remove "
 				"this key or `json`");

@@ -16,6 +16,7 @@ enum config_meter_kind {
 	CONFIG_METER_ACPI,      /* ACPI power meters of this machine (hwmon) */
 	CONFIG_METER_HWMON,     /* another chip of this machine's hwmon, by its name */
 	CONFIG_METER_COMMAND,   /* what a program prints */
+	CONFIG_METER_SNMP,      /* a metered outlet or another object of an SNMP agent */
 	CONFIG_METER_HTTP,      /* what a web server answers: JSON, or Prometheus */
 	CONFIG_METER_MODEL,     /* no meter: watts computed from this machine's CPU time */
 	CONFIG_METER_SIMULATED, /* of a host of a simulated cluster, which has no other */
@@ -58,6 +59,12 @@ enum config_meter_snmp {
 	CONFIG_METER_SNMP_V3 = 0, /* user, authentication by SHA and encryption by DES */
 	CONFIG_METER_SNMP_V1,     /* the first line of the password file is the community */
 	CONFIG_METER_SNMP_V2C,
+};
+
+/* Encryption of SNMP v3. */
+enum config_meter_privacy {
+	CONFIG_METER_DES = 0,
+	CONFIG_METER_AES,
 };
 
 /*
@@ -104,12 +111,15 @@ struct config_meter {
 	char *url;    /* http */
 	char *json;   /* command, http: path of the number in JSON; NULL: it is no JSON */
 	char *metric; /* command, http: name{label="value"} in Prometheus's text; NULL: it is none */
-	enum config_meter_value value; /* command, http */
-	double scale; /* command, http: the number times this is in the unit of `value`; default 1 */
-	char *sys_root;    /* rapl, acpi, hwmon: where sysfs is; default "/sys" */
-	char *proc_root;   /* model: where procfs is; default "/proc" */
-	double idle_w;     /* model: watts at no load, >= 0 */
-	double core_w;     /* model: watts more per busy CPU, >= 0 */
+	enum config_meter_value value; /* command, http, snmp */
+	double scale; /* command, http, snmp: the number times this is in the unit of `value`; default 1 */
+	char **oid; /* snmp: objects in digits, whose watts are added */
+	uint32_t oid_count;
+	enum config_meter_privacy privacy; /* amm, snmp */
+	char *sys_root;                    /* rapl, acpi, hwmon: where sysfs is; default "/sys" */
+	char *proc_root;                   /* model: where procfs is; default "/proc" */
+	double idle_w;                     /* model: watts at no load, >= 0 */
+	double core_w;                     /* model: watts more per busy CPU, >= 0 */
 	/* longest time that a reading may take, default 5; redfish: an answer, default 15 */
 	double timeout_s;
 	double interval_s; /* sampling interval; default 1 */

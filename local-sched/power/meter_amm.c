@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/power/meter_amm.h"
 
-#include <errno.h>
-#include <glib/gstdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/error_fail.h"
 #include "common/read_number.h"
 #include "common/subprocess.h"
 #include "local-sched/power/meter_ipmi_parse.h"
-#include "local-sched/power/program_run.h"
+#include "local-sched/power/snmp_agent.h"
 
 #define POWER_OBJECTS "1.3.6.1.4.1.2.3.51.2.2.10"
-#define CONFIG_FILE "snmp.conf"
 
 enum {
 	DOMAIN_1_BAYS = 7,
@@ -24,9 +19,7 @@ enum {
 
 struct meter_amm {
 	struct power_meter base;
-	char *directory; /* of snmpget's configuration, or NULL */
-	char *written;   /* contents of the file there, or NULL */
-	struct program_run *get;
+	struct snmp_agent agent;
 };
 
 char *meter_amm_object(uint32_t bay)
@@ -130,7 +123,7 @@ static void on_answer(const char *output, const char *complaint, const GError *e
 	g_autofree char *gist = NULL;
 	int64_t mw;
 
-	meter->get = NULL;
+	meter->agent.run = NULL;
 	if (error && error->code != SUBPROCESS_ERROR_STATUS) {
 		fail(meter, POWER_METER_ERROR_NO_ANSWER, "snmpget", error->message);
 		return;
@@ -144,121 +137,21 @@ static void on_answer(const char *output, const char *complaint, const GError *e
 	fail(meter, verdict, meanings[verdict], gist);
 }
 
-/* Whether a value may stand between quotes in snmp.conf(5), in which it must not contain any. */
-static bool quotable(const char *text)
-{
-	for (; *text; text++)
-		if (!g_ascii_isprint(*text) || *text == '"' || *text == '\\')
-			return false;
-	return true;
-}
-
-/* The configuration file for snmpget, with the current password. */
-static char *configuration(const struct meter_amm *meter, GError **error)
-{
-	const struct config_meter *config = meter->base.config;
-	g_autofree char *password = power_meter_password(config, error);
-
-	if (!password)
-		return NULL;
-	if (!*password || !quotable(password) || (config->user && !quotable(config->user)))
-		return error_null(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
-				  "user and password need printable characters without quotes and "
-				  "backslashes");
-	if (config->snmp != CONFIG_METER_SNMP_V3)
-		return g_strdup_printf("defVersion %s\ndefCommunity \"%s\"\n",
-				       config->snmp == CONFIG_METER_SNMP_V1 ? "1" : "2c", password);
-	return g_strdup_printf("defVersion 3\n"
-			       "defSecurityName \"%s\"\n"
-			       "defSecurityLevel authPriv\n"
-			       "defAuthType SHA\n"
-			       "defPrivType DES\n"
-			       "defPassphrase \"%s\"\n",
-			       config->user, password);
-}
-
-static bool write_configuration(struct meter_amm *meter, GError **error)
-{
-	g_autofree char *text = configuration(meter, error);
-	g_autofree char *path = NULL;
-
-	if (!text)
-		return false;
-	if (g_strcmp0(text, meter->written) == 0)
-		return true;
-	if (!meter->directory)
-		meter->directory = g_dir_make_tmp("virtbed-amm-XXXXXX", error);
-	if (!meter->directory)
-		return false;
-	path = g_build_filename(meter->directory, CONFIG_FILE, NULL);
-	if (!g_file_set_contents_full(path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600, error))
-		return false;
-	g_free(meter->written);
-	meter->written = g_steal_pointer(&text);
-	return true;
-}
-
-static bool start(struct meter_amm *meter, GError **error)
-{
-	const struct config_meter *config = meter->base.config;
-	const bool six = strchr(config->address, ':') != NULL;
-	g_autofree char *peer =
-		g_strdup_printf("%s:%s%s%s:%u", six ? "udp6" : "udp", six ? "[" : "",
-				config->address, six ? "]" : "", config->port);
-	g_autofree char *object = meter_amm_object(config->bay);
-	g_autofree char *place = NULL;
-	g_autofree char *state = NULL;
-
-	if (!write_configuration(meter, error))
-		return false;
-	place = g_strconcat("SNMPCONFPATH=", meter->directory, NULL);
-	state = g_strconcat("SNMP_PERSISTENT_DIR=", meter->directory, NULL);
-
-	/*
-	 * -t 1 -r 2: a silent module fails a reading in 3 s. No MIB files: the object is in digits.
-	 */
-	const char *const argv[] = {"snmpget", "-m",  "",   "-t",   "1", "-r",
-				    "2",       "-Ov", peer, object, NULL};
-	const char *const environment[] = {place, state, "LC_ALL=C", NULL};
-
-	meter->get = program_run_start(argv, environment, meter->base.deadline_ns, on_answer, meter,
-				       error);
-	return meter->get != NULL;
-}
-
 static void amm_read(struct power_meter *base)
 {
 	struct meter_amm *meter = (struct meter_amm *)base;
+	g_autofree char *object = meter_amm_object(base->config->bay);
+	const char *const objects[] = {object, NULL};
 	g_autoptr(GError) error = NULL;
 
-	if (!start(meter, &error))
+	if (!snmp_agent_ask(&meter->agent, base->config, objects, base->deadline_ns, on_answer,
+			    meter, &error))
 		fail(meter, POWER_METER_ERROR_SETUP, error->message, "");
-}
-
-/* Removes the directory with the files of snmpget in it. */
-static void remove_directory(const char *path)
-{
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-	const char *name;
-
-	while (dir && (name = g_dir_read_name(dir))) {
-		g_autofree char *inner = g_build_filename(path, name, NULL);
-
-		if (g_unlink(inner) < 0 && errno == EISDIR)
-			remove_directory(inner);
-	}
-	g_rmdir(path);
 }
 
 static void amm_close(struct power_meter *base)
 {
-	struct meter_amm *meter = (struct meter_amm *)base;
-
-	program_run_cancel(meter->get);
-	if (meter->directory)
-		remove_directory(meter->directory);
-	g_free(meter->directory);
-	g_free(meter->written);
+	snmp_agent_clear(&((struct meter_amm *)base)->agent);
 }
 
 const struct power_meter_ops meter_amm_ops = {

@@ -27,7 +27,7 @@
 
 #define WATTS_TOP 1000000.0 /* the most that a machine draws; a higher value is an error */
 #define RISE_POLL_MS 100    /* between two looks at counters that stand still */
-/* How long a read waits for steps of a counter; the next one continues. Two steps a second apart. */
+/* How long a read waits for steps of a counter: two that are a second apart. The next continues. */
 #define RISE_PATIENCE_S 2.5
 
 /* A read on its thread, which may outlive the meter. */

@@ -17,8 +17,8 @@
  * - the text exposition of Prometheus, by `metric`: `name{label="x"}`, which has to match one line.
  *
  * In JSON a text that is nothing but a number (with its unit) is one as well. What several places
- * match is an error that lists them. `value` says the unit: that of power is a gauge, that of energy
- * a counter.
+ * match is an error that lists them. `value` says the unit: that of power is a gauge, that of
+ * energy a counter.
  */
 
 /* Whether `json` and `metric` of the configuration can be read. *ret_reason: the caller frees. */

@@ -191,9 +191,10 @@ const char *power_counter_id(const struct power *power, uint32_t index)
 
 const char *power_source(const struct power *power)
 {
-	static const char *const order[] = {"none",    "simulated", "model", "rapl", "command",
-					    "http",    "amm",       "hwmon", "acpi", "raw",
-					    "sensor",  "sensors",   "redfish", "dcmi", NULL};
+	static const char *const order[] = {"none",    "simulated", "model", "rapl",
+					    "command", "http",      "amm",   "snmp",
+					    "hwmon",   "acpi",      "raw",   "sensor",
+					    "sensors", "redfish",   "dcmi",  NULL};
 	int least = -1;
 
 	for (uint32_t i = 0; i < power->count; i++) {

@@ -70,12 +70,12 @@ const char *power_counter_id(const struct power *power, uint32_t index);
 
 /*
  * The capability "meter" of docs/reference/api.md: the lowest of the hosts' sources, in the order
- * "none", "simulated", "model", "rapl", "command", "http", "amm", "hwmon", "acpi", "raw",
+ * "none", "simulated", "model", "rapl", "command", "http", "amm", "snmp", "hwmon", "acpi", "raw",
  * "sensor", "sensors", "redfish", "dcmi".
  */
 const char *power_source(const struct power *power);
 
-/* The longest time that the readings of a host are means over, in seconds; 0: none, or not known. */
+/* The longest time that readings of a host are means over, in seconds; 0: none, or not known. */
 double power_mean_s(const struct power *power);
 
 /* The response to GET /v1/energy, a new reference. Hosts without a meter are left out. */

@@ -18,8 +18,8 @@ G_DEFINE_QUARK(virtbed_power_meter, power_meter_error)
  * schema.
  */
 static const struct power_meter_ops *const drivers[] = {
-	&meter_ipmi_ops,  &meter_redfish_ops, &meter_amm_ops,  &meter_rapl_ops,  &meter_acpi_ops,
-	&meter_hwmon_ops, &meter_command_ops, &meter_http_ops, &meter_model_ops,
+	&meter_ipmi_ops,  &meter_redfish_ops, &meter_amm_ops,  &meter_rapl_ops, &meter_acpi_ops,
+	&meter_hwmon_ops, &meter_command_ops, &meter_snmp_ops, &meter_http_ops, &meter_model_ops,
 };
 
 struct power_meter *power_meter_open(const struct config_meter *config, const char *host,

@@ -106,6 +106,7 @@ extern const struct power_meter_ops meter_ipmi_ops;
 extern const struct power_meter_ops meter_model_ops;
 extern const struct power_meter_ops meter_rapl_ops;
 extern const struct power_meter_ops meter_redfish_ops;
+extern const struct power_meter_ops meter_snmp_ops;
 
 /*
  * Opens the meter that `config` describes. `config` and `host` (its name, for messages) outlive the

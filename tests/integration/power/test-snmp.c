@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The SNMP meter against the distribution's snmpd, which has objects as metered outlets have them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/subprocess.h"
+#include "local-sched/power/power_meter.h"
+#include "tests/integration/power/meter_fixture.h"
+
+#define PASSWORD "s3cret-word"
+#define OUTLETS "1.3.6.1.4.1.318.1.1.26.9.4.3.1.7"
+
+struct fixture {
+	struct meter_fixture meter;
+	char *objects[2];
+	GPid agent;
+};
+
+static void start_agent(struct fixture *fixture)
+{
+	static const char text[] = "rocommunity " PASSWORD " 127.0.0.1\n"
+				   "createUser virtbed SHA \"" PASSWORD "\" AES\n"
+				   "rouser virtbed priv\n"
+				   "override ." OUTLETS ".1 integer 245\n"
+				   "override ." OUTLETS ".2 octet_str \"24.5 W\"\n"
+				   "override ." OUTLETS ".3 uinteger 0\n"
+				   "override ." OUTLETS ".4 integer -1\n"
+				   "override ." OUTLETS ".5 octet_str \"n/a\"\n"
+				   "override ." OUTLETS ".6 counter 7000\n"
+				   "override ." OUTLETS ".7 object_id .1.3.6\n";
+	g_autofree char *config = meter_fixture_path(&fixture->meter, "snmpd.conf");
+	g_autofree char *address = g_strdup_printf("udp:127.0.0.1:%u", fixture->meter.config.port);
+	g_autofree char *log = meter_fixture_path(&fixture->meter, "snmpd.log");
+	g_autofree char *state = g_strconcat("SNMP_PERSISTENT_DIR=", fixture->meter.dir, NULL);
+	g_autofree char *place = g_strconcat("SNMPCONFPATH=", fixture->meter.dir, NULL);
+	const char *const environment[] = {state, place, NULL};
+	const char *const argv[] = {"snmpd", "-f", "-Lo", "-C", "-c", config, address, NULL};
+	g_autoptr(GError) error = NULL;
+
+	meter_fixture_write(config, text);
+	fixture->agent = subprocess_spawn(argv, environment, log, &error);
+	g_assert_no_error(error);
+}
+
+static void setup(struct fixture *fixture, gconstpointer snmp)
+{
+	meter_fixture_init(&fixture->meter, "b3");
+	meter_fixture_write(fixture->meter.password_file, PASSWORD "\n");
+	fixture->meter.config = (struct config_meter){
+		.kind = CONFIG_METER_SNMP,
+		.address = (char *)"127.0.0.1",
+		.port = meter_fixture_free_port(),
+		.password_file = fixture->meter.password_file,
+		.snmp = GPOINTER_TO_INT(snmp),
+		.privacy = CONFIG_METER_AES,
+		.oid = fixture->objects,
+		.oid_count = 1,
+		.interval_s = 1,
+	};
+	fixture->objects[0] = (char *)OUTLETS ".1";
+	if (fixture->meter.config.snmp == CONFIG_METER_SNMP_V3)
+		fixture->meter.config.user = (char *)"virtbed";
+	start_agent(fixture);
+	/* It answers some time after its start. */
+	for (int i = 0; i < 10 && meter_fixture_read(&fixture->meter) != 0; i++)
+		continue;
+	g_assert_cmpint(fixture->meter.mw, ==, 245000);
+}
+
+static void teardown(struct fixture *fixture, gconstpointer snmp)
+{
+	meter_fixture_close(&fixture->meter);
+	subprocess_stop(fixture->agent, 5);
+	meter_fixture_finish(&fixture->meter);
+}
+
+static void test_objects_are_read(struct fixture *fixture, gconstpointer snmp)
+{
+	static const struct {
+		const char *object;
+		int code;
+		const char *words;
+	} cases[] = {
+		{OUTLETS ".3", POWER_METER_ERROR_NOT_ACTIVE, "0 W"},
+		{OUTLETS ".4", POWER_METER_ERROR_GARBAGE, "-1 W"},
+		{OUTLETS ".5", POWER_METER_ERROR_GARBAGE, "\"n/a\" is not a number"},
+		{OUTLETS ".7", POWER_METER_ERROR_GARBAGE, "OID: "},
+		{OUTLETS ".9", POWER_METER_ERROR_REJECTED, "o such "},
+	};
+	struct config_meter *config = &fixture->meter.config;
+
+	g_assert_cmpstr(power_meter_source(fixture->meter.meter), ==, "snmp");
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		meter_fixture_close(&fixture->meter);
+		fixture->objects[0] = (char *)cases[i].object;
+		g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, cases[i].code);
+		g_assert_nonnull(strcasestr(fixture->meter.message, cases[i].words));
+	}
+	/* Tenths of a watt. */
+	meter_fixture_close(&fixture->meter);
+	fixture->objects[0] = (char *)OUTLETS ".1";
+	config->scale = 0.1;
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0);
+	g_assert_cmpint(fixture->meter.mw, ==, 24500);
+	/* The outlets of two supplies. */
+	meter_fixture_close(&fixture->meter);
+	config->scale = 0;
+	config->oid_count = 2;
+	fixture->objects[1] = (char *)OUTLETS ".2";
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0);
+	g_assert_cmpint(fixture->meter.mw, ==, 269500);
+	/* A counter that has not moved. */
+	meter_fixture_close(&fixture->meter);
+	config->oid_count = 1;
+	config->value = CONFIG_METER_WATT_HOURS;
+	fixture->objects[0] = (char *)OUTLETS ".6";
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, POWER_METER_ERROR_NOT_YET);
+}
+
+static void test_wrong_secrets_are_refused(struct fixture *fixture, gconstpointer snmp)
+{
+	const int refusal = fixture->meter.config.snmp == CONFIG_METER_SNMP_V3
+				    ? POWER_METER_ERROR_LOGIN
+				    : POWER_METER_ERROR_NO_ANSWER;
+
+	meter_fixture_write(fixture->meter.password_file, "n0t-the-w0rd\n");
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, refusal);
+	g_assert_null(strstr(fixture->meter.message, "n0t-the"));
+}
+
+/* Whether the peer is installed; snmpd lies in sbin. */
+static bool has_peer(void)
+{
+	g_autofree char *path = g_strconcat(g_getenv("PATH"), ":/usr/sbin:/sbin", NULL);
+	g_autofree char *agent = NULL;
+	g_autofree char *client = NULL;
+
+	g_setenv("PATH", path, TRUE);
+	agent = g_find_program_in_path("snmpd");
+	client = g_find_program_in_path("snmpget");
+	return agent && client;
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	if (!has_peer()) {
+		puts("1..0 # SKIP snmpd and snmpget are not installed");
+		return g_getenv("CI") || g_getenv("VIRTBED_STRICT") ? 1 : 0;
+	}
+#define ADD(version, name, function)                                                               \
+	g_test_add("/snmp/" #version " " name, struct fixture,                                     \
+		   GINT_TO_POINTER(CONFIG_METER_SNMP_##version), setup, function, teardown)
+	ADD(V3, "objects are read", test_objects_are_read);
+	ADD(V1, "objects are read", test_objects_are_read);
+	ADD(V2C, "objects are read", test_objects_are_read);
+	ADD(V3, "wrong secrets are refused", test_wrong_secrets_are_refused);
+	ADD(V2C, "wrong secrets are refused", test_wrong_secrets_are_refused);
+	return g_test_run();
+}
