@@ -115,7 +115,7 @@ static bool take_text(const json_t *object, const char *key, const char *what, c
 	return true;
 }
 
-/* Gives a meter without sensors the one that `bmc` names. */
+/* Takes the sensor that `bmc` names to a meter without sensors. */
 static bool take_sensor(const json_t *bmc, const char *what, struct config_meter *meter,
 			GError **error)
 {

@@ -32,8 +32,8 @@ enum power_meter_error {
 	POWER_METER_ERROR_GARBAGE,       /* an invalid answer */
 	POWER_METER_ERROR_SETUP, /* the meter cannot be opened or asked: wrong configuration */
 	/*
-	 * What comes before the first reading (a slow login, a search) is under way; the next read joins
-	 * it. The text says how far it is.
+	 * What comes before the first reading (a slow login, a search) is under way; the next read
+	 * joins it. The text says how far it is.
 	 */
 	POWER_METER_ERROR_NOT_YET,
 };
