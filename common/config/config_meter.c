@@ -137,7 +137,7 @@ static const struct config_key meter_keys[] = {
 	 .help = "hwmon: channel of the chip, powerN, energyN or a label, or a list of channels, whose watts are "
 		 "added; default: the only one."},
 	{CONFIG_WORD(meter, privacy, privacies), .takers = AMM | SNMP,
-	 .help = "amm, snmp: encryption of SNMP v3."},
+	 .help = "amm, snmp: encryption of SNMP v3, `des` or `aes`."},
 	{CONFIG_LIST(meter, oid, TEXT), .takers = SNMP, .or_one = true, .least = 1, .most = 16,
 	 .once = true, .cure = "give the object as digits with points between them",
 	 .help = "snmp: object in digits, or a list of objects, whose watts are added; needed."},
@@ -145,8 +145,8 @@ static const struct config_key meter_keys[] = {
 	 .most = 64, .cure = "give the program and its arguments as a list",
 	 .help = "command: program and arguments, a list; no shell is involved. It prints the number; needed."},
 	{CONFIG_TEXT(meter, run_as), .takers = COMMAND,
-	 .help = "command: user that executes it; default: nobody where the local scheduler is root, else the same "
-		 "user."},
+	 .help = "command: user that executes it; default: an unprivileged user where the local scheduler is root, else the "
+		 "same user."},
 	{CONFIG_TEXT(meter, url), .takers = HTTP, .cure = "give the URL, http:// or https://",
 	 .help = "http: URL that answers with the number; needed."},
 	{CONFIG_TEXT(meter, json), .takers = TEXTS,
@@ -154,7 +154,8 @@ static const struct config_key meter_keys[] = {
 	{CONFIG_TEXT(meter, metric), .takers = TEXTS,
 	 .help = "command, http: metric of Prometheus's text that is the number, such as name{label=\"value\"}."},
 	{CONFIG_WORD(meter, value, value_names), .takers = VALUES,
-	 .help = "command, http, snmp: unit of the number. A number of energy is a counter, one of power a gauge."},
+	 .help = "command, http, snmp: unit of the number: `watts`, `milliwatts`, `microwatts` or `kilowatts` of a gauge, "
+		 "`joules`, `microjoules`, `watt_hours` or `kilowatt_hours` of a counter."},
 	{CONFIG_NUMBER(meter, scale), .takers = VALUES, CONFIG_ABOVE(0, 1e9), CONFIG_NOT_ZERO,
 	 .help = "command, http, snmp: what the number is multiplied by to be in that unit; default: 1."},
 	{CONFIG_TEXT(meter, sys_root), .takers = SYSFS,

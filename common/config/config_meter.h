@@ -107,7 +107,7 @@ struct config_meter {
 	uint32_t channel_count;      /* 0: there must be one only */
 	char **command;              /* command: the program and its arguments; no shell */
 	uint32_t command_count;
-	char *run_as; /* command: name of the user; NULL: "nobody" if we are root, else we */
+	char *run_as; /* command: name of the user; NULL: `nobody` if we are root, else we */
 	char *url;    /* http */
 	char *json;   /* command, http: path of the number in JSON; NULL: it is no JSON */
 	char *metric; /* command, http: name{label="value"} in Prometheus's text; NULL: it is none */

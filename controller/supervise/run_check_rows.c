@@ -299,7 +299,17 @@ static char *meter_cure(const struct config_meter *meter)
 		return ipmi_cure(meter);
 	case CONFIG_METER_REDFISH:
 		return redfish_cure(meter);
+	case CONFIG_METER_COMMAND:
+		return g_strdup_printf("execute \"%s\" by hand, as the user that it runs as: it "
+				       "prints one number and exits with 0; "
+				       "docs/reference/meters.md",
+				       meter->command[0]);
+	case CONFIG_METER_HTTP:
+		return g_strdup_printf("curl '%s' shows what the number is picked from; "
+				       "docs/reference/meters.md",
+				       meter->url);
 	case CONFIG_METER_AMM:
+	case CONFIG_METER_SNMP:
 		return g_strdup_printf("see that SNMP is switched on at %s:%u, for this user or "
 				       "community; docs/reference/meters.md",
 				       meter->address, meter->port);

@@ -10,7 +10,7 @@
 
 /*
  * A program of the user's, executed for each reading: an argument vector, no shell. It prints the
- * number and exits with 0. As root we execute it as another user, by setpriv(1): "nobody", unless
+ * number and exits with 0. As root we execute it as another user, by setpriv(1): `nobody`, unless
  * the configuration names one. It ends with its deadline, together with its process group, and with
  * this process.
  */

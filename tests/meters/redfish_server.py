@@ -52,7 +52,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             turn[path] = number + 1
             answer = answer[min(number, len(answer) - 1)]
         if "authorization" in answer and self.headers.get("Authorization") != answer["authorization"]:
-            answer = {"status": 401, "text": "who are you?"}
+            answer = {"status": 401, "text": "no such token"}
         if "needs_encoding" in answer and "gzip" not in (self.headers.get("Accept-Encoding") or ""):
             answer = {"status": 406, "json": {"error": {"message": "Not Acceptable"}}}
         return answer

@@ -146,7 +146,7 @@ static void test_the_user_is_another(void)
 		g_test_skip("only root can be another user");
 		return;
 	}
-	/* The number is that of nobody. */
+	/* The number is that of `nobody`. */
 	config.run_as = NULL;
 	outcome = read_once(meter);
 	g_assert_cmpint(outcome.mw, ==, 65534000);

@@ -241,6 +241,8 @@ static void test_cures(void)
 		  .tls = CONFIG_METER_INSECURE},
 		 "curl -u u -k https://bmc1:443/redfish"},
 		{{.kind = CONFIG_METER_AMM, .address = (char *)"amm", .port = 161}, "at amm:161"},
+		{{.kind = CONFIG_METER_SNMP, .address = (char *)"pdu", .port = 161}, "at pdu:161"},
+		{{.kind = CONFIG_METER_HTTP, .url = (char *)"http://h/x"}, "curl 'http://h/x'"},
 		{{.kind = CONFIG_METER_ACPI}, "docs/reference/meters.md"},
 	};
 	const struct config_meter before = meter;
