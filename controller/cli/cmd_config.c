@@ -8,6 +8,7 @@
 #include "common/error_fail.h"
 #include "common/json.h"
 #include "common/number_option.h"
+#include "common/version/build_version.h"
 #include "controller/cli/commands.h"
 #include "controller/config/config_controller.h"
 #include "controller/config/config_environment.h"
@@ -52,7 +53,12 @@ static struct config *load(const char *path, GError **error)
 			  reason->message);
 }
 
-/* One table, then what to do about each row that needs it. */
+static bool is_report(const struct run_check_row *row)
+{
+	return strcmp(row->what, RUN_CHECK_REPORT) == 0;
+}
+
+/* One table, then what to do about each row that needs it, then a line for each host. */
 static void print_rows(const GPtrArray *rows)
 {
 	g_autoptr(table_t) table =
@@ -61,6 +67,8 @@ static void print_rows(const GPtrArray *rows)
 	for (guint i = 0; i < rows->len; i++) {
 		const struct run_check_row *row = rows->pdata[i];
 
+		if (is_report(row))
+			continue;
 		table_row(table);
 		table_text(table, row->cluster);
 		table_text(table, row->host);
@@ -75,6 +83,12 @@ static void print_rows(const GPtrArray *rows)
 		if (row->cure)
 			printf("%s%s%s%s%s: %s\n", row->cluster, *row->cluster ? " " : "",
 			       row->host, *row->host ? " " : "", row->what, row->cure);
+	}
+	for (guint i = 0; i < rows->len; i++) {
+		const struct run_check_row *row = rows->pdata[i];
+
+		if (is_report(row))
+			printf("report: virtbed %s; %s\n", build_version(), row->text);
 	}
 }
 

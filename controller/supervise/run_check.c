@@ -26,11 +26,14 @@
 #define STOP_GRACE_S 60.0
 
 /*
- * How long after the boots a meter may take to give a reading: slow BMCs need several tries. A BMC
- * that has given neither a reading nor a reason has longer: a login and three answers of 10 s each.
+ * How long a meter may take to give a reading: slow BMCs need several tries. A BMC that has given
+ * neither a reading nor a reason has longer: a login and four answers of 10 s each.
  */
 #define METER_PATIENCE_S 15.0
-#define METER_SLOW_PATIENCE_S 42.0
+#define METER_SLOW_PATIENCE_S 54.0
+
+/* How long it is tried to reach a host of a cluster of which none was reached yet. */
+#define HOST_PATIENCE_S 20.0
 
 /*
  * The small task uses many ranks, but not so many that it takes long where all VMs share a machine.
@@ -43,9 +46,10 @@ struct subject {
 	double task_deadline_s;
 	struct run_child *child; /* NULL: the scheduler was running before */
 	struct http_client *client;
-	char *task_path;  /* NULL: not started */
-	int64_t ready_ns; /* time at which all nodes were ready; 0: not yet */
-	char *silence;    /* why the last request got no answer; NULL: it did */
+	char *task_path;      /* NULL: not started */
+	int64_t answered_ns;  /* time of the first answer; 0: none yet */
+	int64_t unreached_ns; /* since when no host can be reached; 0: some are */
+	char *silence;        /* why the last request got no answer; NULL: it did */
 	bool done;
 };
 
@@ -179,15 +183,34 @@ static void start_task(struct subject *subject)
 	subject->answers.task = answer;
 }
 
-/* The task has ended, and every meter has been read or had its time. */
+/* Notes times from which it is waited. */
+static void note_times(struct subject *subject)
+{
+	const int64_t now_ns = clock_now_ns();
+
+	if (subject->answered_ns == 0 && subject->answers.energy)
+		subject->answered_ns = now_ns;
+	if (!run_check_hosts_unreached(&subject->answers))
+		subject->unreached_ns = 0;
+	else if (subject->unreached_ns == 0)
+		subject->unreached_ns = now_ns;
+}
+
+/*
+ * The task has ended, or none can begin, since no host is reached; and every meter has been read or
+ * had its time.
+ */
 static bool is_done(const struct subject *subject)
 {
-	const double waited_s = clock_elapsed_s(subject->ready_ns, clock_now_ns());
-	const bool told = run_check_meters_told(&subject->answers);
+	const int64_t now_ns = clock_now_ns();
+	const double patience_s =
+		run_check_meters_told(&subject->answers) ? METER_PATIENCE_S : METER_SLOW_PATIENCE_S;
+	const bool ended = json_is_string(json_object_get(subject->answers.task, "outcome")) ||
+			   (subject->unreached_ns > 0 &&
+			    clock_elapsed_s(subject->unreached_ns, now_ns) > HOST_PATIENCE_S);
 
-	return json_is_string(json_object_get(subject->answers.task, "outcome")) &&
-	       (run_check_meters_read(&subject->answers) ||
-		waited_s > (told ? METER_PATIENCE_S : METER_SLOW_PATIENCE_S));
+	return ended && (run_check_meters_read(&subject->answers) ||
+			 clock_elapsed_s(subject->answered_ns, now_ns) > patience_s);
 }
 
 static void poll_subject(struct subject *subject)
@@ -201,9 +224,9 @@ static void poll_subject(struct subject *subject)
 	if (subject->task_path) {
 		request_answer(subject, subject->task_path, &subject->answers.task);
 	} else if (run_check_nodes_ready(&subject->answers)) {
-		subject->ready_ns = clock_now_ns();
 		start_task(subject);
 	}
+	note_times(subject);
 	subject->done = subject->done || is_done(subject);
 }
 

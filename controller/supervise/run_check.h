@@ -33,6 +33,13 @@ struct run_check_row {
 extern const struct record run_check_row_record;
 
 /*
+ * `what` of the row that has all of a host in one line: its machine, its watts and its caps, to be
+ * pasted into a report of an error or of a success. It names neither the host nor an address, but
+ * for what a failure says.
+ */
+#define RUN_CHECK_REPORT "report"
+
+/*
  * Longest time for all nodes of a cluster to be ready, seconds, times the patience: boots are slow
  * under emulation.
  */

@@ -182,19 +182,27 @@ static void add_host_cap(GPtrArray *rows, const char *cluster, const char *host,
 			      reason);
 }
 
+/* The caps of a host's CPUs: every node of the host reports the same. */
+static const json_t *caps_of(const struct run_check_answers *answers, const char *host)
+{
+	const json_t *caps = NULL;
+	size_t i;
+	json_t *node;
+
+	json_array_foreach (json_object_get(answers->nodes, "nodes"), i, node)
+		if (strcmp(text_of(node, "host"), host) == 0)
+			caps = json_object_get(node, "caps");
+	return caps;
+}
+
 /* Adds the caps of a host's CPUs, whether they were set or not. */
 static void add_host_caps(GPtrArray *rows, const struct run_check_answers *answers,
 			  const struct config_host *host)
 {
-	const json_t *caps = NULL;
 	size_t i;
 	json_t *one;
 
-	/* Every node of the host reports the same. */
-	json_array_foreach (json_object_get(answers->nodes, "nodes"), i, one)
-		if (strcmp(text_of(one, "host"), host->name) == 0)
-			caps = json_object_get(one, "caps");
-	json_array_foreach (caps, i, one)
+	json_array_foreach (caps_of(answers, host->name), i, one)
 		add_host_cap(rows, answers->cluster->name, host->name, one);
 }
 
@@ -246,11 +254,16 @@ static const json_t *energy_of(const struct run_check_answers *answers, const ch
 /* Why a host's meter gives no reading: its last words, or those of when it was lost. */
 static const char *lost_reason(const struct run_check_answers *answers, const char *host)
 {
-	const char *last = text_of(energy_of(answers, host), "reason");
+	const json_t *energy = energy_of(answers, host);
+	const char *last = text_of(energy, "reason");
 	const char *reason = "no reading came";
 	size_t i;
 	json_t *event;
 
+	if (json_is_false(json_object_get(energy, "failed")) &&
+	    !json_is_number(json_object_get(energy, "watts")))
+		return "it was still on its way to a first reading: `virtbed energy --live` waits "
+		       "longer";
 	if (*last)
 		return last;
 	json_array_foreach (json_object_get(answers->events, "events"), i, event) {
@@ -323,18 +336,17 @@ static char *meter_cure(const struct config_meter *meter)
  * What the watts of a meter are, unless they are those of the host now; NULL: they are. The caller
  * frees.
  */
-static char *meter_note(const struct run_check_answers *answers, const struct config_meter *meter)
+static char *meter_note(const struct run_check_answers *answers, const struct config_meter *meter,
+			const json_t *energy)
 {
-	const double mean_s =
-		json_number_value(json_object_get(answers->capabilities, "meter_mean_s"));
+	const double mean_s = json_number_value(json_object_get(energy, "mean_s"));
 
 	if (meter->kind == CONFIG_METER_SIMULATED)
 		return g_strdup("watts are simulated: what the estimates of tasks say");
 	if (json_is_true(json_object_get(answers->capabilities, "modelled_watts")))
 		return g_strdup("watts come from a model fed by CPU time, not from a meter");
 	if (meter->kind == CONFIG_METER_RAPL ||
-	    (meter->kind == CONFIG_METER_HWMON &&
-	     strcmp(text_of(answers->capabilities, "meter"), "rapl") == 0))
+	    (meter->kind == CONFIG_METER_HWMON && strcmp(text_of(energy, "source"), "rapl") == 0))
 		return g_strdup("watts are those of the CPU packages, not of the host");
 	return mean_s >= CONFIG_METER_MEAN_NOTED_S
 		       ? g_strdup_printf("watts are means over up to %g s: changes show late",
@@ -364,10 +376,11 @@ static void add_meter(GPtrArray *rows, const struct run_check_answers *answers,
 			      lost_reason(answers, host->name));
 		return;
 	}
-	note = meter_note(answers, host->meter);
+	note = meter_note(answers, host->meter, energy);
 	run_check_add(rows, cluster, host->name, "meter", note ? RUN_CHECK_NOTE : RUN_CHECK_WORKS,
 		      note, "%.1f W by %s", json_number_value(json_object_get(energy, "watts")),
-		      text_of(answers->capabilities, "meter"));
+		      *text_of(energy, "source") ? text_of(energy, "source")
+						 : text_of(answers->capabilities, "meter"));
 }
 
 /* The small task. */
@@ -394,6 +407,74 @@ static void add_task(GPtrArray *rows, const struct run_check_answers *answers)
 			      *reason ? reason : "no reason given");
 }
 
+/* The report. */
+
+/* Appends the watts of a host, or why there are none. */
+static void report_meter(GString *line, const struct run_check_answers *answers,
+			 const struct config_host *host)
+{
+	const json_t *energy = energy_of(answers, host->name);
+	const double mean_s = json_number_value(json_object_get(energy, "mean_s"));
+
+	if (!host->meter || host->meter->kind == CONFIG_METER_NONE) {
+		g_string_append(line, "no meter");
+		return;
+	}
+	g_string_append_printf(line, "meter %s", config_meter_kind_name(host->meter->kind));
+	if (!has_reading(energy)) {
+		g_string_append_printf(line, ": %s", lost_reason(answers, host->name));
+		return;
+	}
+	g_string_append_printf(line, " %.1f W by %s",
+			       json_number_value(json_object_get(energy, "watts")),
+			       text_of(energy, "source"));
+	if (mean_s > 0)
+		g_string_append_printf(line, ", means over %g s", mean_s);
+}
+
+/* Appends each cap of a host: what was asked for, what was set, and whether it is effective. */
+static void report_caps(GString *line, const struct run_check_answers *answers, const char *host)
+{
+	const json_t *caps = caps_of(answers, host);
+	size_t i;
+	json_t *cap;
+
+	json_array_foreach (caps, i, cap) {
+		const char *requested = text_of(cap, "requested");
+		const char *set = text_of(cap, "set");
+		const char *reason = text_of(cap, "reason");
+
+		g_string_append_printf(line, "; %s %s", text_of(cap, "knob"), requested);
+		if (strcmp(requested, set) != 0)
+			g_string_append_printf(line, ", set %s", *set ? set : "nothing");
+		g_string_append_printf(line, ", effective %s%s%s%s", text_of(cap, "effective"),
+				       *reason ? " (" : "", reason, *reason ? ")" : "");
+	}
+}
+
+static void add_report(GPtrArray *rows, const struct run_check_answers *answers,
+		       const struct config_host *host)
+{
+	const json_t *facts =
+		json_object_get(json_object_get(answers->capabilities, "hosts"), host->name);
+	const char *virt_type = text_of(answers->capabilities, "virt_type");
+	const char *libvirt = text_of(facts, "libvirt");
+	const char *qemu = text_of(facts, "qemu");
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	if (!answers->capabilities)
+		return;
+	if (json_is_object(facts))
+		g_string_append_printf(line, "%s, %d CPUs%s%s%s%s, %s; ", text_of(facts, "cpu"),
+				       (int)json_integer_value(json_object_get(facts, "cpus")),
+				       *libvirt ? ", libvirt " : "", libvirt,
+				       *qemu ? ", QEMU " : "", qemu, virt_type);
+	report_meter(line, answers, host);
+	report_caps(line, answers, host->name);
+	run_check_add(rows, answers->cluster->name, host->name, RUN_CHECK_REPORT, RUN_CHECK_WORKS,
+		      NULL, "%s", line->str);
+}
+
 void run_check_add_cluster(GPtrArray *rows, const struct run_check_answers *answers)
 {
 	const struct config_cluster *cluster = answers->cluster;
@@ -412,6 +493,21 @@ void run_check_add_cluster(GPtrArray *rows, const struct run_check_answers *answ
 	for (uint32_t i = 0; i < cluster->hosts_count; i++)
 		add_meter(rows, answers, &cluster->hosts[i]);
 	add_task(rows, answers);
+	for (uint32_t i = 0; i < cluster->hosts_count; i++)
+		add_report(rows, answers, &cluster->hosts[i]);
+}
+
+bool run_check_hosts_unreached(const struct run_check_answers *answers)
+{
+	const json_t *hosts = json_object_get(answers->capabilities, "hosts");
+
+	for (uint32_t i = 0; i < answers->cluster->hosts_count; i++) {
+		const char *name = answers->cluster->hosts[i].name;
+
+		if (json_is_object(json_object_get(hosts, name)) || !down_reason(answers, name))
+			return false;
+	}
+	return hosts && answers->cluster->hosts_count > 0;
 }
 
 bool run_check_nodes_ready(const struct run_check_answers *answers)

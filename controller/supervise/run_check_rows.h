@@ -31,6 +31,8 @@ void run_check_add(GPtrArray *rows, const char *cluster, const char *host, const
 /* Appends a cluster's rows. */
 void run_check_add_cluster(GPtrArray *rows, const struct run_check_answers *answers);
 
+/* Whether no host of the cluster is reached, and a reason for that is known. */
+bool run_check_hosts_unreached(const struct run_check_answers *answers);
 /* Whether every node is ready. */
 bool run_check_nodes_ready(const struct run_check_answers *answers);
 /* Whether every meter of the cluster has given a reading; true where it has none. */

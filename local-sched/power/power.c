@@ -224,11 +224,12 @@ static json_t *host_json(const struct power *power, uint32_t index)
 	const bool there = counter->has_last;
 	const struct sampler *sampler = power->metered[index].sampler;
 
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:b, s:b, s:o}", "host",
-			 power->names[index], "energy_uj", (json_int_t)counter->energy_uj, "gap_uj",
-			 (json_int_t)counter->gap_uj, "covered_ns", (json_int_t)counter->covered_ns,
-			 "gap_ns", (json_int_t)counter->gap_ns, "watts",
-			 there ? json_real((double)counter->last_mw / 1e3) : json_null(),
+	return json_pack("{s:s, s:s, s:f, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:b, s:b, s:o}",
+			 "host", power->names[index], "source", sampler_source(sampler), "mean_s",
+			 sampler_mean_s(sampler), "energy_uj", (json_int_t)counter->energy_uj,
+			 "gap_uj", (json_int_t)counter->gap_uj, "covered_ns",
+			 (json_int_t)counter->covered_ns, "gap_ns", (json_int_t)counter->gap_ns,
+			 "watts", there ? json_real((double)counter->last_mw / 1e3) : json_null(),
 			 "sample_seq", (json_int_t)seq, "sample_ns",
 			 there ? json_integer(counter->last_ns) : json_null(), "lost",
 			 sampler_lost(sampler), "failed", sampler_failed(sampler), "reason",

@@ -123,6 +123,34 @@ static void test_good(void)
 	forget(&parsed);
 }
 
+/* Each host has one line with its machine, its watts and its caps, which names no address. */
+static void test_report(void)
+{
+	g_autoptr(GPtrArray) rows = run_check_rows_new();
+	struct parsed parsed;
+	struct run_check_answers answers = parse(good, &parsed);
+	json_t *energy = json_array_get(json_object_get(answers.energy, "hosts"), 0);
+	json_t *node = json_array_get(json_object_get(answers.nodes, "nodes"), 0);
+
+	json_object_set_new(energy, "source", json_string("sensor"));
+	json_object_set_new(energy, "mean_s", json_real(60));
+	json_object_set_new(node, "caps",
+			    json_pack("[{s:s, s:s, s:s, s:s, s:n}, {s:s, s:s, s:n, s:s, s:s}]",
+				      "knob", "frequency", "requested", "1596 MHz", "set",
+				      "1596 MHz", "effective", "yes", "reason", "knob", "boost",
+				      "requested", "off", "set", "effective", "no", "reason",
+				      "EPERM"));
+	run_check_add_cluster(rows, &answers);
+	g_assert_cmpstr(find(rows, "b1", RUN_CHECK_REPORT)->text, ==,
+			"x86_64, 8 CPUs, libvirt 9.0.0, QEMU 7.2.13, kvm; meter ipmi 61.5 W by "
+			"sensor, means over 60 s; frequency 1596 MHz, effective yes; boost off, "
+			"set nothing, effective no (EPERM)");
+	g_assert_cmpstr(find(rows, "b2", RUN_CHECK_REPORT)->text, ==,
+			"x86_64, 8 CPUs, kvm; no meter");
+	assert_row(rows, "b1", "meter", RUN_CHECK_NOTE, "61.5 W by sensor");
+	forget(&parsed);
+}
+
 /* The watts of a simulated cluster are no model's of CPU time. */
 static void test_simulated_watts(void)
 {
@@ -276,6 +304,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/run-check/all that works is said to", test_good);
+	g_test_add_func("/run-check/a host is one line of a report", test_report);
 	g_test_add_func("/run-check/a steady lab is not for KVM", test_steady_on_kvm);
 	g_test_add_func("/run-check/another frequency than the one asked for is said",
 			test_another_frequency);
