@@ -157,8 +157,8 @@ static double linearize(uint8_t linearization, double x)
 		return x * x * x;
 	case 10:
 		return sqrt(x);
-	case 11:
-		return 1 / (x * x * x);
+	case 11: /* "cube^-1(x)", which ipmitool and FreeIPMI take for this too */
+		return cbrt(x);
 	default:
 		return linearization >= NON_LINEAR ? x : (double)NAN;
 	}
@@ -195,6 +195,7 @@ bool ipmi_sdr_at_top(const struct ipmi_factors *factors, uint8_t raw)
 bool ipmi_sdr_is_named(const struct ipmi_sensor *sensor, const char *wanted)
 {
 	g_autofree char *numbered = g_strdup_printf("%s (0x%02x)", sensor->name, sensor->number);
+	g_autofree char *name = g_strchomp(g_strdup(wanted));
 
-	return strcmp(wanted, sensor->name) == 0 || g_ascii_strcasecmp(wanted, numbered) == 0;
+	return strcmp(name, sensor->name) == 0 || g_ascii_strcasecmp(name, numbered) == 0;
 }

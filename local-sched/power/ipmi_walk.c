@@ -49,7 +49,8 @@ struct ipmi_walk {
 	uint16_t id; /* of the record to read */
 	uint16_t reservation;
 	bool in_pieces;
-	size_t size; /* of the record, as far as it is read */
+	bool was_silent; /* over this record */
+	size_t size;     /* of the record, as far as it is read */
 	uint8_t record[IPMI_SDR_RECORD_MAX];
 	int repeats;
 	uint8_t seen[8192]; /* one bit for each record id: a chain may be a circle */
@@ -89,6 +90,7 @@ void ipmi_walk_forget(struct ipmi_walk *walk)
 	walk->size = 0;
 	walk->repeats = 0;
 	walk->read = walk->all = 0;
+	walk->was_silent = false;
 	memset(walk->seen, 0, sizeof walk->seen);
 	g_array_set_size(walk->sensors, 0);
 	g_clear_pointer(&walk->found, g_free);
@@ -252,6 +254,7 @@ static void take_record(struct ipmi_walk *walk, uint16_t next)
 	    (sensor.in_watts || is_wanted(walk, &sensor)) && walk->sensors->len < SENSORS_MAX)
 		g_array_append_val(walk->sensors, sensor);
 	walk->read++;
+	walk->was_silent = false;
 	walk->size = 0;
 	walk->seen[walk->id / 8] |= (uint8_t)(1U << walk->id % 8);
 	walk->id = next;
@@ -267,6 +270,32 @@ static bool is_whole(const struct ipmi_walk *walk)
 	return walk->size >= IPMI_SDR_HEADER &&
 	       (walk->record[3] != IPMI_SDR_FULL ||
 		walk->size >= IPMI_SDR_HEADER + (size_t)walk->record[4]);
+}
+
+/* The number that an answer of at least two bytes begins with. */
+static uint16_t first_word(const struct ipmi_answer *answer)
+{
+	const unsigned word = answer->bytes[0] | (unsigned)answer->bytes[1] << 8;
+
+	return (uint16_t)word;
+}
+
+/* Whether all wanted sensors are among the records that were read. */
+static bool has_all(const struct ipmi_walk *walk)
+{
+	for (uint32_t i = 0; i < walk->count; i++) {
+		bool found = false;
+
+		for (guint k = 0; k < walk->sensors->len && !found; k++) {
+			const struct ipmi_sensor *sensor =
+				&g_array_index(walk->sensors, struct ipmi_sensor, k);
+
+			found = sensor->in_watts && ipmi_sdr_is_named(sensor, walk->wanted[i]);
+		}
+		if (!found)
+			return false;
+	}
+	return true;
 }
 
 static void read_in_pieces(struct ipmi_walk *walk)
@@ -295,7 +324,7 @@ static void handle_record(struct ipmi_walk *walk, const struct ipmi_answer *answ
 	if (answer->code == 0 && got > 0) {
 		memcpy(walk->record + walk->size, answer->bytes + 2, got);
 		walk->size += got;
-		next = (uint16_t)(answer->bytes[0] | answer->bytes[1] << 8);
+		next = first_word(answer);
 		if (is_whole(walk)) {
 			take_record(walk, next);
 			return;
@@ -307,6 +336,8 @@ static void handle_record(struct ipmi_walk *walk, const struct ipmi_answer *answ
 	}
 	if (!walk->in_pieces)
 		read_in_pieces(walk);
+	else if (has_all(walk))
+		conclude(walk); /* the record behind this one cannot be known */
 	else
 		fail(walk, POWER_METER_ERROR_REJECTED,
 		     "its sensor record 0x%04x cannot be read: %s (%02x)", walk->id,
@@ -358,9 +389,14 @@ static void on_answer(const char *output, const GError *error, void *data)
 	if (answer.code < 0) {
 		g_autofree char *gist = meter_ipmi_parse_gist(output);
 
-		/* A BMC may fall silent over a record that is too long for it. */
-		if (walk->step == STEP_RECORD && verdict == POWER_METER_ERROR_NO_ANSWER)
-			walk->in_pieces = true;
+		/*
+		 * A BMC may fall silent over a record that is too long for it. Once may be a lost
+		 * packet.
+		 */
+		if (walk->step == STEP_RECORD && verdict == POWER_METER_ERROR_NO_ANSWER) {
+			walk->in_pieces |= walk->was_silent;
+			walk->was_silent = true;
+		}
 		interrupt(walk);
 		ipmi_shell_stop(walk->shell);
 		fail(walk, verdict, "no valid answer while its sensor records are read: %s", gist);
@@ -370,8 +406,7 @@ static void on_answer(const char *output, const GError *error, void *data)
 		handle_count(walk, &answer);
 	} else if (walk->step == STEP_RESERVE) {
 		/* Records can be read without where there are no reservations. */
-		walk->reservation =
-			answer.size >= 2 ? (uint16_t)(answer.bytes[0] | answer.bytes[1] << 8) : 0;
+		walk->reservation = answer.size >= 2 ? first_word(&answer) : 0;
 		walk->step = STEP_RECORD;
 		send_request(walk);
 	} else {

@@ -325,6 +325,7 @@ static void handle_dcmi(struct meter_ipmi *meter, const struct ipmi_answer *answ
 	int64_t mw;
 	const enum power_meter_error verdict = parse_power(meter, answer, &mw);
 	const char *what = what_is_read(meter);
+	const uint32_t at = meter->base.config->raw ? meter->base.config->raw_at - 1 : 1;
 	g_autofree char *refusal = NULL;
 	g_autofree char *reason = NULL;
 
@@ -340,7 +341,8 @@ static void handle_dcmi(struct meter_ipmi *meter, const struct ipmi_answer *answ
 		reason = g_strdup_printf("its %s is deactivated", what);
 		break;
 	case POWER_METER_ERROR_SATURATED:
-		reason = g_strdup_printf("its %s is 65535 W, which is none", what);
+		reason = g_strdup_printf("its %s is %d W, which is none", what,
+					 answer->bytes[at] | answer->bytes[at + 1] << 8);
 		break;
 	case POWER_METER_ERROR_GARBAGE:
 		reason = g_strdup_printf("no valid %s: an answer of %zu bytes", what, answer->size);

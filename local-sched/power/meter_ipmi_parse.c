@@ -16,7 +16,11 @@ enum {
 	DCMI_GROUP = 0xdc,
 	DCMI_SIZE = 18,
 	DCMI_ACTIVE = 0x40,
-	WATTS_TOP = 65535,
+	/*
+	 * As many, or more, are no reading: all ones where the BMC knows none, or what is below 0
+	 * in two's complement. No machine draws 32 kW.
+	 */
+	WATTS_NEGATIVE = 32768,
 	/* Get Node Manager Statistics */
 	NM_SIZE = 20,
 	NM_MEASURES = 0x40,
@@ -150,7 +154,7 @@ enum power_meter_error meter_ipmi_parse_dcmi(const struct ipmi_answer *answer,
 	if (!(answer->bytes[17] & DCMI_ACTIVE))
 		return POWER_METER_ERROR_NOT_ACTIVE;
 	watts = number_at(answer, 1, 2);
-	if (watts == WATTS_TOP)
+	if (watts >= WATTS_NEGATIVE)
 		return POWER_METER_ERROR_SATURATED;
 	*ret_dcmi = (struct ipmi_dcmi){.mw = (int64_t)watts * 1000,
 				       .mean_mw = (int64_t)number_at(answer, 7, 2) * 1000,
@@ -172,7 +176,7 @@ enum power_meter_error meter_ipmi_parse_watts(const struct ipmi_answer *answer, 
 	    !(answer->bytes[NM_SIZE - 1] & NM_MEASURES))
 		return POWER_METER_ERROR_NOT_ACTIVE;
 	watts = number_at(answer, at - 1, 2);
-	if (watts == WATTS_TOP)
+	if (watts >= WATTS_NEGATIVE)
 		return POWER_METER_ERROR_SATURATED;
 	*ret_mw = (int64_t)watts * 1000;
 	return POWER_METER_OK;

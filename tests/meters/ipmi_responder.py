@@ -12,7 +12,9 @@ lives so long), max_sessions, suites (cipher suites), chassis (the first byte of
 it returns at once), device_sdr (it has no repository, but keeps the records itself), silent (commands that it does not answer,
 "2c 02"), answers (command -> hex of the answer, or completion code), controllers (address on the IPMB -> readings, answers),
 chain (number of the record after the last: the chain is a circle). A record has also name_hex, b, rexp, bexp, fmt (how the
-raw byte is meant), lin (linearization), lun (with the channel in its upper half). It prints its port, and each request.
+raw byte is meant), lin (linearization), percent (the bits beside fmt), lun (with the channel in its upper half). Also: bad_record
+(number of a record that it cannot return), compact (a compact, an event-only and an OEM record come first), lose (every so many
+requests of a session one is lost), role_refused. It prints its port, and each request.
 """
 import socket, struct, hmac, hashlib, os, threading, time, random
 def cksum(b): return (-sum(b)) & 0xff
@@ -171,6 +173,10 @@ if __name__ == '__main__':
         name = bytes.fromhex(r['name_hex']) if 'name_hex' in r else r['name']
         return sdr_full(i, r['number'], name, **{k: v for k, v in r.items() if k not in ('number', 'name', 'name_hex')})
     recs = [sdr_full(i, i % 200 + 1, 'Temp %d' % i, unit=1, stype=1) for i in range(c.get('sdr_fill', 0))]
+    if c.get('compact'):
+        recs += [struct.pack('<H', len(recs)) + bytes([0x51, 2, 27, 0x20, 0, 0x52, 7, 1, 0, 0, 7, 0x6f]) + bytes(7) + bytes([6]) + bytes(9) + b'\xc1P']
+        recs += [struct.pack('<H', len(recs)) + bytes([0x51, 3, 13, 0x20, 0, 0x52, 7, 1, 7, 0x6f, 0, 0, 0]) + b'\xc1P']
+        recs += [struct.pack('<H', len(recs)) + bytes([0x51, 0xc0, 3, 1, 2, 3])]
     recs += [record(len(recs) + i, r) for i, r in enumerate(c.get('sdr', []))]
     def readings_of(o): return {int(k): (0, bytes([v, 0xc0, 0, 0])) for k, v in o.get('readings', {}).items()}
     h = std(dcmi, recs, readings_of(c))
@@ -178,6 +184,7 @@ if __name__ == '__main__':
         a = o.get('answers', {}).get('%02x %02x' % (n, cmd))
         return None if a is None else (a, b'') if isinstance(a, int) else (0, bytes.fromhex(a))
     def handler(n, cmd, data):
+        if 'bad_record' in c and (n, cmd) == (0x0a, 0x23) and struct.unpack('<H', data[2:4])[0] == c['bad_record']: return 0xff, b''
         if '%02x %02x' % (n, cmd) in c.get('silent', []): return None
         if 'chassis' in c and (n, cmd) == (0, 1): return 0, bytes([c['chassis'], 0, 0])
         if a := answer_of(c, n, cmd): return a
@@ -198,5 +205,12 @@ if __name__ == '__main__':
         return readings_of(o).get(data[0], (0xcb, b'')) if (n, cmd) == (4, 0x2d) else (0xc1, b'')
     b = BMC(handler, delay=c.get('delay_s', 0), idle=c.get('idle_s'), max_sessions=c.get('max_sessions', 99), suites=tuple(c.get('suites', (1, 2, 3, 17))))
     if 'controllers' in c: b.bridge = bridge
+    b.role_refused = c.get('role_refused', False)
+    requests = [0]
+    def on_packet(packet, address):
+        in_session = packet[4] == 6 and packet[5] & 0x3f == 0
+        requests[0] += in_session
+        return 'drop' if in_session and requests[0] % c['lose'] == 0 else None
+    if 'lose' in c: b.on_packet = on_packet
     print(b.port, flush=True)
     while True: time.sleep(60)

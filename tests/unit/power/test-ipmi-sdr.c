@@ -139,6 +139,7 @@ static void test_watts(void)
 		{{.m = 1, .format = 3}, 50, (double)NAN},
 		{{.m = 1, .linearization = 8}, 20, 400},
 		{{.m = 1, .linearization = 10}, 225, 15},
+		{{.m = 4, .linearization = 11}, 128, 8},
 		{{.m = 1, .linearization = 7}, 4, 0.25},
 		{{.m = 1, .linearization = 7}, 0, (double)NAN},
 		{{.m = 1, .linearization = 1}, 0, (double)NAN},
