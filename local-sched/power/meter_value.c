@@ -43,11 +43,14 @@ static char *quote(const char *text)
 	return visible_start(text, QUOTE_MAX);
 }
 
-/* A number, of which programs write exponents with a "+" as well. */
+/* A number, before which and in whose exponent programs write a "+" as well. */
 static const char *front(const char *text, double *ret)
 {
-	const gsize digits = strspn(text, "-0123456789.");
+	gsize digits;
 
+	if (text[0] == '+' && g_ascii_isdigit(text[1]))
+		text++;
+	digits = strspn(text, "-0123456789.");
 	if ((text[digits] == 'e' || text[digits] == 'E') && text[digits + 1] == '+') {
 		g_autofree char *plain =
 			g_strdup_printf("%.*se%s", (int)digits, text, text + digits + 2);

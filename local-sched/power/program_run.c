@@ -5,6 +5,7 @@
 #include <glib-unix.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -117,12 +118,22 @@ static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
 	return G_SOURCE_CONTINUE; /* a stream that was read to its end has removed its source */
 }
 
-/* Its exit is its end: a daemon that it has started may hold its pipes. */
+/* Whether the text has a zero byte: what is before it could be a part of a number. */
+static bool has_zero_byte(const GString *text)
+{
+	return strlen(text->str) != text->len;
+}
+
+/*
+ * Its exit is its end: a daemon that it has started may hold its pipes. What it leaves running in
+ * its process group would become more with each run, and is killed.
+ */
 static void on_ended(GPid pid, gint status, gpointer data)
 {
 	struct program_run *run = data;
 	GError *error = NULL;
 
+	kill(-pid, SIGKILL);
 	g_spawn_close_pid(pid);
 	run->child_id = 0;
 	if (!drain(run, OUTPUT) || !drain(run, COMPLAINT))
@@ -133,6 +144,9 @@ static void on_ended(GPid pid, gint status, gpointer data)
 	else if (WEXITSTATUS(status) != 0)
 		g_set_error(&error, SUBPROCESS_ERROR, SUBPROCESS_ERROR_STATUS,
 			    "it exited with status %d", WEXITSTATUS(status));
+	else if (has_zero_byte(run->texts[OUTPUT]))
+		g_set_error(&error, SUBPROCESS_ERROR, SUBPROCESS_ERROR_OUTPUT,
+			    "it printed a zero byte, which is no text");
 	end(run, error);
 }
 

@@ -71,6 +71,7 @@ static void test_what_a_program_prints(void)
 		{{"echo", "0"}, -1, POWER_METER_ERROR_NOT_ACTIVE, "0 W, which no machine draws"},
 		{{"echo", "-1"}, -1, POWER_METER_ERROR_GARBAGE, "-1 W, which no machine draws"},
 		{{"echo", "2000000"}, -1, POWER_METER_ERROR_GARBAGE, "2e+06 W"},
+		{{"printf", "245\\0001"}, -1, POWER_METER_ERROR_GARBAGE, "a zero byte"},
 		{{"yes"}, -1, POWER_METER_ERROR_GARBAGE, "more than 64 KiB"},
 		{{"sh", "-c", "yes >&2"}, -1, POWER_METER_ERROR_GARBAGE, "more than 64 KiB"},
 		{{"sleep", "1000"}, -1, POWER_METER_ERROR_NO_ANSWER, "did not end in time"},
@@ -92,6 +93,31 @@ static void test_what_a_program_prints(void)
 		g_assert_true(!cases[i].words || strstr(outcome.message, cases[i].words));
 		g_free(outcome.message);
 	}
+}
+
+/* Whether a process executes its program: it has a command line then, which a zombie has not. */
+static bool executes(int64_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%" G_GINT64_FORMAT "/cmdline", pid);
+	g_autofree char *line = NULL;
+	gsize length = 0;
+
+	return g_file_get_contents(path, &line, &length, NULL) && length > 0;
+}
+
+/* The watts are the pid of what it leaves behind. */
+static void test_what_a_program_leaves_behind_ends(void)
+{
+	static const char *const argv[] = {"sh", "-c", "sleep 1000 & echo $!", NULL};
+	struct config_meter config = config_of((char **)argv);
+	g_autoptr(power_meter_t) meter = power_meter_open(&config, "h1", NULL);
+	const struct outcome outcome = read_once(meter);
+	const int64_t deadline_ns = clock_now_ns() + INT64_C(10000000000);
+
+	g_assert_cmpint(outcome.code, ==, 0);
+	while (executes(outcome.mw / 1000) && clock_now_ns() < deadline_ns)
+		g_usleep(1000);
+	g_assert_false(executes(outcome.mw / 1000));
 }
 
 /* A counter that a program prints: the clock, at so many joules a second. */
@@ -196,6 +222,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/meter-command/what a program prints", test_what_a_program_prints);
+	g_test_add_func("/meter-command/what a program leaves behind ends",
+			test_what_a_program_leaves_behind_ends);
 	g_test_add_func("/meter-command/a counter of a program", test_a_counter_of_a_program);
 	g_test_add_func("/meter-command/a counter that stands still",
 			test_a_counter_that_stands_still);
