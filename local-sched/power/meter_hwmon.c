@@ -148,10 +148,11 @@ static void take_power(struct meter_hwmon *meter, const struct call *call)
 	double sum_w = 0;
 
 	for (gsize i = 0; call->paths[i]; i++) {
-		/* All ones in 32 bits is how a chip says that it does not know. */
+		/* All ones in 32 bits, or in 31, is how a chip says that it does not know. */
 		const double watts = (double)call->values[i] / 1e6;
 
-		if (call->values[i] == G_MAXUINT32 || watts > WATTS_TOP) {
+		if (call->values[i] == G_MAXUINT32 || call->values[i] == G_MAXINT32 ||
+		    watts > WATTS_TOP) {
 			power_meter_fail(&meter->base, POWER_METER_ERROR_GARBAGE,
 					 "%s: \"%s\" reads %s", title(meter), call->paths[i],
 					 watts > WATTS_TOP ? "more than a megawatt"

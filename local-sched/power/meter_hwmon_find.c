@@ -36,9 +36,10 @@ static const struct {
 } partial_chips[] = {
 	{"amd_energy", true, "CPU packages"},    {"fam15h_power", true, "CPU packages"},
 	{"zenpower", true, "CPU packages"},      {"zenergy", true, "CPU packages"},
-	{"peci_cpupower", true, "CPU packages"}, {"amdgpu", false, "a graphics card"},
-	{"radeon", false, "a graphics card"},    {"nouveau", false, "a graphics card"},
-	{"i915", false, "a graphics card"},      {"xe", false, "a graphics card"},
+	{"peci_cpupower", true, "CPU packages"}, {"amd_hsmp_hwmon", true, "CPU packages"},
+	{"amdgpu", false, "a graphics card"},    {"radeon", false, "a graphics card"},
+	{"nouveau", false, "a graphics card"},   {"i915", false, "a graphics card"},
+	{"xe", false, "a graphics card"},
 };
 
 static void channel_free(gpointer data)
@@ -285,18 +286,23 @@ static GPtrArray *choose_chips(const struct config_meter *config, const char *na
 	return g_steal_pointer(&chosen);
 }
 
-/* The channel that is meant by a name or a label. */
-static const struct channel *named_channel(const struct chip *chip, const char *name)
+/* The channel that is meant by a name, or by a label that is of no other. */
+static const struct channel *named_channel(const struct chip *chip, const char *name,
+					   bool *ret_several)
 {
 	const struct channel *found = find_channel(chip, name);
+	const bool by_label = !found;
 
-	for (guint i = 0; !found && i < chip->channels->len; i++) {
+	*ret_several = false;
+	for (guint i = 0; by_label && i < chip->channels->len; i++) {
 		const struct channel *channel = chip->channels->pdata[i];
 
-		if (g_strcmp0(channel->label, name) == 0)
-			found = channel;
+		if (g_strcmp0(channel->label, name) != 0)
+			continue;
+		*ret_several |= found != NULL;
+		found = channel;
 	}
-	return found;
+	return *ret_several ? NULL : found;
 }
 
 /*
@@ -331,18 +337,21 @@ static bool choose_channels(const struct config_meter *config, const struct chip
 
 	for (uint32_t i = 0; i < count; i++) {
 		const char *name = acpi ? "power1" : config->channel ? config->channel[i] : NULL;
+		bool several = false;
 		const struct channel *channel =
-			name ? named_channel(chip, name) : only_channel(chip);
+			name ? named_channel(chip, name, &several) : only_channel(chip);
 		g_autofree char *channels = list(chip->channels, append_channel);
 		bool is_energy;
 
 		if (!channel) {
-			*ret_reason = name ? g_strdup_printf("%s has no channel \"%s\"; it has: %s",
-							     chip->hwmon, name, channels)
-					   : g_strdup_printf("%s has the channels %s; name one as "
-							     "`channel`, or several, whose watts "
-							     "are added",
-							     chip->hwmon, channels);
+			*ret_reason =
+				name ? g_strdup_printf("%s has %s \"%s\"; it has: %s", chip->hwmon,
+						       several ? "several channels" : "no channel",
+						       name, channels)
+				     : g_strdup_printf("%s has the channels %s; name one as "
+						       "`channel`, or several, whose watts "
+						       "are added",
+						       chip->hwmon, channels);
 			return false;
 		}
 		if (g_ptr_array_find_with_equal_func(paths, channel->path, g_str_equal, NULL)) {

@@ -59,13 +59,22 @@ static void add_zone(struct meter_rapl *meter, const char *directory, const char
 	g_array_append_val(meter->packages, package);
 }
 
-static bool find_packages(struct meter_rapl *meter, const char *sys_root, GError **error)
+static void add_zones(struct meter_rapl *meter, const char *directory, const char *prefix)
 {
-	g_autofree char *directory = g_build_filename(sys_root, "class", "powercap", NULL);
-	g_auto(GStrv) names = sysfs_list(directory, "intel-rapl:");
+	g_auto(GStrv) names = sysfs_list(directory, prefix);
 
 	for (gsize i = 0; names[i]; i++)
 		add_zone(meter, directory, names[i]);
+}
+
+static bool find_packages(struct meter_rapl *meter, const char *sys_root, GError **error)
+{
+	g_autofree char *directory = g_build_filename(sys_root, "class", "powercap", NULL);
+
+	add_zones(meter, directory, "intel-rapl:");
+	/* The same packages by another way, where the first is not there. */
+	if (meter->packages->len == 0)
+		add_zones(meter, directory, "intel-rapl-mmio:");
 	if (meter->packages->len > 0)
 		return true;
 	return power_meter_set_error(&meter->base, error, POWER_METER_ERROR_SETUP,
