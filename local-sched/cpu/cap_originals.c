@@ -184,13 +184,34 @@ static void forget(struct cap_originals *originals, struct knob *knob)
 	g_ptr_array_remove(originals->knobs, knob);
 }
 
+/*
+ * Whether a knob is that of a policy (".../cpufreq/policy3/...") whose first CPU is offline. Where
+ * all of its CPUs are, the policy's files are there and refuse to be read.
+ */
+static bool is_of_offline_cpu(const char *path)
+{
+	static const char policy[] = "/cpufreq/policy";
+	const char *at = strstr(path, policy);
+	const char *number = at ? at + strlen(policy) : "";
+	const int digits = (int)strspn(number, "0123456789");
+	g_autofree char *file = NULL;
+	g_autofree char *online = NULL;
+
+	if (digits == 0)
+		return false;
+	file = g_strdup_printf("%.*s/cpu%.*s/online", (int)(at - path), path, digits, number);
+	online = sysfs_read(file, NULL);
+	return g_strcmp0(online, "0") == 0;
+}
+
 /* Whether the knob has its original value. */
 static bool is_back(struct knob *knob)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *now = sysfs_read(knob->path, &error);
 
-	knob->gone = g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT);
+	knob->gone = g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT) ||
+		     (error && is_of_offline_cpu(knob->path));
 	return g_strcmp0(now, knob->value) == 0;
 }
 
@@ -220,7 +241,7 @@ static void write_back(struct knob *knob)
 static void warn_left(const struct knob *knob)
 {
 	if (knob->gone)
-		log_warning("\"%s\" is not there while its CPU is offline; it had \"%s\"",
+		log_warning("\"%s\" cannot be set while its CPU is offline; it had \"%s\"",
 			    knob->path, knob->value);
 	else
 		log_error("\"%s\" is not as it was, \"%s\": %s", knob->path, knob->value,

@@ -506,6 +506,33 @@ static void test_knobs_that_refuse_stay_stored(struct fixture *fixture, gconstpo
 	g_assert_false(g_file_test(fixture->originals, G_FILE_TEST_EXISTS));
 }
 
+/* All CPUs of a policy went offline: its files stay, and refuse (here: by being directories). */
+static void test_a_policy_that_is_offline_stays_stored(struct fixture *fixture, gconstpointer data)
+{
+	g_autofree char *policy = g_build_filename(fixture->root, CPU "cpufreq/policy1", NULL);
+	g_autofree char *cpu1 = g_build_filename(fixture->root, CPU "cpu1/cpufreq", NULL);
+	g_autofree char *knob = g_build_filename(policy, "scaling_max_freq", NULL);
+	g_autoptr(GError) error = NULL;
+	guint count;
+
+	g_assert_cmpint(g_rename(cpu1, policy), ==, 0);
+	g_assert_cmpint(symlink("../cpufreq/policy1", cpu1), ==, 0);
+	crash(fixture);
+	g_assert_cmpint(g_unlink(knob), ==, 0);
+	g_assert_cmpint(g_mkdir(knob, 0700), ==, 0);
+	put(fixture, CPU "cpu1/online", "0\n");
+	g_assert_true(cap_originals_recover(fixture->originals, &count, &error));
+	g_assert_no_error(error);
+	g_assert_cmpuint(count, ==, 2 + 1 + 4 - 1);
+	g_assert_cmpint(g_rmdir(knob), ==, 0);
+	put(fixture, CPU "cpu1/online", "1\n");
+	put(fixture, CPU "cpufreq/policy1/scaling_max_freq", "1862000\n");
+	g_assert_true(cap_originals_recover(fixture->originals, &count, &error));
+	g_assert_cmpuint(count, ==, 1);
+	assert_holds(fixture, CPU "cpufreq/policy1/scaling_max_freq", "2660000");
+	g_assert_false(g_file_test(fixture->originals, G_FILE_TEST_EXISTS));
+}
+
 static void test_a_knob_that_has_its_value_is_left_alone(struct fixture *fixture,
 							 gconstpointer data)
 {
@@ -845,6 +872,7 @@ int main(int argc, char **argv)
 	ADD("originals are believed only so far", test_originals_are_believed_only_so_far);
 	ADD("offline CPUs do not count", test_offline_cpus_do_not_count);
 	ADD("knobs that refuse stay stored", test_knobs_that_refuse_stay_stored);
+	ADD("a policy that is offline stays stored", test_a_policy_that_is_offline_stays_stored);
 	ADD("a knob that has its value is left alone",
 	    test_a_knob_that_has_its_value_is_left_alone);
 	ADD("a look before the cap settled proves nothing",
