@@ -47,6 +47,7 @@ struct meter_hwmon {
 	struct hwmon_channels channels;
 	struct energy_steps steps;
 	bool looked;       /* at the intervals of averages */
+	bool lost;         /* a file is gone: the chip may have another number now */
 	struct call *call; /* on its thread, or NULL */
 };
 
@@ -196,6 +197,8 @@ static void take_error(struct meter_hwmon *meter, const GError *error)
 	enum power_meter_error code = POWER_METER_ERROR_REJECTED;
 	const char *cure = "";
 
+	meter->lost = g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT) ||
+		      g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NODEV);
 	if (g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_INVAL)) {
 		code = POWER_METER_ERROR_GARBAGE;
 	} else if (g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_ACCES) ||
@@ -273,9 +276,39 @@ static void start_call(struct meter_hwmon *meter)
 	g_task_run_in_thread(task, work);
 }
 
+/*
+ * Looks for the chip again whose file was gone: a driver that registers it again, such as ibmaem
+ * after a restart of the BMC, gets another number. What is found has to be of the same kind.
+ */
+static void find_again(struct meter_hwmon *meter)
+{
+	struct hwmon_channels found = {.paths = NULL};
+	g_autofree char *reason = NULL;
+
+	if (!hwmon_find(meter->base.config, &found, &reason))
+		return;
+	if (found.energy != meter->channels.energy || found.cpu_only != meter->channels.cpu_only ||
+	    g_strv_length(found.paths) != g_strv_length(meter->channels.paths)) {
+		hwmon_channels_clear(&found);
+		return;
+	}
+	meter->lost = meter->looked = false;
+	if (!g_strv_equal((const char *const *)found.paths,
+			  (const char *const *)meter->channels.paths))
+		log_warning_of(LOG_HOST(meter->base.host), "%s: it is \"%s\" from now on",
+			       title(meter), found.paths[0]);
+	hwmon_channels_clear(&meter->channels);
+	meter->channels = found;
+	energy_steps_forget(&meter->steps);
+}
+
 static void hwmon_read(struct power_meter *base)
 {
-	start_call((struct meter_hwmon *)base);
+	struct meter_hwmon *meter = (struct meter_hwmon *)base;
+
+	if (meter->lost && !meter->call)
+		find_again(meter);
+	start_call(meter);
 }
 
 static bool hwmon_open(struct power_meter *base, GError **error)

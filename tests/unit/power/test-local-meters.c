@@ -292,6 +292,23 @@ static void assert_file(const struct fixture *fixture, const char *name, const c
 	g_assert_cmpstr(contents, ==, text);
 }
 
+/* A driver that registers its chip again gives it another number. */
+static void test_a_chip_with_another_number_is_found_again(struct fixture *fixture,
+							   gconstpointer kind)
+{
+	put(fixture, HWMON("1") "name", "power_meter\n");
+	put(fixture, HWMON("1") "power1_average", "187000000\n");
+	open_meter(fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	drop(fixture, HWMON("1") "power1_average");
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_REJECTED);
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_REJECTED);
+	put(fixture, HWMON("4") "name", "power_meter\n");
+	put(fixture, HWMON("4") "power1_average", "188000000\n");
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 188000);
+}
+
 /* hwmonN/device is a link to the device, by whose name it is told from others. */
 static void put_device(const struct fixture *fixture, const char *hwmon, const char *device)
 {
@@ -601,6 +618,8 @@ int main(int argc, char **argv)
 	ADD(CONFIG_METER_RAPL, "rapl that is missing is named", test_rapl_that_is_missing_is_named);
 	ADD(CONFIG_METER_RAPL, "a closed meter says nothing", test_a_closed_meter_says_nothing);
 	ADD(CONFIG_METER_ACPI, "acpi reads microwatts", test_acpi_reads_microwatts);
+	ADD(CONFIG_METER_ACPI, "a chip with another number is found again",
+	    test_a_chip_with_another_number_is_found_again);
 	ADD(CONFIG_METER_ACPI, "acpi is looked for where kernels put it",
 	    test_acpi_is_looked_for_where_kernels_put_it);
 	ADD(CONFIG_METER_ACPI, "acpi below device is read", test_acpi_below_device_is_read);
