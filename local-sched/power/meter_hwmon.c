@@ -26,6 +26,7 @@
  */
 
 #define WATTS_TOP 1000000.0 /* the most that a machine draws; a higher value is an error */
+#define WATTS_LEAST 0.001   /* less would be a reading of 0 W */
 #define RISE_POLL_MS 100    /* between two looks at counters that stand still */
 /* How long a read waits for steps of a counter: two that are a second apart. The next continues. */
 #define RISE_PATIENCE_S 2.5
@@ -162,11 +163,11 @@ static void take_power(struct meter_hwmon *meter, const struct call *call)
 		}
 		sum_w += watts;
 	}
-	if (sum_w > 0)
+	if (sum_w >= WATTS_LEAST)
 		power_meter_end(&meter->base, (int64_t)(sum_w * 1e3));
 	else
-		power_meter_fail(&meter->base, POWER_METER_ERROR_NOT_ACTIVE, "%s: it reads 0 W",
-				 title(meter));
+		power_meter_fail(&meter->base, POWER_METER_ERROR_NOT_ACTIVE, "%s: it reads %g W",
+				 title(meter), sum_w);
 }
 
 /* Counters that have not moved are looked at again. */

@@ -389,7 +389,7 @@ static void take_sensor(struct meter_ipmi *meter, const struct ipmi_factors *fac
 	meter->sum_w += watts;
 	if (++meter->index < meter->base.config->sensor_count)
 		read_sensor(meter);
-	else if (meter->sum_w > 0)
+	else if (llround(meter->sum_w * 1e3) > 0)
 		end_read(meter, llround(meter->sum_w * 1e3));
 	else
 		send_command(meter, meter->shell, STEP_POWER, CHASSIS_COMMAND);

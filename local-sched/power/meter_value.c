@@ -11,7 +11,8 @@
 #include "common/visible.h"
 
 #define WATTS_TOP 1000000.0 /* the most that a machine draws; a higher value is an error */
-#define JOULES_TOP 1e13     /* microjoules of more do not fit into 64 bits */
+#define WATTS_LEAST 0.0005
+#define JOULES_TOP 1e13 /* microjoules of more do not fit into 64 bits */
 
 /* How long a counter may take for its first two steps without being called still. */
 #define FIRST_STEPS_S 20.0
@@ -460,12 +461,13 @@ static void end_power(struct power_meter *meter, const struct meter_value *value
 
 	for (uint32_t i = 0; i < value->steps.count; i++)
 		sum_w += numbers[i];
-	if (sum_w > 0 && sum_w <= WATTS_TOP)
+	/* What is less than half a milliwatt would be a reading of 0 W. */
+	if (sum_w >= WATTS_LEAST && sum_w <= WATTS_TOP)
 		power_meter_end(meter, llround(sum_w * 1e3));
 	else
 		power_meter_fail(meter,
-				 fpclassify(sum_w) == FP_ZERO ? POWER_METER_ERROR_NOT_ACTIVE
-							      : POWER_METER_ERROR_GARBAGE,
+				 sum_w >= 0 && sum_w < WATTS_LEAST ? POWER_METER_ERROR_NOT_ACTIVE
+								   : POWER_METER_ERROR_GARBAGE,
 				 "%s: it reads %g W, which no machine draws that is on", what,
 				 sum_w);
 }

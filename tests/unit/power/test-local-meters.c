@@ -248,6 +248,7 @@ static void test_acpi_reads_microwatts(struct fixture *fixture, gconstpointer ki
 		{"187000000\n", 0, 187000},
 		{"187000999", 0, 187000},
 		{"0\n", POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{"999\n", POWER_METER_ERROR_NOT_ACTIVE, -1},
 		{"-1\n", POWER_METER_ERROR_GARBAGE, -1},
 		{"187 W\n", POWER_METER_ERROR_GARBAGE, -1},
 		{"", POWER_METER_ERROR_GARBAGE, -1},
