@@ -46,8 +46,8 @@ static char *known_states(void)
 	GString *known = g_string_new(NULL);
 	const char *name;
 
-	for (int state = ENGINE_TASK_WAITING;
-	     (name = engine_task_state_name((enum engine_task_state)state)); state++)
+	for (int i = ENGINE_TASK_WAITING;
+	     (name = engine_task_state_name((enum engine_task_state)i)); i++)
 		g_string_append_printf(known, "%s%s", known->len ? ", " : "", name);
 	return g_string_free(known, FALSE);
 }

@@ -208,6 +208,14 @@ bool engine_task_restore(enum engine_task_state *state, enum engine_task_state r
 	return true;
 }
 
+bool engine_task_correct_late(enum engine_task_state *state)
+{
+	if (!engine_task_state_in(*state, ENGINE_TASK_SETTLED))
+		return false;
+	*state = ENGINE_TASK_UNFINISHED;
+	return true;
+}
+
 const char *engine_task_state_name(enum engine_task_state state)
 {
 	return (size_t)state < G_N_ELEMENTS(state_names) ? state_names[state] : NULL;

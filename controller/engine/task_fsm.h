@@ -138,7 +138,7 @@ static inline bool engine_task_moves(enum engine_task_state state, enum engine_t
 
 /*
  * Moves a state on by an event. Returns whether it is a move; otherwise the state stays. Besides
- * engine_task_restore() the only writer of a task's state.
+ * engine_task_restore() and engine_task_correct_late() the only writer of a task's state.
  */
 bool engine_task_move(enum engine_task_state *state, enum engine_task_event event);
 
@@ -153,6 +153,12 @@ enum engine_task_state engine_task_without_claim(enum engine_task_state state);
  * False: it has another state already than COMING.
  */
 bool engine_task_restore(enum engine_task_state *state, enum engine_task_state recorded);
+
+/*
+ * Corrects the record of a task that ended after its run had, as was found later: the task is
+ * unfinished. False, and no change: it is in no state of SETTLED.
+ */
+bool engine_task_correct_late(enum engine_task_state *state);
 
 /* "coming", "waiting", ... as in the store; NULL: unknown. */
 const char *engine_task_state_name(enum engine_task_state state);

@@ -110,8 +110,7 @@ static char *read_place(const struct sched_system *system, const struct store_ta
 static void forget_place(struct engine_task *record)
 {
 	record->nodes_count = 0;
-	if (engine_task_without_claim(record->state) == ENGINE_TASK_PLANNED)
-		record->state = ENGINE_TASK_WAITING;
+	engine_task_move(&record->state, ENGINE_TASK_UNPLAN);
 }
 
 static char *describe_misfit(const struct sched_system *system, const struct store_task *row)

@@ -27,7 +27,7 @@ bool run_overshoot_correct(const struct engine_task *task, struct engine_result 
 	(*count)--;
 	result->utility -= task->utility;
 	*ret_late = *task;
-	ret_late->state = ENGINE_TASK_UNFINISHED;
+	engine_task_correct_late(&ret_late->state);
 	ret_late->utility = 0;
 	ret_late->reason = "ended after the energy limit was reached";
 	return true;

@@ -129,8 +129,7 @@ bool run_service_recall(struct run_service *service, GError **error)
 /* Restores a task that was submitted but has no record of its own yet. */
 static bool restore_waiting(struct run_service *service, uint32_t task)
 {
-	const struct engine_task waiting = {
-		.state = ENGINE_TASK_WAITING,
+	struct engine_task waiting = {
 		.planned_start_s = (double)NAN,
 		.started_s = (double)NAN,
 		.ended_s = (double)NAN,
@@ -138,6 +137,7 @@ static bool restore_waiting(struct run_service *service, uint32_t task)
 		.threshold = (double)NAN,
 	};
 
+	engine_task_move(&waiting.state, ENGINE_TASK_ARRIVE);
 	return engine_restore_task(service->engine, task, &waiting);
 }
 

@@ -108,6 +108,18 @@ static void test_restores(void)
 	g_assert_cmpint(state, ==, ENGINE_TASK_SUSPENDED);
 }
 
+/* Only of a task that has ended with a result of its own. */
+static void test_corrects(void)
+{
+	for (int i = 0; i < ENGINE_TASK_STATES; i++) {
+		enum engine_task_state state = (enum engine_task_state)i;
+		const bool settled = engine_task_state_in(state, ENGINE_TASK_SETTLED);
+
+		g_assert_true(engine_task_correct_late(&state) == settled);
+		g_assert_cmpint(state, ==, settled ? ENGINE_TASK_UNFINISHED : i);
+	}
+}
+
 static void test_names(void)
 {
 	for (int state = 0; state < ENGINE_TASK_STATES; state++)
@@ -131,6 +143,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/task-fsm/only-a-move-changes-the-state", test_moves);
 	g_test_add_func("/task-fsm/claims-are-part-of-states", test_claims);
 	g_test_add_func("/task-fsm/records-restore-a-state-once", test_restores);
+	g_test_add_func("/task-fsm/ends-after-the-run-are-corrected", test_corrects);
 	g_test_add_data_func("/task-fsm/names-differ", &page, fsm_page_test_names);
 	g_test_add_func("/task-fsm/names", test_names);
 	return g_test_run();
