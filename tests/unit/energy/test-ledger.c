@@ -1,48 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The ledger has what its intervals bring, and after a restart what the store has. */
-#include <glib/gstdio.h>
-#include <math.h>
-
 #include "controller/energy/ledger.h"
 #include "controller/store/store_records.h"
+#include "tests/unit/store/run_dir.h"
 
 struct fixture {
-	char *dir;
-	struct store *store;
-	int64_t run;
+	struct run_dir record;
 	struct ledger *ledger;
 };
 
 static void set_up(struct fixture *fixture, const void *data)
 {
-	struct store_run run = {.policy = (char *)"easy",
-				.limit = 1,
-				.repeat = 1,
-				.host_load = NAN};
-	g_autoptr(GError) error = NULL;
-
-	fixture->dir = g_dir_make_tmp("virtbed-ledger-XXXXXX", &error);
-	g_assert_no_error(error);
-	fixture->store = store_open(fixture->dir, true, &error);
-	g_assert_no_error(error);
-	g_assert_true(store_add_run(fixture->store, &run, &error));
-	fixture->run = run.run;
+	run_dir_make(&fixture->record);
 	fixture->ledger = ledger_new();
 }
 
 static void tear_down(struct fixture *fixture, const void *data)
 {
-	static const char *const files[] = {STORE_FILE, STORE_FILE "-wal", STORE_FILE "-shm"};
-
 	ledger_free(fixture->ledger);
-	store_close(fixture->store);
-	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
-		g_autofree char *path = g_build_filename(fixture->dir, files[i], NULL);
-
-		g_unlink(path);
-	}
-	g_rmdir(fixture->dir);
-	g_free(fixture->dir);
+	run_dir_remove(&fixture->record);
 }
 
 static struct host_account *open_account(struct fixture *fixture, const char *host,
@@ -51,7 +27,7 @@ static struct host_account *open_account(struct fixture *fixture, const char *ho
 	struct store_account_meter *meter = g_new(struct store_account_meter, 1);
 
 	*meter = (struct store_account_meter){
-		.run = fixture->run,
+		.run = fixture->record.run,
 		.host = g_strdup(host),
 		.cluster = g_strdup(cluster),
 		.stream = g_strdup("x"),
@@ -85,12 +61,12 @@ static void add(struct fixture *fixture, const char *host, double length_s, uint
 	bool good;
 
 	g_array_append_val(parts, part);
-	g_assert_true(store_begin_account(fixture->store, &error));
-	good = ledger_add(fixture->ledger, account, fixture->store, &interval, mark ? NULL : parts,
-			  &error) &&
-	       host_account_put(account, fixture->store, "easy", &error);
+	g_assert_true(store_begin_account(fixture->record.store, &error));
+	good = ledger_add(fixture->ledger, account, fixture->record.store, &interval,
+			  mark ? NULL : parts, &error) &&
+	       host_account_put(account, fixture->record.store, "easy", &error);
 	g_assert_no_error(error);
-	g_assert_true(store_end_account(fixture->store, good, &error));
+	g_assert_true(store_end_account(fixture->record.store, good, &error));
 }
 
 static void check_tasks(const struct fixture *fixture, int64_t first_uj, int64_t second_uj)
@@ -136,8 +112,10 @@ static void it_is_the_same_after_a_restart(struct fixture *fixture, const void *
 	add(fixture, "b2", 1, 5, 9, STORE_ACCOUNT_UNSERVED);
 	ledger_free(fixture->ledger);
 	fixture->ledger = ledger_new();
-	g_assert_true(ledger_load(fixture->ledger, fixture->store, fixture->run, &error));
-	g_assert_true(ledger_load_sums(fixture->ledger, fixture->store, fixture->run, 6, &error));
+	g_assert_true(
+		ledger_load(fixture->ledger, fixture->record.store, fixture->record.run, &error));
+	g_assert_true(ledger_load_sums(fixture->ledger, fixture->record.store, fixture->record.run,
+				       6, &error));
 	check_tasks(fixture, 30, 24);
 	g_assert_cmpint(ledger_dynamic_uj(fixture->ledger), ==, 30 + 24 + 3 * 7);
 	g_assert_cmpint(ledger_counted_uj(fixture->ledger), ==, 30 + 24 + 9 + 4 * 107);
@@ -156,7 +134,8 @@ static void tasks_that_do_not_exist_are_left_out(struct fixture *fixture, const 
 	add(fixture, "b1", 1, 4000000, 30, NULL);
 	ledger_free(fixture->ledger);
 	fixture->ledger = ledger_new();
-	g_assert_true(ledger_load_sums(fixture->ledger, fixture->store, fixture->run, 1, &error));
+	g_assert_true(ledger_load_sums(fixture->ledger, fixture->record.store, fixture->record.run,
+				       1, &error));
 	check_tasks(fixture, 30, 0);
 	g_assert_cmpint(ledger_task_uj(fixture->ledger, 4000000), ==, 0);
 }

@@ -3,13 +3,11 @@
  * The account of a service's energy: what local schedulers tell goes into the store, whatever it
  * is.
  */
-#include <glib/gstdio.h>
-#include <math.h>
-
 #include "common/clock.h"
 #include "controller/service/run_service_private.h"
 #include "controller/store/store_private.h"
 #include "tests/unit/backend/fixture.h"
+#include "tests/unit/store/run_dir.h"
 
 #define S INT64_C(1000000000)
 /* How long the run has been under way when a service begins. */
@@ -21,7 +19,7 @@
  */
 struct account {
 	struct fixture remote;
-	char *dir;
+	struct run_dir record;
 	struct run_plan plan;
 	struct run_session session;
 	struct run_service service;
@@ -51,43 +49,25 @@ static void close_service(struct account *account)
 
 static void set_up(struct account *account, gconstpointer data)
 {
-	struct store_run run = {.policy = (char *)"easy",
-				.limit = 1,
-				.repeat = 1,
-				.host_load = NAN};
-	g_autoptr(GError) error = NULL;
-
 	fixture_set_up(&account->remote, data);
-	account->dir = g_dir_make_tmp("virtbed-energy-XXXXXX", &error);
-	g_assert_no_error(error);
+	run_dir_make(&account->record);
 	account->plan.experiment = (char *)"test";
 	account->session.plan = &account->plan;
 	account->session.config = (struct config *)&fixture_config;
 	account->session.fleet = account->remote.fleet;
 	account->session.progress = run_progress_new();
 	account->session.t0_ns = clock_now_ns() - AGE_S * S;
-	account->session.store = store_open(account->dir, true, &error);
-	g_assert_no_error(error);
-	g_assert_true(store_add_run(account->session.store, &run, &error));
-	account->service.row.run = run.run;
+	account->session.store = account->record.store;
+	account->service.row.run = account->record.run;
 	account->service.row.policy = (char *)"easy";
 	open_service(account);
 }
 
 static void tear_down(struct account *account, gconstpointer data)
 {
-	static const char *const files[] = {STORE_FILE, STORE_FILE "-wal", STORE_FILE "-shm"};
-
 	close_service(account);
-	store_close(account->session.store);
 	run_progress_free(account->session.progress);
-	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
-		g_autofree char *path = g_build_filename(account->dir, files[i], NULL);
-
-		g_unlink(path);
-	}
-	g_rmdir(account->dir);
-	g_free(account->dir);
+	run_dir_remove(&account->record);
 	fixture_tear_down(&account->remote, data);
 }
 
@@ -361,7 +341,7 @@ static int64_t count(struct store *store, const char *sql)
 static void many_intervals_go_on_record_at_once(struct account *account, gconstpointer data)
 {
 	static const char sql[] = "SELECT count(*) FROM energy_interval";
-	g_autoptr(store_t) other = store_open(account->dir, false, NULL);
+	g_autoptr(store_t) other = store_open(account->record.dir, false, NULL);
 
 	begin(account);
 	for (int i = 0; i < 5; i++)

@@ -2,7 +2,6 @@
 /*
  * Whose energy it was: intervals, what is summed up of them, and that they come all or not at all.
  */
-#include <glib/gstdio.h>
 #include <math.h>
 
 #include "common/handoff.h"
@@ -10,54 +9,28 @@
 #include "controller/store/store_private.h"
 #include "controller/store/store_reader.h"
 #include "controller/store/store_service.h"
+#include "tests/unit/store/run_dir.h"
 
-/* A run directory with one run for each test; removed at the end. */
-struct fixture {
-	char *dir;
-	struct store *store;
-	int64_t run;
-};
-
-static void set_up(struct fixture *fixture, const void *data)
+static void set_up(struct run_dir *record, const void *data)
 {
-	struct store_run run = {.policy = (char *)"easy",
-				.limit = 1,
-				.repeat = 1,
-				.host_load = NAN};
-	g_autoptr(GError) error = NULL;
-
-	fixture->dir = g_dir_make_tmp("virtbed-store-XXXXXX", &error);
-	g_assert_no_error(error);
-	fixture->store = store_open(fixture->dir, true, &error);
-	g_assert_no_error(error);
-	g_assert_true(store_add_run(fixture->store, &run, &error));
-	fixture->run = run.run;
+	run_dir_make(record);
 }
 
-static void tear_down(struct fixture *fixture, const void *data)
+static void tear_down(struct run_dir *record, const void *data)
 {
-	static const char *const files[] = {STORE_FILE, STORE_FILE "-wal", STORE_FILE "-shm"};
-
-	store_close(fixture->store);
-	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
-		g_autofree char *path = g_build_filename(fixture->dir, files[i], NULL);
-
-		g_unlink(path);
-	}
-	g_rmdir(fixture->dir);
-	g_free(fixture->dir);
+	run_dir_remove(record);
 }
 
 /*
  * Interval `n` of a host, ten seconds and 100 uJ long: 40 idle, 30 of task 1, 20 of task 2, 9 and
  * 1. The parts of two intervals are summed up.
  */
-static bool add(struct fixture *fixture, const char *host, int64_t n, const char *mark,
+static bool add(struct run_dir *record, const char *host, int64_t n, const char *mark,
 		GError **error)
 {
 	const struct store_account_part parts[] = {{1, 1, 300, 30}, {2, 1, 200, 20}};
 	const struct store_account_meter meter = {
-		.run = fixture->run,
+		.run = record->run,
 		.host = (char *)host,
 		.cluster = g_str_equal(host, "b3") ? (char *)"c2" : (char *)"c1",
 		.begin_uj = 1000,
@@ -89,28 +62,28 @@ static bool add(struct fixture *fixture, const char *host, int64_t n, const char
 		.count = 2,
 	};
 
-	return store_begin_account(fixture->store, error) &&
-	       store_end_account(fixture->store,
-				 store_add_account(fixture->store, &meter, &interval, error) &&
-					 store_put_account_meter(fixture->store, &meter, error) &&
-					 store_add_account_parts(fixture->store, &meter, &sums,
+	return store_begin_account(record->store, error) &&
+	       store_end_account(record->store,
+				 store_add_account(record->store, &meter, &interval, error) &&
+					 store_put_account_meter(record->store, &meter, error) &&
+					 store_add_account_parts(record->store, &meter, &sums,
 								 error),
 				 error);
 }
 
-static void fill(struct fixture *fixture)
+static void fill(struct run_dir *record)
 {
 	static const char *const hosts[] = {"b1", "b2", "b3"};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(hosts); i++)
 		for (int64_t n = 1; n <= 10; n++)
-			g_assert_true(add(fixture, hosts[i], n, n == 7 ? "unserved" : NULL, NULL));
+			g_assert_true(add(record, hosts[i], n, n == 7 ? "unserved" : NULL, NULL));
 }
 
 /* All sums by `by`, as "key tasks tasks_uj idle management unattributed unserved meter|...". */
-static char *sums(struct fixture *fixture, const char *by)
+static char *sums(struct run_dir *record, const char *by)
 {
-	g_autoptr(GPtrArray) rows = store_account_sums(fixture->store, fixture->run, by, NULL);
+	g_autoptr(GPtrArray) rows = store_account_sums(record->store, record->run, by, NULL);
 	GString *text = g_string_new(NULL);
 
 	for (guint i = 0; i < rows->len; i++) {
@@ -124,16 +97,16 @@ static char *sums(struct fixture *fixture, const char *by)
 	return g_string_free(text, FALSE);
 }
 
-static void assert_sums(struct fixture *fixture, const char *by, const char *wanted)
+static void assert_sums(struct run_dir *record, const char *by, const char *wanted)
 {
-	g_autofree char *text = sums(fixture, by);
+	g_autofree char *text = sums(record, by);
 
 	g_assert_cmpstr(text, ==, wanted);
 }
 
-static void put_task(struct fixture *fixture, uint32_t number, const char *type, const char *user)
+static void put_task(struct run_dir *record, uint32_t number, const char *type, const char *user)
 {
-	const struct store_task task = {.run = fixture->run,
+	const struct store_task task = {.run = record->run,
 					.task = number,
 					.type = (char *)type,
 					.state = (char *)"completed",
@@ -141,7 +114,7 @@ static void put_task(struct fixture *fixture, uint32_t number, const char *type,
 					.chance = NAN,
 					.threshold = NAN};
 	const struct store_submission submission = {
-		.run = fixture->run,
+		.run = record->run,
 		.task = number,
 		.type = (char *)type,
 		.user = (char *)user,
@@ -151,48 +124,48 @@ static void put_task(struct fixture *fixture, uint32_t number, const char *type,
 		.deadline_s = NAN,
 	};
 
-	g_assert_true(store_put_task(fixture->store, &task, NULL));
-	g_assert_true(store_put_submission(fixture->store, &submission, NULL));
+	g_assert_true(store_put_task(record->store, &task, NULL));
+	g_assert_true(store_put_submission(record->store, &submission, NULL));
 }
 
-static void test_sums(struct fixture *fixture, const void *data)
+static void test_sums(struct run_dir *record, const void *data)
 {
-	fill(fixture);
-	put_task(fixture, 1, "IS.2", "ada");
-	put_task(fixture, 2, "CG.2", NULL);
-	assert_sums(fixture, "host",
+	fill(record);
+	put_task(record, 1, "IS.2", "ada");
+	put_task(record, 2, "CG.2", NULL);
+	assert_sums(record, "host",
 		    "b1 2 500 400 90 10 1 1000|b2 2 500 400 90 10 1 1000|"
 		    "b3 2 500 400 90 10 1 1000");
-	assert_sums(fixture, "cluster", "c1 2 1000 800 180 20 2 2000|c2 2 500 400 90 10 1 1000");
-	assert_sums(fixture, "day",
+	assert_sums(record, "cluster", "c1 2 1000 800 180 20 2 2000|c2 2 500 400 90 10 1 1000");
+	assert_sums(record, "day",
 		    "2026-01-01 2 750 600 135 15 0 1500|2026-01-02 2 750 600 135 15 3 1500");
-	assert_sums(fixture, "policy", "easy 2 750 600 135 15 0 1500|fcfs 2 750 600 135 15 3 1500");
-	assert_sums(fixture, "task", "1 1 900 0 0 0 0 0|2 1 600 0 0 0 0 0");
-	assert_sums(fixture, "user", "ada 1 900 0 0 0 0 0|- 1 600 0 0 0 0 0");
-	assert_sums(fixture, "type", "IS.2 1 900 0 0 0 0 0|CG.2 1 600 0 0 0 0 0");
-	assert_sums(fixture, "rubbish", "");
+	assert_sums(record, "policy", "easy 2 750 600 135 15 0 1500|fcfs 2 750 600 135 15 3 1500");
+	assert_sums(record, "task", "1 1 900 0 0 0 0 0|2 1 600 0 0 0 0 0");
+	assert_sums(record, "user", "ada 1 900 0 0 0 0 0|- 1 600 0 0 0 0 0");
+	assert_sums(record, "type", "IS.2 1 900 0 0 0 0 0|CG.2 1 600 0 0 0 0 0");
+	assert_sums(record, "rubbish", "");
 }
 
-static void test_since(struct fixture *fixture, const void *data)
+static void test_since(struct run_dir *record, const void *data)
 {
 	int64_t uj = 7;
 
-	fill(fixture);
-	g_assert_true(store_account_dynamic_since(fixture->store, fixture->run, 0, &uj, NULL));
+	fill(record);
+	g_assert_true(store_account_dynamic_since(record->store, record->run, 0, &uj, NULL));
 	g_assert_cmpint(uj, ==, 3 * 9 * 60);
-	g_assert_true(store_account_dynamic_since(fixture->store, fixture->run, 60, &uj, NULL));
+	g_assert_true(store_account_dynamic_since(record->store, record->run, 60, &uj, NULL));
 	g_assert_cmpint(uj, ==, 3 * 4 * 60);
-	g_assert_true(store_account_dynamic_since(fixture->store, fixture->run, 101, &uj, NULL));
+	g_assert_true(store_account_dynamic_since(record->store, record->run, 101, &uj, NULL));
 	g_assert_cmpint(uj, ==, 0);
 }
 
-static void test_meters(struct fixture *fixture, const void *data)
+static void test_meters(struct run_dir *record, const void *data)
 {
 	g_autoptr(GPtrArray) rows = NULL;
 	const struct store_account_meter *meter;
 
-	fill(fixture);
-	rows = store_account_meters(fixture->store, fixture->run, NULL);
+	fill(record);
+	rows = store_account_meters(record->store, record->run, NULL);
 	g_assert_cmpuint(rows->len, ==, 3);
 	meter = g_ptr_array_index(rows, 2);
 	g_assert_cmpstr(meter->host, ==, "b3");
@@ -205,27 +178,27 @@ static void test_meters(struct fixture *fixture, const void *data)
 /*
  * The same interval again is none: nothing of it counts, inside a transaction of others or outside.
  */
-static void test_whole(struct fixture *fixture, const void *data)
+static void test_whole(struct run_dir *record, const void *data)
 {
 	g_autoptr(GError) error = NULL;
 
-	g_assert_true(add(fixture, "b1", 1, NULL, NULL));
-	g_assert_false(add(fixture, "b1", 1, NULL, &error));
+	g_assert_true(add(record, "b1", 1, NULL, NULL));
+	g_assert_false(add(record, "b1", 1, NULL, &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL);
-	assert_sums(fixture, "host", "b1 2 50 40 9 1 0 100");
-	g_assert_true(store_begin(fixture->store, NULL));
-	g_assert_true(add(fixture, "b1", 2, NULL, NULL));
-	g_assert_false(add(fixture, "b1", 2, NULL, NULL));
-	g_assert_true(store_commit(fixture->store, NULL));
-	assert_sums(fixture, "host", "b1 2 100 80 18 2 0 200");
+	assert_sums(record, "host", "b1 2 50 40 9 1 0 100");
+	g_assert_true(store_begin(record->store, NULL));
+	g_assert_true(add(record, "b1", 2, NULL, NULL));
+	g_assert_false(add(record, "b1", 2, NULL, NULL));
+	g_assert_true(store_commit(record->store, NULL));
+	assert_sums(record, "host", "b1 2 100 80 18 2 0 200");
 }
 
-static int64_t count(struct fixture *fixture, const char *sql)
+static int64_t count(struct run_dir *record, const char *sql)
 {
 	sqlite3_stmt *statement;
 	int64_t value;
 
-	g_assert_cmpint(sqlite3_prepare_v2(database_handle(fixture->store->database), sql, -1,
+	g_assert_cmpint(sqlite3_prepare_v2(database_handle(record->store->database), sql, -1,
 					   &statement, NULL),
 			==, SQLITE_OK);
 	g_assert_cmpint(sqlite3_step(statement), ==, SQLITE_ROW);
@@ -235,15 +208,14 @@ static int64_t count(struct fixture *fixture, const char *sql)
 }
 
 /* Those of two intervals are one row of each task, and come to what the intervals' tasks had. */
-static void test_parts(struct fixture *fixture, const void *data)
+static void test_parts(struct run_dir *record, const void *data)
 {
-	fill(fixture);
-	g_assert_cmpint(count(fixture, "SELECT count(*) FROM energy_part"), ==, 30);
-	g_assert_cmpint(count(fixture,
-			      "SELECT count(*) FROM energy_part WHERE (task, uj, cpu_ns) IN"
-			      " (VALUES (1, 60, 600), (2, 40, 400))"),
+	fill(record);
+	g_assert_cmpint(count(record, "SELECT count(*) FROM energy_part"), ==, 30);
+	g_assert_cmpint(count(record, "SELECT count(*) FROM energy_part WHERE (task, uj, cpu_ns) IN"
+				      " (VALUES (1, 60, 600), (2, 40, 400))"),
 			==, 30);
-	g_assert_cmpint(count(fixture,
+	g_assert_cmpint(count(record,
 			      "SELECT count(*) FROM energy_interval AS i WHERE 2 * tasks_uj !="
 			      " (SELECT sum(uj) FROM energy_part AS p WHERE p.host = i.host"
 			      " AND p.n BETWEEN i.n - 1 AND i.n)"),
@@ -251,33 +223,33 @@ static void test_parts(struct fixture *fixture, const void *data)
 }
 
 /* CPU times are what others tell: their sum stays a number. */
-static void test_parts_large(struct fixture *fixture, const void *data)
+static void test_parts_large(struct run_dir *record, const void *data)
 {
-	g_assert_true(add(fixture, "b1", 1, NULL, NULL));
-	g_assert_true(database_exec(fixture->store->database,
+	g_assert_true(add(record, "b1", 1, NULL, NULL));
+	g_assert_true(database_exec(record->store->database,
 				    "UPDATE energy_part SET cpu_ns = 9223372036854775807", "set",
 				    NULL));
-	g_assert_true(add(fixture, "b1", 2, NULL, NULL));
-	g_assert_cmpint(count(fixture, "SELECT min(cpu_ns) FROM energy_part"), ==, INT64_MAX);
-	g_assert_cmpint(count(fixture, "SELECT sum(typeof(cpu_ns) = 'integer') FROM energy_part"),
+	g_assert_true(add(record, "b1", 2, NULL, NULL));
+	g_assert_cmpint(count(record, "SELECT min(cpu_ns) FROM energy_part"), ==, INT64_MAX);
+	g_assert_cmpint(count(record, "SELECT sum(typeof(cpu_ns) = 'integer') FROM energy_part"),
 			==, 2);
 }
 
-static void test_prune(struct fixture *fixture, const void *data)
+static void test_prune(struct run_dir *record, const void *data)
 {
 	g_autofree char *before = NULL;
 	bool more = true;
 
-	fill(fixture);
-	before = sums(fixture, "day");
+	fill(record);
+	before = sums(record, "day");
 	for (int round = 0; more; round++) {
 		g_assert_cmpint(round, <, 20);
-		g_assert_true(store_prune(fixture->store, fixture->run, 55, 7, &more, NULL));
+		g_assert_true(store_prune(record->store, record->run, 55, 7, &more, NULL));
 	}
-	g_assert_cmpint(count(fixture, "SELECT count(*) FROM energy_interval"), ==, 15);
-	g_assert_cmpint(count(fixture, "SELECT count(*) FROM energy_part"), ==, 12);
-	g_assert_cmpint(count(fixture, "SELECT min(n) FROM energy_interval"), ==, 6);
-	assert_sums(fixture, "day", before);
+	g_assert_cmpint(count(record, "SELECT count(*) FROM energy_interval"), ==, 15);
+	g_assert_cmpint(count(record, "SELECT count(*) FROM energy_part"), ==, 12);
+	g_assert_cmpint(count(record, "SELECT min(n) FROM energy_interval"), ==, 6);
+	assert_sums(record, "day", before);
 }
 
 /* Answers of a reader: how many came, and what the last one said. */
@@ -288,8 +260,8 @@ struct answers {
 
 static void *read_tasks_uj(struct store *store, const void *question, GError **error)
 {
-	const struct fixture *fixture = question;
-	g_autoptr(GPtrArray) rows = store_account_sums(store, fixture->run, "task", error);
+	const struct run_dir *record = question;
+	g_autoptr(GPtrArray) rows = store_account_sums(store, record->run, "task", error);
 	int64_t *uj = g_new0(int64_t, 1);
 
 	for (guint i = 0; rows && i < rows->len; i++)
@@ -320,31 +292,31 @@ static void wait_for(const struct answers *answers, guint count)
 		g_main_context_iteration(NULL, TRUE);
 }
 
-static void test_reader(struct fixture *fixture, const void *data)
+static void test_reader(struct run_dir *record, const void *data)
 {
 	struct store_reader *reader = store_reader_new();
 	struct answers answers = {0};
 
-	fill(fixture);
-	store_reader_ask(reader, fixture->store, read_tasks_uj, fixture, note_answer, &answers);
+	fill(record);
+	store_reader_ask(reader, record->store, read_tasks_uj, record, note_answer, &answers);
 	wait_for(&answers, 1);
 	g_assert_cmpint(answers.uj, ==, 3 * 10 * 50);
 	/* What is not committed is not there, and is not waited for. */
-	g_assert_true(store_begin(fixture->store, NULL));
-	g_assert_true(add(fixture, "b1", 11, NULL, NULL));
-	store_reader_ask(reader, fixture->store, read_tasks_uj, fixture, note_answer, &answers);
+	g_assert_true(store_begin(record->store, NULL));
+	g_assert_true(add(record, "b1", 11, NULL, NULL));
+	store_reader_ask(reader, record->store, read_tasks_uj, record, note_answer, &answers);
 	wait_for(&answers, 2);
 	g_assert_cmpint(answers.uj, ==, 3 * 10 * 50);
-	g_assert_true(store_commit(fixture->store, NULL));
-	store_reader_ask(reader, fixture->store, read_tasks_uj, fixture, note_answer, &answers);
+	g_assert_true(store_commit(record->store, NULL));
+	store_reader_ask(reader, record->store, read_tasks_uj, record, note_answer, &answers);
 	wait_for(&answers, 3);
 	g_assert_cmpint(answers.uj, ==, 3 * 10 * 50 + 50);
-	store_reader_ask(reader, fixture->store, read_by_writing, fixture, note_answer, &answers);
+	store_reader_ask(reader, record->store, read_by_writing, record, note_answer, &answers);
 	wait_for(&answers, 4);
 	g_assert_cmpuint(answers.failed, ==, 1);
 	/* At the end every request has an answer. */
 	for (int i = 0; i < 50; i++)
-		store_reader_ask(reader, fixture->store, read_tasks_uj, fixture, note_answer,
+		store_reader_ask(reader, record->store, read_tasks_uj, record, note_answer,
 				 &answers);
 	store_reader_free(reader);
 	g_assert_cmpuint(answers.count, ==, 54);
@@ -381,17 +353,17 @@ static void open_gate(struct gate *gate)
 }
 
 /* However many requests were withdrawn: a request waits only for those that were not. */
-static void test_reader_forgets(struct fixture *fixture, const void *data)
+static void test_reader_forgets(struct run_dir *record, const void *data)
 {
 	struct store_reader *reader = store_reader_new();
 	struct answers answers = {0};
 	struct gate gate = {0};
 
-	store_reader_ask(reader, fixture->store, read_behind_gate, &gate, note_answer, &answers);
+	store_reader_ask(reader, record->store, read_behind_gate, &gate, note_answer, &answers);
 	for (int i = 0; i < 50; i++)
-		store_reader_forget(store_reader_ask(reader, fixture->store, read_behind_gate,
-						     &gate, note_answer, &answers));
-	store_reader_ask(reader, fixture->store, read_behind_gate, &gate, note_answer, &answers);
+		store_reader_forget(store_reader_ask(reader, record->store, read_behind_gate, &gate,
+						     note_answer, &answers));
+	store_reader_ask(reader, record->store, read_behind_gate, &gate, note_answer, &answers);
 	open_gate(&gate);
 	wait_for(&answers, 52);
 	g_assert_cmpuint(answers.failed, ==, 50);
@@ -401,7 +373,7 @@ static void test_reader_forgets(struct fixture *fixture, const void *data)
 		;
 }
 
-#define TEST(path, function) g_test_add(path, struct fixture, NULL, set_up, function, tear_down)
+#define TEST(path, function) g_test_add(path, struct run_dir, NULL, set_up, function, tear_down)
 
 int main(int argc, char **argv)
 {
