@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The energy account of a service. The usage that local schedulers report between samples
+ * The energy account of a service's hosts; run_service_task_energy.c has the energy of its tasks.
+ * The usage that local schedulers report between samples
  * (remote_usage.h) is split (energy_split.h) and stored, interval after interval of each host
  * (host_account.h). The store has the end of each host's account, so repeated reports are skipped;
  * energy that cannot be attributed any more becomes a marked interval of its own.
@@ -28,35 +29,6 @@
  * The bound of the sum over all hosts; energy beyond it is not counted (146 years of a kilowatt).
  */
 #define COUNTED_MAX_UJ (INT64_MAX / 2)
-
-/* Tasks whose energy is provisional. */
-struct provisional {
-	GArray *tasks;  /* uint32_t */
-	double first_s; /* the earliest end of these tasks, or earlier; INFINITY: there are none */
-};
-
-void run_service_energy_init(struct run_service *service)
-{
-	const uint32_t clusters = service->session->config->clusters_count;
-
-	service->ledger = ledger_new();
-	service->provisional = g_new0(struct provisional, clusters);
-	for (uint32_t c = 0; c < clusters; c++) {
-		service->provisional[c].tasks = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-		service->provisional[c].first_s = INFINITY;
-	}
-}
-
-void run_service_energy_clear(struct run_service *service)
-{
-	const uint32_t clusters =
-		service->provisional ? service->session->config->clusters_count : 0;
-
-	for (uint32_t c = 0; c < clusters; c++)
-		g_array_unref(service->provisional[c].tasks);
-	g_clear_pointer(&service->provisional, g_free);
-	g_clear_pointer(&service->ledger, ledger_free);
-}
 
 double run_service_energy_j(const struct run_service *service)
 {
@@ -107,167 +79,6 @@ bool run_service_used_since(const struct run_service *service, double begin_s, d
 		return false;
 	*ret_j = (double)uj * 1e-6 + run_service_unreported_j(service->session);
 	return true;
-}
-
-/* The energy of tasks. */
-
-static double account_j(const struct run_service *service, uint32_t task)
-{
-	return (double)ledger_task_uj(service->ledger, task) * 1e-6;
-}
-
-/* Whether a task has ended for good, not with the service. */
-static bool is_over(const struct run_service *service, uint32_t task)
-{
-	return service->engine && engine_task_state_in(engine_task_at(service->engine, task)->state,
-						       ENGINE_TASK_SETTLED);
-}
-
-/* Whether the account can have the task: its hosts have meters, or it has some of it already. */
-static bool is_accounted(const struct run_service *service, const struct engine_task *task)
-{
-	const struct config_cluster *cluster = &service->session->config->clusters[task->cluster];
-
-	if (!service->ledger_complete || task->attempts == 0)
-		return false;
-	if (ledger_task_uj(service->ledger, task->task->id) > 0)
-		return true;
-	for (uint32_t i = 0; i < task->nodes_count; i++) {
-		const uint32_t host = cluster->shared
-					      ? task->nodes[i]
-					      : config_cluster_host(cluster, task->nodes[i]);
-
-		if (host >= cluster->hosts_count || !run_meters_has(&cluster->hosts[host]))
-			return false;
-	}
-	return task->nodes_count > 0;
-}
-
-/* Sets the energy of an ended task to what the account has. */
-static void set_energy(struct run_service *service, uint32_t task, enum engine_energy_kind kind)
-{
-	engine_set_energy(service->engine, task, account_j(service, task), kind);
-}
-
-/* A task whose place is not configured any more is noted under the first cluster. */
-static void note_provisional(struct run_service *service, const struct engine_task *task)
-{
-	struct provisional *provisional = &service->provisional[task->cluster];
-
-	g_array_append_val(provisional->tasks, task->task->id);
-	provisional->first_s = fmin(provisional->first_s, task->ended_s);
-}
-
-double run_service_energy_ended(uint32_t index, void *data)
-{
-	struct run_service *service = data;
-	const struct engine_task *task = engine_task_at(service->engine, index);
-
-	if (!is_accounted(service, task))
-		return (double)NAN;
-	note_provisional(service, task);
-	return account_j(service, index);
-}
-
-/* The time up to which all hosts of a cluster that have meters have reported. */
-static double covered_s(const struct run_service *service, uint32_t cluster)
-{
-	const struct config_cluster *config = &service->session->config->clusters[cluster];
-	double until_s = INFINITY;
-
-	for (uint32_t i = 0; i < config->hosts_count; i++) {
-		const struct host_account *account =
-			ledger_account(service->ledger, config->hosts[i].name);
-
-		if (run_meters_has(&config->hosts[i]))
-			until_s = fmin(until_s, account ? account->meter->at_s : -INFINITY);
-	}
-	return until_s;
-}
-
-/*
- * To be called after reports of a cluster: the energy of its tasks is final when all of its hosts
- * have reported beyond their ends. O(hosts), and O(provisional tasks) if there is one.
- */
-static void settle_tasks(struct run_service *service, uint32_t cluster)
-{
-	struct provisional *provisional = &service->provisional[cluster];
-	const double until_s = provisional->tasks->len ? covered_s(service, cluster) : -INFINITY;
-	guint kept = 0;
-
-	if (until_s < provisional->first_s)
-		return;
-	provisional->first_s = INFINITY;
-	for (guint i = 0; i < provisional->tasks->len; i++) {
-		const uint32_t index = g_array_index(provisional->tasks, uint32_t, i);
-		const struct engine_task *task = engine_task_at(service->engine, index);
-
-		if (!is_over(service, index) || task->cluster != cluster)
-			continue; /* it had another attempt */
-		if (until_s >= task->ended_s) {
-			set_energy(service, index, ENGINE_ENERGY_FINAL);
-			continue;
-		}
-		provisional->first_s = fmin(provisional->first_s, task->ended_s);
-		g_array_index(provisional->tasks, uint32_t, kept++) = index;
-	}
-	g_array_set_size(provisional->tasks, kept);
-}
-
-/*
- * Brings the energy of ended tasks up to date after an interval with parts of them. Hosts where an
- * attempt was lost may report long after the end of the task.
- */
-static void update_ended(struct run_service *service, const GArray *parts)
-{
-	for (guint i = 0; i < parts->len; i++) {
-		const uint32_t index = g_array_index(parts, struct store_account_part, i).task;
-		const struct engine_task *task;
-
-		if (!is_over(service, index))
-			continue;
-		task = engine_task_at(service->engine, index);
-		if (task->energy_kind != ENGINE_ENERGY_ESTIMATED) {
-			set_energy(service, index, task->energy_kind);
-		} else if (isnan(task->energy_j) && is_accounted(service, task)) {
-			set_energy(service, index, ENGINE_ENERGY_PROVISIONAL);
-			note_provisional(service, task);
-		}
-	}
-}
-
-bool run_service_task_energy(const struct run_session *session, const struct engine_task *task,
-			     double *ret_j)
-{
-	const struct run_service *service = session->service;
-
-	if (!service || engine_task_over(task) || !is_accounted(service, task))
-		return false;
-	*ret_j = account_j(service, task->task->id);
-	return true;
-}
-
-/*
- * Finds where the recorded energy of each ended task is from: the account, if it is what the
- * account has, or if none was recorded. Otherwise an older version recorded what the backend
- * attributed, which stays.
- */
-static void recall_kinds(struct run_service *service)
-{
-	const guint count =
-		service->engine && service->ledger_complete ? service->submissions->len : 0;
-
-	for (guint i = 0; i < count; i++) {
-		const struct engine_task *task = engine_task_at(service->engine, i);
-
-		if (!is_over(service, i) || !is_accounted(service, task) ||
-		    fabs(task->energy_j - account_j(service, i)) > 0.5e-6)
-			continue;
-		set_energy(service, i, ENGINE_ENERGY_PROVISIONAL);
-		note_provisional(service, task);
-	}
-	for (uint32_t c = 0; c < service->session->config->clusters_count; c++)
-		settle_tasks(service, c);
 }
 
 /* Intervals. */
@@ -456,7 +267,7 @@ static bool add_reported(struct run_service *service, struct host_account *accou
 	if (!add(service, account, &interval, &split, all.known ? parts : NULL, error))
 		return false;
 	if (all.known)
-		update_ended(service, parts);
+		run_service_update_energy(service, parts);
 	return true;
 }
 
@@ -567,7 +378,7 @@ static bool add_usage_of_cluster(struct run_service *service, uint32_t cluster, 
 		return false;
 	good = add_intervals(service, cluster, stream, intervals, error);
 	if (good)
-		settle_tasks(service, cluster);
+		run_service_settle_energy(service, cluster);
 	return store_end_account(store, good, error);
 }
 
@@ -660,8 +471,7 @@ bool run_service_energy_begin(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
 
-	recall_kinds(service);
-	if (!begin_serving(service, error))
+	if (!run_service_recall_energy(service, error) || !begin_serving(service, error))
 		return false;
 	for (uint32_t i = 0; i < session->config->clusters_count; i++)
 		ask_cluster(service, i);

@@ -11,8 +11,9 @@
 /*
  * The inside of a service, for its files: run_service.c (its life cycle), run_service_restore.c
  * (continuing from the store), run_service_tasks.c (users' requests), run_service_account.c (its
- * time and baseline, and for how long records are kept), run_service_energy.c (the energy account)
- * and run_service_limit.c (the energy limit).
+ * time and baseline, and for how long records are kept), run_service_energy.c (the energy account of
+ * hosts), run_service_task_energy.c (the energy of tasks) and run_service_limit.c (the energy
+ * limit).
  */
 struct run_service {
 	struct run_session *session;
@@ -36,10 +37,7 @@ struct run_service {
 	struct engine *engine;
 	struct ledger *ledger; /* of the run's joules */
 	bool ledger_complete;  /* the sums of the store were read */
-	/*
-	 * By cluster: tasks whose last attempt ended there, and whose energy is provisional. The
-	 * tasks that have another attempt, or are final, are removed later.
-	 */
+	/* the ends of attempts that are not reported yet (run_service_task_energy.c) */
 	struct provisional *provisional;
 	/* times before it were not served, by an earlier controller; -INFINITY: there is none */
 	double served_s;
@@ -154,12 +152,34 @@ void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArr
  */
 bool run_service_energy_load(struct run_service *service, GError **error);
 
-/* Set up and free the ledger and the lists of provisional tasks. */
+/*
+ * run_service_task_energy.c: set up and free the ledger, and the ends of attempts that are not
+ * reported yet.
+ */
 void run_service_energy_init(struct run_service *service);
 void run_service_energy_clear(struct run_service *service);
 
 /* For engine_setup.task_ended_j; `data` is the service. */
 double run_service_energy_ended(uint32_t task, void *data);
+
+/*
+ * After the tasks were restored: finds which energy of ended tasks is the account's, and whether it
+ * is final. False with `error`: the store cannot be read.
+ */
+bool run_service_recall_energy(struct run_service *service, GError **error);
+
+/*
+ * After reports of a cluster: the energy of a task is final when all hosts of its clusters have
+ * reported beyond its attempts' ends. O(hosts), and O(unreported ends) if there is one.
+ */
+void run_service_settle_energy(struct run_service *service, uint32_t cluster);
+
+/*
+ * After an interval with `parts` (struct store_account_part) of tasks: brings the energy of those
+ * that have ended up to date. Hosts where an attempt was lost may report long after the end of the
+ * task.
+ */
+void run_service_update_energy(struct run_service *service, const GArray *parts);
 
 /*
  * Dynamic energy since begin_s, time of the run: what the ledger has, and what the meters have

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The energy of a service's tasks, with the service's engine: what the account has of an ended
+ * task, and when that is final. The clusters "a" and "b" have a metered host each, "ha" and "hb",
+ * that draws nothing idle.
+ */
+#include "common/clock.h"
+#include "controller/backend/sim.h"
+#include "controller/service/run_service_private.h"
+#include "tests/unit/store/run_dir.h"
+
+#define S INT64_C(1000000000)
+/* How long the run has been under way when the service begins. */
+#define AGE_S 1000
+#define ROOM 4
+
+enum { CLUSTER_A, CLUSTER_B };
+
+static struct config_meter meter = {.kind = CONFIG_METER_IPMI, .interval_s = 1};
+static struct config_host hosts[] = {
+	{.name = (char *)"ha", .meter = &meter},
+	{.name = (char *)"hb", .meter = &meter},
+};
+static struct config_cluster clusters[] = {
+	{.name = (char *)"a", .nodes = 1, .cores = 1, .hosts = &hosts[0], .hosts_count = 1},
+	{.name = (char *)"b", .nodes = 1, .cores = 1, .hosts = &hosts[1], .hosts_count = 1},
+};
+static struct config_type type = {.name = (char *)"short", .benchmark = (char *)"ep", .cores = 1};
+static const struct config lab = {
+	.name = (char *)"test",
+	.clusters = clusters,
+	.clusters_count = G_N_ELEMENTS(clusters),
+	.types = &type,
+	.types_count = 1,
+};
+
+struct bed {
+	struct run_dir record;
+	struct run_plan plan;
+	struct run_session session;
+	struct sched_system *system;
+	struct run_service service;
+	int64_t seqs[2];     /* the last report of each host */
+	int64_t counters[2]; /* of each host, uJ */
+};
+
+static struct sched_system *make_system(void)
+{
+	static const struct sched_cluster of[] = {
+		{.name = "a", .nodes = 1, .cores = 1, .pstates = 1},
+		{.name = "b", .nodes = 1, .cores = 1, .pstates = 1},
+	};
+	struct sched_system *system = sched_system_new(of, G_N_ELEMENTS(of), 1);
+
+	system->row_names[0] = "short";
+	for (int c = 0; c < 2; c++) {
+		system->etc_s[c] = 10;
+		system->eec_j[c] = 10;
+		system->nodes[c] = 1;
+	}
+	g_assert_cmpint(sched_system_finish(system, NULL), ==, SCHED_SYSTEM_OK);
+	return system;
+}
+
+/* A service with one task, as it is before its account begins. */
+static void open_service(struct bed *bed)
+{
+	const struct utility constant = {.max = 1,
+					 .segments_count = 1,
+					 .segments = {{UTILITY_CONSTANT, 1e9, 1, 1, 0}}};
+	struct run_service *service = &bed->service;
+	char message[256];
+
+	service->workload = workload_open_new(ROOM);
+	service->workload->tasks[0] = (struct sched_task){.utility = constant};
+	service->workload->tasks_count = 1;
+	service->submissions = g_ptr_array_new();
+	g_ptr_array_set_size(service->submissions, 1);
+	service->recorder =
+		recorder_store_new(bed->session.store, service->row.run, bed->system, true);
+	bed->session.recorder = service->recorder;
+	run_service_energy_init(service);
+	service->backend = backend_sim_new(bed->system, ROOM);
+	service->setup = (struct engine_setup){
+		.system = bed->system,
+		.workload = service->workload,
+		.open = service->workload,
+		.recorder = recorder_store_engine(service->recorder),
+		.mapping_interval_s = 1,
+		.duration_s = (double)INFINITY,
+		.task_ended_j = run_service_energy_ended,
+		.task_ended_data = service,
+	};
+	g_assert_cmpint(policy_parse("easy", &service->setup.policy, message, sizeof(message)), ==,
+			0);
+	service->engine = engine_new(&service->setup, service->backend);
+}
+
+static void close_service(struct bed *bed)
+{
+	struct run_service *service = &bed->service;
+
+	engine_free(service->engine);
+	backend_destroy(service->backend);
+	g_assert_true(recorder_store_finish(service->recorder, NULL));
+	g_assert_false(bed->session.store_failed);
+	recorder_store_free(service->recorder);
+	run_service_energy_clear(service);
+	g_ptr_array_unref(service->submissions);
+	workload_free(service->workload);
+}
+
+static void set_up(struct bed *bed, const void *data)
+{
+	static const char *const addresses[] = {"unix:/nobody-a", "unix:/nobody-b"};
+	g_autoptr(GError) error = NULL;
+
+	run_dir_make(&bed->record);
+	bed->plan.experiment = (char *)"test";
+	bed->session.plan = &bed->plan;
+	bed->session.config = (struct config *)&lab;
+	bed->session.progress = run_progress_new();
+	bed->session.t0_ns = clock_now_ns() - AGE_S * S;
+	bed->session.store = bed->record.store;
+	bed->session.service = &bed->service;
+	bed->session.fleet = remote_fleet_new(&lab, addresses, &error);
+	g_assert_no_error(error);
+	bed->system = make_system();
+	bed->service.session = &bed->session;
+	bed->service.row.run = bed->record.run;
+	bed->service.row.policy = (char *)"easy";
+	open_service(bed);
+}
+
+static void tear_down(struct bed *bed, const void *data)
+{
+	close_service(bed);
+	sched_system_free(bed->system);
+	remote_fleet_free(bed->session.fleet);
+	run_progress_free(bed->session.progress);
+	run_dir_remove(&bed->record);
+}
+
+/* Task 0 as its record has it, in its last place; a stored task that ended has energy_j. */
+static void restore(struct bed *bed, enum engine_task_event event, uint32_t cluster,
+		    double energy_j)
+{
+	static const uint32_t node = 0;
+	struct engine_task record = {
+		.cluster = cluster,
+		.nodes = &node,
+		.nodes_count = 1,
+		.attempts = 1,
+		.reservation = true,
+		.planned_start_s = 5 * AGE_S,
+		.started_s = 1500,
+		.ended_s = event == ENGINE_TASK_COMPLETE ? 1600 : (double)NAN,
+		.exec_s = (double)NAN,
+		.energy_j = energy_j,
+	};
+
+	engine_task_move(&record.state, ENGINE_TASK_ARRIVE);
+	if (event == ENGINE_TASK_COMPLETE) {
+		engine_task_move(&record.state, ENGINE_TASK_START);
+		engine_task_move(&record.state, ENGINE_TASK_STARTED);
+	}
+	g_assert_true(engine_task_move(&record.state, event));
+	g_assert_true(engine_restore_task(bed->service.engine, 0, &record));
+}
+
+static void begin(struct bed *bed)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(run_service_energy_load(&bed->service, &error));
+	g_assert_no_error(error);
+	g_assert_true(bed->service.ledger_complete);
+	g_assert_true(run_service_energy_begin(&bed->service, &error));
+	g_assert_no_error(error);
+}
+
+/* A host reports a second that ends at to_s, in which the task, if any, used `uj`. */
+static void report(struct bed *bed, uint32_t cluster, int64_t to_s, const char *task, int64_t uj)
+{
+	struct wire_usage_task used = {(char *)task, 50};
+	struct wire_usage usage = {
+		.seq = ++bed->seqs[cluster],
+		.host = hosts[cluster].name,
+		.from_ns = bed->session.t0_ns + (to_s - 1) * S,
+		.to_ns = bed->session.t0_ns + to_s * S,
+		.length_ns = S,
+		.from_uj = bed->counters[cluster],
+		.to_uj = bed->counters[cluster] + uj,
+		.read = true,
+		.tasks = &used,
+		.tasks_count = task ? 1 : 0,
+	};
+	g_autoptr(GPtrArray) list = g_ptr_array_new();
+
+	bed->counters[cluster] += uj;
+	g_ptr_array_add(list, &usage);
+	run_service_energy_take(cluster, "stream", list, &bed->session);
+	g_assert_false(bed->session.store_failed);
+}
+
+static void assert_energy(const struct bed *bed, enum engine_energy_kind kind, double uj)
+{
+	const struct engine_task *task = engine_task_at(bed->service.engine, 0);
+
+	g_assert_cmpstr(engine_energy_names[task->energy_kind], ==, engine_energy_names[kind]);
+	g_assert_cmpfloat(fabs(task->energy_j * 1e6 - uj), <, 0.5);
+}
+
+static void end(struct bed *bed, uint32_t attempt, enum backend_outcome outcome, double time_s)
+{
+	const struct backend_event event = {
+		.kind = BACKEND_EVENT_ENDED,
+		.time_s = time_s,
+		.task = 0,
+		.attempt = attempt,
+		.outcome = outcome,
+		.exec_s = 1,
+		.energy_j = (double)NAN,
+	};
+
+	engine_event(bed->service.engine, &event);
+}
+
+static enum engine_task_state state_of(const struct bed *bed)
+{
+	return engine_task_at(bed->service.engine, 0)->state;
+}
+
+/* The task runs at `cluster`. */
+static void run_at(struct bed *bed, uint32_t cluster)
+{
+	restore(bed, ENGINE_TASK_START, cluster, (double)NAN);
+	engine_begin_run(bed->service.engine);
+}
+
+static void energy_is_final_beyond_the_end(struct bed *bed, const void *data)
+{
+	run_at(bed, CLUSTER_A);
+	begin(bed);
+	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
+	end(bed, 1, BACKEND_OUTCOME_COMPLETED, 2001.5);
+	assert_energy(bed, ENGINE_ENERGY_PROVISIONAL, 100);
+	report(bed, CLUSTER_A, 2001, "test-1-0-1", 20);
+	assert_energy(bed, ENGINE_ENERGY_PROVISIONAL, 120);
+	report(bed, CLUSTER_A, 2002, "test-1-0-1", 3);
+	assert_energy(bed, ENGINE_ENERGY_FINAL, 123);
+}
+
+/* It runs on at "b"; the host of the attempt that was lost reports last. */
+static void a_lost_attempt_is_waited_for(struct bed *bed, const void *data)
+{
+	struct engine *engine = bed->service.engine;
+
+	run_at(bed, CLUSTER_A);
+	begin(bed);
+	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
+	report(bed, CLUSTER_B, 2000, NULL, 0);
+	g_assert_cmpint(engine_request_drain(engine, CLUSTER_A, 0, NULL), ==, 0);
+	end(bed, 1, BACKEND_OUTCOME_LOST, 2001.5);
+	for (int i = 0; i < 10 && state_of(bed) == ENGINE_TASK_WAITING; i++) {
+		const struct backend_event none = {.time_s = 2002 + i};
+
+		engine_event(engine, &none);
+	}
+	g_assert_cmpint(state_of(bed), ==, ENGINE_TASK_STARTING);
+	g_assert_cmpuint(engine_task_at(engine, 0)->cluster, ==, CLUSTER_B);
+	end(bed, 2, BACKEND_OUTCOME_COMPLETED, 2050.5);
+	report(bed, CLUSTER_B, 2051, "test-1-0-2", 40);
+	assert_energy(bed, ENGINE_ENERGY_PROVISIONAL, 140);
+	report(bed, CLUSTER_A, 2001, "test-1-0-1", 5);
+	assert_energy(bed, ENGINE_ENERGY_PROVISIONAL, 145);
+	report(bed, CLUSTER_A, 2002, "test-1-0-1", 1);
+	assert_energy(bed, ENGINE_ENERGY_FINAL, 146);
+}
+
+/* After a restart of the controller; the task is cancelled while it is planned at "b". */
+static void a_lost_attempt_is_recalled(struct bed *bed, const void *data)
+{
+	const struct store_lost lost = {
+		.run = bed->service.row.run,
+		.task = 0,
+		.attempt = 1,
+		.cluster = (char *)"a",
+		.nodes = (char *)"0",
+		.started_s = 1500,
+		.ended_s = 2001.5,
+	};
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(store_put_lost(bed->session.store, &lost, &error));
+	restore(bed, ENGINE_TASK_PLAN, CLUSTER_B, (double)NAN);
+	begin(bed);
+	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
+	g_assert_cmpint(engine_request_cancel(bed->service.engine, 0), ==, 0);
+	g_assert_cmpint(state_of(bed), ==, ENGINE_TASK_KILLED);
+	report(bed, CLUSTER_B, 2100, NULL, 0);
+	assert_energy(bed, ENGINE_ENERGY_PROVISIONAL, 100);
+	report(bed, CLUSTER_A, 2001, "test-1-0-1", 5);
+	assert_energy(bed, ENGINE_ENERGY_PROVISIONAL, 105);
+	report(bed, CLUSTER_A, 2002, "test-1-0-1", 1);
+	assert_energy(bed, ENGINE_ENERGY_FINAL, 106);
+}
+
+/* After a restart: what the store has of the task is the account's. */
+static void kinds_are_recalled(struct bed *bed, const void *data)
+{
+	run_at(bed, CLUSTER_A);
+	begin(bed);
+	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
+	close_service(bed);
+	open_service(bed);
+	restore(bed, ENGINE_TASK_COMPLETE, CLUSTER_A, 100e-6);
+	bed->session.go_on = true;
+	begin(bed);
+	assert_energy(bed, ENGINE_ENERGY_FINAL, 100);
+	/* Late parts of it still count. */
+	report(bed, CLUSTER_A, 2001, "test-1-0-1", 7);
+	assert_energy(bed, ENGINE_ENERGY_FINAL, 107);
+}
+
+/* What an older version attributed stays, and is no figure of the account. */
+static void older_figures_stay(struct bed *bed, const void *data)
+{
+	run_at(bed, CLUSTER_A);
+	begin(bed);
+	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
+	close_service(bed);
+	open_service(bed);
+	restore(bed, ENGINE_TASK_COMPLETE, CLUSTER_A, 90e-6);
+	bed->session.go_on = true;
+	begin(bed);
+	assert_energy(bed, ENGINE_ENERGY_ESTIMATED, 90);
+	report(bed, CLUSTER_A, 2001, "test-1-0-1", 7);
+	assert_energy(bed, ENGINE_ENERGY_ESTIMATED, 90);
+}
+
+static const struct {
+	const char *path;
+	void (*test)(struct bed *bed, const void *data);
+} tests[] = {
+	{"/service-task-energy/final", energy_is_final_beyond_the_end},
+	{"/service-task-energy/lost", a_lost_attempt_is_waited_for},
+	{"/service-task-energy/lost-and-cancelled", a_lost_attempt_is_recalled},
+	{"/service-task-energy/recalled", kinds_are_recalled},
+	{"/service-task-energy/older", older_figures_stay},
+};
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(tests); i++)
+		g_test_add(tests[i].path, struct bed, NULL, set_up, tests[i].test, tear_down);
+	return g_test_run();
+}
