@@ -15,8 +15,16 @@ struct host_account *host_account_new(struct store_account_meter *meter)
 	struct host_account *account = g_new0(struct host_account, 1);
 
 	account->meter = meter;
+	account->until_s = meter->at_s;
 	account->parts = g_array_new(FALSE, FALSE, sizeof(struct store_account_part));
 	return account;
+}
+
+int64_t host_account_provisional_uj(const struct host_account *account)
+{
+	const struct store_account_meter *meter = account->meter;
+
+	return account->until_s > meter->at_s ? MAX(account->until_uj - meter->at_uj, 0) : 0;
 }
 
 void host_account_free(struct host_account *account)

@@ -16,7 +16,17 @@ struct host_account {
 	GArray *parts;  /* struct store_account_part, not in the store yet */
 	/* the day that the parts count to; NULL: none since the last host_account_put() */
 	char *day;
+	/*
+	 * Provisional energy of the time before a restart: the counter had risen to until_uj by
+	 * until_s. What is beyond the end of the account is not reported yet; until_s at most that
+	 * end: everything is.
+	 */
+	double until_s;
+	int64_t until_uj;
 };
+
+/* The rise of the counter in the account's provisional energy, idle included; 0: there is none. */
+int64_t host_account_provisional_uj(const struct host_account *account);
 
 /* The sum, at most INT64_MAX: an older store may have any numbers. */
 int64_t host_account_sum(int64_t sum, int64_t more);

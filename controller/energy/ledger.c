@@ -46,6 +46,16 @@ bool ledger_load(struct ledger *ledger, struct store *store, int64_t run, GError
 	return true;
 }
 
+void ledger_expect(struct ledger *ledger, const char *host, double until_s, int64_t uj)
+{
+	struct host_account *account = ledger_account(ledger, host);
+
+	if (!account || !(until_s > account->meter->at_s) || uj <= 0)
+		return;
+	account->until_s = until_s;
+	account->until_uj = host_account_sum(account->meter->at_uj, uj);
+}
+
 static void add_to_task(struct ledger *ledger, uint32_t task, int64_t uj)
 {
 	int64_t *sum;

@@ -8,7 +8,8 @@
  * microjoules. It grows by intervals of hosts (host_account.h); energy_split() makes the parts of
  * an interval. `energy`, `show`, the energy of completed tasks that policies read, and the energy
  * that a window begins with come from the ledger. The store has the same sums: an addition here is
- * an addition there, in the same transaction.
+ * an addition there, in the same transaction. Provisional energy is what meters had counted before
+ * a restart and no interval has yet; intervals replace it.
  */
 struct ledger;
 
@@ -29,6 +30,13 @@ bool ledger_load(struct ledger *ledger, struct store *store, int64_t run, GError
  */
 bool ledger_load_sums(struct ledger *ledger, struct store *store, int64_t run, uint32_t tasks_count,
 		      GError **error);
+
+/*
+ * Restores provisional energy, after ledger_load(): by until_s the counter of a host had risen by
+ * `uj` since the end of its account. It is replaced as the host reports. No effect where the host
+ * has no account or has reported beyond until_s.
+ */
+void ledger_expect(struct ledger *ledger, const char *host, double until_s, int64_t uj);
 
 /* The account of a host, borrowed; NULL: it has none yet. */
 struct host_account *ledger_account(const struct ledger *ledger, const char *host);

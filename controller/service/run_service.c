@@ -574,6 +574,7 @@ static void clear_service(struct run_service *service)
 	g_ptr_array_unref(service->submissions);
 	g_hash_table_unref(service->keys);
 	run_service_energy_clear(service);
+	json_decref(service->provisional_json);
 	g_hash_table_unref(service->bad);
 	record_clear(&store_run_record, &service->row);
 }
@@ -583,8 +584,6 @@ bool run_service_work(struct run_session *session, GError **error)
 	struct run_service service = {
 		.session = session,
 		.config = config_service_of(session->config),
-		.kept_begin_s = (double)NAN,
-		.kept_spent_j = (double)NAN,
 		.submissions =
 			g_ptr_array_new_with_free_func((GDestroyNotify)store_submission_free),
 		.keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),

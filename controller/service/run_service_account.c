@@ -30,8 +30,8 @@ struct account {
 	double time_s; /* how long the service had been under way */
 	int64_t at_ns; /* the boot-clock reading at that time, of boot_id */
 	char *boot_id;
-	json_t *samples_seq;                   /* by cluster: the last sample read */
-	double window_begin_s, window_spent_j; /* of the limit's window; NAN: there was none */
+	json_t *samples_seq; /* by cluster: the last sample read */
+	json_t *provisional; /* the ledger's provisional energy: host -> microjoules; NULL: none */
 };
 
 static const struct record_field account_fields[] = {
@@ -39,8 +39,8 @@ static const struct record_field account_fields[] = {
 	{RECORD_FIELD_I64(account, at_ns)},
 	{RECORD_FIELD_TEXT(account, boot_id)},
 	{RECORD_AT(account, samples_seq), .type = RECORD_JSON},
-	{RECORD_FIELD_REAL(account, window_begin_s), .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
-	{RECORD_FIELD_REAL(account, window_spent_j), .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
+	{RECORD_AT(account, provisional), .type = RECORD_JSON,
+	 .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
 	{NULL},
 };
 static const struct record account_record = {.size = sizeof(struct account),
@@ -50,18 +50,14 @@ static const struct record account_record = {.size = sizeof(struct account),
 bool run_service_account_keep(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
-	const struct engine_window_state window =
-		service->engine ? engine_window_now(service->engine)
-				: (struct engine_window_state){.limit_j = (double)NAN};
-	const bool limited = !isnan(window.limit_j);
+	g_autoptr(json_t) provisional = run_service_energy_provisional(service);
 	g_autoptr(json_t) seqs = run_record_samples_seq(session);
 	const struct account account = {
 		.time_s = run_session_now_s(session),
 		.at_ns = clock_now_ns(),
 		.boot_id = service->row.boot_id,
 		.samples_seq = seqs,
-		.window_begin_s = limited ? window.begin_s : (double)NAN,
-		.window_spent_j = limited ? window.spent_j : (double)NAN,
+		.provisional = provisional,
 	};
 	g_autoptr(json_t) object = record_to_json(&account_record, &account);
 	g_autofree char *text = json_text(object);
@@ -130,8 +126,8 @@ bool run_service_account_resume(struct run_service *service, GError **error)
 		service->row.boot_id = g_strdup(boot_id);
 	}
 	session->t0_ns = service->row.t0_ns;
-	service->kept_begin_s = account.window_begin_s;
-	service->kept_spent_j = account.window_spent_j;
+	service->until_s = account.time_s;
+	service->provisional_json = json_incref(account.provisional);
 	/* A note is made of hosts with unknown idle watts (run_service_unknown_idle()). */
 	follows = same_boot && session->go_on && account.at_ns;
 	run_record_start_meters(session, baseline, follows ? account.at_ns : now_ns);

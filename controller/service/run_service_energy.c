@@ -42,31 +42,86 @@ static double run_s(const struct run_service *service, int64_t t_ns)
 	return clock_elapsed_s(service->session->t0_ns, t_ns);
 }
 
-/* Joules above idle that a meter has counted since the end of its host's account. */
-static double unreported_j(const struct run_service *service, const struct remote_meter *meter)
+/* What a host has used since the end of its account. */
+struct unreported {
+	double uj; /* idle included */
+	double length_s;
+};
+
+/*
+ * The provisional energy of a host, and what its meter has counted since, both since begin_s, time
+ * of the run. Provisional energy counts as a whole, as an interval does: where it ends.
+ */
+static struct unreported unreported_of(const struct run_service *service,
+				       const struct remote_meter *meter, double begin_s)
 {
 	const struct host_account *account = ledger_account(service->ledger, meter->host);
 	const int64_t now_ns = clock_now_ns();
-	int64_t from_ns = meter->start_ns;
-	double counted_uj;
+	const double at_s = account ? account->meter->at_s : -INFINITY;
+	const double from_s = fmax(fmax(run_s(service, meter->start_ns), at_s), begin_s);
+	const int64_t from_ns = MIN(service->session->t0_ns + (int64_t)(from_s * 1e9), now_ns);
+	struct unreported sum = {
+		.uj = remote_meter_counter_uj(meter, now_ns) -
+		      remote_meter_counter_uj(meter, from_ns),
+		.length_s = clock_elapsed_s(from_ns, now_ns),
+	};
 
-	if (account)
-		from_ns = MAX(from_ns,
-			      service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9));
-	counted_uj =
-		remote_meter_counter_uj(meter, now_ns) - remote_meter_counter_uj(meter, from_ns);
-	return fmax(0, counted_uj * 1e-6 - meter->idle_w * clock_elapsed_s(from_ns, now_ns));
+	if (account && account->until_s >= begin_s) {
+		sum.uj += (double)host_account_provisional_uj(account);
+		sum.length_s += fmax(0, account->until_s - at_s);
+	}
+	return sum;
+}
+
+/* Joules above idle of a host that are not reported yet, of the time since begin_s. */
+static double unreported_j(const struct run_service *service, const struct remote_meter *meter,
+			   double begin_s)
+{
+	const struct unreported unreported = unreported_of(service, meter, begin_s);
+
+	return fmax(0, unreported.uj * 1e-6 - meter->idle_w * unreported.length_s);
+}
+
+static double all_unreported_j(const struct run_service *service, double begin_s)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+	double sum_j = 0;
+
+	for (guint i = 0; i < meters->len; i++)
+		sum_j += unreported_j(service, g_ptr_array_index(meters, i), begin_s);
+	return sum_j;
 }
 
 double run_service_unreported_j(const struct run_session *session)
 {
-	const struct run_service *service = session->service;
-	GPtrArray *meters = remote_fleet_meters(session->fleet);
-	double sum_j = 0;
+	return session->service ? all_unreported_j(session->service, -INFINITY) : 0;
+}
 
-	for (guint i = 0; service && i < meters->len; i++)
-		sum_j += unreported_j(service, g_ptr_array_index(meters, i));
-	return sum_j;
+json_t *run_service_energy_provisional(const struct run_service *service)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+	json_t *object = json_object();
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+		const double uj = unreported_of(service, meter, -INFINITY).uj;
+
+		if (uj >= 1 && uj < (double)COUNTED_MAX_UJ)
+			json_object_set_new(object, meter->host, json_integer((json_int_t)uj));
+	}
+	return object;
+}
+
+/* Gives the ledger the provisional energy of the time before a restart. */
+static void recall_provisional(struct run_service *service)
+{
+	const char *host;
+	json_t *uj;
+
+	json_object_foreach (service->provisional_json, host, uj)
+		ledger_expect(service->ledger, host, service->until_s,
+			      MIN((int64_t)json_integer_value(uj), COUNTED_MAX_UJ));
+	g_clear_pointer(&service->provisional_json, json_decref);
 }
 
 bool run_service_used_since(const struct run_service *service, double begin_s, double *ret_j,
@@ -77,7 +132,7 @@ bool run_service_used_since(const struct run_service *service, double begin_s, d
 	if (!store_account_dynamic_since(service->session->store, service->row.run, begin_s, &uj,
 					 error))
 		return false;
-	*ret_j = (double)uj * 1e-6 + run_service_unreported_j(service->session);
+	*ret_j = (double)uj * 1e-6 + all_unreported_j(service, begin_s);
 	return true;
 }
 
@@ -144,22 +199,40 @@ static bool add_hole(struct run_service *service, struct host_account *account, 
 	return add(service, account, &interval, &split, NULL, error);
 }
 
+/* Adds the provisional energy, if there is any, at most up to `most_uj`: it was not reported. */
+static bool add_provisional(struct run_service *service, struct host_account *account,
+			    int64_t most_uj, GError **error)
+{
+	const int64_t room_uj = COUNTED_MAX_UJ - ledger_counted_uj(service->ledger);
+	const int64_t uj = MIN(host_account_provisional_uj(account), room_uj);
+	const int64_t until_uj = MIN(host_account_sum(account->meter->at_uj, uj), most_uj);
+
+	return uj <= 0 ||
+	       add_hole(service, account, account->until_s, until_uj, MARK_MISSED, error);
+}
+
 /*
- * Adds an unattributed interval from the end of the account to `to_uj` at `to_s`. The time in which
- * no controller served becomes a separate interval; the counter is assumed to have risen evenly.
+ * Adds an unattributed interval from the end of the account to `to_uj` at `to_s`. Provisional
+ * energy, and the time in which no controller served, become separate intervals; the counter is
+ * assumed to have risen evenly in what is left.
  */
 static bool add_unreported(struct run_service *service, struct host_account *account, double to_s,
 			   int64_t to_uj, GError **error)
 {
 	const double served_s = service->served_s;
-	const double at_s = account->meter->at_s;
-	const int64_t at_uj = account->meter->at_uj;
-	const int64_t uj = to_uj - at_uj;
+	double at_s;
+	int64_t at_uj;
+	int64_t uj;
 
+	if (account->until_s <= to_s && !add_provisional(service, account, to_uj, error))
+		return false;
+	at_s = account->meter->at_s;
+	at_uj = account->meter->at_uj;
+	uj = to_uj - at_uj;
 	to_s = fmax(to_s, at_s);
-	if (to_s <= served_s)
+	if (to_s <= served_s && to_s > account->until_s)
 		return add_hole(service, account, to_s, to_uj, STORE_ACCOUNT_UNSERVED, error);
-	if (at_s < served_s &&
+	if (at_s < served_s && to_s > served_s &&
 	    !add_hole(service, account, served_s,
 		      at_uj + MIN((int64_t)((double)uj * (served_s - at_s) / (to_s - at_s)), uj),
 		      STORE_ACCOUNT_UNSERVED, error))
@@ -228,7 +301,10 @@ static bool lacks_others(const struct run_service *service, uint32_t cluster,
 static const char *mark_of(const struct run_service *service, uint32_t cluster,
 			   const struct wire_usage *usage)
 {
-	if (run_s(service, usage->to_ns) <= service->served_s)
+	const struct host_account *account = ledger_account(service->ledger, usage->host);
+	const double to_s = run_s(service, usage->to_ns);
+
+	if (to_s <= service->served_s && !(account && to_s <= account->until_s))
 		return STORE_ACCOUNT_UNSERVED;
 	if (usage->gap)
 		return MARK_GAP;
@@ -341,12 +417,18 @@ static bool add_usage(struct run_service *service, uint32_t cluster, const char 
 		return begin_counter(service, account, run_s(service, usage->to_ns), usage->to_uj,
 				     error);
 	}
-	if (another && !begin_counter(service, account, from_s, usage->from_uj, error))
+	if (another && !(add_provisional(service, account, INT64_MAX, error) &&
+			 begin_counter(service, account, from_s, usage->from_uj, error)))
 		return false;
 	if (usage->from_uj > meter->at_uj &&
 	    !add_unreported(service, account, from_s, usage->from_uj, error))
 		return false;
 	meter->seq = usage->seq;
+	/* The controller before this one ended within the interval. */
+	if (host_account_provisional_uj(account) > 0 &&
+	    g_strcmp0(mark_of(service, cluster, usage), STORE_ACCOUNT_UNSERVED) == 0)
+		return add_unreported(service, account, run_s(service, usage->to_ns), usage->to_uj,
+				      error);
 	return add_reported(service, account, cluster, usage, error);
 }
 
@@ -414,6 +496,7 @@ bool run_service_energy_load(struct run_service *service, GError **error)
 
 	if (!ledger_load(service->ledger, store, service->row.run, error))
 		return false;
+	recall_provisional(service);
 	service->ledger_complete = ledger_load_sums(service->ledger, store, service->row.run,
 						    service->submissions->len, &fault);
 	/* A ledger without its sums does not keep the service from starting. */
@@ -499,9 +582,7 @@ static bool have_reported(void *data)
 	return reported || ending->session->store_failed;
 }
 
-/*
- * All energy that is not reported by then counts for the next controller as used while none served.
- */
+/* Energy that is not reported by then is provisional for the next controller. */
 void run_service_energy_end(struct run_service *service)
 {
 	struct ending ending = {service->session, clock_now_ns()};

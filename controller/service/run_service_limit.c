@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The energy limit per window (controller/engine/window.c) of a service. Windows begin at multiples
- * of their length in UTC; a day's at midnight. The energy used in the present window is stored
- * (store_account.h); the part since then follows from the hosts' counters. The engine counts by
+ * of their length in UTC; a day's at midnight. The energy used in the present window is what
+ * the ledger has (ledger.h), its provisional energy, and what the hosts' counters have counted
+ * since. The engine counts by
  * monotonic time: when the clock is set, the present window keeps its end, and the next one is
  * aligned again.
  */
@@ -24,21 +25,6 @@ static double epoch_s(const struct run_service *service)
 static double in_step_s(const struct run_service *service, double window_s)
 {
 	return -fmod(epoch_s(service), window_s);
-}
-
-/* Used energy. */
-
-/*
- * Adds up the energy used since begin_s, time of the run. The account lacks what local schedulers
- * had not reported when the service was stopped, which was stored then as the window's energy.
- */
-static bool add_spent(struct run_service *service, double begin_s, double *ret_j, GError **error)
-{
-	if (!run_service_used_since(service, begin_s, ret_j, error))
-		return false;
-	if (service->kept_begin_s > begin_s - CLOCK_SET_S)
-		*ret_j = fmax(*ret_j, service->kept_spent_j);
-	return true;
 }
 
 /* Whether all meters have samples, so that the energy used since a restart is known. */
@@ -64,7 +50,8 @@ bool run_service_limit_find(struct run_service *service, const struct config_ser
 		floor((run_session_now_s(service->session) - window.begin_s) / window.length_s);
 
 	if (window.limit_j > 0 &&
-	    !add_spent(service, window.begin_s + past * window.length_s, &window.spent_j, error))
+	    !run_service_used_since(service, window.begin_s + past * window.length_s,
+				    &window.spent_j, error))
 		return false;
 	*ret_window = window;
 	return true;

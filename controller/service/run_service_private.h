@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <jansson.h>
+
 #include "controller/energy/ledger.h"
 #include "controller/experiment/experiment.h"
 #include "controller/journal/recorder_store.h"
@@ -43,8 +45,12 @@ struct run_service {
 	double served_s;
 	double window_begin_s; /* the beginning of a window of the limit, time of the run */
 	bool window_counted;   /* all meters have reported their part of the window's energy */
-	/* The window's record when the service began or was continued; NAN: none. */
-	double kept_begin_s, kept_spent_j;
+	/*
+	 * The provisional energy as the service was last recorded, at until_s, for the ledger; NULL:
+	 * none.
+	 */
+	json_t *provisional_json;
+	double until_s;
 	guint tick; /* source, once a second */
 	uint32_t ticks;
 	/* an acknowledgement to local schedulers, of what is on disk, is due */
@@ -180,6 +186,12 @@ void run_service_settle_energy(struct run_service *service, uint32_t cluster);
  * task.
  */
 void run_service_update_energy(struct run_service *service, const GArray *parts);
+
+/*
+ * The provisional energy of the ledger, as it is stored: host -> what its counter has risen by
+ * since the end of its account, in microjoules. A new reference.
+ */
+json_t *run_service_energy_provisional(const struct run_service *service);
 
 /*
  * Dynamic energy since begin_s, time of the run: what the ledger has, and what the meters have

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The energy of a service's tasks, with the service's engine: what the account has of an ended
- * task, and when that is final. The clusters "a" and "b" have a metered host each, "ha" and "hb",
+ * A service's ledger, with the service's engine: what it has of an ended task, and when that is
+ * final; and the provisional energy that a restart keeps. The clusters "a" and "b" have a metered host each, "ha" and "hb",
  * that draws nothing idle.
  */
 #include "common/clock.h"
@@ -339,15 +339,146 @@ static void older_figures_stay(struct bed *bed, const void *data)
 	assert_energy(bed, ENGINE_ENERGY_ESTIMATED, 90);
 }
 
+/* Provisional energy. */
+
+/* The account of "ha" ends 10 s ago at 5,000 uJ, and its meter has counted 4,000 uJ since. */
+#define PROVISIONAL_UJ 4000
+
+static void use_unreported(struct bed *bed)
+{
+	const struct store_account_meter account = {
+		.run = bed->service.row.run,
+		.host = (char *)"ha",
+		.cluster = (char *)"a",
+		.begin_uj = 5000,
+		.at_uj = 5000,
+		.at_s = AGE_S - 10,
+		.stream = (char *)"old",
+	};
+	struct remote_meter *of = g_ptr_array_index(remote_fleet_meters(bed->session.fleet), 0);
+	const struct wire_sample first = {.t_ns = bed->session.t0_ns + (AGE_S - 10) * S,
+					  .energy_uj = 5000};
+	const struct wire_sample last = {.t_ns = bed->session.t0_ns + AGE_S * S,
+					 .energy_uj = 5000 + PROVISIONAL_UJ};
+
+	g_assert_cmpstr(of->host, ==, "ha");
+	g_assert_true(store_put_account_meter(bed->session.store, &account, NULL));
+	remote_meter_start(of, bed->session.t0_ns, 0);
+	g_assert_true(remote_meter_add(of, &first) && remote_meter_add(of, &last));
+	bed->counters[CLUSTER_A] = 5000;
+	bed->session.go_on = true; /* a controller took over, whose meters have counted on */
+	begin(bed);
+}
+
+/* The service ends, and is started again 500 s later. */
+static void start_again(struct bed *bed)
+{
+	g_autoptr(GError) error = NULL;
+	struct run_service *service = &bed->service;
+
+	service->row.t0_ns = bed->session.t0_ns;
+	service->row.boot_id = clock_boot_id();
+	g_assert_true(run_service_account_keep(service, &error));
+	g_assert_no_error(error);
+	close_service(bed);
+	service->row.t0_ns -= 500 * S;
+	bed->session.go_on = false;
+	open_service(bed);
+	g_assert_true(run_service_account_resume(service, &error));
+	g_assert_no_error(error);
+	g_clear_pointer(&service->row.boot_id, g_free);
+	begin(bed);
+}
+
+static void assert_used(const struct bed *bed, double begin_s, double uj)
+{
+	g_autoptr(GError) error = NULL;
+	double used_j;
+
+	g_assert_true(run_service_used_since(&bed->service, begin_s, &used_j, &error));
+	g_assert_no_error(error);
+	g_assert_cmpfloat(fabs(used_j * 1e6 - uj), <, 1);
+}
+
+/* By the ledger: what counts as served, and all of it. */
+static void assert_ledger(const struct bed *bed, int64_t dynamic_uj, int64_t counted_uj)
+{
+	g_assert_cmpint(ledger_dynamic_uj(bed->service.ledger), ==, dynamic_uj);
+	g_assert_cmpint(ledger_counted_uj(bed->service.ledger), ==, counted_uj);
+}
+
+/* Its host draws 300 uJ while no controller serves, and reports an interval of that time. */
+static void provisional_energy_outlasts_a_restart(struct bed *bed, const void *data)
+{
+	use_unreported(bed);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	start_again(bed);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	assert_ledger(bed, 0, 0);
+	bed->counters[CLUSTER_A] = 5000 + PROVISIONAL_UJ + 200;
+	report(bed, CLUSTER_A, 1300, NULL, 100);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	assert_ledger(bed, PROVISIONAL_UJ, PROVISIONAL_UJ + 300);
+	start_again(bed);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+}
+
+/* The last interval that a controller served ends while none does. */
+static void an_interval_is_divided_where_the_service_ended(struct bed *bed, const void *data)
+{
+	use_unreported(bed);
+	start_again(bed);
+	report(bed, CLUSTER_A, 1300, NULL, PROVISIONAL_UJ + 300);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	assert_ledger(bed, PROVISIONAL_UJ, PROVISIONAL_UJ + 300);
+}
+
+/* A late report of the time before replaces its part, and tasks get theirs. */
+static void late_reports_replace_provisional_energy(struct bed *bed, const void *data)
+{
+	use_unreported(bed);
+	start_again(bed);
+	report(bed, CLUSTER_A, AGE_S - 5, "test-1-0-1", 1500);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	assert_ledger(bed, 1500, 1500);
+	g_assert_cmpint(ledger_task_uj(bed->service.ledger, 0), ==, 1500);
+	report(bed, CLUSTER_A, 1300, NULL, PROVISIONAL_UJ - 1500);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+}
+
+static void provisional_energy_outlasts_its_counter(struct bed *bed, const void *data)
+{
+	use_unreported(bed);
+	start_again(bed);
+	bed->counters[CLUSTER_A] = 10;
+	report(bed, CLUSTER_A, 1300, NULL, 7);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	assert_ledger(bed, PROVISIONAL_UJ, PROVISIONAL_UJ + 7);
+}
+
+static void a_new_window_has_no_provisional_energy(struct bed *bed, const void *data)
+{
+	use_unreported(bed);
+	start_again(bed);
+	assert_used(bed, AGE_S + 100, 0);
+	report(bed, CLUSTER_A, 1300, NULL, PROVISIONAL_UJ);
+	assert_used(bed, AGE_S + 100, 0);
+}
+
 static const struct {
 	const char *path;
 	void (*test)(struct bed *bed, const void *data);
 } tests[] = {
-	{"/service-task-energy/final", energy_is_final_beyond_the_end},
-	{"/service-task-energy/lost", a_lost_attempt_is_waited_for},
-	{"/service-task-energy/lost-and-cancelled", a_lost_attempt_is_recalled},
-	{"/service-task-energy/recalled", kinds_are_recalled},
-	{"/service-task-energy/older", older_figures_stay},
+	{"/service-ledger/final", energy_is_final_beyond_the_end},
+	{"/service-ledger/lost", a_lost_attempt_is_waited_for},
+	{"/service-ledger/lost-and-cancelled", a_lost_attempt_is_recalled},
+	{"/service-ledger/recalled", kinds_are_recalled},
+	{"/service-ledger/older", older_figures_stay},
+	{"/service-ledger/provisional", provisional_energy_outlasts_a_restart},
+	{"/service-ledger/divided", an_interval_is_divided_where_the_service_ended},
+	{"/service-ledger/late", late_reports_replace_provisional_energy},
+	{"/service-ledger/counter", provisional_energy_outlasts_its_counter},
+	{"/service-ledger/window", a_new_window_has_no_provisional_energy},
 };
 
 int main(int argc, char **argv)
