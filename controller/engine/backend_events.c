@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
@@ -107,7 +108,7 @@ static bool handle_ended(struct engine *engine, const struct backend_event *even
 
 	if (!is_current(engine, event))
 		return false;
-	engine->change_pending = true;
+	engine_want_mapping(engine);
 	engine_clear_overrun(engine, event->task);
 	engine_window_note_ran(engine, event->task, event->time_s);
 	if (engine_task_state_in(state, ENGINE_TASK_ON_NODES)) {
@@ -146,8 +147,8 @@ void engine_change_node(struct engine *engine, const struct sched_node *node, en
 	engine_move_node(engine, node, event, reason);
 	if (engine_node_takes_tasks(engine, node->cluster, node->node) == took)
 		return;
-	engine->changes++;
-	engine->change_pending = true;
+	engine_note_change(engine);
+	engine_want_mapping(engine);
 	if (!took) {
 		engine_replan_for_node(engine);
 		return;

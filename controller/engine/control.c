@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
@@ -21,7 +22,7 @@ static double now_s(const struct engine *engine)
 /* Has a policy that decides at changes decide now. */
 static void ask_policy(struct engine *engine)
 {
-	engine->change_pending = true;
+	engine_want_mapping(engine);
 	engine_stir(engine);
 }
 
@@ -281,7 +282,8 @@ void engine_request_policy(struct engine *engine, const struct policy *policy,
 	engine->setup.policy = *policy;
 	if (engine->setup.mapping_interval_s != mapping_interval_s) {
 		engine->setup.mapping_interval_s = mapping_interval_s;
-		engine->event_next = (uint64_t)floor(now_s(engine) / mapping_interval_s) + 1;
+		engine_set_next_event(engine,
+				      (uint64_t)floor(now_s(engine) / mapping_interval_s) + 1);
 	}
 	ask_policy(engine);
 }
@@ -312,7 +314,7 @@ static const char *why_waiting(const struct engine *engine, uint32_t index)
 	nodes = engine->placement->waits_because(engine, index);
 	if (nodes)
 		return nodes;
-	if (engine->change_pending || engine->considered_s < task->task->arrival_s)
+	if (!engine_has_considered(engine, task->task->arrival_s))
 		return "the next mapping event decides";
 	if (engine_is_deciding(engine))
 		return "the policy is deciding";

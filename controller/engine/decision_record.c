@@ -121,7 +121,7 @@ void engine_record_decision(struct engine *engine, const struct policy *policy,
 
 	if (!recorder || !recorder->decision)
 		return;
-	if (!engine->decider)
+	if (!engine_decides_apart(engine))
 		prepare_entry(engine, plan, entry);
 	if (!entry->known && entry->description.actions)
 		good = recorder->described(recorder, &entry->description);

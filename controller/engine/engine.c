@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/places.h"
@@ -74,11 +75,6 @@ static void init_tasks(struct engine *engine)
 		init_task(engine, i);
 }
 
-static void answer_is_there(void *data)
-{
-	engine_stir(data);
-}
-
 struct engine *engine_new(const struct engine_setup *setup, struct backend *backend)
 {
 	struct engine *engine = g_new0(struct engine, 1);
@@ -86,17 +82,13 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	engine->setup = *setup;
 	engine->placement = placement_of(setup->system);
 	engine->backend = backend;
-	engine->arena = arena_new();
-	if (!engine->arena)
-		g_error("out of memory");
+	engine_mapping_clock_init(engine);
+	engine_decider_init(engine);
 	engine->marks = g_new0(struct engine_result, setup->marks_count);
 	init_tasks(engine);
 	engine_nodes_init(engine, workload_room(setup->workload));
 	engine->because = g_malloc0(ENGINE_BECAUSE_SIZE);
 	engine->placement->init(engine);
-	engine->considered_s = engine->asked_s = -INFINITY;
-	if (setup->apart && engine->placement->decides_apart)
-		engine->decider = async_decider_new(answer_is_there, engine_prepare_entry, engine);
 	return engine;
 }
 
@@ -104,9 +96,9 @@ void engine_free(struct engine *engine)
 {
 	if (!engine)
 		return;
-	async_decider_free(engine->decider);
+	engine_decider_finish(engine);
+	engine_mapping_clock_finish(engine);
 	engine_decision_record_finish(engine);
-	arena_free(engine->arena);
 	engine_suspensions_finish(engine);
 	engine_migrations_finish(engine);
 	engine->placement->finish(engine);
@@ -204,7 +196,8 @@ static bool is_done(const struct engine *engine)
 	return !engine->setup.open &&
 	       engine->arrivals_next == engine->setup.workload->tasks_count &&
 	       !engine_has_waiting(engine) && engine->running.count == 0 &&
-	       !engine_has_suspensions(engine) && reserved == 0 && engine->queued_count == 0;
+	       !engine_has_suspensions(engine) && reserved == 0 &&
+	       !engine->placement->has_queued(engine);
 }
 
 /*
@@ -219,7 +212,7 @@ static void handle_time(struct engine *engine, double time_s)
 		end_run(engine, ENGINE_END_TIME, duration_s);
 	} else if (time_s >= engine_window_next_s(engine)) {
 		engine_window_begin_next(engine, time_s);
-	} else if (time_s < engine_event_s(engine, engine->event_next)) {
+	} else if (time_s < engine_next_event_s(engine)) {
 		engine_start_due(engine, time_s);
 		if (engine_next_change_s(engine, time_s) <= time_s)
 			engine_map_change(engine, time_s);
@@ -227,15 +220,15 @@ static void handle_time(struct engine *engine, double time_s)
 		/* After a long interruption only the last of the missed events is held. */
 		const double now_s = backend_now_s(engine->backend);
 
-		while (engine_event_s(engine, engine->event_next + 1) <= now_s)
-			engine->event_next++;
-		engine_map(engine, engine_event_s(engine, engine->event_next));
+		while (engine_event_s(engine, engine_next_event(engine) + 1) <= now_s)
+			engine_set_next_event(engine, engine_next_event(engine) + 1);
+		engine_map(engine, engine_next_event_s(engine));
 	}
 }
 
 static double next_time_s(const struct engine *engine)
 {
-	const double event_s = engine_event_s(engine, engine->event_next);
+	const double event_s = engine_next_event_s(engine);
 	const double change_s = engine_next_change_s(engine, backend_now_s(engine->backend));
 
 	return fmin(fmin(fmin(event_s, change_s), engine->setup.duration_s),

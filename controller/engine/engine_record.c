@@ -5,6 +5,7 @@
 #include <stdarg.h>
 
 #include "common/json.h"
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspensions.h"
 
@@ -70,7 +71,7 @@ void engine_record_task(struct engine *engine, uint32_t task)
 {
 	struct engine_recorder *recorder = engine->setup.recorder;
 
-	engine->changes++;
+	engine_note_change(engine);
 	engine->records->dirty[task] = false;
 	if (recorder && recorder->task && !recorder->task(recorder, &engine->tasks[task]))
 		engine_abort(engine, "task %u could not be recorded", task);
@@ -78,7 +79,7 @@ void engine_record_task(struct engine *engine, uint32_t task)
 
 void engine_touch(struct engine *engine, uint32_t task)
 {
-	engine->changes++;
+	engine_note_change(engine);
 	if (!engine->setup.recorder || engine->records->dirty[task])
 		return;
 	engine->records->dirty[task] = true;
@@ -107,7 +108,7 @@ void engine_record_suspension(struct engine *engine, uint32_t task)
 {
 	struct engine_recorder *recorder = engine->setup.recorder;
 
-	engine->changes++;
+	engine_note_change(engine);
 	if (recorder && recorder->suspension &&
 	    !recorder->suspension(recorder, engine_suspension_at(engine, task)))
 		engine_abort(engine, "the suspension of task %u could not be recorded", task);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/places.h"
@@ -96,7 +97,7 @@ void engine_set_preemptible(struct engine *engine, uint32_t index)
 {
 	const enum engine_task_state state = engine->tasks[index].state;
 
-	engine->changes++;
+	engine_note_change(engine);
 	engine->known[index].preemptible =
 		engine->setup.workload->tasks[index].preemptible &&
 		!engine_has_claim(engine, index) && state != ENGINE_TASK_STARTING &&

@@ -10,7 +10,21 @@
 
 /* mapping_event.c */
 
-/* Holds the periodic mapping event `engine->event_next` at `now_s`. */
+/* Initialises engine->decider: nothing is being decided. */
+void engine_decider_init(struct engine *engine);
+/* To be called before what the policy's thread touches is freed (engine_prepare_entry()). */
+void engine_decider_finish(struct engine *engine);
+
+/* How far a decision is that is not carried out at once (engine_setup.apart and at_once). */
+enum engine_decision {
+	ENGINE_DECISION_NONE,
+	ENGINE_DECISION_ASKED,    /* the policy decides on its thread */
+	ENGINE_DECISION_APPLYING, /* a part of its plan was carried out; more follow */
+	ENGINE_DECISION_APPLIED,  /* all parts were, and the backend is still corked */
+};
+enum engine_decision engine_decision(const struct engine *engine);
+
+/* Holds the periodic mapping event engine_next_event() at `now_s`. */
 void engine_map(struct engine *engine, double now_s);
 
 /* Holds a mapping event at `now_s` for what changed since the last one. */
@@ -26,13 +40,13 @@ double engine_next_change_s(const struct engine *engine, double now_s);
 void engine_begin_day(struct engine *engine);
 
 /*
- * Carries out the answer of engine->decider, or the next part of it (engine_setup.at_once). No
+ * Carries out the answer of the policy's thread, or the next part of it (engine_setup.at_once). No
  * effect if there is no answer yet. An answer of a policy that was replaced meanwhile is dropped.
  */
 void engine_take_answer(struct engine *engine);
 
 /*
- * Whether engine->decider has a pending decision, or its plan is not fully carried out yet. The
+ * Whether a decision is pending, or its plan is not fully carried out yet: engine_decision(). The
  * policy is not asked again before that.
  */
 bool engine_is_deciding(const struct engine *engine);

@@ -1,12 +1,70 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
+#include "controller/engine/async_decider.h"
 #include "controller/engine/mapping.h"
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/reservations.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
+
+/* A plan that is being carried out in parts. */
+struct applying {
+	struct async_answer answer;
+	uint32_t next;   /* the next action; those before it were carried out */
+	uint32_t most;   /* actions per part */
+	bool is_further; /* a part was carried out; more follow after other work */
+};
+
+struct decider {
+	struct async_decider *async; /* NULL: the policy decides on the engine's thread */
+	struct arena *arena;         /* of decisions on the engine's thread */
+	struct applying applying;
+};
+
+static void answer_is_there(void *data)
+{
+	engine_stir(data);
+}
+
+void engine_decider_init(struct engine *engine)
+{
+	struct decider *decider = g_new0(struct decider, 1);
+
+	decider->arena = arena_new();
+	if (!decider->arena)
+		g_error("out of memory");
+	engine->decider = decider;
+	if (engine_decides_apart(engine))
+		decider->async = async_decider_new(answer_is_there, engine_prepare_entry, engine);
+}
+
+void engine_decider_finish(struct engine *engine)
+{
+	async_decider_free(engine->decider->async);
+	arena_free(engine->decider->arena);
+	g_free(engine->decider);
+}
+
+enum engine_decision engine_decision(const struct engine *engine)
+{
+	const struct applying *applying = &engine->decider->applying;
+
+	if (applying->is_further)
+		return applying->next == applying->answer.plan->actions_count
+			       ? ENGINE_DECISION_APPLIED
+			       : ENGINE_DECISION_APPLYING;
+	return engine->decider->async && async_decider_is_busy(engine->decider->async)
+		       ? ENGINE_DECISION_ASKED
+		       : ENGINE_DECISION_NONE;
+}
+
+bool engine_is_deciding(const struct engine *engine)
+{
+	return engine_decision(engine) != ENGINE_DECISION_NONE;
+}
 
 /* Deciding. */
 
@@ -51,7 +109,7 @@ static bool only_starts(const struct sched_plan *plan)
 
 static uint32_t most_at_once(const struct engine *engine, const struct sched_plan *plan)
 {
-	return engine->decider && engine->setup.at_once > 0 && only_starts(plan)
+	return engine->decider->async && engine->setup.at_once > 0 && only_starts(plan)
 		       ? engine->setup.at_once
 		       : UINT32_MAX;
 }
@@ -59,7 +117,7 @@ static uint32_t most_at_once(const struct engine *engine, const struct sched_pla
 /* Ends the carrying out of a plan, whatever is left of it. */
 static void finish_plan(struct engine *engine)
 {
-	struct engine_applying *applying = &engine->applying;
+	struct applying *applying = &engine->decider->applying;
 
 	if (applying->most < applying->answer.plan->actions_count)
 		backend_cork(engine->backend, false);
@@ -76,7 +134,7 @@ static void finish_plan(struct engine *engine)
  */
 static void apply_next_part(struct engine *engine)
 {
-	struct engine_applying *applying = &engine->applying;
+	struct applying *applying = &engine->decider->applying;
 	const struct sched_plan *plan = applying->answer.plan;
 	const uint32_t from = applying->next;
 	struct sched_plan part = *plan;
@@ -109,7 +167,7 @@ static void take_decision(struct engine *engine, const struct async_answer *answ
 	engine->result.decide_s += answer->decide_s;
 	engine->placement->note_decision(engine, plan, answer->snapshot->now_s);
 	engine_record_decision(engine, answer->policy, answer->snapshot, plan);
-	engine->applying = (struct engine_applying){*answer, .most = most_at_once(engine, plan)};
+	engine->decider->applying = (struct applying){*answer, .most = most_at_once(engine, plan)};
 	apply_next_part(engine);
 }
 
@@ -117,9 +175,9 @@ static void ask_policy(struct engine *engine, double now_s, bool between)
 {
 	const struct sched_snapshot snapshot = engine_take_snapshot(engine, now_s, between);
 	struct policy_context context = {
-		.arena = engine->arena,
+		.arena = engine->decider->arena,
 		.flags = engine->setup.trim ? POLICY_TRIM : POLICY_PLAIN,
-		.memory = engine->policy_memory,
+		.memory = engine->placement->policy_memory(engine),
 	};
 	struct sched_plan plan;
 	const double asked_s = wall_s(engine);
@@ -128,10 +186,11 @@ static void ask_policy(struct engine *engine, double now_s, bool between)
 	if (engine_window_is_set(engine) && snapshot.waiting_count + snapshot.suspended_count == 0)
 		return;
 	if (between)
-		engine->asked_s = now_s;
-	if (engine->decider) {
-		engine->asked_changes = engine->changes;
-		async_decider_ask(engine->decider, &engine->setup.policy, context.flags, &snapshot);
+		engine_note_asked(engine, now_s);
+	if (engine->decider->async) {
+		engine_renew_plan(engine);
+		async_decider_ask(engine->decider->async, &engine->setup.policy, context.flags,
+				  &snapshot);
 		return;
 	}
 	if (policy_decide(&engine->setup.policy, &snapshot, &context, &plan) < 0)
@@ -140,15 +199,9 @@ static void ask_policy(struct engine *engine, double now_s, bool between)
 						     processor_s(engine) - begun_s, asked_s});
 }
 
-bool engine_is_deciding(const struct engine *engine)
-{
-	return engine->decider &&
-	       (engine->applying.is_further || async_decider_is_busy(engine->decider));
-}
-
 void engine_stop_applying(struct engine *engine)
 {
-	if (engine->applying.is_further)
+	if (engine->decider->applying.is_further)
 		finish_plan(engine);
 }
 
@@ -157,15 +210,16 @@ static void drop_answer(struct engine *engine)
 {
 	engine_clear_entry(engine);
 	engine_stop_applying(engine);
-	engine->change_pending = true;
+	engine_want_mapping(engine);
 }
 
 void engine_take_answer(struct engine *engine)
 {
-	const bool is_further = engine->applying.is_further;
-	struct async_answer answer = engine->applying.answer;
+	struct decider *decider = engine->decider;
+	const bool is_further = decider->applying.is_further;
+	struct async_answer answer = decider->applying.answer;
 
-	if (!is_further && (!engine->decider || !async_decider_take(engine->decider, &answer)))
+	if (!is_further && (!decider->async || !async_decider_take(decider->async, &answer)))
 		return;
 	if (!g_str_equal(answer.policy->name, engine->setup.policy.name))
 		drop_answer(engine);
@@ -174,7 +228,7 @@ void engine_take_answer(struct engine *engine)
 	else
 		take_decision(engine, &answer);
 	/* Planned starts whose time came during the decision were not tried yet. */
-	if (!engine->ended && !engine->applying.is_further)
+	if (!engine->ended && !engine->decider->applying.is_further)
 		engine_retry_late(engine, backend_now_s(engine->backend));
 }
 
@@ -185,16 +239,18 @@ static void hold_event(struct engine *engine, double now_s, bool between)
 	engine_arrive(engine, now_s);
 	engine_window_settle(engine);
 	engine_extend_overruns(engine, now_s,
-			       engine_event_s(engine, engine->event_next + !between));
+			       engine_event_s(engine, engine_next_event(engine) + !between));
 	engine_slide_reservations(engine, now_s);
 	engine_start_due(engine, now_s);
 	engine_resume_wanted(engine);
+	engine_note_considered(engine, now_s);
 	/* If the policy is deciding already, it is asked again later. */
-	engine->change_pending = engine_is_deciding(engine);
-	engine->considered_s = now_s;
-	if (!engine->ended && !engine->change_pending)
+	if (engine_is_deciding(engine))
+		engine_want_mapping(engine);
+	if (!engine->ended && !engine_mapping_wanted(engine))
 		engine_take_back_reservations(engine, now_s);
-	if (engine->placement->has_to_decide(engine) && !engine->ended && !engine->change_pending)
+	if (engine->placement->has_to_decide(engine) && !engine->ended &&
+	    !engine_mapping_wanted(engine))
 		ask_policy(engine, now_s, between);
 }
 
@@ -220,7 +276,7 @@ void engine_map(struct engine *engine, double now_s)
 		hold_event(engine, now_s, false);
 	else if (engine_next_change_s(engine, now_s) <= now_s)
 		engine_map_change(engine, now_s);
-	engine->event_next++;
+	engine_set_next_event(engine, engine_next_event(engine) + 1);
 }
 
 void engine_map_change(struct engine *engine, double now_s)
@@ -235,12 +291,12 @@ double engine_next_change_s(const struct engine *engine, double now_s)
 
 	if (engine->setup.moments == POLICY_AT_PERIODS || engine_is_deciding(engine))
 		return INFINITY;
-	if (engine->change_pending && engine->setup.changes_apart_s <= 0)
+	if (engine_mapping_wanted(engine) && engine->setup.changes_apart_s <= 0)
 		return now_s;
-	next_s = engine->placement->next_s(engine, engine->considered_s);
+	next_s = engine->placement->next_s(engine, engine_considered_s(engine));
 	if (engine->arrivals_next < workload->tasks_count)
 		next_s = fmin(next_s, workload->tasks[engine->arrivals_next].arrival_s);
-	if (engine->change_pending)
-		next_s = fmin(next_s, engine->asked_s + engine->setup.changes_apart_s);
+	if (engine_mapping_wanted(engine))
+		next_s = fmin(next_s, engine_asked_s(engine) + engine->setup.changes_apart_s);
 	return fmax(next_s, now_s);
 }

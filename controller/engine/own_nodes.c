@@ -2,6 +2,7 @@
 /* Nodes that one task has at a time. */
 #include <math.h>
 
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/own_nodes.h"
 #include "controller/engine/migration.h"
 #include "controller/engine/nodes.h"
@@ -39,7 +40,7 @@ void own_nodes_allocate(struct engine *engine, uint32_t index, const uint32_t *n
 {
 	const struct engine_task *task = &engine->tasks[index];
 
-	engine->changes++;
+	engine_note_change(engine);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		engine_set_node_task(engine, task->cluster, nodes[i], index);
 }
@@ -48,7 +49,7 @@ void own_nodes_free(struct engine *engine, uint32_t index, const uint32_t *nodes
 {
 	const struct engine_task *task = &engine->tasks[index];
 
-	engine->changes++;
+	engine_note_change(engine);
 	/* Where clusters keep their queues the next task may be on the nodes already. */
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		if (engine_node_task(engine, task->cluster, nodes[i]) == index)
@@ -102,7 +103,7 @@ uint32_t own_nodes_find_due_claims(struct engine *engine, uint32_t cluster, cons
 				ret_tasks[due_count++] = next;
 		} else if (i < count && engine->setup.open) {
 			/* until now the node could not be given to a task */
-			engine->change_pending = true;
+			engine_want_mapping(engine);
 		}
 	}
 	return due_count;
@@ -137,7 +138,7 @@ void own_nodes_note_migration(struct engine *engine, enum engine_task_event even
 {
 	/* The nodes that were being left are free now. */
 	if (event != ENGINE_TASK_MIGRATE && engine->setup.open)
-		engine->change_pending = true;
+		engine_want_mapping(engine);
 }
 
 /* Why a task waits. */

@@ -8,6 +8,11 @@ const struct placement_ops *placement_of(const struct sched_system *system)
 	return system->queueing ? &placement_queued : &placement_exclusive;
 }
 
+bool engine_decides_apart(const struct engine *engine)
+{
+	return engine->setup.apart && engine->placement->decides_apart;
+}
+
 void placement_without_state(struct engine *engine)
 {
 }
@@ -23,6 +28,16 @@ void placement_without_share(struct engine *engine, uint32_t task)
 const char *placement_without_limit(const struct engine *engine)
 {
 	return NULL;
+}
+
+struct queueing_memory *placement_without_memory(const struct engine *engine)
+{
+	return NULL;
+}
+
+bool placement_without_queued(const struct engine *engine)
+{
+	return false;
 }
 
 void placement_without_queues(struct engine *engine)

@@ -126,6 +126,8 @@ struct placement_ops {
 
 	/* Decisions. */
 
+	/* What the policy keeps between its decisions (policy_context.memory); NULL: nothing. */
+	struct queueing_memory *(*policy_memory)(const struct engine *engine);
 	/* Whether there is anything to decide for a policy. */
 	bool (*has_to_decide)(const struct engine *engine);
 	/*
@@ -157,6 +159,8 @@ struct placement_ops {
 
 	/* Queues. */
 
+	/* Whether a task is in a queue, executing or not. */
+	bool (*has_queued)(const struct engine *engine);
 	/* Starts the first task of every queue whose cluster is idle. */
 	void (*start_next)(struct engine *engine);
 	/*
@@ -194,6 +198,9 @@ extern const struct placement_ops placement_queued;
 /* The placement of a system. */
 const struct placement_ops *placement_of(const struct sched_system *system);
 
+/* Whether the policy decides on a thread of its own (async_decider.h). */
+bool engine_decides_apart(const struct engine *engine);
+
 /* What a placement lacks: these functions do nothing. */
 
 /* State of its own. */
@@ -205,6 +212,8 @@ void placement_without_share(struct engine *engine, uint32_t task);
 const char *placement_without_limit(const struct engine *engine);
 
 /* Queues, and the pruning of their tasks. */
+struct queueing_memory *placement_without_memory(const struct engine *engine);
+bool placement_without_queued(const struct engine *engine);
 void placement_without_queues(struct engine *engine);
 bool placement_without_queue_events(struct engine *engine, const struct backend_event *event);
 void placement_without_deadlines(struct engine *engine, uint32_t task,

@@ -10,6 +10,7 @@
 
 #include "controller/engine/cluster_queue.h"
 #include "controller/engine/mapping.h"
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/own_nodes.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
@@ -24,6 +25,8 @@ struct placement {
 	struct sched_pruner pruner;   /* state of pruning after the last mapping event */
 	uint32_t missed;              /* tasks that completed late since the last mapping event */
 	double *sufferage;            /* per row */
+	struct queueing_memory *memory;
+	uint32_t queued_count; /* tasks in queues, executing ones included */
 };
 
 static void init(struct engine *engine)
@@ -37,10 +40,10 @@ static void init(struct engine *engine)
 	state->sufferage = g_new0(double, system->rows_count);
 	for (uint32_t c = 0; c < count; c++)
 		cluster_queue_init(&state->queues[c], system->queueing->length);
-	engine->placement_state = state;
-	engine->policy_memory = queueing_memory_new();
-	if (!engine->policy_memory)
+	state->memory = queueing_memory_new();
+	if (!state->memory)
 		g_error("out of memory");
+	engine->placement_state = state;
 }
 
 static void finish(struct engine *engine)
@@ -52,8 +55,18 @@ static void finish(struct engine *engine)
 	g_free(state->queues);
 	g_free(state->views);
 	g_free(state->sufferage);
+	queueing_memory_free(state->memory);
 	g_free(state);
-	queueing_memory_free(engine->policy_memory);
+}
+
+static struct queueing_memory *policy_memory(const struct engine *engine)
+{
+	return engine->placement_state->memory;
+}
+
+static bool has_queued(const struct engine *engine)
+{
+	return engine->placement_state->queued_count > 0;
 }
 
 static struct cluster_queue *queue_of(const struct engine *engine, uint32_t cluster)
@@ -88,7 +101,7 @@ static void enqueue(struct engine *engine, uint32_t index, uint32_t cluster)
 	if (backend_keeps_queues(engine->backend))
 		engine->tasks[index].attempts++;
 	cluster_queue_insert(queue, queue->count, task->task);
-	engine->queued_count++;
+	engine->placement_state->queued_count++;
 }
 
 /* Sends a queued task to the backend, if clusters keep their queues themselves. */
@@ -106,7 +119,7 @@ static void launch_queued(struct engine *engine, uint32_t index)
 static void dequeue(struct engine *engine, uint32_t index)
 {
 	if (cluster_queue_remove(queue_of(engine, engine->tasks[index].cluster), index))
-		engine->queued_count--;
+		engine->placement_state->queued_count--;
 }
 
 /* Evicts an executing task from its cluster: the nodes are free once the backend reports it. */
@@ -288,7 +301,7 @@ static double next_deadline_s(const struct engine *engine, double after_s)
 	const uint32_t *waiting = engine_waiting_listed(engine, &listed);
 
 	/* Deferred tasks may have no other event before their deadlines. */
-	for (uint32_t i = 0; engine->queued_count == 0 && i < listed; i++) {
+	for (uint32_t i = 0; engine->placement_state->queued_count == 0 && i < listed; i++) {
 		const struct engine_task *task = &engine->tasks[waiting[i]];
 
 		if (task->state == ENGINE_TASK_WAITING && task->task->deadline_s > after_s)
@@ -418,11 +431,11 @@ static bool restore_place(struct engine *engine, uint32_t index, const struct en
 	       engine->tasks[queue->tasks[at - 1]->id].queued_n > record->queued_n)
 		at--;
 	cluster_queue_insert(queue, at, engine->tasks[index].task);
-	engine->queued_count++;
+	engine->placement_state->queued_count++;
 	if (executes)
 		cluster_queue_execute(queue, index, record->started_s);
 	engine->placement_state->last_n = MAX(engine->placement_state->last_n, record->queued_n);
-	engine->change_pending = true;
+	engine_want_mapping(engine);
 	return true;
 }
 
@@ -448,7 +461,7 @@ static void restore_pruner(struct engine *engine, const struct sched_pruner *pru
 	/* Tasks that missed their deadlines since the last event are not recorded. */
 	engine->placement_state->missed = 0;
 	engine->placement_state->pruner = *pruner;
-	engine->change_pending = true;
+	engine_want_mapping(engine);
 }
 
 static void resend_queues(struct engine *engine)
@@ -484,6 +497,7 @@ const struct placement_ops placement_queued = {
 	.begin_interval = placement_without_progress,
 	.end_interval = placement_without_progress,
 	.send_share = placement_without_share,
+	.policy_memory = policy_memory,
 	.has_to_decide = has_to_decide,
 	.next_s = next_deadline_s,
 	.fill_snapshot = fill_snapshot,
@@ -492,6 +506,7 @@ const struct placement_ops placement_queued = {
 	.prepare_action = prepare_action,
 	.launch_action = launch_action,
 	.check_plan = placement_without_limit,
+	.has_queued = has_queued,
 	.start_next = start_next,
 	.handle_event = handle_event,
 	.task_ended = task_ended,

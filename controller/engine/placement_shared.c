@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/shared_hosts.h"
@@ -194,11 +195,11 @@ static void note_migration(struct engine *engine, enum engine_task_event event)
 {
 	switch (event) {
 	case ENGINE_TASK_MIGRATE: /* the CPU that is left for the other tasks has changed */
-		engine->change_pending = true;
+		engine_want_mapping(engine);
 		engine_stir(engine);
 		break;
 	case ENGINE_TASK_MIGRATE_FAILED:
-		engine->change_pending = true;
+		engine_want_mapping(engine);
 		break;
 	default: /* memory could be promised while it was being left */
 		break;
@@ -481,6 +482,7 @@ const struct placement_ops placement_shared = {
 	.begin_interval = begin_interval,
 	.end_interval = end_interval,
 	.send_share = send_share,
+	.policy_memory = placement_without_memory,
 	.has_to_decide = has_to_decide,
 	.next_s = next_deferred_s,
 	.fill_snapshot = fill_snapshot,
@@ -489,6 +491,7 @@ const struct placement_ops placement_shared = {
 	.prepare_action = prepare_action,
 	.launch_action = launch_action,
 	.check_plan = check_plan,
+	.has_queued = placement_without_queued,
 	.start_next = placement_without_queues,
 	.handle_event = placement_without_queue_events,
 	.task_ended = placement_without_deadlines,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/engine/mapping.h"
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/reservations.h"
@@ -197,7 +198,7 @@ static bool apply_action(struct engine *engine, const struct sched_action *actio
 	if (problem && changed) {
 		engine_record_event(engine, backend_now_s(engine->backend), ENGINE_EVENT_OVERTAKEN,
 				    action->task, problem);
-		engine->change_pending = true;
+		engine_want_mapping(engine);
 		return false;
 	}
 	if (problem) {
@@ -219,8 +220,8 @@ void engine_apply_plan(struct engine *engine, const struct sched_plan *plan, boo
 	 * If nothing has changed, an illegal action is the policy's fault, which would ask for it
 	 * for ever.
 	 */
-	const bool changed = engine->decider && (engine->changes != engine->asked_changes ||
-						 refuses_any(plan, refused));
+	const bool changed = engine_decides_apart(engine) &&
+			     (engine_plan_is_old(engine) || refuses_any(plan, refused));
 	g_autofree bool *applied = g_new0(bool, plan->actions_count);
 	g_autofree bool *stale = NULL;
 	const char *problem;
@@ -243,5 +244,5 @@ void engine_apply_plan(struct engine *engine, const struct sched_plan *plan, boo
 			engine->placement->launch_action(engine, &plan->actions[i]);
 	engine->placement->start_next(engine);
 	if (!changed)
-		engine->asked_changes = engine->changes;
+		engine_renew_plan(engine);
 }

@@ -3,6 +3,7 @@
  * Reservations and place-holders, ordered by start: they start their tasks when they are due, and
  * slide behind tasks that are late.
  */
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/reservations.h"
 
 #include <math.h>
@@ -288,7 +289,7 @@ static void start_due(struct engine *engine, struct planned_list *list, double d
 static void start_due_lists(struct engine *engine, double due_s, double now_s)
 {
 	start_due(engine, &engine->planned->reservations, due_s, now_s);
-	if (now_s < engine_event_s(engine, engine->event_next))
+	if (now_s < engine_next_event_s(engine))
 		start_due(engine, &engine->planned->placeholders, due_s, now_s);
 }
 
@@ -340,8 +341,10 @@ void engine_replan_for_node(struct engine *engine)
 
 void engine_replan_reservations(struct engine *engine)
 {
-	if (engine->setup.open)
-		engine->planned->replan_due = engine->change_pending = true;
+	if (!engine->setup.open)
+		return;
+	engine->planned->replan_due = true;
+	engine_want_mapping(engine);
 }
 
 void engine_clear_overrun(struct engine *engine, uint32_t index)

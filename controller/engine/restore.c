@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/reservations.h"
@@ -118,7 +119,7 @@ static void restore_time(struct engine *engine)
 {
 	const double now_s = fmax(backend_now_s(engine->backend), 0);
 
-	engine->event_next = (uint64_t)ceil(now_s / engine->setup.mapping_interval_s);
+	engine_set_next_event(engine, (uint64_t)ceil(now_s / engine->setup.mapping_interval_s));
 }
 
 /* Whether the configuration still has the cluster, nodes and type of a record. */

@@ -3,7 +3,6 @@
 
 #include <jansson.h>
 
-#include "controller/engine/async_decider.h"
 #include "controller/engine/engine.h"
 #include "controller/engine/running_list.h"
 #include "controller/engine/task_list.h"
@@ -31,6 +30,7 @@
  *    placement.h        the seam of placements (placement.c): exclusive nodes, shared hosts and
  *                       clusters with queues (placement_{exclusive,shared,queued}.c)
  *    own_nodes.h        nodes of a task's own, which exclusive and queued placement have
+ *    mapping_clock.h    periodic mapping events, and the changes for which others are held
  *    mapping.h          when the policy is asked (mapping_event.c), its snapshot (take_snapshot.c),
  *                       whether its plan is legal (plan_validate.c), carrying the plan out
  *                       (plan_apply.c), stale actions (plan_prune.c)
@@ -62,14 +62,6 @@
 /* Room for the longest answer of engine_waits_because(). */
 #define ENGINE_BECAUSE_SIZE 240
 
-/* A plan that is being carried out in parts (mapping_event.c). */
-struct engine_applying {
-	struct async_answer answer;
-	uint32_t next;   /* the next action; those before it were carried out */
-	uint32_t most;   /* actions per part */
-	bool is_further; /* a part was carried out; more follow after other work */
-};
-
 /*
  * The engine: its setup, its tasks, its owners, and how far the run has come. An owner is private
  * to the file that its header belongs to. Lists are ordered: their order decides what a policy sees
@@ -79,8 +71,6 @@ struct engine {
 	struct engine_setup setup;
 	const struct placement_ops *placement; /* how tasks get nodes (placement.h) */
 	struct backend *backend;
-	struct arena *arena;
-	struct queueing_memory *policy_memory; /* of placement_queued.c; policy_context.memory */
 
 	struct engine_task *tasks; /* by index */
 	struct sched_task *known;  /* per task, as policies see it: engine_set_preemptible() */
@@ -94,31 +84,15 @@ struct engine {
 	struct suspensions *suspensions;   /* suspensions.h */
 	struct migrations *migrations;     /* migration.h */
 	struct window *window;             /* window.h: an energy limit per window */
-	/* async_decider.h; NULL: the policy decides on the engine's thread. */
-	struct async_decider *decider;
+	struct mapping_clock *mapping_clock;     /* mapping_clock.h: when mapping events are held */
+	struct decider *decider;                 /* mapping.h: a decision (mapping_event.c) */
 	struct decision_record *decision_record; /* mapping.h (decision_record.c) */
 	struct records *records;                 /* below (engine_record.c) */
 	struct utility_log *utility_log;         /* below (utility_log.c) */
 	struct running_list running; /* tasks that are starting or running, or have a claim */
 
-	/* Mapping events. */
-	uint64_t event_next; /* number of the next periodic one */
-	/* Since the last one tasks ended or were submitted or released, or nodes changed. */
-	bool change_pending;
-	uint64_t changes; /* number of changes of tasks and nodes, at least */
-	/*
-	 * `changes` when the policy was last asked on its thread, plus the changes by its plan
-	 * alone.
-	 */
-	uint64_t asked_changes;
-	struct engine_applying applying;
-	/* Time of the last mapping event for a change; -INFINITY: none. */
-	double asked_s;
-	double considered_s; /* deferred tasks up to this time were considered */
-
 	/* The run. */
 	uint32_t arrivals_next; /* index of the next task to arrive */
-	uint32_t queued_count;  /* tasks in queues of clusters, executing ones included */
 	uint32_t marks_next;
 	struct engine_result *marks;
 	struct engine_result result; /* counters so far */
@@ -367,10 +341,4 @@ void engine_resend_steps(struct engine *engine);
 static inline double engine_now_s(const struct engine *engine)
 {
 	return backend_now_s(engine->backend);
-}
-
-/* The time of periodic mapping event number `event`, from 0. */
-static inline double engine_event_s(const struct engine *engine, uint64_t event)
-{
-	return (double)event * engine->setup.mapping_interval_s;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/places.h"
@@ -296,7 +297,7 @@ static void roll_back_suspend(struct engine *engine, uint32_t index)
 
 	task->late = running.end_s <= engine_now_s(engine);
 	if (task->late) /* a "late" event was recorded before */
-		running.end_s = engine_event_s(engine, engine->event_next);
+		running.end_s = engine_next_event_s(engine);
 	set_departing(engine, engine_suspension_at(engine, index), false);
 	if (engine_has_claim(engine, index))
 		engine_unclaim(engine, index);
@@ -370,7 +371,7 @@ static void handle_suspension_failed(struct engine *engine, const struct backend
 	engine_record_end(engine, event->task);
 	engine_release_reason(engine, task);
 	if (engine->setup.open) /* nodes are free again, or tasks with claims to them wait again */
-		engine->change_pending = true;
+		engine_want_mapping(engine);
 	engine_retry_late(engine, event->time_s);
 }
 

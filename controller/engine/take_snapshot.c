@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/reservations.h"
@@ -16,7 +17,7 @@
  */
 static double next_event_s(const struct engine *engine, double now_s, bool between)
 {
-	const uint64_t event = engine->event_next + !between;
+	const uint64_t event = engine_next_event(engine) + !between;
 	const double event_s = engine_event_s(engine, event);
 
 	return event_s > now_s ? event_s : engine_event_s(engine, event + 1);
@@ -34,7 +35,7 @@ struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, 
 	snapshot = (struct sched_snapshot){
 		.system = setup->system,
 		.seed = setup->seed,
-		.event = engine->event_next,
+		.event = engine_next_event(engine),
 		.now_s = now_s,
 		.next_event_s = next_event_s(engine, now_s, between),
 		.between = between,

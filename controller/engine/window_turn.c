@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/window_private.h"
@@ -186,7 +187,7 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 		backend_set_limit(engine->backend, 0);
 		engine_turn_suspensions(engine);
 	}
-	engine->change_pending = true;
+	engine_want_mapping(engine);
 	engine_stir(engine);
 }
 
@@ -214,5 +215,5 @@ void engine_window_begin_next(struct engine *engine, double time_s)
 	engine_window_begin_span(engine, time_s, 0, true);
 	move(engine, WINDOW_TURN);
 	begin_window(engine, 0);
-	engine->change_pending = true;
+	engine_want_mapping(engine);
 }

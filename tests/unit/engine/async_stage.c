@@ -182,15 +182,16 @@ static void act(struct async_stage *stage)
 static void wait_apart(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct async_stage *stage = theatre;
+	enum engine_decision decision = engine_decision(stage->engine);
 
-	if (stage->engine->applying.is_further && !stage->parted) {
+	if (decision > ENGINE_DECISION_ASKED && !stage->parted) {
 		stage->parted = true;
 		do_deed(stage, stage->scene->between.deed, stage->scene->between.of);
+		decision = engine_decision(stage->engine);
 	}
-	if (stage->engine->applying.is_further &&
-	    stage->engine->applying.next == stage->engine->applying.answer.plan->actions_count)
+	if (decision == ENGINE_DECISION_APPLIED)
 		stage->paused = true;
-	if (!stage->engine->decider || !async_decider_is_busy(stage->engine->decider)) {
+	if (decision != ENGINE_DECISION_ASKED) {
 		stage->scripted->wait(backend, until_s, ret_event);
 		return;
 	}

@@ -8,6 +8,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "controller/engine/mapping.h"
 #include "tests/unit/engine/open_bed.h"
 
 static void draw_times(struct random_stream *random, double *ret_times_s, uint32_t count)
@@ -64,7 +65,7 @@ static void apart_wait(struct backend *backend, double until_s, struct backend_e
 	struct open_caller *caller = (struct open_caller *)backend;
 	struct open_bed *bed = caller->data;
 
-	if (bed->engine->decider && async_decider_is_busy(bed->engine->decider) &&
+	if (engine_decision(bed->engine) == ENGINE_DECISION_ASKED &&
 	    (!bed->hasty || random_stream_below(&bed->random, 2) == 0))
 		while (engine_next_s(bed->engine) > -INFINITY)
 			g_main_context_iteration(NULL, TRUE);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "controller/engine/mapping_clock.h"
+
+struct mapping_clock {
+	uint64_t event_next; /* number of the next periodic mapping event */
+	/* Since the last event tasks ended or were submitted or released, or nodes changed. */
+	bool change_pending;
+	uint64_t changes; /* number of changes of tasks and nodes, at least */
+	/*
+	 * `changes` when the policy was last asked on its thread, plus the changes by its plan
+	 * alone.
+	 */
+	uint64_t asked_changes;
+	double asked_s;      /* time of the last mapping event for a change; -INFINITY: none */
+	double considered_s; /* deferred tasks up to this time were considered */
+};
+
+void engine_mapping_clock_init(struct engine *engine)
+{
+	engine->mapping_clock = g_new(struct mapping_clock, 1);
+	*engine->mapping_clock = (struct mapping_clock){
+		.asked_s = -INFINITY,
+		.considered_s = -INFINITY,
+	};
+}
+
+void engine_mapping_clock_finish(struct engine *engine)
+{
+	g_free(engine->mapping_clock);
+}
+
+double engine_event_s(const struct engine *engine, uint64_t event)
+{
+	return (double)event * engine->setup.mapping_interval_s;
+}
+
+uint64_t engine_next_event(const struct engine *engine)
+{
+	return engine->mapping_clock->event_next;
+}
+
+double engine_next_event_s(const struct engine *engine)
+{
+	return engine_event_s(engine, engine->mapping_clock->event_next);
+}
+
+void engine_set_next_event(struct engine *engine, uint64_t event)
+{
+	engine->mapping_clock->event_next = event;
+}
+
+void engine_note_change(struct engine *engine)
+{
+	engine->mapping_clock->changes++;
+}
+
+void engine_want_mapping(struct engine *engine)
+{
+	engine->mapping_clock->change_pending = true;
+}
+
+bool engine_mapping_wanted(const struct engine *engine)
+{
+	return engine->mapping_clock->change_pending;
+}
+
+bool engine_has_considered(const struct engine *engine, double time_s)
+{
+	return !engine->mapping_clock->change_pending &&
+	       engine->mapping_clock->considered_s >= time_s;
+}
+
+bool engine_plan_is_old(const struct engine *engine)
+{
+	return engine->mapping_clock->changes != engine->mapping_clock->asked_changes;
+}
+
+void engine_renew_plan(struct engine *engine)
+{
+	engine->mapping_clock->asked_changes = engine->mapping_clock->changes;
+}
+
+void engine_note_considered(struct engine *engine, double now_s)
+{
+	engine->mapping_clock->change_pending = false;
+	engine->mapping_clock->considered_s = now_s;
+}
+
+double engine_considered_s(const struct engine *engine)
+{
+	return engine->mapping_clock->considered_s;
+}
+
+void engine_note_asked(struct engine *engine, double now_s)
+{
+	engine->mapping_clock->asked_s = now_s;
+}
+
+double engine_asked_s(const struct engine *engine)
+{
+	return engine->mapping_clock->asked_s;
+}
