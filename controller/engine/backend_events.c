@@ -2,6 +2,7 @@
 /* Handles the backend's events: how attempts began and ended, and which nodes are down. */
 #include <math.h>
 
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/migration.h"
@@ -14,14 +15,6 @@
 
 /* Attempts that ended. */
 
-void engine_count_completed(struct engine *engine, const struct engine_task *task)
-{
-	const struct sched_cluster *cluster = &engine->setup.system->clusters[task->cluster];
-
-	engine->completed_j += engine_counted_j(task);
-	engine->completed_resources += task->exec_s * task->nodes_count * cluster->cores;
-}
-
 double engine_day_share(const struct engine *engine, uint32_t index, double start_s, double end_s)
 {
 	const struct engine_setup *setup = &engine->setup;
@@ -31,7 +24,7 @@ double engine_day_share(const struct engine *engine, uint32_t index, double star
 
 	if (setup->lead_s <= 0)
 		return 1;
-	if (engine->day_begun) {
+	if (engine_day_begun(engine)) {
 		begin_s = fmax(start_s, setup->lead_s);
 		counts_s -= engine_suspension_lead_s(engine, index);
 	}
@@ -49,9 +42,8 @@ static enum engine_task_event after_outcome(struct engine *engine, uint32_t inde
 	case BACKEND_OUTCOME_COMPLETED:
 		task->utility = sched_task_utility(task->task, event->time_s) *
 				engine_day_share(engine, index, task->since_s, event->time_s);
-		engine->result.utility += task->utility;
+		engine_count_utility(engine, task->utility);
 		engine_note_utility(engine, event->time_s, task->utility);
-		engine->result.tasks_completed++;
 		engine_count_completed(engine, task);
 		return ENGINE_TASK_COMPLETE;
 	case BACKEND_OUTCOME_LOST:
@@ -63,13 +55,13 @@ static enum engine_task_event after_outcome(struct engine *engine, uint32_t inde
 		 */
 		if (engine->setup.open && !task->cancelled && !engine->ended)
 			return engine_after_loss(engine, index, event->time_s, event->reason);
-		engine->result.tasks_failed++;
+		engine_count_failed(engine);
 		return ENGINE_TASK_KILL;
 	case BACKEND_OUTCOME_NONE:
 	case BACKEND_OUTCOME_FAILED:
 		break;
 	}
-	engine->result.tasks_failed++;
+	engine_count_failed(engine);
 	return ENGINE_TASK_FAIL;
 }
 

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/placement.h"
@@ -86,7 +87,7 @@ static void cancel_waiting(struct engine *engine, uint32_t index)
 	engine_move_task(engine, index, ENGINE_TASK_KILL);
 	task->ended_s = now_s(engine);
 	task->reason = "a user cancelled it";
-	engine->result.tasks_failed++;
+	engine_count_failed(engine);
 	engine->placement->task_ended(engine, index, former);
 	if (task->attempts > 0)
 		engine_take_energy(engine, index, task->energy_j);

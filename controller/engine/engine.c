@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/migration.h"
@@ -84,7 +85,7 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	engine->backend = backend;
 	engine_mapping_clock_init(engine);
 	engine_decider_init(engine);
-	engine->marks = g_new0(struct engine_result, setup->marks_count);
+	engine_counters_init(engine);
 	init_tasks(engine);
 	engine_nodes_init(engine, workload_room(setup->workload));
 	engine->because = g_malloc0(ENGINE_BECAUSE_SIZE);
@@ -113,14 +114,9 @@ void engine_free(struct engine *engine)
 	engine_utility_log_finish(engine);
 	engine_window_finish(engine);
 	g_free(engine->because);
-	g_free(engine->marks);
+	engine_counters_finish(engine);
 	g_free(engine->reason);
 	g_free(engine);
-}
-
-const struct engine_result *engine_counts(const struct engine *engine)
-{
-	return &engine->result;
 }
 
 const char *engine_reason(const struct engine *engine)
@@ -133,16 +129,10 @@ const struct engine_task *engine_task_at(const struct engine *engine, uint32_t t
 	return &engine->tasks[task];
 }
 
-const struct engine_result *engine_mark_result(const struct engine *engine, uint32_t mark)
-{
-	return &engine->marks[mark];
-}
-
 static void end_run(struct engine *engine, enum engine_end ended_by, double time_s)
 {
 	engine->ended = true;
-	engine->result.ended_by = ended_by;
-	engine->result.ended_s = time_s;
+	engine_count_end(engine, ended_by, time_s);
 }
 
 /*
@@ -156,34 +146,27 @@ static void watch_energy(struct engine *engine)
 		 * sets the limit.
 		 */
 		return;
-	backend_set_limit(engine->backend, engine->marks_next < engine->setup.marks_count
-						   ? engine->setup.marks_j[engine->marks_next]
-						   : engine->setup.limit_j);
+	backend_set_limit(engine->backend, engine_has_mark(engine) ? engine_next_mark_j(engine)
+								   : engine->setup.limit_j);
 }
 
 static void handle_limit(struct engine *engine, double time_s)
 {
-	struct engine_result *mark;
-
 	if (engine_window_is_set(engine)) {
 		engine_window_reach(engine, time_s);
 		return;
 	}
 	/* Without a limit of the run the report is about a window's that was removed meanwhile. */
-	if (engine->marks_next == engine->setup.marks_count && !(engine->setup.limit_j > 0))
+	if (!engine_has_mark(engine) && !(engine->setup.limit_j > 0))
 		return;
-	if (engine->marks_next == engine->setup.marks_count) {
+	if (!engine_has_mark(engine)) {
 		engine_record_object(engine, time_s, ENGINE_EVENT_LIMIT,
 				     json_pack("{s:f}", "limit_j", engine->setup.limit_j));
 		end_run(engine, ENGINE_END_LIMIT, time_s);
 		return;
 	}
 	engine_arrive(engine, time_s);
-	mark = &engine->marks[engine->marks_next++];
-	*mark = engine->result;
-	mark->ended_by = ENGINE_END_LIMIT;
-	mark->ended_s = time_s;
-	mark->energy_j = backend_energy_j(engine->backend);
+	engine_reach_mark(engine, time_s);
 	watch_energy(engine);
 }
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 
 #include "common/json.h"
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspensions.h"
@@ -63,8 +64,7 @@ void engine_abort(struct engine *engine, const char *format, ...)
 	engine->reason = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
 	engine->ended = true;
-	engine->result.ended_by = ENGINE_END_ABORTED;
-	engine->result.ended_s = backend_now_s(engine->backend);
+	engine_count_end(engine, ENGINE_END_ABORTED, backend_now_s(engine->backend));
 }
 
 void engine_record_task(struct engine *engine, uint32_t task)

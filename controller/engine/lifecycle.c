@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
@@ -18,7 +19,7 @@ bool engine_expects(struct engine *engine, uint32_t index, enum engine_task_even
 	const enum fsm_rule rule = engine_task_transition(state, event)->rule;
 
 	if (rule == FSM_IMPOSSIBLE) {
-		engine->result.impossible_events++;
+		engine_count_impossible(engine);
 		g_critical("task %u is %s: '%s' is impossible", index,
 			   engine_task_state_name(state), engine_task_event_name(event));
 	}
@@ -47,7 +48,7 @@ void engine_arrive(struct engine *engine, double time_s)
 		engine_move_task(engine, engine->arrivals_next, ENGINE_TASK_ARRIVE);
 		task->waits_since_s = task->task->arrival_s;
 		task->reason = NULL;
-		engine->result.tasks_arrived++;
+		engine_count_arrived(engine);
 		if (task->held)
 			engine_park(engine, engine->arrivals_next);
 		else
@@ -235,11 +236,11 @@ enum engine_task_event engine_after_loss(struct engine *engine, uint32_t index, 
 
 	engine_record_event(engine, time_s, ENGINE_EVENT_LOST, index, reason);
 	if (task->cancelled) {
-		engine->result.tasks_failed++;
+		engine_count_failed(engine);
 		return ENGINE_TASK_KILL;
 	}
 	if (task->attempts - task->attempts_before >= ENGINE_ATTEMPTS_MAX) {
-		engine->result.tasks_failed++;
+		engine_count_failed(engine);
 		return ENGINE_TASK_FAIL;
 	}
 	if (isnan(task->waits_since_s)) {

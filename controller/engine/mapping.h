@@ -36,9 +36,6 @@ void engine_map_change(struct engine *engine, double now_s);
  */
 double engine_next_change_s(const struct engine *engine, double now_s);
 
-/* Begins the day: what was counted so far belongs to the lead (engine_setup.lead_s). */
-void engine_begin_day(struct engine *engine);
-
 /*
  * Carries out the answer of the policy's thread, or the next part of it (engine_setup.at_once). No
  * effect if there is no answer yet. An answer of a policy that was replaced meanwhile is dropped.

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "controller/engine/async_decider.h"
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/placement.h"
@@ -78,21 +79,6 @@ static double processor_s(const struct engine *engine)
 	return engine->setup.times_events ? async_decider_thread_s() : 0;
 }
 
-const double engine_mapping_bounds_s[ENGINE_MAPPING_BOUNDS] = {
-	0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.3, 1,
-};
-
-static void count_event(struct engine_result *result, double took_s)
-{
-	guint i = 0;
-
-	while (i < ENGINE_MAPPING_BOUNDS && took_s > engine_mapping_bounds_s[i])
-		i++;
-	result->mapping_counts[i]++;
-	result->mapping_s += took_s;
-	result->mapping_longest_s = fmax(result->mapping_longest_s, took_s);
-}
-
 /*
  * Whether a plan only starts tasks or plans starts. Only such plans are carried out in parts: a
  * SUSPEND must be applied in the same part as the START that it makes room for.
@@ -123,7 +109,7 @@ static void finish_plan(struct engine *engine)
 		backend_cork(engine->backend, false);
 	applying->is_further = false;
 	if (engine->setup.times_events)
-		count_event(&engine->result, wall_s(engine) - applying->answer.asked_s);
+		engine_count_mapping(engine, wall_s(engine) - applying->answer.asked_s);
 }
 
 /*
@@ -163,8 +149,7 @@ static void take_decision(struct engine *engine, const struct async_answer *answ
 {
 	const struct sched_plan *plan = answer->plan;
 
-	engine->result.decisions++;
-	engine->result.decide_s += answer->decide_s;
+	engine_count_decision(engine, answer->decide_s);
 	engine->placement->note_decision(engine, plan, answer->snapshot->now_s);
 	engine_record_decision(engine, answer->policy, answer->snapshot, plan);
 	engine->decider->applying = (struct applying){*answer, .most = most_at_once(engine, plan)};
@@ -254,23 +239,11 @@ static void hold_event(struct engine *engine, double now_s, bool between)
 		ask_policy(engine, now_s, between);
 }
 
-void engine_begin_day(struct engine *engine)
-{
-	engine->day_begun = true;
-	engine->day_j = backend_energy_j(engine->backend);
-	engine->completed_j = engine->completed_resources = 0;
-	engine->result = (struct engine_result){
-		.decisions = engine->result.decisions,
-		.decide_s = engine->result.decide_s,
-		.impossible_events = engine->result.impossible_events,
-	};
-}
-
 void engine_map(struct engine *engine, double now_s)
 {
 	const bool periodic = engine->setup.moments != POLICY_AT_CHANGES;
 
-	if (!engine->day_begun && engine->setup.lead_s > 0 && now_s >= engine->setup.lead_s)
+	if (!engine_day_begun(engine) && engine->setup.lead_s > 0 && now_s >= engine->setup.lead_s)
 		engine_begin_day(engine);
 	if (periodic)
 		hold_event(engine, now_s, false);

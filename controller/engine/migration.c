@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/migration.h"
 #include "controller/engine/placement.h"

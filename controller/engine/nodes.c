@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/counters.h"
 #include "controller/engine/nodes.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 /* Nodes that one task has at a time. */
 #include <math.h>
 
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/own_nodes.h"
 #include "controller/engine/migration.h"

@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/migration.h"
@@ -338,14 +339,12 @@ static void count_moves(struct engine *engine, const struct sched_action *action
 	uint32_t moved = 0;
 
 	if (action->kind == SCHED_ACTION_PAUSE) {
-		engine->result.pauses++;
-		engine->result.paused_memory += task->nodes_count * memory;
+		engine_count_pause(engine, task->nodes_count * memory);
 		return;
 	}
 	for (uint32_t v = 0; v < task->nodes_count; v++)
 		moved += task->nodes[v] != action->nodes[v];
-	engine->result.migrations++;
-	engine->result.moved_memory += moved * memory;
+	engine_count_move(engine, moved * memory);
 }
 
 /*

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/placement.h"
@@ -19,7 +20,7 @@ static void drop_task(struct engine *engine, uint32_t index)
 	engine_dequeue_waiting(engine, index);
 	engine_move_task(engine, index, ENGINE_TASK_DROP);
 	task->ended_s = backend_now_s(engine->backend);
-	engine->result.tasks_dropped++;
+	engine_count_dropped(engine);
 	if (task->attempts > 0)
 		engine_take_energy(engine, index, task->energy_j);
 	engine_record_end(engine, index);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/migration.h"
@@ -92,8 +93,6 @@ static void restore_planned(struct engine *engine, uint32_t index, const struct 
 static void restore_ended(struct engine *engine, struct engine_task *task,
 			  const struct engine_task *record)
 {
-	struct engine_result *result = &engine->result;
-
 	restore_state(task, record->state);
 	task->ended_s = record->ended_s;
 	task->exec_s = record->exec_s;
@@ -102,13 +101,13 @@ static void restore_ended(struct engine *engine, struct engine_task *task,
 	task->reason = record->reason;
 	engine_release_reason(engine, task);
 	engine_rebuild_utility_log(engine);
-	result->utility += record->utility;
-	result->tasks_completed += record->state == ENGINE_TASK_COMPLETED;
-	if (record->state == ENGINE_TASK_COMPLETED && record->nodes_count > 0)
+	engine_count_utility(engine, record->utility);
+	if (record->state == ENGINE_TASK_COMPLETED)
 		engine_count_completed(engine, task);
-	result->tasks_dropped += record->state == ENGINE_TASK_DROPPED;
-	result->tasks_failed +=
-		record->state == ENGINE_TASK_FAILED || record->state == ENGINE_TASK_KILLED;
+	else if (record->state == ENGINE_TASK_DROPPED)
+		engine_count_dropped(engine);
+	else if (record->state == ENGINE_TASK_FAILED || record->state == ENGINE_TASK_KILLED)
+		engine_count_failed(engine);
 }
 
 /*
@@ -212,7 +211,7 @@ static bool restore_unclaimed(struct engine *engine, uint32_t index,
 		restore_state(task, record->state);
 	if (suspended && !restore_suspended(engine, index, record))
 		return false;
-	engine->result.tasks_arrived++;
+	engine_count_arrived(engine);
 	task->planned_start_s = record->planned_start_s;
 	task->started_s = record->started_s;
 	restore_waiting(task, record);
@@ -256,7 +255,7 @@ bool engine_restore_quarantined(struct engine *engine, uint32_t index, uint32_t 
 	task->attempts = attempts;
 	task->attempts_before = engine->setup.open ? attempts : 0;
 	task->reason = reason;
-	engine->result.tasks_arrived++;
+	engine_count_arrived(engine);
 	return true;
 }
 

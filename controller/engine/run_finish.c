@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/state.h"
@@ -22,8 +23,9 @@ static void count_spanning(struct engine *engine)
 
 		if (engine_has_claim(engine, task))
 			continue;
-		engine->result.utility +=
-			utility * engine_day_share(engine, task, running->start_s, running->end_s);
+		engine_count_utility(engine,
+				     utility * engine_day_share(engine, task, running->start_s,
+								running->end_s));
 	}
 }
 
@@ -42,7 +44,8 @@ static void kill_running(struct engine *engine)
 /* Whether the event is the end of a task, by itself, before the run ended. */
 static bool ended_in_time(const struct engine *engine, const struct backend_event *event)
 {
-	return event->kind == BACKEND_EVENT_ENDED && event->time_s <= engine->result.ended_s &&
+	return event->kind == BACKEND_EVENT_ENDED &&
+	       event->time_s <= engine_counts(engine)->ended_s &&
 	       (event->outcome == BACKEND_OUTCOME_COMPLETED ||
 		event->outcome == BACKEND_OUTCOME_FAILED);
 }
@@ -60,21 +63,22 @@ static void lose_attempt(struct engine *engine, uint32_t index)
 
 	if (!engine->setup.open || !isnan(task->waits_since_s))
 		return;
-	engine_record_lost(engine, index, engine->result.ended_s, "the service was stopped");
-	task->waits_since_s = engine->result.ended_s;
+	engine_record_lost(engine, index, engine_counts(engine)->ended_s,
+			   "the service was stopped");
+	task->waits_since_s = engine_counts(engine)->ended_s;
 }
 
 bool engine_stop_run(struct engine *engine)
 {
 	engine_stop_applying(engine);
-	engine->result.energy_j = backend_energy_j(engine->backend) - engine->day_j;
+	engine_count_energy(engine);
 	if (engine->reason)
-		engine_record_object(engine, engine->result.ended_s, ENGINE_EVENT_ABORTED,
+		engine_record_object(engine, engine_counts(engine)->ended_s, ENGINE_EVENT_ABORTED,
 				     json_pack("{s:s}", "reason", engine->reason));
-	engine_arrive(engine, engine->result.ended_s);
+	engine_arrive(engine, engine_counts(engine)->ended_s);
 	kill_running(engine);
 	engine_kill_suspended(engine);
-	return engine->result.ended_by != ENGINE_END_ABORTED;
+	return engine_counts(engine)->ended_by != ENGINE_END_ABORTED;
 }
 
 void engine_finish_run(struct engine *engine, struct engine_result *ret_result)
@@ -92,7 +96,5 @@ void engine_finish_run(struct engine *engine, struct engine_result *ret_result)
 		engine_record_task(engine, i);
 	}
 	engine_flush(engine);
-	for (uint32_t i = engine->marks_next; i < engine->setup.marks_count; i++)
-		engine->marks[i] = engine->result;
-	*ret_result = engine->result;
+	*ret_result = *engine_finish_counting(engine);
 }

@@ -30,6 +30,7 @@
  *    placement.h        the seam of placements (placement.c): exclusive nodes, shared hosts and
  *                       clusters with queues (placement_{exclusive,shared,queued}.c)
  *    own_nodes.h        nodes of a task's own, which exclusive and queued placement have
+ *    counters.h         what is counted about the run
  *    mapping_clock.h    periodic mapping events, and the changes for which others are held
  *    mapping.h          when the policy is asked (mapping_event.c), its snapshot (take_snapshot.c),
  *                       whether its plan is legal (plan_validate.c), carrying the plan out
@@ -85,6 +86,7 @@ struct engine {
 	struct migrations *migrations;     /* migration.h */
 	struct window *window;             /* window.h: an energy limit per window */
 	struct mapping_clock *mapping_clock;     /* mapping_clock.h: when mapping events are held */
+	struct counters *counters;               /* counters.h */
 	struct decider *decider;                 /* mapping.h: a decision (mapping_event.c) */
 	struct decision_record *decision_record; /* mapping.h (decision_record.c) */
 	struct records *records;                 /* below (engine_record.c) */
@@ -93,15 +95,8 @@ struct engine {
 
 	/* The run. */
 	uint32_t arrivals_next; /* index of the next task to arrive */
-	uint32_t marks_next;
-	struct engine_result *marks;
-	struct engine_result result; /* counters so far */
-	double completed_j;          /* dynamic energy of completed tasks */
-	double completed_resources;  /* core-seconds */
-	bool day_begun;              /* the lead is over: engine_setup.lead_s */
-	double day_j;                /* energy consumed before the day */
-	double next_s;               /* when the engine has something to do if no event comes */
-	bool stirred;                /* it has something to do at once: engine_stir() */
+	double next_s;          /* when the engine has something to do if no event comes */
+	bool stirred;           /* it has something to do at once: engine_stir() */
 	bool ended;
 	char *reason;
 	char *because; /* buffer of engine_waits_because() */
@@ -115,23 +110,6 @@ static inline bool engine_has_claim(const struct engine *engine, uint32_t task)
 
 /* engine.c: initialises the data of the task that was just appended to an open workload. */
 void engine_init_task(struct engine *engine, uint32_t task);
-
-/*
- * Moves a state of a task's on by an event of its table. Returns whether it is a move. An event
- * that is impossible in the state is logged and counted (engine_result.impossible_events); in tests
- * the log entry is fatal.
- */
-static inline bool engine_move_state(struct engine *engine, const struct fsm *fsm,
-				     unsigned int *state, unsigned int event, uint32_t task)
-{
-	g_autofree char *subject = NULL;
-
-	if (fsm_transition(fsm, *state, event)->rule == FSM_IMPOSSIBLE) {
-		engine->result.impossible_events++;
-		subject = g_strdup_printf("%u", task);
-	}
-	return fsm_move(fsm, state, event, subject);
-}
 
 /* To be called after a change that may make engine_next_s() earlier: the engine has a turn. */
 static inline void engine_stir(struct engine *engine)
@@ -290,13 +268,7 @@ void engine_note_utility(struct engine *engine, double time_s, double utility);
 /* Sets the energy of a task whose attempt has ended: the account's, or the backend's `event_j`. */
 void engine_take_energy(struct engine *engine, uint32_t task, double event_j);
 
-/* What a completed task counts as for policies: its estimate, if what it used is not known. */
-double engine_counted_j(const struct engine_task *task);
-
 /* backend_events.c */
-
-/* Adds a completed task to the totals of completed tasks. */
-void engine_count_completed(struct engine *engine, const struct engine_task *task);
 
 /*
  * The part, in [0, 1], of a task's execution that lies in the day (engine_setup.lead_s). The last

@@ -2,6 +2,7 @@
 /* Takes the snapshot that a policy decides on. */
 #include <math.h>
 
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/placement.h"
@@ -28,7 +29,7 @@ struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, 
 	struct sched_snapshot snapshot;
 
 	const struct engine_setup *setup = &engine->setup;
-	const bool lead = setup->lead_s > 0 && !engine->day_begun;
+	const bool lead = setup->lead_s > 0 && !engine_day_begun(engine);
 	const double limit_j = lead ? setup->lead_limit_j : setup->limit_j;
 
 	running_list_settle(&engine->running);
@@ -41,12 +42,12 @@ struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, 
 		.between = between,
 		.day_start_s = lead ? 0 : setup->lead_s,
 		.end_s = lead ? setup->lead_s : setup->duration_s,
-		.consumed_j = backend_energy_j(engine->backend) - engine->day_j,
+		.consumed_j = engine_consumed_j(engine),
 		.budget_j = limit_j > 0 ? limit_j : INFINITY,
 		.gate = setup->gate,
-		.completed_count = engine->result.tasks_completed,
-		.completed_j = engine->completed_j,
-		.completed_resources = engine->completed_resources,
+		.completed_count = engine_counts(engine)->tasks_completed,
+		.completed_j = engine_completed_j(engine),
+		.completed_resources = engine_completed_resources(engine),
 		.running_count = engine->running.count,
 		.running = engine->running.entries,
 	};

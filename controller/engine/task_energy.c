@@ -2,6 +2,7 @@
 /* What tasks have used. */
 #include <math.h>
 
+#include "controller/engine/counters.h"
 #include "controller/engine/state.h"
 
 const char *const engine_energy_names[] = {"estimated", "provisional", "final", NULL};
@@ -19,14 +20,6 @@ void engine_take_energy(struct engine *engine, uint32_t index, double event_j)
 	task->energy_j = isfinite(account_j) ? account_j : event_j;
 }
 
-double engine_counted_j(const struct engine_task *task)
-{
-	/* An account gives what a meter estimates in a gap to no task. */
-	const bool none = task->energy_kind != ENGINE_ENERGY_ESTIMATED && task->energy_j == 0;
-
-	return isfinite(task->energy_j) && !none ? task->energy_j : task->eec_j;
-}
-
 void engine_set_energy(struct engine *engine, uint32_t index, double energy_j,
 		       enum engine_energy_kind kind)
 {
@@ -41,7 +34,7 @@ void engine_set_energy(struct engine *engine, uint32_t index, double energy_j,
 	if (task->nodes_count == 0)
 		return;
 	if (task->state == ENGINE_TASK_COMPLETED)
-		engine->completed_j += engine_counted_j(task) - before_j;
+		engine_correct_completed_j(engine, engine_counted_j(task) - before_j);
 	if (same)
 		return;
 	engine_untouch(engine, index);

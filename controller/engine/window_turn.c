@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
@@ -82,7 +83,7 @@ static bool move(struct engine *engine, enum window_event event)
 	struct window *window = engine->window;
 
 	if (fsm_transition(&window_fsm, window->state, event)->rule == FSM_IMPOSSIBLE)
-		engine->result.impossible_events++;
+		engine_count_impossible(engine);
 	return fsm_move(&window_fsm, &window->state, event, "per window");
 }
 

@@ -8,6 +8,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "controller/engine/counters.h"
 #include "controller/engine/mapping.h"
 #include "tests/unit/engine/open_bed.h"
 
@@ -235,7 +236,7 @@ static void test_energy(void)
 	bed.caller.calls_count = OPEN_CALLS_MAX;
 	bed.setup.task_ended_j = ten_joules;
 	open_bed_run(&bed);
-	bed.engine->setup.recorder = NULL; /* it asserts that ended tasks do not change */
+	bed.recorder = (struct engine_recorder){0}; /* it asserts that ended tasks do not change */
 	for (uint32_t i = 0; i < engine_tasks_count(bed.engine); i++) {
 		const struct engine_task *task = engine_task_at(bed.engine, i);
 
@@ -254,7 +255,7 @@ static void test_energy(void)
 		counted++;
 	}
 	g_assert_cmpuint(counted, >, 5);
-	g_assert_cmpfloat_with_epsilon(bed.engine->completed_j, sum_j, 1e-6);
+	g_assert_cmpfloat_with_epsilon(engine_completed_j(bed.engine), sum_j, 1e-6);
 	open_bed_finish(&bed);
 }
 
