@@ -5,13 +5,19 @@
  */
 #include <math.h>
 
+#include "controller/engine/backend_events.h"
+#include "controller/engine/control_running.h"
 #include "controller/engine/counters.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
+#include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
+#include "controller/engine/task_energy.h"
+#include "controller/engine/task_fsm.h"
 #include "controller/engine/waiting.h"
 #include "controller/engine/window.h"
 

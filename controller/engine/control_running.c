@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "controller/engine/mapping.h"
+#include "controller/engine/control_running.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
 #include "controller/engine/migration.h"
-#include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/state.h"
+#include "controller/engine/resumption_fsm.h"
 #include "controller/engine/suspension.h"
+#include "controller/engine/suspensions.h"
 #include "controller/engine/window.h"
 
 /*

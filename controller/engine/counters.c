@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "controller/engine/counters.h"
-
 #include <math.h>
 
-#include "controller/engine/state.h"
+#include "controller/engine/counters.h"
+#include "controller/engine/engine_private.h"
 
 const double engine_mapping_bounds_s[ENGINE_MAPPING_BOUNDS] = {
 	0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.3, 1,

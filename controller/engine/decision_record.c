@@ -5,9 +5,10 @@
  */
 #include <string.h>
 
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
-#include "controller/engine/state.h"
 
 /* A decision in the form that is recorded. */
 struct entry {

@@ -3,16 +3,22 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/backend_events.h"
 #include "controller/engine/counters.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
+#include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/migration.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/places.h"
-#include "controller/engine/nodes.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/state.h"
-#include "controller/engine/suspension.h"
+#include "controller/engine/restore.h"
+#include "controller/engine/running_list.h"
+#include "controller/engine/suspensions.h"
+#include "controller/engine/utility_log.h"
 #include "controller/engine/waiting.h"
 #include "controller/engine/window.h"
 

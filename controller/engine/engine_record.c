@@ -6,9 +6,11 @@
 
 #include "common/json.h"
 #include "controller/engine/counters.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
 #include "controller/engine/mapping_clock.h"
-#include "controller/engine/state.h"
 #include "controller/engine/suspensions.h"
+#include "controller/engine/task_fsm.h"
 
 const char *const engine_event_names[] = {
 	[ENGINE_EVENT_SLID] = "slid",           [ENGINE_EVENT_CANCELLED] = "cancelled",

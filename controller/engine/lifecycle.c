@@ -3,12 +3,16 @@
 #include <string.h>
 
 #include "controller/engine/counters.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
+#include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/places.h"
-#include "controller/engine/state.h"
+#include "controller/engine/running_list.h"
 #include "controller/engine/suspensions.h"
+#include "controller/engine/task_fsm.h"
 #include "controller/engine/waiting.h"
 
 /* The state of a task. */

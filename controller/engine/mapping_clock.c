@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
+#include "controller/engine/engine_private.h"
 #include "controller/engine/mapping_clock.h"
 
 struct mapping_clock {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "controller/engine/state.h"
+#include "controller/engine/engine.h"
 
 /*
  * The mapping clock: the number of the next periodic mapping event, and the changes for which

@@ -2,13 +2,14 @@
 #include <math.h>
 
 #include "controller/engine/async_decider.h"
+#include "controller/engine/control_running.h"
 #include "controller/engine/counters.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/state.h"
-#include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
 
 /* A plan that is being carried out in parts. */

@@ -9,14 +9,17 @@
 #include <string.h>
 
 #include "controller/engine/counters.h"
-#include "controller/engine/mapping.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
+#include "controller/engine/lifecycle.h"
 #include "controller/engine/migration.h"
+#include "controller/engine/migration_fsm.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/places.h"
-#include "controller/engine/nodes.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
+#include "controller/engine/suspensions.h"
 
 /* The last migration of a task. */
 struct migration {

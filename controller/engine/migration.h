@@ -2,7 +2,7 @@
 #pragma once
 
 #include "controller/engine/migration_fsm.h"
-#include "controller/engine/state.h"
+#include "controller/engine/engine.h"
 
 /*
  * The engine's internals: migrations of running tasks. Of each task the last one is kept. The

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "controller/engine/counters.h"
-#include "controller/engine/nodes.h"
-
 #include <stdlib.h>
+
+#include "controller/engine/engine_private.h"
+#include "controller/engine/node_fsm.h"
+#include "controller/engine/nodes.h"
 
 struct node {
 	uint32_t task;   /* that has it or claims it */

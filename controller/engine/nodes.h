@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "controller/engine/state.h"
+#include "controller/engine/engine.h"
 
 /*
  * The engine's internals: the nodes of all clusters, with their states and the tasks that have
  * them. Which tasks are on hosts that several share only placement_shared.c knows.
  */
 struct nodes;
+
+/* No task has the node, or is leaving it. */
+#define ENGINE_NO_TASK UINT32_MAX
+
+/*
+ * Claims to nodes.
+ *
+ * A task that is being suspended leaves the `nodes` of its engine_suspension. Until its VMs are
+ * off such a node, it is the node's leaver, while the next task may have the node already
+ * (nodes.h). A task that gets nodes which another task, or itself, still has to leave has a claim:
+ * its state is in ENGINE_TASK_WITH_CLAIM, it is in engine.running, and engine_claim_waits() counts
+ * down the nodes that are still to be left, and 1 more until the task is off its own. At 0 the
+ * claim is carried out. It is taken back when one of its nodes goes down, or when the other task
+ * does not leave after all.
+ */
 
 /*
  * Initialises the nodes of the system: all are up, and no task has any. There are tasks below
@@ -28,7 +43,7 @@ uint32_t engine_node_leaver(const struct engine *engine, uint32_t cluster, uint3
 void engine_set_node_leaver(struct engine *engine, uint32_t cluster, uint32_t node, uint32_t task);
 
 /*
- * For how many nodes a task with a claim still waits (state.h); on shared hosts, for how many of
+ * For how many nodes a task with a claim still waits; on shared hosts, for how many of
  * its VMs. At 0 the claim is to be carried out. O(1).
  */
 uint32_t engine_claim_waits(const struct engine *engine, uint32_t task);

@@ -2,12 +2,11 @@
 /* Nodes that one task has at a time. */
 #include <math.h>
 
-#include "controller/engine/counters.h"
+#include "controller/engine/engine_private.h"
 #include "controller/engine/mapping_clock.h"
-#include "controller/engine/own_nodes.h"
 #include "controller/engine/migration.h"
 #include "controller/engine/nodes.h"
-#include "controller/engine/state.h"
+#include "controller/engine/own_nodes.h"
 #include "controller/engine/suspensions.h"
 
 /* Nodes of a task. */

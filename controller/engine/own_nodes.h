@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "controller/engine/state.h"
+#include "controller/engine/engine.h"
 
 /*
  * The engine's internals: nodes of a task's own, which one task has at a time. These functions are

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/engine_private.h"
 #include "controller/engine/placement.h"
 
 const struct placement_ops *placement_of(const struct sched_system *system)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "controller/engine/state.h"
+#include "controller/engine/engine.h"
 
 /*
  * The seam between the engine and the ways in which a system gives nodes to tasks:
@@ -60,7 +60,7 @@ struct placement_ops {
 	void (*set_departing)(struct engine *engine, uint32_t task, uint32_t cluster,
 			      const uint32_t *nodes, uint32_t count, bool leaves);
 
-	/* Claims (state.h). */
+	/* Claims (nodes.h). */
 
 	/*
 	 * How many of the nodes that were just allocated to the task have to be left by others

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A task has its nodes for itself (Machovec 2018), which policies may reserve for later. Nodes that
- * another task is still leaving can be claimed (Machovec 2017; state.h).
+ * another task is still leaving can be claimed (Machovec 2017; nodes.h).
  */
 #include <math.h>
 
 #include "controller/engine/mapping.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/own_nodes.h"
 #include "controller/engine/placement.h"
-#include "controller/engine/nodes.h"
-#include "controller/engine/state.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/waiting.h"
 

@@ -9,12 +9,17 @@
 #include <math.h>
 
 #include "controller/engine/cluster_queue.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
+#include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
+#include "controller/engine/nodes.h"
 #include "controller/engine/own_nodes.h"
 #include "controller/engine/placement.h"
-#include "controller/engine/nodes.h"
-#include "controller/engine/state.h"
+#include "controller/engine/running_list.h"
+#include "controller/engine/task_energy.h"
+#include "controller/engine/task_fsm.h"
 #include "controller/engine/waiting.h"
 #include "controller/sched/queueing.h"
 

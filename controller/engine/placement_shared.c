@@ -8,15 +8,19 @@
 #include <math.h>
 
 #include "controller/engine/counters.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/migration.h"
-#include "controller/engine/placement.h"
-#include "controller/engine/shared_hosts.h"
 #include "controller/engine/nodes.h"
-#include "controller/engine/state.h"
+#include "controller/engine/placement.h"
+#include "controller/engine/running_list.h"
+#include "controller/engine/shared_hosts.h"
 #include "controller/engine/suspension.h"
+#include "controller/engine/suspensions.h"
 #include "controller/engine/waiting.h"
+#include "controller/engine/yield.h"
 
 struct placement {
 	struct shared_host *hosts;

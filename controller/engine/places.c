@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "controller/engine/places.h"
-
 #include <string.h>
 
+#include "controller/engine/engine_private.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/places.h"
 
 struct places {
 	uint32_t **of; /* per task */

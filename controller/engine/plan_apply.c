@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/engine/counters.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
+#include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
-#include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
+#include "controller/engine/task_energy.h"
 #include "controller/engine/waiting.h"
 #include "controller/engine/window.h"
+#include "controller/engine/yield.h"
 
 /* Actions. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/engine_private.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/nodes.h"
-#include "controller/engine/state.h"
 
 /* What the nodes of a SUSPEND are for. */
 enum suspend_use {

@@ -4,10 +4,11 @@
  * placements, and for nodes of a task's own. The functions return NULL, or why an action is not
  * legal.
  */
+#include "controller/engine/engine_private.h"
 #include "controller/engine/mapping.h"
-#include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
-#include "controller/engine/state.h"
+#include "controller/engine/placement.h"
+#include "controller/engine/task_fsm.h"
 
 /* The state of a task. */
 

@@ -3,13 +3,16 @@
  * Reservations and place-holders, ordered by start: they start their tasks when they are due, and
  * slide behind tasks that are late.
  */
-#include "controller/engine/mapping_clock.h"
-#include "controller/engine/reservations.h"
-
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
+#include "controller/engine/lifecycle.h"
+#include "controller/engine/mapping_clock.h"
 #include "controller/engine/nodes.h"
+#include "controller/engine/reservations.h"
+#include "controller/engine/running_list.h"
 #include "controller/engine/window.h"
 
 /* Planned starts, by start, then id. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "controller/engine/state.h"
+#include "controller/engine/engine.h"
 
 /*
  * The engine's internals: planned starts. A reservation keeps nodes for a task until it starts, a

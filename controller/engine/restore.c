@@ -3,13 +3,19 @@
 #include <string.h>
 
 #include "controller/engine/counters.h"
-#include "controller/engine/mapping.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
+#include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/migration.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/state.h"
+#include "controller/engine/restore.h"
+#include "controller/engine/running_list.h"
 #include "controller/engine/suspension.h"
+#include "controller/engine/suspensions.h"
+#include "controller/engine/task_fsm.h"
+#include "controller/engine/utility_log.h"
 #include "controller/engine/waiting.h"
 
 /* States of records whose tasks do not start again by themselves. */

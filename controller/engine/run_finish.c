@@ -3,11 +3,16 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "controller/engine/backend_events.h"
 #include "controller/engine/counters.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
+#include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
-#include "controller/engine/state.h"
-#include "controller/engine/suspension.h"
+#include "controller/engine/running_list.h"
+#include "controller/engine/suspensions.h"
+#include "controller/engine/task_fsm.h"
 
 /*
  * Adds the utility of tasks that run at the end of the day, for the part that lies in the day. A

@@ -2,20 +2,26 @@
 #include <math.h>
 #include <string.h>
 
-#include "controller/engine/mapping.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
+#include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/places.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/state.h"
+#include "controller/engine/running_list.h"
 #include "controller/engine/suspension.h"
+#include "controller/engine/suspension_fsm.h"
+#include "controller/engine/suspensions.h"
+#include "controller/engine/task_energy.h"
+#include "controller/engine/task_fsm.h"
 #include "controller/engine/window.h"
 
 /*
  * Suspending and resuming tasks (Machovec 2017, section II). Each step is prepared and recorded
  * before the backend is asked for it. A task that gets nodes which another task is still leaving
- * has a claim (state.h) and follows when they are free.
+ * has a claim (nodes.h) and follows when they are free.
  */
 
 /* Moves a task and its suspension on by what is one event for both. */

@@ -7,8 +7,6 @@
  * The engine's internals: suspending and resuming tasks, at the request of policies and users.
  */
 
-/* suspension.c */
-
 /*
  * Prepares the suspension of a running task: its nodes may be claimed. The caller flushes the
  * record and then calls engine_launch_suspend(), which asks the backend.
@@ -49,17 +47,3 @@ void engine_end_suspension(struct engine *engine, uint32_t task);
  */
 void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes,
 			   uint32_t count);
-
-/* control_running.c */
-
-/* Holds a task that is suspended or being suspended, at a user's request. */
-void engine_hold_suspended(struct engine *engine, uint32_t task);
-
-/*
- * Whether a suspended task that is not held is to be resumed without the policy: a user wants it,
- * or the policy does not know suspended tasks, having replaced the policy that suspended it.
- */
-bool engine_is_wanted(const struct engine *engine, uint32_t task);
-
-/* Resumes such tasks where nodes are idle. */
-void engine_resume_wanted(struct engine *engine);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "controller/engine/counters.h"
-#include "controller/engine/suspensions.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "controller/engine/counters.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/resumption_fsm.h"
+#include "controller/engine/suspension_fsm.h"
+#include "controller/engine/suspensions.h"
+#include "controller/engine/task_list.h"
 
 /* The last suspension of a task. */
 struct suspension {

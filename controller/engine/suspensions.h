@@ -2,7 +2,7 @@
 #pragma once
 
 #include "controller/engine/resumption_fsm.h"
-#include "controller/engine/state.h"
+#include "controller/engine/engine.h"
 #include "controller/engine/suspension_fsm.h"
 
 /*

@@ -3,12 +3,13 @@
 #include <math.h>
 
 #include "controller/engine/counters.h"
+#include "controller/engine/engine_private.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
-#include "controller/engine/placement.h"
 #include "controller/engine/nodes.h"
+#include "controller/engine/placement.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/state.h"
+#include "controller/engine/running_list.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/waiting.h"
 #include "controller/engine/window.h"

@@ -3,7 +3,9 @@
 #include <math.h>
 
 #include "controller/engine/counters.h"
-#include "controller/engine/state.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
+#include "controller/engine/task_energy.h"
 
 const char *const engine_energy_names[] = {"estimated", "provisional", "final", NULL};
 

@@ -6,7 +6,8 @@
  */
 #include <math.h>
 
-#include "controller/engine/state.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/utility_log.h"
 
 struct utility_log {
 	GArray *changes; /* struct engine_utility_change, by time */

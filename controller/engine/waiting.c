@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "controller/engine/waiting.h"
-
 #include <stdlib.h>
+
+#include "controller/engine/engine_private.h"
+#include "controller/engine/task_list.h"
+#include "controller/engine/waiting.h"
 
 struct waiting {
 	struct task_list mappable;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "controller/engine/state.h"
+#include "controller/engine/engine.h"
 
 /*
  * The engine's internals: the tasks that wait. Policies see those that are mappable, place-holders

@@ -10,9 +10,13 @@
 #include <math.h>
 
 #include "controller/engine/counters.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
 #include "controller/engine/mapping_clock.h"
-#include "controller/engine/state.h"
+#include "controller/engine/running_list.h"
 #include "controller/engine/suspension.h"
+#include "controller/engine/suspensions.h"
+#include "controller/engine/window_fsm.h"
 #include "controller/engine/window_private.h"
 
 bool engine_window_suspended(const struct engine *engine, uint32_t task)

@@ -2,7 +2,9 @@
 /* The yield of a task and its virtual time, the integral of the yield (Stillwell 2010, III.A). */
 #include <math.h>
 
-#include "controller/engine/state.h"
+#include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
+#include "controller/engine/yield.h"
 
 double engine_virtual_s(const struct engine_task *task, double time_s)
 {

@@ -15,7 +15,7 @@
 static struct {
 	GMutex mutex;
 	GCond cond;
-	bool stands, goes_on, spoils;
+	bool stands, goes_on, spoils, open;
 	const struct policy_ops *real;
 } gate;
 
@@ -39,7 +39,7 @@ static bool stand(void)
 	handoff_lock(&gate.mutex);
 	gate.stands = true;
 	g_cond_signal(&gate.cond);
-	while (!gate.goes_on)
+	while (!gate.goes_on && !gate.open)
 		handoff_wait(&gate.cond, &gate.mutex);
 	spoils = gate.spoils;
 	gate.stands = gate.goes_on = gate.spoils = false;
@@ -80,6 +80,7 @@ static void take_policy(struct async_stage *stage, struct policy *policy, const 
 
 	g_assert_cmpint(policy_parse(name, policy, message, sizeof(message)), ==, 0);
 	gate.real = policy->ops;
+	gate.open = false;
 	stage->ops = *policy->ops;
 	if (stage->ops.planning) {
 		stage->planning = *stage->ops.planning;
@@ -115,6 +116,7 @@ static void change_policy(struct async_stage *stage, const char *name)
 
 	g_assert_cmpint(policy_parse(name, &policy, message, sizeof(message)), ==, 0);
 	engine_request_policy(stage->engine, &policy, stage->setup.mapping_interval_s);
+	stage->changed = true;
 }
 
 static void do_deed(struct async_stage *stage, enum async_deed deed, uint32_t of)
@@ -195,7 +197,7 @@ static void wait_apart(struct backend *backend, double until_s, struct backend_e
 		stage->scripted->wait(backend, until_s, ret_event);
 		return;
 	}
-	if (stage->engine->setup.policy.ops == &stage->ops) {
+	if (!stage->changed && !gate.open) {
 		until_it_stands();
 		act(stage);
 		let_it_go_on();
@@ -392,7 +394,9 @@ static void test_scene(const void *data)
 
 void async_stage_open_gate(struct async_stage *stage)
 {
-	stage->engine->setup.policy.ops = gate.real;
+	handoff_lock(&gate.mutex);
+	gate.open = true;
+	handoff_unlock(&gate.mutex);
 }
 
 void async_stage_add(const struct async_scene *scenes, gsize count)

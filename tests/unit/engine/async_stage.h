@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-#include "controller/engine/state.h"
+#include "controller/engine/engine.h"
 #include "tests/unit/backend/scripted_backend.h"
 
 /*
@@ -89,6 +89,7 @@ struct async_stage {
 	uint32_t decisions; /* that the test watched */
 	bool parted;        /* a plan was carried out in parts */
 	bool paused;        /* others had a turn, too, between its last part and the requests */
+	bool changed;       /* the policy was replaced by one without a gate */
 	bool leaves;        /* the engine comes to its end while it is decided */
 };
 
@@ -96,7 +97,7 @@ struct async_stage {
 void async_stage_init(struct async_stage *stage, const struct async_scene *scene);
 void async_stage_finish(struct async_stage *stage);
 
-/* Lets the policy decide without waiting for what people do. */
+/* Has the policy decide without waiting for what people do. */
 void async_stage_open_gate(struct async_stage *stage);
 
 /* Registers /engine/async/NAME for each scene: it is run, and what came of it is what it says. */

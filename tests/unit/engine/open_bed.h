@@ -3,7 +3,7 @@
 
 #include "common/random.h"
 #include "controller/backend/sim.h"
-#include "controller/engine/state.h"
+#include "controller/engine/engine.h"
 
 /*
  * An engine with an open workload on the simulation, and what people ask of it at certain times.

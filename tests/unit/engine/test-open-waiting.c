@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/lifecycle.h"
 #include "tests/unit/engine/open_bed.h"
 
 /* A queue in which nothing moves is not recorded again and again. */

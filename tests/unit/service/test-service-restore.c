@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "controller/backend/sim.h"
-#include "controller/engine/state.h"
+#include "controller/engine/engine_record.h"
 #include "controller/service/run_service_private.h"
 #include "controller/service/run_service_scripts.h"
 #include "controller/session/run_progress.h"
