@@ -17,7 +17,8 @@
  * All but a new one can end (ended) and be given up (abandoned).
  *
  * The states follow what the local scheduler has reported. What is requested and has no result yet
- * (a suspension, a resumption, a migration, a kill) is an operation, which has states of its own.
+ * (a suspension, a resumption, a migration, a share, a kill) is an operation, which has states of
+ * its own (operation_fsm.h).
  *
  * An attempt that an earlier controller requested is reattached until its local scheduler has
  * described it. That is part of its state: REATTACHED, REATTACHED_RUNNING, REATTACHED_SUSPENDED.

@@ -143,7 +143,7 @@ static void resync_attempt(struct remote_attempt *entry, bool away)
 	if (away && !over)
 		remote_attempt_abandon(entry, "its local scheduler went away");
 	else if (!away && entry->state == ATTEMPT_ABANDONED &&
-		 (!entry->kill.called_ns || entry->kill.state == REMOTE_OPERATION_FAILED))
+		 (!entry->kill.called_ns || entry->kill.state == OPERATION_FAILED))
 		remote_request_delete(entry);
 	else if (!away && !over && remote_attempt_is_asked(entry))
 		remote_request_check(entry);

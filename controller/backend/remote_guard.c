@@ -10,7 +10,7 @@ static void kill_again(struct remote_attempt *entry, int64_t now_ns)
 {
 	const struct remote_link *link = remote_attempt_link(entry);
 
-	if (entry->kill.state == REMOTE_OPERATION_FAILED && !remote_link_away(link) &&
+	if (entry->kill.state == OPERATION_FAILED && !remote_link_away(link) &&
 	    clock_elapsed_s(entry->kill.called_ns, now_ns) > remote_link_patience_s(link))
 		remote_request_delete(entry);
 }

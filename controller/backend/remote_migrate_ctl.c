@@ -126,5 +126,5 @@ bool remote_migrate_ctl_reattach(struct remote_attempt *entry)
 		remote_operation_end(&entry->step);
 		remote_push(entry->remote, &event);
 	}
-	return entry->step.state == REMOTE_OPERATION_NONE;
+	return entry->step.state == OPERATION_NONE;
 }

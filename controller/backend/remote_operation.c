@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The states of operations. An operation begins with the engine's call, which leaves it WAITING.
+ * Operations, whose states are those of operation_fsm.h. An operation begins with the engine's call, which leaves it WAITING.
  * remote_request_due() sends its request, one at a time, and the link repeats that until it is
  * answered. A refusal because nodes are not free yet puts it off and leaves it WAITING again.
  *
@@ -40,11 +40,11 @@ static void begin(struct remote_operation *step, enum remote_operation_kind kind
 	*step = (struct remote_operation){
 		.entry = step->entry,
 		.kind = kind,
-		.state = REMOTE_OPERATION_WAITING,
 		.open = step->open,
 		.n = n,
 		.called_ns = clock_now_ns(),
 	};
+	remote_operation_move(step, OPERATION_CALL);
 }
 
 /* Reports that the step with number `n` failed, or that the call is impossible. */
@@ -80,8 +80,7 @@ void remote_operation_call(struct remote_attempt *entry, enum remote_operation_k
 		return;
 	if (kind == REMOTE_OPERATION_MIGRATE)
 		entry->migrations.called = n;
-	if (step->state != REMOTE_OPERATION_NONE ||
-	    (kind != REMOTE_OPERATION_MIGRATE && n != last + 1) ||
+	if (step->state != OPERATION_NONE || (kind != REMOTE_OPERATION_MIGRATE && n != last + 1) ||
 	    (kind == REMOTE_OPERATION_RESUME) != remote_attempt_is(entry, ATTEMPT_ANY_SUSPENDED) ||
 	    (nodes && !entry->hosts && nodes_count != entry->nodes_count)) {
 		report_failure(entry, kind, n, remote_kinds[kind].impossible);
@@ -97,14 +96,14 @@ void remote_operation_call(struct remote_attempt *entry, enum remote_operation_k
 
 void remote_operation_accept(struct remote_operation *step)
 {
-	step->state = REMOTE_OPERATION_ANSWERED;
+	remote_operation_move(step, OPERATION_ANSWER);
 	step->answered_ns = clock_now_ns();
 }
 
 void remote_operation_reattach(struct remote_operation *step, enum remote_operation_kind kind,
 			       uint32_t n)
 {
-	if (step->state == REMOTE_OPERATION_NONE || step->kind != kind)
+	if (step->state == OPERATION_NONE || step->kind != kind)
 		begin(step, kind, n);
 	step->called_ns = 0;
 	remote_operation_accept(step);
@@ -118,7 +117,7 @@ void remote_operation_unwait(struct remote_operation *operation)
 
 void remote_operation_end(struct remote_operation *operation)
 {
-	operation->state = REMOTE_OPERATION_NONE;
+	remote_operation_move(operation, OPERATION_END);
 	remote_operation_unwait(operation);
 	g_clear_pointer(&operation->nodes, g_free); /* other tasks may get them */
 	g_clear_pointer(&operation->hosts, g_free);
@@ -135,15 +134,15 @@ void remote_operation_fail(struct remote_operation *step, const char *reason)
 void remote_operation_failed(struct remote_operation *step, enum remote_operation_kind kind,
 			     const char *reason)
 {
-	if (remote_attempt_is(step->entry, ATTEMPT_OVER) || step->state == REMOTE_OPERATION_NONE ||
+	if (remote_attempt_is(step->entry, ATTEMPT_OVER) || step->state == OPERATION_NONE ||
 	    step->kind != kind)
 		return;
-	if (step->state != REMOTE_OPERATION_SENT && step->state != REMOTE_OPERATION_FAILED) {
+	if (step->state != OPERATION_SENT && step->state != OPERATION_FAILED) {
 		remote_operation_fail(step, reason);
 		return;
 	}
 	/* The answer is still to come. */
-	step->state = REMOTE_OPERATION_FAILED;
+	remote_operation_move(step, OPERATION_FAIL);
 	g_free(step->reason);
 	step->reason = g_strdup(reason);
 }
@@ -161,7 +160,7 @@ static bool is_back(const struct remote_operation *step, enum task_state state)
 /* After a 201 an event follows; a 200 gives the state of an earlier request. */
 void remote_operation_answered(struct remote_operation *step, int status, enum task_state state)
 {
-	const bool failed = step->state == REMOTE_OPERATION_FAILED;
+	const bool failed = step->state == OPERATION_FAILED;
 
 	if (step->kind == REMOTE_OPERATION_MIGRATE
 		    ? failed
@@ -173,8 +172,7 @@ void remote_operation_answered(struct remote_operation *step, int status, enum t
 
 double remote_operation_answered_s(const struct remote_operation *step, int64_t now_ns)
 {
-	return step->state == REMOTE_OPERATION_ANSWERED ? clock_elapsed_s(step->answered_ns, now_ns)
-							: 0;
+	return step->state == OPERATION_ANSWERED ? clock_elapsed_s(step->answered_ns, now_ns) : 0;
 }
 
 void remote_operation_checked(struct remote_operation *step, enum task_state state)

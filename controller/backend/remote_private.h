@@ -20,6 +20,7 @@
  * operations; their callers, the files before them, then call remote_request_due().
  */
 #include "controller/backend/attempt_fsm.h"
+#include "controller/backend/operation_fsm.h"
 #include "controller/backend/remote.h"
 
 /* How long an attempt may be silent after its deadline or a kill before it is checked. */
@@ -45,20 +46,10 @@ enum remote_operation_kind {
 	REMOTE_OPERATION_KILL,
 };
 
-enum remote_operation_state {
-	REMOTE_OPERATION_NONE = 0, /* there was no call, or the last one has its result */
-	REMOTE_OPERATION_WAITING,  /* to be sent when remote_request_due() finds that it can be */
-	REMOTE_OPERATION_SENT,
-	/* its failure is known: reported before the answer; KILL: the request was given up */
-	REMOTE_OPERATION_FAILED,
-	/* its result is to come; START: remains, since the local scheduler has the task */
-	REMOTE_OPERATION_ANSWERED,
-};
-
 struct remote_operation {
 	struct remote_attempt *entry;
 	enum remote_operation_kind kind;
-	enum remote_operation_state state;
+	enum operation_state state; /* written by remote_operation_move() alone */
 	bool open;         /* a request, perhaps that of an earlier call, is not answered yet */
 	uint32_t n;        /* SUSPEND, RESUME, MIGRATE: number of the call */
 	const char *keep;  /* SUSPEND: where the VMs are to be kept: "auto", "memory", "disk" */
@@ -77,7 +68,7 @@ struct remote_operation {
 static inline bool remote_operation_is(const struct remote_operation *operation,
 				       enum remote_operation_kind kind)
 {
-	return operation->state != REMOTE_OPERATION_NONE && operation->kind == kind;
+	return operation->state != OPERATION_NONE && operation->kind == kind;
 }
 
 /* What distinguishes a kind; the array is indexed by kinds. */
@@ -225,16 +216,23 @@ static inline bool remote_attempt_move(struct remote_attempt *entry, enum attemp
 	return attempt_move(&entry->state, event, entry->id);
 }
 
+/* Moves an operation on by an event; see operation_move(). */
+static inline bool remote_operation_move(struct remote_operation *operation,
+					 enum operation_event event)
+{
+	return operation_move(&operation->state, event, operation->entry->id);
+}
+
 /* Whether its local scheduler has answered that it has the attempt, or has been asked to end it. */
 static inline bool remote_attempt_is_asked(const struct remote_attempt *entry)
 {
-	return entry->start.state == REMOTE_OPERATION_ANSWERED;
+	return entry->start.state == OPERATION_ANSWERED;
 }
 
 /* Whether it was requested, or is to be requested, to end the attempt. */
 static inline bool remote_attempt_is_killed(const struct remote_attempt *entry)
 {
-	return entry->kill.state != REMOTE_OPERATION_NONE;
+	return entry->kill.state != OPERATION_NONE;
 }
 
 /* Processes the local scheduler's description of the attempt; times are on our clock. */

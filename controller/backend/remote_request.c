@@ -42,7 +42,7 @@ static char *refuse(struct remote_operation *operation, const uint32_t *nodes, i
 
 	if (status == 409 && !remote_attempt_is(entry, ATTEMPT_OVER) &&
 	    !remote_attempt_is_killed(entry) && operation->refusals++ < remote_slots_tries(entry)) {
-		operation->state = REMOTE_OPERATION_WAITING;
+		remote_operation_move(operation, OPERATION_RETRY);
 		operation->wait_ms = REMOTE_CONFLICT_WAIT_MS;
 		return NULL;
 	}
@@ -104,7 +104,7 @@ static void start_answered(struct remote_attempt *entry, int status, const GErro
 	g_autofree char *reason = NULL;
 
 	if (!error)
-		entry->start.state = REMOTE_OPERATION_ANSWERED;
+		remote_operation_move(&entry->start, OPERATION_ANSWER);
 	else
 		reason = refuse(&entry->start, entry->nodes, status, error);
 	if (malformed)
@@ -144,7 +144,7 @@ static void step_answered(struct remote_operation *step, int status, const GErro
 /* Whether the request of a step that was answered is that of an earlier one, which is over. */
 static bool is_of_earlier_step(const struct remote_operation *step)
 {
-	return step->state == REMOTE_OPERATION_NONE || step->state == REMOTE_OPERATION_WAITING;
+	return step->state == OPERATION_NONE || step->state == OPERATION_WAITING;
 }
 
 /* The answer to a PUT. */
@@ -178,8 +178,9 @@ static void kill_done(int status, json_t *body, const GError *error, void *data)
 	struct remote_operation *kill = data;
 	const bool unknown = status == 404 || status == 410;
 
-	kill->state = !unknown && (error || !json_is_object(body)) ? REMOTE_OPERATION_FAILED
-								   : REMOTE_OPERATION_ANSWERED;
+	remote_operation_move(kill, !unknown && (error || !json_is_object(body))
+					    ? OPERATION_FAIL
+					    : OPERATION_ANSWER);
 	if (unknown)
 		remote_attempt_end(kill->entry, BACKEND_OUTCOME_KILLED,
 				   "not known to the local scheduler");
@@ -191,7 +192,9 @@ void remote_request_delete(struct remote_attempt *entry)
 {
 	g_autofree char *path = task_path(entry);
 
-	entry->kill.state = REMOTE_OPERATION_SENT;
+	remote_operation_move(&entry->kill,
+			      remote_attempt_is_killed(entry) ? OPERATION_RETRY : OPERATION_CALL);
+	remote_operation_move(&entry->kill, OPERATION_SEND);
 	entry->kill.called_ns = clock_now_ns();
 	remote_link_send(remote_attempt_link(entry), "DELETE", path, NULL, kill_done, &entry->kill);
 }
@@ -204,7 +207,7 @@ static void send_start(struct remote_attempt *entry)
 		g_free(entry->nodes);
 		entry->nodes = remote_slots_pick(entry, entry->hosts, NULL);
 	}
-	entry->start.state = REMOTE_OPERATION_SENT;
+	remote_operation_move(&entry->start, OPERATION_SEND);
 	entry->start.open = true;
 	remote_link_send_made(remote_attempt_link(entry), "PUT", path, make_body, operation_done,
 			      &entry->start);
@@ -218,7 +221,7 @@ static void send_part(struct remote_operation *operation, int64_t n, json_t *bod
 	g_autofree char *path =
 		g_strdup_printf("%s/%s/%" PRId64, task, remote_kinds[operation->kind].path, n);
 
-	operation->state = REMOTE_OPERATION_SENT;
+	remote_operation_move(operation, OPERATION_SEND);
 	operation->open = true;
 	remote_link_send(remote_attempt_link(entry), "PUT", path, body, operation_done, operation);
 	json_decref(body);
@@ -265,7 +268,7 @@ static bool can_kill(struct remote_attempt *entry)
 {
 	if (!remote_attempt_is_asked(entry) &&
 	    remote_link_withdraw(remote_attempt_link(entry), &entry->start)) {
-		entry->start.state = REMOTE_OPERATION_ANSWERED;
+		remote_operation_move(&entry->start, OPERATION_ANSWER);
 		entry->start.open = false;
 	}
 	return remote_attempt_is_asked(entry);
@@ -286,8 +289,8 @@ static bool is_due(struct remote_operation *operation)
 {
 	if (operation->wait_ms && !operation->source)
 		operation->source = g_timeout_add(operation->wait_ms, wait_is_over, operation);
-	return operation->state == REMOTE_OPERATION_WAITING && !operation->open &&
-	       !operation->wait_ms && !remote_attempt_is(operation->entry, ATTEMPT_OVER);
+	return operation->state == OPERATION_WAITING && !operation->open && !operation->wait_ms &&
+	       !remote_attempt_is(operation->entry, ATTEMPT_OVER);
 }
 
 void remote_request_due(struct remote_attempt *entry)
@@ -300,21 +303,21 @@ void remote_request_due(struct remote_attempt *entry)
 	    (entry->state == ATTEMPT_RUNNING || entry->state == ATTEMPT_SUSPENDED))
 		send_step(entry);
 	if (is_due(&entry->share.operation) && entry->state == ATTEMPT_RUNNING &&
-	    entry->step.state == REMOTE_OPERATION_NONE && !remote_attempt_is_killed(entry))
+	    entry->step.state == OPERATION_NONE && !remote_attempt_is_killed(entry))
 		send_share(entry);
 }
 
 void remote_request_start(struct remote_attempt *entry)
 {
-	entry->start.state = REMOTE_OPERATION_WAITING;
+	remote_operation_move(&entry->start, OPERATION_CALL);
 	remote_request_due(entry);
 }
 
 void remote_request_kill(struct remote_attempt *entry)
 {
-	if (remote_attempt_is(entry, ATTEMPT_OVER) || entry->kill.state != REMOTE_OPERATION_NONE)
+	if (remote_attempt_is(entry, ATTEMPT_OVER) || entry->kill.state != OPERATION_NONE)
 		return;
-	entry->kill.state = REMOTE_OPERATION_WAITING;
+	remote_operation_move(&entry->kill, OPERATION_CALL);
 	if (entry->start.wait_ms) /* refused so far, so it never ran */
 		remote_attempt_end(entry, BACKEND_OUTCOME_KILLED, NULL);
 	remote_request_due(entry);
@@ -351,7 +354,7 @@ static void check_done(int status, json_t *body, const GError *error, void *data
 		return;
 	}
 	entry->unclear_ns = 0;
-	entry->start.state = REMOTE_OPERATION_ANSWERED; /* of a reattached attempt */
+	remote_operation_move(&entry->start, OPERATION_ANSWER); /* of a reattached attempt */
 	remote_operation_checked(&entry->step, state);
 	remote_request_due(entry);
 }

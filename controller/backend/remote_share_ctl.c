@@ -27,7 +27,9 @@ static void have_requested(struct remote_share *share)
 	if (fabs(share->wanted - share->given) < SHARES_DIFFER /* false if NAN */)
 		remote_operation_end(&share->operation);
 	else
-		share->operation.state = REMOTE_OPERATION_WAITING;
+		remote_operation_move(&share->operation, share->operation.state == OPERATION_NONE
+								 ? OPERATION_CALL
+								 : OPERATION_RETRY);
 }
 
 void remote_share_ctl_answered(struct remote_attempt *entry, int status, const GError *error)
@@ -37,8 +39,7 @@ void remote_share_ctl_answered(struct remote_attempt *entry, int status, const G
 
 	/* A failure that was reported before this answer has the request repeated. */
 	if (!error) {
-		share->given =
-			operation->state == REMOTE_OPERATION_FAILED ? (double)NAN : share->sent;
+		share->given = operation->state == OPERATION_FAILED ? (double)NAN : share->sent;
 	} else if (status >= 400 && status < 500 && status != 409) {
 		remote_note(entry->remote, "task-refused",
 			    "task %" PRIu32 " on cluster '%s' was not given its share: %s",
@@ -82,7 +83,7 @@ void remote_share_ctl_failed(struct remote_attempt *entry, const char *reason)
 			MIN(SHARE_AGAIN_MS << MIN(operation->refusals, 8), SHARE_AGAIN_MOST_MS);
 	operation->refusals++;
 	if (operation->open)
-		operation->state = REMOTE_OPERATION_FAILED;
+		remote_operation_move(operation, OPERATION_FAIL);
 	have_requested(share);
 }
 

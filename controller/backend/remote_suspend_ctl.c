@@ -30,7 +30,7 @@ static int64_t interval_begin_ns(const struct remote_attempt *entry, const struc
 static double since_call_s(const struct remote_attempt *entry, int64_t requested_ns, int64_t t_ns)
 {
 	const struct remote_operation *step = &entry->step;
-	const bool called = step->state != REMOTE_OPERATION_NONE &&
+	const bool called = step->state != OPERATION_NONE &&
 			    step->kind != REMOTE_OPERATION_MIGRATE && step->called_ns;
 	const int64_t from_ns = called ? step->called_ns : requested_ns;
 

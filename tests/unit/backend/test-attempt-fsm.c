@@ -19,7 +19,7 @@ static const char intro[] =
 	"`begin`: the turn of an enqueued attempt has come. `end`: its end was reported, or follows from\n"
 	"an answer. `abandon`: it was given up, because its local scheduler is away or does not report\n"
 	"its state; it is killed if it turns up again. What is requested of an attempt is an operation\n"
-	"with states of its own (`controller/backend/remote_operation.c`).\n";
+	"with states of its own (`operation-states.md`).\n";
 
 static const char outro[] =
 	"Every other pair of state and event is impossible: if it happens, the backend has a defect. The\n"
