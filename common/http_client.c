@@ -176,6 +176,29 @@ static char *beginning(const struct transfer *transfer)
 	return visible_start(transfer->answer->str, QUOTE_MAX);
 }
 
+/* Appends a message of a Redfish service: its text, else its name and what is in it (HPE iLO). */
+static void append_info(GString *text, const json_t *info)
+{
+	const json_t *arguments = json_object_get(info, "MessageArgs");
+	const char *id = json_string_value(json_object_get(info, "MessageId"))
+				 ?: json_string_value(json_object_get(info, "MessageID"));
+	const char *one = json_string_value(json_object_get(info, "Message"));
+	const json_t *argument;
+	size_t index;
+
+	if (!one || !*one)
+		one = id;
+	if (!one || text->len >= REASON_MAX || strstr(text->str, one))
+		return;
+	g_string_append_printf(text, "%s%.*s", text->len ? " " : "", REASON_MAX, one);
+	if (one != id)
+		return;
+	json_array_foreach (arguments, index, argument)
+		if (json_is_string(argument) && text->len < REASON_MAX)
+			g_string_append_printf(text, " \"%.*s\"", REASON_MAX,
+					       json_string_value(argument));
+}
+
 /*
  * What a Redfish service says: its own messages where it has some, for "message" is often "A
  * general error has occurred". The caller frees; NULL: it says nothing.
@@ -188,13 +211,11 @@ static char *said_by_redfish(const json_t *said)
 	const json_t *info;
 	size_t index;
 
-	json_array_foreach (infos, index, info) {
-		const char *one = json_string_value(json_object_get(info, "Message"));
-
-		if (one && text->len < REASON_MAX && !strstr(text->str, one))
-			g_string_append_printf(text, "%s%.*s", text->len ? " " : "", REASON_MAX,
-					       one);
-	}
+	/* Some firmware has the one message there instead of a list. */
+	if (json_is_object(infos))
+		append_info(text, infos);
+	json_array_foreach (infos, index, info)
+		append_info(text, info);
 	if (text->len == 0 && message)
 		g_string_append(text, message);
 	return text->len ? visible_start(text->str, REASON_MAX) : NULL;

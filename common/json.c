@@ -34,7 +34,15 @@ static size_t string_end(const char *text, size_t length, size_t at)
 	return MIN(at + 1, length);
 }
 
-/* Quotes words outside strings that are not JSON. */
+/* Whether the comma at `at` is followed by the end of a list or object. */
+static bool is_trailing(const char *text, size_t length, size_t at)
+{
+	for (at++; at < length && g_ascii_isspace(text[at]); at++)
+		;
+	return at < length && (text[at] == ']' || text[at] == '}');
+}
+
+/* Quotes words outside strings that are not JSON, and leaves commas out that nothing follows. */
 json_t *json_parse_mended(const char *text, size_t length)
 {
 	g_autoptr(GString) mended = g_string_sized_new(length);
@@ -47,6 +55,8 @@ json_t *json_parse_mended(const char *text, size_t length)
 		end = at + 1;
 		if (text[at] == '"')
 			end = string_end(text, length, at);
+		if (text[at] == ',' && is_trailing(text, length, at))
+			continue;
 		while (worded && end < length && is_word(text[end]))
 			end++;
 		if (worded)

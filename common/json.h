@@ -25,16 +25,16 @@ json_t *json_parse(const char *text, size_t length, const char *what, GError **e
 
 /*
  * Parses a text that is not JSON only because of numbers that JSON cannot represent, or that are
- * too large: NaN, -Infinity, 1e999, 0x10 become strings. NULL if it is not JSON even so. A new
- * reference.
+ * too large (NaN, -Infinity, 1e999, 0x10 become strings), or of commas behind the last member. NULL
+ * if it is not JSON even so. A new reference.
  */
 json_t *json_parse_mended(const char *text, size_t length);
 
 /*
  * Parses what a device sends as JSON, such as a BMC: of a key that is there twice the last value
  * counts; what is not UTF-8 in a string becomes U+FFFD, and a raw control character a space;
- * numbers are as for json_parse_mended(). As json_parse() otherwise: nesting is limited to 2048
- * levels.
+ * numbers and commas are as for json_parse_mended(). As json_parse() otherwise: nesting is limited
+ * to 2048 levels.
  */
 json_t *json_parse_lenient(const char *text, size_t length, const char *what, GError **error);
 

@@ -47,6 +47,7 @@ struct meter_redfish {
 	struct meter_redfish_watts verdict; /* of the places that were tried */
 	unsigned supplies;                  /* that have watts where the machine has none */
 	char *denied;                       /* why a place could not be read, or NULL */
+	char *refused;                      /* what the BMC said where a place is none, or NULL */
 	GPtrArray *sensors;                 /* char *: paths */
 	unsigned pages;                     /* of the sensors */
 	enum meter_redfish_state state;     /* of the chassis */
@@ -167,7 +168,9 @@ static void take_watts(struct meter_redfish *meter, struct place *place, const j
 	if (place->name)
 		watts = meter_redfish_parse_named(body, place->name);
 	else if (place->is_power)
-		watts = meter_redfish_parse_power(body, chassis, &place->entry);
+		watts = meter_redfish_parse_power(body, chassis,
+						  meter->machine ? meter->machine->system : NULL,
+						  &place->entry);
 	else
 		watts = meter_redfish_parse_reading(body);
 	if (watts.code != POWER_METER_OK) {
@@ -302,6 +305,8 @@ static void fail_without_watts(struct meter_redfish *meter)
 		if (text->len == start)
 			append_sensors(text, meter->sensors, false);
 	}
+	if (!meter->verdict.what && meter->refused)
+		g_string_append_printf(text, " (%s)", meter->refused);
 	if (meter->supplies == 0 && meter->sensors->len == 0)
 		g_string_append(text, "; name another `chassis`, or take another kind of meter");
 	fail(meter, POWER_METER_ERROR_SETUP, text->str);
@@ -429,6 +434,31 @@ static void resolve_in_power(struct meter_redfish *meter, const struct redfish_a
 		list_sensors(meter);
 }
 
+/* The watts are those of several machines, and no `chassis` says that these are meant. */
+static void fail_of_all(struct meter_redfish *meter)
+{
+	g_autofree char *reason =
+		g_strdup_printf("chassis %s holds %u computer systems, and its watts are those of "
+				"all; name it as `chassis` if these are meant",
+				meter->machine->id, meter->machine->machines);
+
+	fail(meter, POWER_METER_ERROR_SETUP, reason);
+	forget_places(meter);
+}
+
+/* Power has the watts of several machines. */
+static void fail_of_several(struct meter_redfish *meter, const json_t *power)
+{
+	g_autofree char *list = meter_redfish_list_entries(power);
+	g_autofree char *reason =
+		g_strdup_printf("the Power of chassis %s has watts of several machines; name one "
+				"as `sensor`: %s",
+				meter->machine->id, list);
+
+	fail(meter, POWER_METER_ERROR_SETUP, reason);
+	forget_places(meter);
+}
+
 static void on_try(const struct redfish_answer *answer, void *data)
 {
 	struct meter_redfish *meter = data;
@@ -443,15 +473,27 @@ static void on_try(const struct redfish_answer *answer, void *data)
 	}
 	if (denied && !meter->denied)
 		meter->denied = g_steal_pointer(&denied);
+	if (!answer->body && !meter->refused)
+		meter->refused = g_strdup(answer->reason);
 	if (meter->base.config->sensor_count > 0 && answer->body) {
 		resolve_in_power(meter, answer);
 		return;
 	}
 	if (answer->body && is_power) {
-		watts = meter_redfish_parse_power(answer->body, meter->machine->path, &entry);
+		watts = meter_redfish_parse_power(answer->body, meter->machine->path,
+						  meter->machine->system, &entry);
+		if (watts.several) {
+			fail_of_several(meter, answer->body);
+			return;
+		}
 		meter->supplies = meter_redfish_parse_supplies(answer->body);
 	} else if (answer->body) {
 		watts = meter_redfish_parse_reading(answer->body);
+	}
+	if (watts.code == POWER_METER_OK && meter->machine->machines > 1 &&
+	    !meter->base.config->chassis) {
+		fail_of_all(meter);
+		return;
 	}
 	if (watts.code == POWER_METER_OK) {
 		add_place(meter, answer->path, is_power, NULL)->entry = entry;
@@ -468,15 +510,26 @@ static void on_try(const struct redfish_answer *answer, void *data)
 	try_place(meter);
 }
 
+/* The usual path of the Power of a chassis; the caller frees. */
+static char *usual_power(const struct meter_redfish_chassis *machine)
+{
+	return g_strconcat(machine->path, g_str_has_suffix(machine->path, "/") ? "" : "/", "Power",
+			   NULL);
+}
+
 static void try_place(struct meter_redfish *meter)
 {
 	const struct meter_redfish_chassis *machine = meter->machine;
 	const bool named = meter->base.config->sensor_count > 0;
+	/* Some firmware has it without a link. */
+	const bool linked = machine->power || machine->environment || machine->sensors;
+	g_autofree char *usual = linked ? NULL : usual_power(machine);
+	const char *power = machine->power ?: usual;
 	const char *path;
 
-	if (meter->tried == 0 && !machine->power)
+	if (meter->tried == 0 && !power)
 		meter->tried++;
-	path = meter->tried == 0             ? machine->power
+	path = meter->tried == 0             ? power
 	       : meter->tried == 1 && !named ? machine->environment
 					     : NULL;
 	if (path)
@@ -521,6 +574,7 @@ static void redfish_read(struct power_meter *base)
 	meter->verdict = (struct meter_redfish_watts){.code = POWER_METER_ERROR_SETUP};
 	g_clear_pointer(&meter->reason, g_free);
 	g_clear_pointer(&meter->denied, g_free);
+	g_clear_pointer(&meter->refused, g_free);
 	if (meter->found)
 		read_watts(meter);
 	else if (is_told(base->config))
@@ -555,6 +609,7 @@ static void redfish_close(struct power_meter *base)
 	g_ptr_array_unref(meter->sensors);
 	g_free(meter->reason);
 	g_free(meter->denied);
+	g_free(meter->refused);
 }
 
 const struct power_meter_ops meter_redfish_ops = {

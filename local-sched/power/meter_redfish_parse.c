@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/json.h"
+
 /* The most that a chassis draws; larger numbers have another unit or are invalid. */
 #define WATTS_TOP 1e6
 
@@ -28,11 +30,18 @@ bool meter_redfish_is_path(const char *text)
 	return true;
 }
 
-static const char *link_of(const json_t *reference)
+/* The path in a text that is a path or a URL, borrowed; NULL: neither. */
+static const char *path_in(const char *text)
 {
-	const char *path = json_string_value(json_object_get(reference, "@odata.id"));
+	const char *host = text ? strstr(text, "://") : NULL;
+	const char *path = host ? strchr(host + strlen("://"), '/') : text;
 
 	return meter_redfish_is_path(path) ? path : NULL;
+}
+
+static const char *link_of(const json_t *reference)
+{
+	return path_in(json_string_value(json_object_get(reference, "@odata.id")));
 }
 
 static const char *text_of(const json_t *object, const char *key)
@@ -105,10 +114,33 @@ static enum meter_redfish_class class_of(const char *type)
 	return METER_REDFISH_UNKNOWN;
 }
 
+/*
+ * How many of the linked systems are machines: a baseboard of GPUs (HGX) and a hypervisor (OpenBMC)
+ * are systems of the same one. *ret_first is the first machine, or the first system (borrowed).
+ */
+static guint find_machines(const json_t *systems, const char **ret_first)
+{
+	guint count = 0;
+	const json_t *link;
+	size_t index;
+
+	*ret_first = link_of(json_array_get(systems, 0));
+	json_array_foreach (systems, index, link) {
+		g_autofree char *id = link_of(link) ? id_of(link_of(link)) : NULL;
+
+		if (!id || g_str_has_prefix(id, "HGX") || strcmp(id, "hypervisor") == 0)
+			continue;
+		if (count++ == 0)
+			*ret_first = link_of(link);
+	}
+	return count;
+}
+
 struct meter_redfish_chassis *meter_redfish_chassis_new(const json_t *body, const char *path)
 {
 	const json_t *systems = find(body, "Links/ComputerSystems");
 	const char *maker = text_of(body, "Manufacturer");
+	const char *machine = NULL;
 	struct meter_redfish_chassis *chassis;
 
 	if (!json_is_object(body))
@@ -119,7 +151,8 @@ struct meter_redfish_chassis *meter_redfish_chassis_new(const json_t *body, cons
 	chassis->type = g_strdup(text_of(body, "ChassisType"));
 	chassis->kind = class_of(chassis->type);
 	chassis->linked = json_array_size(systems) > 0;
-	chassis->system = g_strdup(link_of(json_array_get(systems, 0)));
+	chassis->machines = find_machines(systems, &machine);
+	chassis->system = g_strdup(chassis->machines > 1 ? NULL : machine);
 	chassis->power = g_strdup(link_of(json_object_get(body, "Power")));
 	chassis->environment = g_strdup(link_of(json_object_get(body, "EnvironmentMetrics")));
 	chassis->sensors = g_strdup(link_of(json_object_get(body, "Sensors")));
@@ -201,8 +234,8 @@ enum meter_redfish_state meter_redfish_parse_state(const json_t *resource)
 bool meter_redfish_parse_members(const json_t *collection, GPtrArray *paths, char **ret_next)
 {
 	const json_t *members = json_object_get(collection, "Members");
-	const char *next = text_of(collection, "Members@odata.nextLink")
-				   ?: text_of(collection, "@odata.nextLink");
+	const json_t *next = json_object_get(collection, "Members@odata.nextLink")
+				     ?: json_object_get(collection, "@odata.nextLink");
 	const json_t *member;
 	size_t index;
 
@@ -212,8 +245,10 @@ bool meter_redfish_parse_members(const json_t *collection, GPtrArray *paths, cha
 		if (link_of(member))
 			g_ptr_array_add(paths, g_strdup(link_of(member)));
 	}
-	*ret_next = meter_redfish_is_path(next) ? g_strdup(next) : NULL;
-	return true;
+	*ret_next =
+		g_strdup(json_is_object(next) ? link_of(next) : path_in(json_string_value(next)));
+	return *ret_next || !next || json_is_null(next) ||
+	       (json_is_string(next) && json_string_length(next) == 0);
 }
 
 bool meter_redfish_parse_holds(const json_t *system, const char *path)
@@ -235,6 +270,21 @@ static struct meter_redfish_watts none(enum power_meter_error code, const char *
 	return (struct meter_redfish_watts){.code = code, .mw = -1, .what = what};
 }
 
+/* The number in a text such as "245" or "245 W"; NAN: none. Some firmware writes it so. */
+static double number_in(const char *text)
+{
+	const bool decimal = g_ascii_isdigit(text[0]) && g_ascii_tolower(text[1]) != 'x';
+	char *end = NULL;
+	const double number = decimal ? g_ascii_strtod(text, &end) : (double)NAN;
+
+	while (end && *end == ' ')
+		end++;
+	return end && (*end == '\0' || g_ascii_strcasecmp(end, "W") == 0 ||
+		       g_ascii_strcasecmp(end, "Watts") == 0)
+		       ? number
+		       : (double)NAN;
+}
+
 static struct meter_redfish_watts watts_of(const json_t *value)
 {
 	double watts;
@@ -243,8 +293,10 @@ static struct meter_redfish_watts watts_of(const json_t *value)
 		return none(POWER_METER_ERROR_SETUP, NULL);
 	if (json_is_null(value))
 		return none(POWER_METER_ERROR_NOT_ACTIVE, "it has no watts at the moment (null)");
-	watts = json_number_value(value);
-	if (!json_is_number(value) || !(watts >= 0 && watts <= WATTS_TOP))
+	watts = json_is_number(value)   ? json_number_value(value)
+		: json_is_string(value) ? number_in(json_string_value(value))
+					: (double)NAN;
+	if (!(watts >= 0 && watts <= WATTS_TOP))
 		return none(POWER_METER_ERROR_GARBAGE, "its watts are not a number of watts");
 	if (watts >= WATTS_NONE && watts <= WATTS_NONE)
 		return none(POWER_METER_ERROR_NOT_ACTIVE,
@@ -293,8 +345,21 @@ static bool is_context_of_part(const char *context)
 	return !g_strv_contains(whole, lower);
 }
 
-/* Whether a related item is a part of the machine, or another chassis than this one. */
-static bool is_item_of_part(const char *path, const char *chassis)
+/* Whether a path is that of a computer system itself. */
+static bool is_system(const char *path)
+{
+	static const char systems[] = "/redfish/v1/Systems/";
+	const char *end =
+		g_str_has_prefix(path, systems) ? strchr(path + strlen(systems), '/') : path;
+
+	return (!end || end[1] == '\0') && !strchr(path, '#') && end != path;
+}
+
+/*
+ * Whether a related item is a part of the machine, or another chassis than this one, or another
+ * `system` (NULL: not known).
+ */
+static bool is_item_of_part(const char *path, const char *chassis, const char *system)
 {
 	static const char *const parts[] = {
 		"/processors", "/memory",        "/pciedevices",       "/pciefunctions",
@@ -306,10 +371,12 @@ static bool is_item_of_part(const char *path, const char *chassis)
 	for (gsize i = 0; parts[i]; i++)
 		if (strstr(lower, parts[i]))
 			return true;
+	if (system && is_system(path) && !is_same_path(path, system))
+		return true;
 	return strstr(lower, "/chassis/") && !strchr(path, '#') && !is_same_path(path, chassis);
 }
 
-static bool relates_to_part(const json_t *entry, const char *chassis)
+static bool relates_to_part(const json_t *entry, const char *chassis, const char *system)
 {
 	const json_t *items = json_object_get(entry, "RelatedItem");
 	const json_t *item;
@@ -318,17 +385,79 @@ static bool relates_to_part(const json_t *entry, const char *chassis)
 	json_array_foreach (items, index, item) {
 		const char *path = text_of(item, "@odata.id");
 
-		if (!path || !is_item_of_part(path, chassis))
+		if (!path || !is_item_of_part(path, chassis, system))
 			return false;
 	}
 	return json_array_size(items) > 0;
 }
 
 /* Whether an entry of PowerControl is for a part of the machine alone. */
-static bool is_part(const json_t *entry, const char *chassis)
+static bool is_part(const json_t *entry, const char *chassis, const char *system)
 {
 	return is_context_of_part(text_of(entry, "PhysicalContext")) ||
-	       names_part(text_of(entry, "Name")) || relates_to_part(entry, chassis);
+	       names_part(text_of(entry, "Name")) || relates_to_part(entry, chassis, system);
+}
+
+/* A name without its digits; the caller frees. */
+static char *without_digits(const char *name)
+{
+	GString *text = g_string_new(NULL);
+
+	for (; *name; name++)
+		if (!g_ascii_isdigit(*name))
+			g_string_append_c(text, *name);
+	return g_string_free(text, FALSE);
+}
+
+/* Whether two names differ, but in digits alone: "Node 1 Power" and "Node 2 Power". */
+static bool are_numbered(const char *a, const char *b)
+{
+	g_autofree char *bare_a = without_digits(a);
+	g_autofree char *bare_b = without_digits(b);
+
+	return strcmp(a, b) != 0 && strcmp(bare_a, bare_b) == 0;
+}
+
+/* The computer system that an entry is for, borrowed; NULL: not said. */
+static const char *system_of(const json_t *entry)
+{
+	const char *path = link_of(json_array_get(json_object_get(entry, "RelatedItem"), 0));
+
+	return path && is_system(path) ? path : NULL;
+}
+
+/* Whether two entries of PowerControl are for two machines. */
+static bool are_of_two_machines(const json_t *a, const json_t *b)
+{
+	const char *a_name = text_of(a, "Name"), *b_name = text_of(b, "Name");
+
+	if (system_of(a) && system_of(b))
+		return !is_same_path(system_of(a), system_of(b));
+	return a_name && b_name && are_numbered(a_name, b_name);
+}
+
+/* PowerControl as a list, which the caller unrefs. Some firmware has the entry itself there. */
+static json_t *entries_of(const json_t *power)
+{
+	json_t *entries = json_object_get(power, "PowerControl");
+
+	return json_is_object(entries) ? json_pack("[O]", entries) : json_incref(entries);
+}
+
+char *meter_redfish_list_entries(const json_t *power)
+{
+	g_autoptr(json_t) entries = entries_of(power);
+	GString *list = g_string_new(NULL);
+	const json_t *entry;
+	size_t index;
+
+	json_array_foreach (entries, index, entry) {
+		const char *name = text_of(entry, "Name") ?: text_of(entry, "MemberId");
+
+		if (name && index < LIST_MAX)
+			g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", name);
+	}
+	return g_string_free(list, FALSE);
 }
 
 /* The watts of an entry of PowerControl: those of now, else a mean. */
@@ -372,10 +501,25 @@ static struct meter_redfish_watts telling(struct meter_redfish_watts a,
 		       : a;
 }
 
-struct meter_redfish_watts meter_redfish_parse_power(const json_t *power, const char *chassis,
-						     int *entry)
+/* Whether another entry of PowerControl has the watts of another machine than the entry `first`. */
+static bool has_another(const json_t *entries, size_t first, const char *chassis,
+			const char *system)
 {
-	const json_t *entries = json_object_get(power, "PowerControl");
+	const json_t *entry;
+	size_t index;
+
+	json_array_foreach (entries, index, entry)
+		if (index != first && !is_part(entry, chassis, system) &&
+		    watts_of_entry(entry).mw > 0 &&
+		    are_of_two_machines(json_array_get(entries, first), entry))
+			return true;
+	return false;
+}
+
+struct meter_redfish_watts meter_redfish_parse_power(const json_t *power, const char *chassis,
+						     const char *system, int *entry)
+{
+	g_autoptr(json_t) entries = entries_of(power);
 	struct meter_redfish_watts best =
 		none(POWER_METER_ERROR_SETUP, "no PowerControl with watts of the whole machine");
 	const json_t *one;
@@ -388,9 +532,14 @@ struct meter_redfish_watts meter_redfish_parse_power(const json_t *power, const 
 	json_array_foreach (entries, index, one) {
 		struct meter_redfish_watts watts;
 
-		if (*entry >= 0 ? (size_t)*entry != index : is_part(one, chassis))
+		if (*entry >= 0 ? (size_t)*entry != index : is_part(one, chassis, system))
 			continue;
 		watts = watts_of_entry(one);
+		if (*entry < 0 && watts.mw > 0 && has_another(entries, index, chassis, system))
+			return (struct meter_redfish_watts){.code = POWER_METER_ERROR_SETUP,
+							    .mw = -1,
+							    .what = "entries of several machines",
+							    .several = true};
 		/* 0 W may be all that an entry ever says. */
 		if (watts.code == POWER_METER_OK && (watts.mw > 0 || *entry >= 0)) {
 			*entry = (int)index;
@@ -417,7 +566,7 @@ struct meter_redfish_watts meter_redfish_parse_reading(const json_t *resource)
 
 	if (!json_is_object(resource))
 		return none(POWER_METER_ERROR_GARBAGE, "it is no object");
-	if (units && strcmp(units, "W") != 0)
+	if (units && strcmp(units, "W") != 0 && g_ascii_strcasecmp(units, "Watts") != 0)
 		return none(POWER_METER_ERROR_GARBAGE, "its unit is not W");
 	for (gsize i = 0; i < G_N_ELEMENTS(places); i++)
 		if (find(resource, places[i]))
@@ -494,7 +643,7 @@ static bool is_called(const json_t *object, const char *name)
 struct meter_redfish_watts meter_redfish_parse_named(const json_t *power, const char *name)
 {
 	const json_t *supplies = json_object_get(power, METER_REDFISH_SUPPLIES);
-	const json_t *entries = json_object_get(power, "PowerControl");
+	g_autoptr(json_t) entries = entries_of(power);
 	struct meter_redfish_watts found =
 		none(POWER_METER_ERROR_SETUP, "nothing in Power has this name");
 	unsigned count = 0;
@@ -528,10 +677,7 @@ const char *meter_redfish_parse_sessions(const json_t *root)
 
 char *meter_redfish_parse_location(const char *location)
 {
-	const char *host = location ? strstr(location, "://") : NULL;
-	const char *path = host ? strchr(host + 3, '/') : location;
-
-	return meter_redfish_is_path(path) ? g_strdup(path) : NULL;
+	return g_strdup(path_in(location));
 }
 
 char *meter_redfish_parse_redirection(const char *address, const char *path, const char *location)

@@ -10,8 +10,8 @@
 
 /*
  * Parses the resources of a Redfish service. Pure. All of them are untrusted. A link counts only if
- * it is a path below /redfish/, because it is appended to the address of the BMC and gets the
- * password with it.
+ * it is a path below /redfish/, or a URL with such a path, because the path is appended to the
+ * address of the BMC and gets the password with it.
  */
 
 /* What a chassis can be, by its ChassisType (DSP0268). */
@@ -37,9 +37,11 @@ struct meter_redfish_chassis {
 	enum meter_redfish_class kind;
 	bool linked; /* to a computer system, by one of the two */
 	char *power, *environment, *sensors;
-	char *system;  /* the first computer system */
-	int order;     /* in the list of chassis, by the caller */
-	double mean_s; /* its watts are known to be a mean of so long, or as old; 0: not known */
+	unsigned
+		machines; /* computer systems that it is linked to, and that are one of their own */
+	char *system;     /* the one machine, else the first system; NULL: there are several */
+	int order;        /* in the list of chassis, by the caller */
+	double mean_s;    /* its watts are known to be a mean of so long, or as old; 0: not known */
 };
 
 /* The chassis that `body` is, read at `path`; the caller frees. NULL: not an object. */
@@ -60,7 +62,8 @@ enum meter_redfish_state meter_redfish_parse_state(const json_t *resource);
 
 /*
  * Adds the links of a collection's members to `paths` (of char *, freed by the array). Returns
- * false if it is no collection. *ret_next is its next page (the caller frees), or NULL.
+ * false if it is no collection, or if its next page is at no path of the service. *ret_next is the
+ * next page (the caller frees), or NULL.
  */
 bool meter_redfish_parse_members(const json_t *collection, GPtrArray *paths, char **ret_next);
 
@@ -75,17 +78,22 @@ struct meter_redfish_watts {
 	 */
 	enum power_meter_error code;
 	int64_t mw;
+	bool several;     /* SETUP: there are those of several machines */
 	double mean_s;    /* the watts are a mean of so long; 0: not known */
 	const char *what; /* why there are none; NULL: nothing to add */
 };
 
 /*
  * The watts of a whole chassis in its Power: of the first entry of PowerControl that has some and
- * is not for a part of the machine, else of a vendor's place. *entry is the index of that entry; it
+ * is not for a part of the machine, nor for another one than `system` (NULL: not known), else of a
+ * vendor's place. *entry is the index of that entry; it
  * is kept once it is not -1 (-2: the vendor's place).
  */
 struct meter_redfish_watts meter_redfish_parse_power(const json_t *power, const char *chassis,
-						     int *entry);
+						     const char *system, int *entry);
+
+/* The names in PowerControl, at most twenty: "Node 1 Power, Node 2 Power". The caller frees. */
+char *meter_redfish_list_entries(const json_t *power);
 
 /*
  * The watts of EnvironmentMetrics (PowerWatts), of a sensor (Reading) or of a supply's metrics

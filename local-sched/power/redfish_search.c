@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/power/redfish_search.h"
 
+#include <string.h>
+
 #include "common/clock.h"
 #include "common/json.h"
 
@@ -36,6 +38,7 @@ enum phase {
 struct redfish_search {
 	struct redfish_service *service;
 	const char *named;
+	bool told; /* where it is, by the list */
 	redfish_search_f done;
 	void *data;
 	enum phase phase;
@@ -50,6 +53,7 @@ struct redfish_search {
 	GPtrArray *chosen;           /* of them, borrowed: those that may be the machine */
 	GPtrArray *held;             /* of these: those that a computer system says to be in */
 	char *denied;                /* why something could not be read, or NULL */
+	char *absent;                /* that a chassis of the list is not there, or NULL */
 	enum power_meter_error code; /* of the first failure */
 	char *reason;
 };
@@ -139,6 +143,10 @@ static void handle_chassis(struct redfish_search *search, const struct redfish_a
 	} else if (!redfish_search_missing(answer) && answer->code != POWER_METER_OK) {
 		/* It may be the machine. */
 		fail(search, answer->code, answer->reason);
+	} else if (!search->absent) {
+		search->absent = g_strdup_printf("%s of its list of chassis is not there, and may "
+						 "be the machine; name one as `chassis`: %s",
+						 answer->path, answer->reason ?: "no object");
 	}
 }
 
@@ -187,6 +195,13 @@ static void finish(struct redfish_search *search, struct meter_redfish_chassis *
 	search->done(machine, search->code, search->reason, search->data);
 }
 
+/* Ends the search without a chassis. */
+static void give_up(struct redfish_search *search, const char *reason)
+{
+	fail(search, POWER_METER_ERROR_SETUP, search->denied ?: reason);
+	finish(search, NULL);
+}
+
 /* Ends the search with one of the chassis that were read. */
 static void finish_with(struct redfish_search *search, const struct meter_redfish_chassis *machine)
 {
@@ -196,24 +211,44 @@ static void finish_with(struct redfish_search *search, const struct meter_redfis
 	finish(search, g_ptr_array_steal_index(search->chassis, index));
 }
 
-/* Ends the search without a chassis. */
-static void give_up(struct redfish_search *search, const char *reason)
+/* The path of the one chassis with this name, borrowed; NULL: none, or several. */
+static const char *path_of(const GPtrArray *chassis, const char *name)
 {
-	fail(search, POWER_METER_ERROR_SETUP, search->denied ?: reason);
-	finish(search, NULL);
+	const char *path = NULL;
+
+	for (guint i = 0; i < chassis->len; i++) {
+		const struct meter_redfish_chassis *one = chassis->pdata[i];
+
+		if (strcmp(one->id, name) != 0)
+			continue;
+		if (path)
+			return NULL;
+		path = one->path;
+	}
+	return path;
 }
 
-/* The configured chassis is not there; `paths` are those that are. */
+/*
+ * The configured chassis is not at the usual path; `paths` are those that are there. Some are below
+ * another: "/redfish/v1/Chassis/RackMount/Baseboard".
+ */
 static void give_up_named(struct redfish_search *search)
 {
 	g_autoptr(GPtrArray) bare =
 		g_ptr_array_new_with_free_func((GDestroyNotify)meter_redfish_chassis_free);
 	g_autoptr(json_t) body = json_object();
+	const char *path;
 	g_autofree char *list = NULL;
 	g_autofree char *reason = NULL;
 
 	for (guint i = 0; i < search->paths->len; i++)
 		g_ptr_array_add(bare, meter_redfish_chassis_new(body, search->paths->pdata[i]));
+	if (!search->told && (path = path_of(bare, search->named))) {
+		search->told = true;
+		enter(search, PHASE_CHASSIS, path);
+		ask(search);
+		return;
+	}
 	list = meter_redfish_list(bare);
 	reason = g_strdup_printf("there is no chassis %s; there are: %s", search->named, list);
 	give_up(search, reason);
@@ -223,6 +258,17 @@ static void give_up_named(struct redfish_search *search)
 static bool is_surely(const struct meter_redfish_chassis *chassis)
 {
 	return chassis->kind == METER_REDFISH_MACHINE && chassis->linked;
+}
+
+/*
+ * Whether it is the machine although chassis of the list could not be read. A list may hold what
+ * was taken out long ago, but an enclosure is taken only where no blade may be missing.
+ */
+static bool is_clear(const struct redfish_search *search,
+		     const struct meter_redfish_chassis *chassis)
+{
+	return is_surely(chassis) ||
+	       (!search->denied && (!search->absent || chassis->kind == METER_REDFISH_MACHINE));
 }
 
 static gint compare_order(gconstpointer a, gconstpointer b)
@@ -251,11 +297,14 @@ static void choose(struct redfish_search *search)
 	}
 	g_ptr_array_unref(search->chosen);
 	search->chosen = meter_redfish_choose(search->chassis);
-	if (search->chosen->len == 1 && (!search->denied || is_surely(search->chosen->pdata[0]))) {
+	if (search->chosen->len == 1 && is_clear(search, search->chosen->pdata[0])) {
 		finish_with(search, search->chosen->pdata[0]);
 	} else if (search->chosen->len > 1) {
 		enter(search, PHASE_SYSTEMS, SYSTEMS_PATH);
 		ask(search);
+	} else if (search->chosen->len == 1 && !search->denied && search->absent) {
+		fail(search, POWER_METER_ERROR_SETUP, search->absent);
+		finish(search, NULL);
 	} else {
 		give_up(search,
 			search->chassis->len > 0 ? reason : "no chassis has watts: it has none");
@@ -376,6 +425,7 @@ void redfish_search_free(struct redfish_search *search)
 	g_ptr_array_unref(search->chosen);
 	g_ptr_array_unref(search->held);
 	g_free(search->denied);
+	g_free(search->absent);
 	g_free(search->reason);
 	g_free(search);
 }

@@ -28,6 +28,7 @@ enum {
 	REDIRECTIONS_MAX = 4,
 	CALLS_AT_ONCE = 4,
 	ANSWER_MAX = 8 << 20, /* bytes, decompressed */
+	WORKED_MAX = 1024,
 };
 
 enum {
@@ -60,6 +61,7 @@ struct redfish_service {
 	unsigned generation; /* of the login */
 	char *sessions_path; /* where sessions are opened */
 	bool asked_root;     /* the service root was asked for that place */
+	bool redirected;     /* that place is where another redirected to */
 	char *session_path;  /* to be closed, or NULL */
 	char *session_header;
 	bool silent;        /* the last request got no answer */
@@ -251,6 +253,13 @@ static enum power_meter_error code_of(int status, const GError *error)
 /* The reason in `error`, with what to do where it is known; the caller frees. */
 static char *advise(const struct redfish_service *service, const GError *error)
 {
+	/* The words of OpenSSL. */
+	if (error->code == HTTP_ERROR_TRUST &&
+	    (strstr(error->message, "expired") || strstr(error->message, "not yet valid")))
+		return g_strdup_printf("the time is not within its certificate's: renew that, set "
+				       "the clocks of the BMC and of this machine, or take any "
+				       "certificate with `tls: insecure`: %s",
+				       error->message);
 	if (error->code == HTTP_ERROR_TRUST)
 		return g_strdup_printf("its certificate is not trusted; give a `ca_file`: %s",
 				       error->message);
@@ -298,6 +307,40 @@ static void on_root(int status, json_t *body, const GError *error, void *data)
 	open_session(service, password ?: "");
 }
 
+/*
+ * Whether a refusal says that all sessions are in use, which iDRAC and iLO say with statuses of
+ * wrong passwords.
+ */
+static bool speaks_of_limit(const char *message)
+{
+	g_autofree char *lower = g_ascii_strdown(message, -1);
+
+	/* The path has "SessionService/Sessions" in it. */
+	return strstr(lower, "sessionlimit") || strstr(lower, "maximum number of") ||
+	       strstr(lower, "simultaneous sessions") || strstr(lower, "too many sessions") ||
+	       strstr(lower, "rac0218") || strstr(lower, "maxsession");
+}
+
+/*
+ * Opens the session at the place that a redirection names, once. Returns false if there is none.
+ */
+static bool open_elsewhere(struct redfish_service *service)
+{
+	const char *location = http_client_answer_header(service->client, "Location");
+	g_autofree char *path =
+		meter_redfish_parse_redirection(service->address, service->sessions_path, location);
+	g_autofree char *password = NULL;
+
+	if (!path || service->redirected || strcmp(path, service->sessions_path) == 0)
+		return false;
+	service->redirected = true;
+	g_free(service->sessions_path);
+	service->sessions_path = g_steal_pointer(&path);
+	password = power_meter_password(&service->config, NULL);
+	open_session(service, password ?: "");
+	return true;
+}
+
 static void refuse_login(struct redfish_service *service, int status, const GError *error)
 {
 	const bool not_offered = status == STATUS_NOT_FOUND || status == STATUS_NOT_ALLOWED ||
@@ -305,6 +348,8 @@ static void refuse_login(struct redfish_service *service, int status, const GErr
 				 (status >= 300 && status < STATUS_BAD_REQUEST);
 	g_autofree char *text = NULL;
 
+	if (status >= 300 && status < STATUS_BAD_REQUEST && open_elsewhere(service))
+		return;
 	if (not_offered && !service->asked_root) {
 		service->asked_root = true;
 		g_free(service->refusal);
@@ -322,7 +367,9 @@ static void refuse_login(struct redfish_service *service, int status, const GErr
 		fail_waiting(service, code_of(status, error), 0, text);
 		return;
 	}
-	if (status == STATUS_UNAUTHORIZED || status == STATUS_BAD_REQUEST)
+	if (speaks_of_limit(error->message))
+		text = g_strdup_printf("it opens no session: %s", error->message);
+	else if (status == STATUS_UNAUTHORIZED || status == STATUS_BAD_REQUEST)
 		text = g_strdup_printf("login refused; check user and password_file: %s",
 				       error->message);
 	else if (status == STATUS_FORBIDDEN)
@@ -518,7 +565,9 @@ static void on_answer(int status, json_t *body, const GError *error, void *data)
 	service->silent = status == 0;
 	service->users++;
 	if (!error && body) {
-		g_hash_table_add(service->worked, g_strdup(call->path));
+		/* A BMC may redirect to more paths than are worth to be known. */
+		if (g_hash_table_size(service->worked) < WORKED_MAX)
+			g_hash_table_add(service->worked, g_strdup(call->path));
 		deliver(call, &(struct redfish_answer){.status = status, .body = body});
 	} else if (!error) {
 		deliver_error(call, POWER_METER_ERROR_GARBAGE, status, "its answer is empty");

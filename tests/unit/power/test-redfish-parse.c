@@ -38,7 +38,12 @@ static void test_watts_are_those_of_the_whole_machine(void)
 		{"{'PowerConsumedWatts': 65534}", POWER_METER_OK, 65534000},
 		{"{}", POWER_METER_ERROR_SETUP, REFUSED},
 		{"", POWER_METER_ERROR_SETUP, REFUSED},
-		{"{'PowerConsumedWatts': '61'}", POWER_METER_ERROR_GARBAGE, REFUSED},
+		{"{'PowerConsumedWatts': '61'}", POWER_METER_OK, 61000},
+		{"{'PowerConsumedWatts': '61.5 W'}", POWER_METER_OK, 61500},
+		{"{'PowerConsumedWatts': '0x61'}", POWER_METER_ERROR_GARBAGE, REFUSED},
+		{"{'PowerConsumedWatts': '61 kW'}", POWER_METER_ERROR_GARBAGE, REFUSED},
+		{"{'PowerConsumedWatts': 'inf'}", POWER_METER_ERROR_GARBAGE, REFUSED},
+		{"{'PowerConsumedWatts': ''}", POWER_METER_ERROR_GARBAGE, REFUSED},
 		{"{'PowerConsumedWatts': -1}", POWER_METER_ERROR_GARBAGE, REFUSED},
 		{"{'PowerConsumedWatts': 1e300}", POWER_METER_ERROR_GARBAGE, REFUSED},
 		{"{'PowerConsumedWatts': true}", POWER_METER_ERROR_GARBAGE, REFUSED},
@@ -48,6 +53,18 @@ static void test_watts_are_those_of_the_whole_machine(void)
 		{"{'PowerConsumedWatts': 0}, {'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
 		{"{'PowerConsumedWatts': 'x'}, {'PowerConsumedWatts': null}",
 		 POWER_METER_ERROR_NOT_ACTIVE, REFUSED},
+		/* Of two machines neither; of one name twice the first. */
+		{"{'Name': 'Node 1', 'PowerConsumedWatts': 9},"
+		 "{'Name': 'Node 12', 'PowerConsumedWatts': 5}",
+		 POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'Name': 'Node 1', 'PowerConsumedWatts': 5},"
+		 "{'Name': 'Node 1', 'PowerConsumedWatts': 9}",
+		 POWER_METER_OK, 5000},
+		{"{'RelatedItem': [{'@odata.id': '/redfish/v1/Systems/1'}],"
+		 "'PowerConsumedWatts': 9},"
+		 "{'RelatedItem': [{'@odata.id': '/redfish/v1/Systems/2/'}],"
+		 "'PowerConsumedWatts': 5}",
+		 POWER_METER_ERROR_SETUP, REFUSED},
 		/* Never that of a part. */
 		{"{'Name': 'CPU Sub-system Power', 'PowerConsumedWatts': 9}",
 		 POWER_METER_ERROR_SETUP, REFUSED},
@@ -78,7 +95,7 @@ static void test_watts_are_those_of_the_whole_machine(void)
 		g_autoptr(json_t) power = parse(text);
 		int entry = -1;
 		const struct meter_redfish_watts watts =
-			meter_redfish_parse_power(power, "/redfish/v1/Chassis/1", &entry);
+			meter_redfish_parse_power(power, "/redfish/v1/Chassis/1", NULL, &entry);
 
 		g_test_message("%s", text);
 		g_assert_cmpint(watts.code, ==, cases[i].code);
@@ -96,11 +113,11 @@ static void test_an_entry_that_was_found_is_kept(void)
 	g_autoptr(json_t) one = parse("{'PowerControl': [{'PowerConsumedWatts': 9}]}");
 	int entry = -1;
 
-	g_assert_cmpint(meter_redfish_parse_power(second, "", &entry).mw, ==, 5000);
+	g_assert_cmpint(meter_redfish_parse_power(second, "", NULL, &entry).mw, ==, 5000);
 	g_assert_cmpint(entry, ==, 1);
-	g_assert_cmpint(meter_redfish_parse_power(both, "", &entry).code, ==,
+	g_assert_cmpint(meter_redfish_parse_power(both, "", NULL, &entry).code, ==,
 			POWER_METER_ERROR_NOT_ACTIVE);
-	g_assert_cmpint(meter_redfish_parse_power(one, "", &entry).code, ==,
+	g_assert_cmpint(meter_redfish_parse_power(one, "", NULL, &entry).code, ==,
 			POWER_METER_ERROR_SETUP);
 }
 
@@ -136,7 +153,7 @@ static void test_vendors_places_and_means(void)
 		g_autoptr(json_t) power = parse(cases[i].power);
 		int entry = -1;
 		const struct meter_redfish_watts watts =
-			meter_redfish_parse_power(power, "", &entry);
+			meter_redfish_parse_power(power, "", NULL, &entry);
 
 		g_test_message("%s", cases[i].power);
 		g_assert_cmpint(watts.mw, ==, cases[i].mw);
@@ -287,19 +304,22 @@ static void test_links_lead_nowhere_else(void)
 {
 	static const struct {
 		const char *link;
-		bool good;
+		const char *path;
 	} cases[] = {
-		{"/redfish/v1/Chassis/1/Power", true},
-		{"/redfish/v1/Chassis/System.Embedded.1/Power?x=1", true},
-		{"@evil.example/redfish/v1", false}, /* would become user@evil.example */
-		{"//evil.example/redfish/v1", false},
-		{".evil.example/", false},
-		{"https://evil.example/redfish/v1/", false},
-		{"/redfish/v1/a b", false},
-		{"/redfish/v1/a\\r\\nX: y", false},
-		{"/redfish/v1/Power#/PowerControl/0", false},
-		{"/other/v1", false},
-		{"", false},
+		{"/redfish/v1/Chassis/1/Power", "/redfish/v1/Chassis/1/Power"},
+		{"/redfish/v1/P.1/Power?x=1", "/redfish/v1/P.1/Power?x=1"},
+		{"@evil.example/redfish/v1", NULL}, /* would become user@evil.example */
+		{"//evil.example/redfish/v1", NULL},
+		{".evil.example/", NULL},
+		/* Its path alone counts. */
+		{"https://evil.example/redfish/v1/", "/redfish/v1/"},
+		{"https://evil.example", NULL},
+		{"https://evil.example/other/v1", NULL},
+		{"/redfish/v1/a b", NULL},
+		{"/redfish/v1/a\\r\\nX: y", NULL},
+		{"/redfish/v1/Power#/PowerControl/0", NULL},
+		{"/other/v1", NULL},
+		{"", NULL},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -310,7 +330,7 @@ static void test_links_lead_nowhere_else(void)
 			meter_redfish_chassis_new(body, "/redfish/x");
 
 		g_test_message("%s", text);
-		g_assert_true((chassis->power != NULL) == cases[i].good);
+		g_assert_cmpstr(chassis->power, ==, cases[i].path);
 		g_assert_null(chassis->environment);
 		meter_redfish_chassis_free(chassis);
 	}
@@ -353,7 +373,8 @@ static void test_members_are_listed(void)
 				       "{'@odata.id': 7}, null,"
 				       "{'@odata.id': '/redfish/v1/Chassis/b'}],"
 				       "'Members@odata.nextLink': '/redfish/v1/Chassis?$skip=2'}");
-	g_autoptr(json_t) empty = parse("{'Members': [], 'Members@odata.nextLink': 'elsewhere'}");
+	g_autoptr(json_t) empty = parse("{'Members': [], 'Members@odata.nextLink': ''}");
+	g_autoptr(json_t) lost = parse("{'Members': [], 'Members@odata.nextLink': 'elsewhere'}");
 	g_autoptr(json_t) none = parse("{'Members': {}}");
 	g_autoptr(GPtrArray) links = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *next = NULL;
@@ -366,6 +387,7 @@ static void test_members_are_listed(void)
 	g_assert_true(meter_redfish_parse_members(empty, links, &no_next));
 	g_assert_cmpuint(links->len, ==, 2);
 	g_assert_null(no_next);
+	g_assert_false(meter_redfish_parse_members(lost, links, &no_next));
 	g_assert_false(meter_redfish_parse_members(none, links, &no_next));
 	g_assert_false(meter_redfish_parse_members(NULL, links, &no_next));
 }
