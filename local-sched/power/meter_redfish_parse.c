@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/read_number.h"
 
 /* The most that a chassis draws; larger numbers have another unit or are invalid. */
 #define WATTS_TOP 1e6
@@ -273,14 +274,13 @@ static struct meter_redfish_watts none(enum power_meter_error code, const char *
 /* The number in a text such as "245" or "245 W"; NAN: none. Some firmware writes it so. */
 static double number_in(const char *text)
 {
-	const bool decimal = g_ascii_isdigit(text[0]) && g_ascii_tolower(text[1]) != 'x';
-	char *end = NULL;
-	const double number = decimal ? g_ascii_strtod(text, &end) : (double)NAN;
+	double number = NAN;
+	const char *unit = read_number_front(text, &number);
 
-	while (end && *end == ' ')
-		end++;
-	return end && (*end == '\0' || g_ascii_strcasecmp(end, "W") == 0 ||
-		       g_ascii_strcasecmp(end, "Watts") == 0)
+	while (unit && *unit == ' ')
+		unit++;
+	return unit && (*unit == '\0' || g_ascii_strcasecmp(unit, "W") == 0 ||
+			g_ascii_strcasecmp(unit, "Watts") == 0)
 		       ? number
 		       : (double)NAN;
 }
