@@ -317,6 +317,30 @@ run_case() {
 	run_case intel-cpufreq
 }
 
+@test "states that cannot be disabled are bounded by cpu_dma_latency" {
+	run_case disable-refused
+}
+
+@test "a maximum that one CPU refuses is named, and the others are put back" {
+	run_case maximum-refused
+}
+
+@test "boost that one policy refuses is named" {
+	run_case boost-of-one-policy-refused
+}
+
+@test "a deeper state whose latency is made up is off, by its number" {
+	run_case made-up-latencies
+}
+
+@test "a driver that does not tell the speed leaves the cap unknown" {
+	run_case speed-unknown
+}
+
+@test "a maximum that is reset a moment later is set again" {
+	run_case maximum-resets-later
+}
+
 # Where the kernel counts the time in each frequency, a cap is known to hold once it has settled.
 has_settled() {
 	[ "$(column frequency effective)" = yes ]
