@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Operations, whose states are those of operation_fsm.h. An operation begins with the engine's call, which leaves it WAITING.
- * remote_request_due() sends its request, one at a time, and the link repeats that until it is
- * answered. A refusal because nodes are not free yet puts it off and leaves it WAITING again.
+ * Operations, whose states are those of operation_fsm.h. An operation begins with the engine's
+ * call, which leaves it WAITING. remote_request_due() sends its request, one at a time, and the
+ * link repeats that until it is answered. A refusal because nodes are not free yet puts it off and
+ * leaves it WAITING again.
  *
  * Suspensions, resumptions and migrations are steps, of which an attempt does one at a time. The
  * result of a step arrives as an event, or in any other description of the task. Requests are
