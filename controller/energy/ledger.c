@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/energy/ledger.h"
 
+#include <math.h>
+
 #include "common/read_number.h"
 
 struct ledger {
 	GHashTable *accounts; /* host -> struct host_account */
 	GArray *tasks_uj;     /* int64_t, by task; shorter if the last tasks have used nothing */
 	int64_t counted_uj, dynamic_uj;
+	double since_s; /* since_uj is dynamic energy since then; -INFINITY: it is not summed up */
+	int64_t since_uj;
 };
 
 struct ledger *ledger_new(void)
@@ -16,6 +20,7 @@ struct ledger *ledger_new(void)
 	ledger->accounts = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
 						 (GDestroyNotify)host_account_free);
 	ledger->tasks_uj = g_array_new(FALSE, TRUE, sizeof(int64_t));
+	ledger->since_s = -INFINITY;
 	return ledger;
 }
 
@@ -110,6 +115,39 @@ GHashTable *ledger_accounts(const struct ledger *ledger)
 	return ledger->accounts;
 }
 
+/* The part of an interval's `uj` that belongs to the time after since_s. */
+static int64_t part_since(const struct store_account_interval *interval, int64_t uj, double since_s)
+{
+	if (interval->from_s >= since_s)
+		return uj;
+	if (interval->to_s <= since_s)
+		return 0;
+	return (int64_t)((double)uj *
+			 ((interval->to_s - since_s) / (interval->to_s - interval->from_s)));
+}
+
+bool ledger_watch(struct ledger *ledger, struct store *store, int64_t run, double begin_s,
+		  GError **error)
+{
+	int64_t uj;
+
+	if (!store_account_dynamic_since(store, run, begin_s, &uj, error))
+		return false;
+	ledger->since_s = begin_s;
+	ledger->since_uj = uj;
+	return true;
+}
+
+int64_t ledger_since_uj(const struct ledger *ledger)
+{
+	return ledger->since_uj;
+}
+
+double ledger_since_s(const struct ledger *ledger)
+{
+	return ledger->since_s;
+}
+
 bool ledger_add(struct ledger *ledger, struct host_account *account, struct store *store,
 		const struct store_account_interval *interval, const GArray *parts, GError **error)
 {
@@ -118,8 +156,10 @@ bool ledger_add(struct ledger *ledger, struct host_account *account, struct stor
 	if (!host_account_add(account, store, interval, parts, error))
 		return false;
 	ledger->counted_uj += uj;
-	if (g_strcmp0(interval->mark, STORE_ACCOUNT_UNSERVED) != 0)
+	if (g_strcmp0(interval->mark, STORE_ACCOUNT_UNSERVED) != 0) {
 		ledger->dynamic_uj += uj - interval->idle_uj;
+		ledger->since_uj += part_since(interval, uj - interval->idle_uj, ledger->since_s);
+	}
 	for (guint i = 0; parts && i < parts->len; i++) {
 		const struct store_account_part *part =
 			&g_array_index(parts, struct store_account_part, i);

@@ -61,5 +61,15 @@ int64_t ledger_task_uj(const struct ledger *ledger, uint32_t task);
 /* All but idle that the hosts have used while a controller served, as far as reported. O(1). */
 int64_t ledger_dynamic_uj(const struct ledger *ledger);
 
+/*
+ * Has the ledger sum up dynamic energy since begin_s, time of the run, as
+ * store_account_dynamic_since() does; false with `error`: the store cannot be read. Then in O(1):
+ * ledger_since_uj(); and since when, -INFINITY before.
+ */
+bool ledger_watch(struct ledger *ledger, struct store *store, int64_t run, double begin_s,
+		  GError **error);
+int64_t ledger_since_uj(const struct ledger *ledger);
+double ledger_since_s(const struct ledger *ledger);
+
 /* What the counters of all hosts have counted, as far as reported. O(1). */
 int64_t ledger_counted_uj(const struct ledger *ledger);

@@ -741,6 +741,17 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
  */
 void engine_window_settle(struct engine *engine);
 
+/*
+ * Corrects the energy that the window under way has used by time_s, which the caller's account
+ * says, where it is off by more than ENGINE_WINDOW_OFF of the limit. The limit is held against it
+ * from then on. Between two events; no effect where there is no limit.
+ */
+#define ENGINE_WINDOW_OFF 1e-4
+void engine_window_correct(struct engine *engine, double time_s, double spent_j);
+
+/* When the window under way began; only where there is a limit. */
+double engine_window_begin_s(const struct engine *engine);
+
 /* The state of the window under way. O(running tasks). */
 struct engine_window_state engine_window_now(const struct engine *engine);
 

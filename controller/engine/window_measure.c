@@ -260,6 +260,15 @@ void engine_window_update_past(struct engine *engine)
 	}
 }
 
+void engine_window_rebase(struct engine *engine, double by_j)
+{
+	struct window_span *now = &engine->window->now;
+	const struct window_measure measured = measure_span(engine, now);
+
+	raise_maxima(&engine->window->most, &measured);
+	now->base_j += by_j;
+}
+
 void engine_window_forget_spans(struct engine *engine)
 {
 	struct window_span *now = &engine->window->now;

@@ -92,5 +92,11 @@ void engine_window_begin_span(struct engine *engine, double from_s, double spent
 void engine_window_end_span(struct engine *engine, double time_s);
 void engine_window_forget_spans(struct engine *engine);
 
+/*
+ * Moves the energy at the beginning of the span under way by by_j. What was measured of it by then
+ * stays.
+ */
+void engine_window_rebase(struct engine *engine, double by_j);
+
 /* To be called when meters may have reported more about windows that began or ended. */
 void engine_window_update_past(struct engine *engine);

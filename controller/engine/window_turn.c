@@ -128,6 +128,26 @@ void engine_window_settle(struct engine *engine)
 		set_backend_limit(engine);
 }
 
+void engine_window_correct(struct engine *engine, double time_s, double spent_j)
+{
+	struct window_span *now = &engine->window->now;
+	double by_j;
+
+	if (!engine_window_is_set(engine))
+		return;
+	by_j = engine_window_energy_at_j(engine, time_s) - spent_j - now->base_j;
+	if (!(fabs(by_j) > ENGINE_WINDOW_OFF * engine->window->setup.limit_j))
+		return;
+	engine_window_rebase(engine, by_j);
+	if (engine->window->state == WINDOW_OPEN)
+		set_backend_limit(engine);
+}
+
+double engine_window_begin_s(const struct engine *engine)
+{
+	return engine->window->begin_s;
+}
+
 /* Tolerance, as a part of the limit, for joules that were summed up in another order. */
 #define ROUNDING 1e-9
 

@@ -13,8 +13,8 @@
 /*
  * The inside of a service, for its files: run_service.c (its life cycle), run_service_restore.c
  * (continuing from the store), run_service_tasks.c (users' requests), run_service_account.c (its
- * time and baseline, and for how long records are kept), run_service_energy.c (the energy account of
- * hosts), run_service_task_energy.c (the energy of tasks) and run_service_limit.c (the energy
+ * time and baseline, and for how long records are kept), run_service_energy.c (the energy account
+ * of hosts), run_service_task_energy.c (the energy of tasks) and run_service_limit.c (the energy
  * limit).
  */
 struct run_service {
@@ -199,6 +199,19 @@ json_t *run_service_energy_provisional(const struct run_service *service);
  */
 bool run_service_used_since(const struct run_service *service, double begin_s, double *ret_j,
 			    GError **error);
+
+/*
+ * Whether the meters have kept samples back to the last reports of their hosts, or to begin_s, so
+ * that what is unreported since then is known.
+ */
+bool run_service_samples_suffice(const struct run_service *service, double begin_s);
+
+/*
+ * As run_service_used_since(), until now_ns, in O(hosts) where begin_s is that of the last call.
+ * False with `error`: the store cannot be read.
+ */
+bool run_service_used_until(struct run_service *service, double begin_s, int64_t now_ns,
+			    double *ret_j, GError **error);
 
 /*
  * Dynamic energy since the service first began, as far as reported, while a controller served; NAN

@@ -317,8 +317,9 @@ bool store_account_dynamic_since(struct store *store, int64_t run, double from_s
 				 GError **error)
 {
 	static const char sql[] =
-		"SELECT coalesce(sum(tasks_uj + management_uj + unattributed_uj), 0)"
-		" FROM energy_interval WHERE run = ?1 AND to_s >= ?2"
+		"SELECT coalesce(CAST(sum((tasks_uj + management_uj + unattributed_uj) * CASE"
+		" WHEN from_s >= ?2 THEN 1 ELSE (to_s - ?2) / (to_s - from_s) END) AS INTEGER), 0)"
+		" FROM energy_interval WHERE run = ?1 AND to_s > ?2"
 		" AND host IN (SELECT host FROM energy_meter WHERE run = ?1)"
 		" AND mark IS NOT 'unserved'";
 

@@ -119,8 +119,8 @@ GPtrArray *store_account_sums(struct store *store, int64_t run, const char *by, 
 void store_account_sum_free(struct store_account_sum *sum);
 
 /*
- * Dynamic energy, that is all but idle, of the intervals that ended at `from_s` or later while the
- * service ran.
+ * Dynamic energy, that is all but idle, of the intervals since `from_s` while the service ran; of
+ * an interval that began before it the part by time.
  */
 bool store_account_dynamic_since(struct store *store, int64_t run, double from_s, int64_t *ret_uj,
 				 GError **error);

@@ -326,6 +326,31 @@ static void test_raised(void)
 	bed_finish(&bed);
 }
 
+/* The account of the caller has 1,100 J more; what it differs by rounding has no effect. */
+static void correct_spent(struct bed *bed)
+{
+	const double spent_j = engine_window_now(bed->engine).spent_j;
+
+	engine_window_correct(bed->engine, 60, spent_j + 0.1);
+	g_assert_cmpfloat(engine_window_now(bed->engine).spent_j, ==, spent_j);
+	engine_window_correct(bed->engine, 60, spent_j + 1100);
+	g_assert_cmpfloat(fabs(engine_window_now(bed->engine).spent_j - spent_j - 1100), <, 1e-6);
+}
+
+/* All that runs stands still when the corrected energy has reached the limit. */
+static void test_corrected(void)
+{
+	static const struct wish wishes[] = {{60, correct_spent}, {0}};
+	struct engine_result result;
+	struct bed bed;
+
+	bed_run(&bed, "easy", 1, LIMIT_J, 0, wishes, &result);
+	g_assert_cmpuint(result.tasks_completed, ==, TASKS);
+	g_assert_cmpuint(bed.exhausted, ==, 1);
+	g_assert_cmpuint(bed.suspensions, >, 0);
+	bed_finish(&bed);
+}
+
 static void lower_limit(struct bed *bed)
 {
 	set_limit(bed, 500);
@@ -528,6 +553,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/engine/window/rounding refuses nothing", test_rounding);
 	g_test_add_func("/engine/window/without a limit there is none", test_none);
 	g_test_add_func("/engine/window/a limit that is raised holds at once", test_raised);
+	g_test_add_func("/engine/window/energy that is corrected counts", test_corrected);
 	g_test_add_func("/engine/window/a limit that is lowered or removed does, too",
 			test_lowered);
 	g_test_add_func("/engine/window/no wish gets round it", test_people);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A service's ledger, with the service's engine: what it has of an ended task, and when that is
- * final; and the provisional energy that a restart keeps. The clusters "a" and "b" have a metered host each, "ha" and "hb",
- * that draws nothing idle.
+ * final; the provisional energy that a restart keeps; and the energy of a window. The clusters "a"
+ * and "b" have a metered host each, "ha" and "hb", that draws nothing idle.
  */
 #include "common/clock.h"
 #include "controller/backend/sim.h"
@@ -465,6 +465,51 @@ static void a_new_window_has_no_provisional_energy(struct bed *bed, const void *
 	assert_used(bed, AGE_S + 100, 0);
 }
 
+/* A window's energy by the ledger, as the store has it. */
+static void assert_window(struct bed *bed, double begin_s, double uj)
+{
+	g_autoptr(GError) error = NULL;
+	double used_j;
+
+	g_assert_true(
+		run_service_used_until(&bed->service, begin_s, clock_now_ns(), &used_j, &error));
+	g_assert_no_error(error);
+	g_assert_cmpfloat(fabs(used_j * 1e6 - uj), <, 2);
+	assert_used(bed, begin_s, uj);
+}
+
+/* An interval that a window begins in is divided, now and after a restart. */
+static void a_window_has_its_part_of_intervals(struct bed *bed, const void *data)
+{
+	begin(bed);
+	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
+	assert_window(bed, 1999.5, 50);
+	report(bed, CLUSTER_A, 2001, NULL, 30);
+	assert_window(bed, 1999.5, 80);
+	report(bed, CLUSTER_B, 2000, NULL, 20);
+	assert_window(bed, 1999.5, 90);
+	assert_window(bed, 2000.5, 15);
+	report(bed, CLUSTER_B, 2001, NULL, 4);
+	assert_window(bed, 2000.5, 17);
+}
+
+/* What a meter estimates where its counter begins again is no energy of the ledger. */
+static void a_window_follows_the_ledger(struct bed *bed, const void *data)
+{
+	struct remote_meter *of = g_ptr_array_index(remote_fleet_meters(bed->session.fleet), 0);
+	struct wire_sample sample = {.energy_uj = 50};
+
+	use_unreported(bed);
+	assert_window(bed, 0, PROVISIONAL_UJ);
+	/* The counter begins again: the meter guesses, the account does not. */
+	sample.t_ns = clock_now_ns();
+	remote_meter_rebase(of);
+	g_assert_true(remote_meter_add(of, &sample));
+	bed->counters[CLUSTER_A] = 0;
+	report(bed, CLUSTER_A, AGE_S, NULL, 50);
+	assert_window(bed, 0, 50);
+}
+
 static const struct {
 	const char *path;
 	void (*test)(struct bed *bed, const void *data);
@@ -478,6 +523,8 @@ static const struct {
 	{"/service-ledger/divided", an_interval_is_divided_where_the_service_ended},
 	{"/service-ledger/late", late_reports_replace_provisional_energy},
 	{"/service-ledger/counter", provisional_energy_outlasts_its_counter},
+	{"/service-ledger/part", a_window_has_its_part_of_intervals},
+	{"/service-ledger/follows", a_window_follows_the_ledger},
 	{"/service-ledger/window", a_new_window_has_no_provisional_energy},
 };
 

@@ -154,7 +154,9 @@ static void test_since(struct run_dir *record, const void *data)
 	g_assert_true(store_account_dynamic_since(record->store, record->run, 0, &uj, NULL));
 	g_assert_cmpint(uj, ==, 3 * 9 * 60);
 	g_assert_true(store_account_dynamic_since(record->store, record->run, 60, &uj, NULL));
-	g_assert_cmpint(uj, ==, 3 * 4 * 60);
+	g_assert_cmpint(uj, ==, 3 * 3 * 60);
+	g_assert_true(store_account_dynamic_since(record->store, record->run, 75, &uj, NULL));
+	g_assert_cmpint(uj, ==, 3 * (30 + 2 * 60));
 	g_assert_true(store_account_dynamic_since(record->store, record->run, 101, &uj, NULL));
 	g_assert_cmpint(uj, ==, 0);
 }
