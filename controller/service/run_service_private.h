@@ -11,11 +11,16 @@
 #include "controller/store/store_check.h"
 
 /*
+ * The bound of the sum over all hosts; energy beyond it is not counted (146 years of a kilowatt).
+ */
+#define RUN_SERVICE_COUNTED_MAX_UJ (INT64_MAX / 2)
+
+/*
  * The inside of a service, for its files: run_service.c (its life cycle), run_service_restore.c
  * (continuing from the store), run_service_tasks.c (users' requests), run_service_account.c (its
  * time and baseline, and for how long records are kept), run_service_energy.c (the energy account
- * of hosts), run_service_task_energy.c (the energy of tasks) and run_service_limit.c (the energy
- * limit).
+ * of hosts), run_service_task_energy.c (the energy of tasks), run_service_unreported.c (the energy
+ * that is not reported yet) and run_service_limit.c (the energy limit).
  */
 struct run_service {
 	struct run_session *session;
@@ -192,6 +197,9 @@ void run_service_update_energy(struct run_service *service, const GArray *parts)
  * since the end of its account, in microjoules. A new reference.
  */
 json_t *run_service_energy_provisional(const struct run_service *service);
+
+/* Gives it to the ledger, after ledger_load(), and frees service->provisional_json. */
+void run_service_recall_provisional(struct run_service *service);
 
 /*
  * Dynamic energy since begin_s, time of the run: what the ledger has, and what the meters have
