@@ -38,6 +38,7 @@ struct meter_redfish {
 	struct meter_redfish_chassis *machine; /* found, or NULL */
 	GPtrArray *places;                     /* struct place * */
 	bool found;                            /* `places` are those of the watts */
+	char *former;                          /* the last chassis that had the watts, or NULL */
 	/* The read under way. */
 	guint tried;                 /* places of the machine */
 	guint asked;                 /* requests that were not answered yet */
@@ -246,6 +247,10 @@ static void read_watts(struct meter_redfish *meter)
 static void settle(struct meter_redfish *meter)
 {
 	meter->found = true;
+	if (meter->machine) {
+		g_free(meter->former);
+		meter->former = g_strdup(meter->machine->path);
+	}
 	log_info_of(LOG_HOST(meter->base.host), "its watts are in %s%s of BMC %s",
 		    ((const struct place *)meter->places->pdata[0])->path,
 		    meter->places->len > 1 ? " and others" : "",
@@ -254,15 +259,16 @@ static void settle(struct meter_redfish *meter)
 
 /* The sensors of the chassis: for a name in the configuration, or for a message. */
 
-/* The name of a sensor's path, borrowed. */
-static const char *name_of(const char *path)
+/* The last part of a sensor's path, which may end with a slash; the caller frees. */
+static char *name_of(const char *path)
 {
-	return strrchr(path, '/') + 1;
+	return g_path_get_basename(path);
 }
 
 static bool speaks_of_power(const char *path)
 {
-	g_autofree char *lower = g_ascii_strdown(name_of(path), -1);
+	g_autofree char *name = name_of(path);
+	g_autofree char *lower = g_ascii_strdown(name, -1);
 
 	return strstr(lower, "pow") || strstr(lower, "pwr") || strstr(lower, "watt");
 }
@@ -273,10 +279,12 @@ static void append_sensors(GString *text, const GPtrArray *sensors, bool of_powe
 	guint count = 0;
 
 	for (guint i = 0; i < sensors->len && count <= SENSORS_SHOWN; i++) {
+		g_autofree char *name = name_of(sensors->pdata[i]);
+
 		if (speaks_of_power(sensors->pdata[i]) != of_power)
 			continue;
 		g_string_append_printf(text, "%s%s", count > 0 ? ", " : "",
-				       count < SENSORS_SHOWN ? name_of(sensors->pdata[i]) : "...");
+				       count < SENSORS_SHOWN ? name : "...");
 		count++;
 	}
 }
@@ -332,10 +340,12 @@ static const char *find_sensor(const struct meter_redfish *meter, const char *na
 {
 	g_autofree char *escaped = g_uri_escape_string(name, NULL, FALSE);
 
-	for (guint i = 0; i < meter->sensors->len; i++)
-		if (strcmp(name_of(meter->sensors->pdata[i]), name) == 0 ||
-		    strcmp(name_of(meter->sensors->pdata[i]), escaped) == 0)
+	for (guint i = 0; i < meter->sensors->len; i++) {
+		g_autofree char *one = name_of(meter->sensors->pdata[i]);
+
+		if (strcmp(one, name) == 0 || strcmp(one, escaped) == 0)
 			return meter->sensors->pdata[i];
+	}
 	return NULL;
 }
 
@@ -542,12 +552,30 @@ static void try_place(struct meter_redfish *meter)
 		end_tries(meter);
 }
 
+/*
+ * Whether a chassis is another one than that which had the watts, and may be what held it: a BMC
+ * that starts lists what it has found so far.
+ */
+static bool is_other(const struct meter_redfish *meter, const struct meter_redfish_chassis *chassis)
+{
+	const bool is_surely = chassis->kind == METER_REDFISH_MACHINE && chassis->linked;
+
+	return meter->former && !is_surely && strcmp(meter->former, chassis->path) != 0;
+}
+
 static void on_searched(struct meter_redfish_chassis *machine, enum power_meter_error code,
 			const char *reason, void *data)
 {
 	struct meter_redfish *meter = data;
 
-	if (machine) {
+	if (machine && is_other(meter, machine)) {
+		g_autofree char *lost = g_strdup_printf(
+			"the chassis of its watts, %s, is gone; name another as `chassis`: %s",
+			meter->former, machine->id);
+
+		fail(meter, POWER_METER_ERROR_SETUP, lost);
+		meter_redfish_chassis_free(machine);
+	} else if (machine) {
 		meter->machine = machine;
 		try_place(meter);
 	} else {
@@ -610,6 +638,7 @@ static void redfish_close(struct power_meter *base)
 	g_free(meter->reason);
 	g_free(meter->denied);
 	g_free(meter->refused);
+	g_free(meter->former);
 }
 
 const struct power_meter_ops meter_redfish_ops = {
