@@ -384,9 +384,12 @@ static void bed_clear(struct bed *bed)
 {
 	const char *const argv[] = {"rm", "-rf", bed->directory, NULL};
 
+	/* The meters close their sessions, which no server of this thread could answer meanwhile. */
+	for (int i = 0; i < KINDS; i++)
+		g_clear_pointer(&bed->bmcs[i].server, http_server_free);
+	virtual_time_end();
 	power_free(bed->power);
 	for (int i = 0; i < KINDS; i++) {
-		http_server_free(bed->bmcs[i].server);
 		g_free(bed->bmcs[i].token);
 		g_array_unref(bed->bmcs[i].sent);
 		g_array_unref(bed->bmcs[i].samples);

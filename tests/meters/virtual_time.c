@@ -13,19 +13,30 @@
 /* Milliseconds of real time until other threads are looked at again. */
 enum { LOOK_MS = 1 };
 
-/* What all monotonic clocks show; 0: the real time. */
+/* What all monotonic clocks show while they stand still; 0: they advance. */
 static gint64 now_ns;
+/* How far they are ahead of the real ones since then. */
+static gint64 ahead_ns;
+
+static gint64 real_ns(void)
+{
+	struct timespec time;
+
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &time);
+	return (gint64)time.tv_sec * 1000000000 + time.tv_nsec;
+}
 
 /* Stands for the C library's, for all libraries of the process. */
 int clock_gettime(clockid_t clock, struct timespec *ret_time)
 {
 	const bool is_monotonic = clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_RAW ||
 				  clock == CLOCK_MONOTONIC_COARSE || clock == CLOCK_BOOTTIME;
+	const gint64 time_ns = now_ns ? now_ns : real_ns() + ahead_ns;
 
-	if (!is_monotonic || now_ns == 0)
+	if (!is_monotonic || (now_ns == 0 && ahead_ns == 0))
 		return (int)syscall(SYS_clock_gettime, clock, ret_time);
-	ret_time->tv_sec = now_ns / 1000000000;
-	ret_time->tv_nsec = now_ns % 1000000000;
+	ret_time->tv_sec = time_ns / 1000000000;
+	ret_time->tv_nsec = time_ns % 1000000000;
 	return 0;
 }
 
@@ -85,4 +96,13 @@ void virtual_time_begin(void)
 {
 	now_ns = g_get_monotonic_time() * 1000;
 	g_main_context_set_poll_func(NULL, poll_virtually);
+}
+
+void virtual_time_end(void)
+{
+	if (now_ns == 0)
+		return;
+	ahead_ns = now_ns - real_ns();
+	now_ns = 0;
+	g_main_context_set_poll_func(NULL, NULL);
 }

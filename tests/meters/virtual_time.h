@@ -11,5 +11,8 @@
  * process: the time of another process is not waited for.
  */
 
-/* Begins, for the rest of the process. */
+/* Begins: the clocks stand still until virtual_time_end(). */
 void virtual_time_begin(void);
+
+/* The clocks advance with real time again, from where they are. No effect if they do. */
+void virtual_time_end(void);
