@@ -47,6 +47,15 @@ double engine_next_event_s(const struct engine *engine)
 	return engine_event_s(engine, engine->mapping_clock->event_next);
 }
 
+double engine_event_after_s(const struct engine *engine, double time_s)
+{
+	uint64_t event = engine->mapping_clock->event_next;
+
+	while (engine_event_s(engine, event) <= time_s)
+		event++;
+	return engine_event_s(engine, event);
+}
+
 void engine_set_next_event(struct engine *engine, uint64_t event)
 {
 	engine->mapping_clock->event_next = event;

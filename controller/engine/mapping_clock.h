@@ -18,6 +18,8 @@ double engine_event_s(const struct engine *engine, uint64_t event);
 /* Number and time of the next periodic mapping event. */
 uint64_t engine_next_event(const struct engine *engine);
 double engine_next_event_s(const struct engine *engine);
+/* The time of the first periodic mapping event, from the next one on, that is after time_s. */
+double engine_event_after_s(const struct engine *engine, double time_s);
 void engine_set_next_event(struct engine *engine, uint64_t event);
 
 /* Notes that a task or a node changed: a plan that the policy is making now may be old. */

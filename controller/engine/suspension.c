@@ -68,6 +68,27 @@ void engine_launch_suspend(struct engine *engine, uint32_t index)
 
 /* Resuming. */
 
+/*
+ * The task's entry among the running ones from now on. A task that has used up its estimate has its
+ * nodes until the next event: the mapping event that resumes it may be planned yet.
+ */
+static struct sched_running resumed_now(const struct engine *engine, uint32_t index,
+					const uint32_t *nodes)
+{
+	const struct engine_task *task = &engine->tasks[index];
+	const double now_s = engine_now_s(engine);
+	struct sched_running running = engine_running(engine, index, nodes, now_s);
+
+	/* Its present interval is not yet in executed_s. */
+	if (task->state == ENGINE_TASK_SUSPENDING) {
+		running.executed_s += now_s - task->since_s;
+		running.end_s = now_s + fmax(0, task->etc_s - running.executed_s);
+	}
+	if (running.end_s <= now_s)
+		running.end_s = engine_event_after_s(engine, now_s);
+	return running;
+}
+
 /* Prepares the resumption of a suspended task whose nodes are free. */
 static void begin_resume_now(struct engine *engine, uint32_t index)
 {
@@ -78,10 +99,9 @@ static void begin_resume_now(struct engine *engine, uint32_t index)
 	engine->placement->begin_interval(engine, index, engine->setup.virtual_pause_s);
 	engine_set_nodes(engine, index, suspension->to_nodes, task->nodes_count);
 	suspension->resume_requested_s = engine_now_s(engine);
-	task->expected_end_s = engine_expected_end_s(task, engine_now_s(engine));
 	task->late = false;
-	*running_list_find(&engine->running, index) =
-		engine_running(engine, index, task->nodes, engine_now_s(engine));
+	*running_list_find(&engine->running, index) = resumed_now(engine, index, task->nodes);
+	task->expected_end_s = running_list_find(&engine->running, index)->end_s;
 	engine_set_preemptible(engine, index);
 	engine_touch(engine, index);
 	engine_record_suspension(engine, index);
@@ -97,13 +117,7 @@ void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *
 	engine_set_claim_waits(engine, index,
 			       engine->placement->count_waits(engine, index, nodes) +
 				       (task->state == ENGINE_TASK_SUSPENDING));
-	running = engine_running(engine, index, engine_suspension_at(engine, index)->to_nodes,
-				 engine_now_s(engine));
-	/* Its present interval is not yet in executed_s. */
-	if (task->state == ENGINE_TASK_SUSPENDING) {
-		running.executed_s += engine_now_s(engine) - task->since_s;
-		running.end_s = engine_now_s(engine) + fmax(0, task->etc_s - running.executed_s);
-	}
+	running = resumed_now(engine, index, engine_suspension_at(engine, index)->to_nodes);
 	running_list_add(&engine->running, &running);
 	task->expected_end_s = running.end_s;
 	if (engine_claim_waits(engine, index) == 0) {

@@ -351,6 +351,23 @@ static void test_corrected(void)
 	bed_finish(&bed);
 }
 
+static void lower_to_2500(struct bed *bed)
+{
+	set_limit(bed, 2500);
+}
+
+/* A task that has used up its estimate has its node when the next window resumes it. */
+static void test_resumed_at_its_estimate(void)
+{
+	static const struct wish wishes[] = {{60, lower_to_2500}, {0}};
+	struct engine_result result;
+	struct bed bed;
+
+	bed_run(&bed, "easy", 1, LIMIT_J, 0, wishes, &result);
+	g_assert_cmpuint(result.tasks_completed, ==, TASKS);
+	bed_finish(&bed);
+}
+
 static void lower_limit(struct bed *bed)
 {
 	set_limit(bed, 500);
@@ -552,6 +569,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/engine/window/what was spent before counts", test_goes_on);
 	g_test_add_func("/engine/window/rounding refuses nothing", test_rounding);
 	g_test_add_func("/engine/window/without a limit there is none", test_none);
+	g_test_add_func("/engine/window/a task that has used up its estimate has its node",
+			test_resumed_at_its_estimate);
 	g_test_add_func("/engine/window/a limit that is raised holds at once", test_raised);
 	g_test_add_func("/engine/window/energy that is corrected counts", test_corrected);
 	g_test_add_func("/engine/window/a limit that is lowered or removed does, too",
