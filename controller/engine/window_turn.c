@@ -81,6 +81,9 @@ static void cancel_claims(struct engine *engine)
 		engine_flush(engine);
 }
 
+/* Tolerance, as a part of the limit, for joules that were summed up in another order. */
+#define ROUNDING 1e-9
+
 /* Moves the window on; the only writer of its state. Returns whether it is a move. */
 static bool move(struct engine *engine, enum window_event event)
 {
@@ -139,17 +142,22 @@ void engine_window_correct(struct engine *engine, double time_s, double spent_j)
 	if (!(fabs(by_j) > ENGINE_WINDOW_OFF * engine->window->setup.limit_j))
 		return;
 	engine_window_rebase(engine, by_j);
-	if (engine->window->state == WINDOW_OPEN)
+	if (engine->window->state != WINDOW_OPEN)
+		return;
+	/* The backend may have counted less than the window has spent: it cannot report that. */
+	if (engine_window_spent_j(engine) < engine->window->setup.limit_j * (1 - ROUNDING)) {
 		set_backend_limit(engine);
+		return;
+	}
+	exhaust_window(engine, engine_now_s(engine));
+	engine_want_mapping(engine);
+	engine_stir(engine);
 }
 
 double engine_window_begin_s(const struct engine *engine)
 {
 	return engine->window->begin_s;
 }
-
-/* Tolerance, as a part of the limit, for joules that were summed up in another order. */
-#define ROUNDING 1e-9
 
 void engine_window_reach(struct engine *engine, double time_s)
 {

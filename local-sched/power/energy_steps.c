@@ -2,63 +2,100 @@
 #include "local-sched/power/energy_steps.h"
 
 #include <math.h>
-#include <string.h>
 
 void energy_steps_init(struct energy_steps *steps, uint32_t count)
 {
-	*steps = (struct energy_steps){.before_uj = g_new0(uint64_t, count), .count = count};
+	*steps = (struct energy_steps){.counters = g_new0(struct energy_steps_counter, count),
+				       .count = count};
 }
 
 void energy_steps_clear(struct energy_steps *steps)
 {
-	g_clear_pointer(&steps->before_uj, g_free);
+	g_clear_pointer(&steps->counters, g_free);
 }
 
 void energy_steps_forget(struct energy_steps *steps)
 {
-	steps->before_ns = 0;
-	steps->is_step = false;
+	steps->first_ns = 0;
 }
 
-static void keep(struct energy_steps *steps, const uint64_t *now_uj, int64_t now_ns, bool is_step)
+static void begin(struct energy_steps *steps, const uint64_t *now_uj, int64_t now_ns)
 {
-	memcpy(steps->before_uj, now_uj, steps->count * sizeof *now_uj);
-	steps->before_ns = now_ns;
-	steps->is_step = is_step;
+	for (uint32_t i = 0; i < steps->count; i++)
+		steps->counters[i] = (struct energy_steps_counter){.uj = now_uj[i]};
+	steps->first_ns = now_ns;
+}
+
+/*
+ * Takes the new value of a counter, which has moved. A wrap, a reset or a jump is a step too, but
+ * its size says nothing.
+ */
+static enum energy_steps_verdict step(struct energy_steps_counter *counter, uint64_t now_uj,
+				      int64_t now_ns)
+{
+	const struct energy_steps_counter before = *counter;
+	const double rise_j = ((double)now_uj - (double)before.uj) / 1e6;
+	const double apart_s = (double)(now_ns - before.step_ns) / 1e9;
+
+	*counter = (struct energy_steps_counter){.uj = now_uj, .step_ns = now_ns};
+	if (rise_j < 0)
+		return ENERGY_STEPS_FELL;
+	if (before.step_ns == 0)
+		return ENERGY_STEPS_FIRST;
+	if (rise_j > ENERGY_STEPS_MAX_W * apart_s)
+		return ENERGY_STEPS_JUMP;
+	counter->rise_j = rise_j;
+	counter->apart_s = apart_s;
+	return ENERGY_STEPS_OK;
+}
+
+/* Adds the power of each counter. False: the steps of one are not known yet. */
+static bool add_up(const struct energy_steps *steps, int64_t now_ns, double *ret_w)
+{
+	*ret_w = 0;
+	for (uint32_t i = 0; i < steps->count; i++) {
+		const struct energy_steps_counter *counter = &steps->counters[i];
+		const double since_s = (double)(now_ns - counter->step_ns) / 1e9;
+
+		if (counter->apart_s > 0)
+			*ret_w += counter->rise_j / fmax(counter->apart_s, since_s);
+		else if (counter->step_ns > 0 ||
+			 (double)(now_ns - steps->first_ns) / 1e9 < ENERGY_STEPS_APART_S)
+			return false;
+	}
+	return true;
 }
 
 enum energy_steps_verdict energy_steps_add(struct energy_steps *steps, const uint64_t *now_uj,
 					   int64_t now_ns, int64_t *ret_mw)
 {
-	const double elapsed_s = (double)(now_ns - steps->before_ns) / 1e9;
 	const double unseen_s = (double)(now_ns - steps->seen_ns) / 1e9;
-	const bool was_step = steps->is_step;
 	enum energy_steps_verdict verdict = ENERGY_STEPS_OK;
-	double sum_j = 0;
+	bool moved = false;
+	double watts;
 
 	steps->seen_ns = now_ns;
-	if (steps->before_ns == 0 || elapsed_s <= 0 || unseen_s > ENERGY_STEPS_APART_S) {
-		keep(steps, now_uj, now_ns, false);
+	if (steps->first_ns == 0 || unseen_s <= 0 || unseen_s > ENERGY_STEPS_APART_S) {
+		begin(steps, now_uj, now_ns);
 		return ENERGY_STEPS_FIRST;
 	}
 	for (uint32_t i = 0; i < steps->count; i++) {
-		if (now_uj[i] < steps->before_uj[i])
-			verdict = ENERGY_STEPS_FELL;
-		else
-			sum_j += (double)(now_uj[i] - steps->before_uj[i]) / 1e6;
+		enum energy_steps_verdict one;
+
+		if (now_uj[i] == steps->counters[i].uj)
+			continue;
+		moved = true;
+		one = step(&steps->counters[i], now_uj[i], now_ns);
+		if (one == ENERGY_STEPS_FELL || one == ENERGY_STEPS_JUMP)
+			verdict = one;
 	}
-	if (verdict == ENERGY_STEPS_OK &&
-	    memcmp(now_uj, steps->before_uj, steps->count * sizeof *now_uj) == 0)
+	if (!moved)
 		return ENERGY_STEPS_STILL;
-	if (verdict == ENERGY_STEPS_OK && was_step && sum_j > ENERGY_STEPS_MAX_W * elapsed_s)
-		verdict = ENERGY_STEPS_JUMP;
-	/* A wrap, a reset or a jump is a step too, but its size says nothing. */
-	keep(steps, now_uj, now_ns, true);
 	if (verdict != ENERGY_STEPS_OK)
 		return verdict;
-	if (!was_step)
+	if (!add_up(steps, now_ns, &watts))
 		return ENERGY_STEPS_FIRST;
-	*ret_mw = llround(sum_j / elapsed_s * 1e3);
+	*ret_mw = llround(watts * 1e3);
 	return ENERGY_STEPS_OK;
 }
 

@@ -8,22 +8,29 @@
 /*
  * Power from counters of energy whose pace and range are not known: those of a hwmon chip, of a
  * metered outlet or of another program. Some move every millisecond, others once a second or by a
- * whole watt-hour. The power is the rise from one step to another over the time between them, so
- * that a step is never taken for the energy of a shorter time: the first step after the start only
- * says when the counter moved. Pure.
+ * whole watt-hour. The power of each counter is its rise from one of its steps to the next over the
+ * time between them, so that a step is never taken for the energy of a shorter time: the first step
+ * after the start only says when the counter moved. The powers of several counters, which step at
+ * times of their own, are added. Pure.
  */
+struct energy_steps_counter {
+	uint64_t uj;     /* its value */
+	int64_t step_ns; /* when it was seen to move; 0: not yet */
+	double rise_j;   /* its last step */
+	double apart_s;  /* the time from the step before to the last one; 0: not known */
+};
+
 struct energy_steps {
-	uint64_t *before_uj; /* the counters at the last step, `count` of them */
-	uint32_t count;      /* whose rises are added */
-	int64_t before_ns;   /* when the last step was seen; 0: nothing to compare with */
-	bool is_step;        /* the counters moved at before_ns */
-	int64_t seen_ns;     /* of the last values */
+	struct energy_steps_counter *counters; /* `count` of them */
+	uint32_t count;
+	int64_t first_ns; /* since when they are compared; 0: nothing to compare with */
+	int64_t seen_ns;  /* of the last values */
 };
 
 /* The meaning of new values of the counters. */
 enum energy_steps_verdict {
 	ENERGY_STEPS_OK = 0,
-	/* the values before, or the time of their step, were not known; ask again */
+	/* the values before, or the times of two steps of a counter, are not known; ask again */
 	ENERGY_STEPS_FIRST,
 	ENERGY_STEPS_STILL, /* no counter has moved; ask again */
 	ENERGY_STEPS_FELL,  /* one fell: it wrapped or was reset */
@@ -44,8 +51,10 @@ void energy_steps_clear(struct energy_steps *steps);
 
 /*
  * Takes the counters (`count` of them, microjoules) at a monotonic time in nanoseconds. *ret_mw,
- * the mean milliwatts since the step before, is set only for ENERGY_STEPS_OK. After a fall or jump
- * the counting starts again.
+ * the milliwatts of all, each as a mean between its last two steps, is set only for
+ * ENERGY_STEPS_OK. A counter that moves no more counts for less and less, a counter without a step
+ * for ENERGY_STEPS_APART_S since the start for nothing. After a fall or jump of a counter its steps
+ * are counted from there.
  */
 enum energy_steps_verdict energy_steps_add(struct energy_steps *steps, const uint64_t *now_uj,
 					   int64_t now_ns, int64_t *ret_mw);

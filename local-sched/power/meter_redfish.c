@@ -186,7 +186,9 @@ static void take_watts(struct meter_redfish *meter, struct place *place, const j
 		return;
 	}
 	meter->mw += watts.mw;
-	meter->base.mean_s = MAX(watts.mean_s, meter->machine ? meter->machine->mean_s : 0);
+	meter->base.mean_s = MAX(meter->base.mean_s, watts.mean_s);
+	if (meter->machine)
+		meter->base.mean_s = MAX(meter->base.mean_s, meter->machine->mean_s);
 }
 
 static void on_watts(const struct redfish_answer *answer, void *data)

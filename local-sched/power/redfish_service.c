@@ -37,6 +37,7 @@ enum {
 	STATUS_FORBIDDEN = 403,
 	STATUS_NOT_FOUND = 404,
 	STATUS_NOT_ALLOWED = 405,
+	STATUS_SERVER_ERROR = 500,
 	STATUS_NOT_IMPLEMENTED = 501,
 };
 
@@ -296,7 +297,15 @@ static void on_root(int status, json_t *body, const GError *error, void *data)
 	struct redfish_service *service = data;
 	const char *path = meter_redfish_parse_sessions(body);
 	g_autofree char *password = NULL;
+	g_autofree char *text = NULL;
 
+	/* A BMC that is starting: what it refused may be offered later. */
+	if (error && (status == 0 || status >= STATUS_SERVER_ERROR)) {
+		service->asked_root = false;
+		text = advise(service, error);
+		fail_waiting(service, POWER_METER_ERROR_NO_ANSWER, status, text);
+		return;
+	}
 	if (!path || strcmp(path, service->sessions_path) == 0) {
 		refuse_sessions(service, service->refusal ?: "not found");
 		return;

@@ -19,11 +19,11 @@ struct sampler {
 	void *data;
 	struct energy_counter counter;
 	double interval_s; /* that the configuration asks for */
-	double latency_s;  /* what a reading takes, smoothed; 0: none yet */
+	double latency_s;  /* what a reading takes, smoothed */
+	uint64_t readings; /* since the start */
 	int64_t asked_ns;  /* when the read under way began */
 	guint tick_id;
-	bool reading;  /* a read is under way; ticks have no effect */
-	bool answered; /* since the start */
+	bool reading; /* a read is under way; ticks have no effect */
 	bool lost;
 	bool failed;           /* a read has, since the last reading */
 	int64_t since_ns;      /* the last reading, or the start */
@@ -34,26 +34,36 @@ struct sampler {
 
 /* How much the last reading counts in the mean of what readings take. */
 #define LATENCY_WEIGHT 0.25
+/* By which factor one reading may exceed that mean, or the interval, and count. */
+#define LATENCY_GROWTH 3.0
 
 /*
- * Learns from a reading that began at asked_ns what readings take. A read begins at a tick: a meter
- * that answers just after one is read a whole interval later.
+ * Learns from a reading that began at asked_ns what readings take. A single long one counts within
+ * bounds: a login or a search, which it may contain, says nothing about the others. A read begins
+ * at a tick: a meter that answers just after one is read a whole interval later.
  */
 static void learn_latency(struct sampler *sampler, int64_t t_ns)
 {
 	const double took_s = clock_elapsed_s(sampler->asked_ns, t_ns);
+	const double most_s = sampler->readings > 0 ? LATENCY_GROWTH * MAX(sampler->latency_s,
+									   sampler->interval_s)
+						    : POWER_METER_DEADLINE_S;
 	double apart_s;
 
-	sampler->latency_s +=
-		(took_s - sampler->latency_s) * (sampler->latency_s > 0 ? LATENCY_WEIGHT : 1);
+	sampler->latency_s += (MIN(took_s, most_s) - sampler->latency_s) *
+			      (sampler->readings > 0 ? LATENCY_WEIGHT : 1);
+	sampler->readings++;
 	apart_s = ceil(sampler->latency_s / sampler->interval_s) * sampler->interval_s;
 	energy_counter_set_interval(&sampler->counter, MAX(sampler->interval_s, apart_s));
 }
 
+/* A meter that is on its way to its first reading, and has not failed, is not lost yet. */
 static void notice_loss(struct sampler *sampler)
 {
 	const int64_t silent_ns = clock_now_ns() - sampler->since_ns;
 
+	if (sampler->readings == 0 && !sampler->failed)
+		return;
 	if (sampler->lost || silent_ns <= sampler->counter.gap_limit_ns)
 		return;
 	sampler->lost = true;
@@ -91,7 +101,6 @@ static void take_reading(struct sampler *sampler, const struct power_reading *re
 	g_clear_pointer(&sampler->reason, g_free);
 	sampler->retry_s = LOGIN_RETRY_S;
 	sampler->since_ns = reading->t_ns;
-	sampler->answered = true;
 	sampler->failed = false;
 	if (sampler->lost) {
 		sampler->lost = false;
@@ -170,7 +179,7 @@ const struct energy_counter *sampler_counter(const struct sampler *sampler)
 
 bool sampler_answered(const struct sampler *sampler)
 {
-	return sampler->answered;
+	return sampler->readings > 0;
 }
 
 bool sampler_lost(const struct sampler *sampler)

@@ -14,7 +14,8 @@
  * reported once. It is asked further without end, and reported back at its next reading.
  *
  * A meter whose readings take longer than its interval is read as often as it answers: the gap
- * limit is three times what its readings take, by the mean of the last ones.
+ * limit is three times what its readings take, by the mean of the last ones. A meter on its way to
+ * its first reading is lost once a read of it has failed.
  */
 struct sampler;
 typedef struct sampler sampler_t;

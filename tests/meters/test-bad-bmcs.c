@@ -460,7 +460,7 @@ static void check_bmc(struct bed *bed, struct bmc *bmc, double seconds, bool is_
 	const struct sample_ring_entry *first, *last;
 	double covered_s;
 
-	check_samples(bmc, is_virtual ? (int64_t)(0.01 * S) : (int64_t)S);
+	check_samples(bmc, is_virtual ? (int64_t)(0.2 * S) : (int64_t)S);
 	g_assert_cmpuint(count, >, (guint)(seconds / 6));
 	first = &g_array_index(bmc->samples, struct sample_ring_entry, 0);
 	last = &g_array_index(bmc->samples, struct sample_ring_entry, count - 1);

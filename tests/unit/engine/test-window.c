@@ -368,6 +368,27 @@ static void test_resumed_at_its_estimate(void)
 	bed_finish(&bed);
 }
 
+/* What the caller's account has exceeds the limit by more than the backend has counted at all. */
+static void correct_beyond(struct bed *bed)
+{
+	engine_window_correct(bed->engine, 60, 3 * LIMIT_J);
+	g_assert_true(engine_window_now(bed->engine).exhausted);
+	bed->before_j = 4 * LIMIT_J; /* what was used is used */
+}
+
+static void test_corrected_beyond(void)
+{
+	static const struct wish wishes[] = {{60, correct_beyond}, {0}};
+	struct engine_result result;
+	struct bed bed;
+
+	bed_run(&bed, "easy", 1, LIMIT_J, 0, wishes, &result);
+	g_assert_cmpuint(result.tasks_completed, ==, TASKS);
+	g_assert_cmpuint(bed.exhausted, ==, 1);
+	g_assert_cmpuint(bed.suspensions, >, 0);
+	bed_finish(&bed);
+}
+
 static void lower_limit(struct bed *bed)
 {
 	set_limit(bed, 500);
@@ -573,6 +594,8 @@ int main(int argc, char **argv)
 			test_resumed_at_its_estimate);
 	g_test_add_func("/engine/window/a limit that is raised holds at once", test_raised);
 	g_test_add_func("/engine/window/energy that is corrected counts", test_corrected);
+	g_test_add_func("/engine/window/energy that is corrected beyond the limit counts, too",
+			test_corrected_beyond);
 	g_test_add_func("/engine/window/a limit that is lowered or removed does, too",
 			test_lowered);
 	g_test_add_func("/engine/window/no wish gets round it", test_people);

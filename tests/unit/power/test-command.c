@@ -109,19 +109,22 @@ static bool executes(int64_t pid)
 	return g_file_get_contents(path, &line, &length, NULL) && length > 0;
 }
 
-/* The watts are the pid of what it leaves behind. */
+/* The milliwatts are the pid of what it leaves behind. */
 static void test_what_a_program_leaves_behind_ends(void)
 {
 	static const char *const argv[] = {"sh", "-c", "sleep 1000 & echo $!", NULL};
 	struct config_meter config = config_of((char **)argv);
-	g_autoptr(power_meter_t) meter = power_meter_open(&config, "h1", NULL);
-	const struct outcome outcome = read_once(meter);
-	const int64_t deadline_ns = clock_now_ns() + INT64_C(10000000000);
+	const int64_t deadline_ns = clock_now_ns() + INT64_C(60000000000);
+	g_autoptr(power_meter_t) meter = NULL;
+	struct outcome outcome;
 
+	config.value = CONFIG_METER_MILLIWATTS;
+	meter = power_meter_open(&config, "h1", NULL);
+	outcome = read_once(meter);
 	g_assert_cmpint(outcome.code, ==, 0);
-	while (executes(outcome.mw / 1000) && clock_now_ns() < deadline_ns)
+	while (executes(outcome.mw) && clock_now_ns() < deadline_ns)
 		g_usleep(1000);
-	g_assert_false(executes(outcome.mw / 1000));
+	g_assert_false(executes(outcome.mw));
 }
 
 /* A counter that a program prints: the clock, at so many joules a second. */

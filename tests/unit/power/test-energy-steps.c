@@ -33,9 +33,9 @@ static void test_a_fast_counter_needs_one_step_more(void)
 {
 	static const struct value values[] = {
 		{1, 7000000, 100, ENERGY_STEPS_FIRST, -1},
-		{1.1, 8000000, 100, ENERGY_STEPS_FIRST, -1},
-		{1.2, 23000000, 5000100, ENERGY_STEPS_OK, 200000},
-		{2.2, 223000000, 50000100, ENERGY_STEPS_OK, 245000},
+		{1.1, 8000000, 200, ENERGY_STEPS_FIRST, -1},
+		{1.2, 23000000, 5000200, ENERGY_STEPS_OK, 200000},
+		{2.2, 223000000, 50000200, ENERGY_STEPS_OK, 245000},
 	};
 
 	assert_values(values, G_N_ELEMENTS(values));
@@ -46,10 +46,44 @@ static void test_steps_of_a_slow_counter_are_over_the_time_between_them(void)
 {
 	static const struct value values[] = {
 		{1, 0, 0, ENERGY_STEPS_FIRST, -1},
-		{1.25, 360000000, 0, ENERGY_STEPS_FIRST, -1},
-		{1.5, 360000000, 0, ENERGY_STEPS_STILL, -1},
-		{3, 360000000, 0, ENERGY_STEPS_STILL, -1},
-		{3.25, 720000000, 0, ENERGY_STEPS_OK, 180000},
+		{1.25, 360000000, 1, ENERGY_STEPS_FIRST, -1},
+		{1.5, 360000000, 1, ENERGY_STEPS_STILL, -1},
+		{3, 360000000, 1, ENERGY_STEPS_STILL, -1},
+		{3.25, 720000000, 2, ENERGY_STEPS_OK, 180000},
+	};
+
+	assert_values(values, G_N_ELEMENTS(values));
+}
+
+/* Two outlets of 150 W, of which each moves by a watt-hour every 24 s, the second 5 s later. */
+static void test_counters_step_at_times_of_their_own(void)
+{
+	static const struct value values[] = {
+		{1, 0, 0, ENERGY_STEPS_FIRST, -1},
+		{10, 3600000000, 0, ENERGY_STEPS_FIRST, -1},
+		{15, 3600000000, 3600000000, ENERGY_STEPS_FIRST, -1},
+		{34, 7200000000, 3600000000, ENERGY_STEPS_FIRST, -1},
+		{39, 7200000000, 7200000000, ENERGY_STEPS_OK, 300000},
+		{58, 10800000000, 7200000000, ENERGY_STEPS_OK, 300000},
+		{63, 10800000000, 10800000000, ENERGY_STEPS_OK, 300000},
+		/* The second one draws a quarter from now on: what it had is no floor. */
+		{82, 14400000000, 10800000000, ENERGY_STEPS_OK, 300000},
+		{106, 18000000000, 10800000000, ENERGY_STEPS_OK, 150000 + 83721},
+		{130, 21600000000, 10800000000, ENERGY_STEPS_OK, 150000 + 53731},
+		{159, 21600000000, 14400000000, ENERGY_STEPS_OK, 124138 + 37500},
+	};
+
+	assert_values(values, G_N_ELEMENTS(values));
+}
+
+/* An outlet where nothing is plugged in counts for nothing, once that is seen. */
+static void test_a_counter_that_never_moves_counts_for_nothing(void)
+{
+	static const struct value values[] = {
+		{1, 0, 7, ENERGY_STEPS_FIRST, -1},
+		{61, 6000000000, 7, ENERGY_STEPS_FIRST, -1},
+		{91, 9000000000, 7, ENERGY_STEPS_FIRST, -1},
+		{121, 12000000000, 7, ENERGY_STEPS_OK, 100000},
 	};
 
 	assert_values(values, G_N_ELEMENTS(values));
@@ -59,18 +93,19 @@ static void test_a_wrap_a_reset_and_a_jump_cost_one_reading(void)
 {
 	static const struct value values[] = {
 		{1, 65535000000, 5000000, ENERGY_STEPS_FIRST, -1},
-		{2, 65535100000, 5000000, ENERGY_STEPS_FIRST, -1},
+		{2, 65535100000, 5000001, ENERGY_STEPS_FIRST, -1},
+		{2.5, 65535200000, 5000002, ENERGY_STEPS_OK, 200},
 		/* One of two counters wraps: the rise of the other is no excuse. */
-		{3, 100000, 90000000000, ENERGY_STEPS_FELL, -1},
-		{4, 200100000, 90000000000, ENERGY_STEPS_OK, 200000},
-		{5, 200100000, 990000000001, ENERGY_STEPS_JUMP, -1},
-		{6, 300100000, 990000000001, ENERGY_STEPS_OK, 100000},
+		{3, 100000, 5000003, ENERGY_STEPS_FELL, -1},
+		{4, 200100000, 5000004, ENERGY_STEPS_OK, 200000},
+		{5, 200100001, 990000000001, ENERGY_STEPS_JUMP, -1},
+		{6, 300100001, 990000000002, ENERGY_STEPS_OK, 100000},
 		/* So long unseen that it may have wrapped. */
-		{127, 300100001, 990000000001, ENERGY_STEPS_FIRST, -1},
-		{128, 300100002, 990000000001, ENERGY_STEPS_FIRST, -1},
-		{129, 300200002, 990000000001, ENERGY_STEPS_OK, 100},
+		{127, 300100002, 990000000003, ENERGY_STEPS_FIRST, -1},
+		{128, 300100003, 990000000004, ENERGY_STEPS_FIRST, -1},
+		{129, 300200003, 990000000005, ENERGY_STEPS_OK, 100},
 		/* A clock that stands still. */
-		{129, 300300002, 990000000001, ENERGY_STEPS_FIRST, -1},
+		{129, 300300003, 990000000006, ENERGY_STEPS_FIRST, -1},
 	};
 
 	assert_values(values, G_N_ELEMENTS(values));
@@ -83,6 +118,10 @@ int main(int argc, char **argv)
 			test_a_fast_counter_needs_one_step_more);
 	g_test_add_func("/energy-steps/steps of a slow counter are over the time between them",
 			test_steps_of_a_slow_counter_are_over_the_time_between_them);
+	g_test_add_func("/energy-steps/counters step at times of their own",
+			test_counters_step_at_times_of_their_own);
+	g_test_add_func("/energy-steps/a counter that never moves counts for nothing",
+			test_a_counter_that_never_moves_counts_for_nothing);
 	g_test_add_func("/energy-steps/a wrap, a reset and a jump cost one reading",
 			test_a_wrap_a_reset_and_a_jump_cost_one_reading);
 	return g_test_run();
