@@ -256,9 +256,9 @@ static void give_chassis(struct http_request *request, const char *const *argume
 			 void *data)
 {
 	http_request_reply(request, 200,
-			   json_pack("{s:{s:s}, s:{s:s}}", "Power", "@odata.id",
-				     "@127.0.0.2/redfish/v1/Power", "EnvironmentMetrics",
-				     "@odata.id", "/redfish/v1/Chassis/a/E"));
+			   json_pack("{s:s, s:{s:s}, s:{s:s}}", "ChassisType", "RackMount", "Power",
+				     "@odata.id", "@127.0.0.2/redfish/v1/Power",
+				     "EnvironmentMetrics", "@odata.id", "/redfish/v1/Chassis/a/E"));
 }
 
 static void give_watts(struct http_request *request, const char *const *arguments, json_t *body,
@@ -307,7 +307,7 @@ static void test_an_odd_service_is_survived(struct fixture *fixture, gconstpoint
 	set_json(fixture, json_pack("{s:{s:i}}", "PowerWatts", "Reading", 77));
 	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
 	g_assert_cmpint(fixture->meter.mw, ==, 77000);
-	set_json(fixture, json_pack("{s:{s:s}}", "PowerWatts", "Reading", "77"));
+	set_json(fixture, json_pack("{s:{s:s}}", "PowerWatts", "Reading", "77 hot"));
 	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_GARBAGE);
 	set_json(fixture, json_pack("[i]", 77));
 	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_GARBAGE);
