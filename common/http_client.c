@@ -231,7 +231,8 @@ static char *complaint(const struct transfer *transfer)
 
 	if (json_is_string(said))
 		return visible_start(json_string_value(said), REASON_MAX);
-	return said_by_redfish(said ?: body);
+	/* Devices say it without an "error", too. */
+	return said_by_redfish(said || !transfer->client->device ? said : body);
 }
 
 /* A refusal without a reason comes from a proxy or from another API. */

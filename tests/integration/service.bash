@@ -108,7 +108,7 @@ assert_account() {
 			WHERE p.run = i.run AND p.host = i.host AND p.n = i.n)" \
 		"(SELECT n - lag(n, 1, 0) OVER w AS step, from_uj - lag(to_uj, 1, from_uj) OVER w AS hole, mark FROM energy_interval
 			WINDOW w AS (PARTITION BY run, host ORDER BY n)) WHERE step != 1 OR (hole != 0 AND mark IS NOT 'new-counter')" \
-		"energy_interval AS i WHERE coalesce(mark, '') NOT IN ('unserved', 'new-counter') AND NOT EXISTS (SELECT 1 FROM sample AS s
+		"energy_interval AS i WHERE coalesce(mark, '') NOT IN ('unserved', 'new-counter', 'missed') AND NOT EXISTS (SELECT 1 FROM sample AS s
 			WHERE s.run = i.run AND s.host = i.host AND s.energy_uj = i.to_uj) AND to_s <= (SELECT max(time_s)
 			FROM sample AS s WHERE s.run = i.run AND s.host = i.host)" \
 		"(SELECT sum(meter_uj - idle_uj - management_uj - unattributed_uj) - (SELECT sum(uj) FROM energy_task) AS lost
