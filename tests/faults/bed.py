@@ -111,7 +111,7 @@ ACCOUNT = {
 # The samples at the ends of intervals, since the start of local schedulers that live on and can be asked.
 SAMPLES = {
     "a sample is missing":
-        "energy_interval AS i WHERE coalesce(mark, '') NOT IN ('unserved', 'new-counter') AND NOT EXISTS"
+        "energy_interval AS i WHERE coalesce(mark, '') NOT IN ('unserved', 'new-counter', 'missed') AND NOT EXISTS"
         " (SELECT 1 FROM sample AS s WHERE s.run = i.run AND s.host = i.host AND s.energy_uj = i.to_uj)"
         " AND to_s <= (SELECT max(time_s) FROM sample AS s WHERE s.run = i.run AND s.host = i.host)"
         " AND from_s > {began_s}",
