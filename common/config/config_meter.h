@@ -35,7 +35,7 @@ enum config_meter_value {
 	CONFIG_METER_MILLIWATTS,
 	CONFIG_METER_MICROWATTS,
 	CONFIG_METER_KILOWATTS,
-	CONFIG_METER_JOULES, /* this one and those that follow are of energy */
+	CONFIG_METER_JOULES, /* energy, as all that follow */
 	CONFIG_METER_MICROJOULES,
 	CONFIG_METER_WATT_HOURS,
 	CONFIG_METER_KILOWATT_HOURS,

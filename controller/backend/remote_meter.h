@@ -51,8 +51,8 @@ void remote_meter_rebase(struct remote_meter *meter);
 const struct wire_sample *remote_meter_last(const struct remote_meter *meter);
 
 /*
- * Whether the last sample at `now_ns` is no older than three intervals: those that the
- * configuration asks for or, of a meter that takes longer, those that samples come in.
+ * Whether the last sample at `now_ns` is no older than three intervals. The interval is that of the
+ * configuration, or the mean time between samples where that is longer.
  */
 bool remote_meter_fresh(const struct remote_meter *meter, int64_t now_ns);
 

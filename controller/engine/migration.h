@@ -28,9 +28,8 @@ const uint32_t *engine_migration_left(const struct engine *engine, uint32_t task
 bool engine_migration_retries_exhausted(const struct engine *engine, uint32_t task);
 
 /*
- * Prepares the migration of a running task to `nodes`, of which those that are not its own are
- * free. The caller flushes the record and then calls engine_launch_migrate(), which asks the
- * backend.
+ * Prepares the migration of a running task to `nodes`: its own nodes, or free ones. The caller
+ * flushes the record and then calls engine_launch_migrate(), which asks the backend.
  */
 void engine_begin_migrate(struct engine *engine, uint32_t task, const uint32_t *nodes,
 			  bool by_person);

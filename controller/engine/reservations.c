@@ -24,7 +24,7 @@ struct planned_list {
 struct planned {
 	struct planned_list reservations;
 	struct planned_list placeholders;
-	double due_s;   /* those that start by then were tried */
+	double due_s;   /* entries that start by then were tried */
 	bool disturbed; /* a task is late: reservations may have to be moved */
 	/*
 	 * Reservations are to be recomputed at the next event: nodes became free that were not

@@ -274,7 +274,7 @@ static guint put_back(struct cap_originals *originals)
 	return restored;
 }
 
-/* Of the knobs that are left, those that are there. */
+/* The knobs that are left and exist. */
 static guint refused(const struct cap_originals *originals)
 {
 	guint count = 0;
