@@ -24,6 +24,7 @@
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
 #include "controller/experiment/robustness.h"
+#include "controller/experiment/simulation.h"
 #include "controller/report/stats.h"
 #include "controller/sched/queueing.h"
 #include "controller/workload/pruning.h"
@@ -226,7 +227,7 @@ static void run_mapper(const struct job *job, const struct workload *workload, c
 		g_error("%s", message);
 	backend_sim_set_exec_seed(backend, SEED, job->trial);
 	engine = engine_new(&setup, backend);
-	engine_run(engine, &result);
+	simulation_run(engine, backend, &result);
 	if (engine_reason(engine))
 		g_error("%s: %s", name, engine_reason(engine));
 	if (job->options->plain) {

@@ -18,6 +18,7 @@
 #include "common/json.h"
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
+#include "controller/experiment/simulation.h"
 #include "controller/workload/dfrs.h"
 
 #define PERIOD_S 600
@@ -150,7 +151,7 @@ static double run(const struct environment_trial *trial, const char *name, doubl
 	setup.moments = sharing ? sharing->moments : POLICY_AT_CHANGES;
 	backend_sim_set_penalty(backend, penalty_s);
 	engine = engine_new(&setup, backend);
-	engine_run(engine, &result);
+	simulation_run(engine, backend, &result);
 	if (engine_reason(engine) || result.tasks_completed != count)
 		g_error("%s: %s", name,
 			engine_reason(engine) ? engine_reason(engine) : "not all jobs ended");

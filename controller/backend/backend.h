@@ -9,8 +9,11 @@
 /*
  * The seam between the engine and what carries its actions out. `sim` is a discrete-event
  * simulation in virtual time, `remote` talks to local schedulers in real time; the engine cannot
- * tell which one it drives. Its caller takes the events of `sim` by wait(), those of `remote` by
- * poll(). Times are seconds since the start of the run.
+ * tell which one it drives. Times are seconds since the start of the run.
+ *
+ * Time and events are not in the table: the caller that runs the engine hands the events to it. It
+ * takes those of `sim` by backend_sim_wait() (sim.h), those of `remote` by remote_backend_take()
+ * (remote.h).
  *
  * A backend belongs to one run and one thread. The engine calls start(), kill(), suspend() and
  * resume() at any time between events; their results arrive as events, in the order of their times.
@@ -147,7 +150,7 @@ struct backend_watermark {
 
 /*
  * The table of one implementation. Required are all operations but share(), enqueue(), migrate(),
- * energy_at_j(), watermark() and cork(), and one of wait() and poll().
+ * energy_at_j(), watermark() and cork().
  */
 struct backend_ops {
 	const char *name; /* "sim", "remote" */
@@ -211,18 +214,6 @@ struct backend_ops {
 	/* ENERGY_LIMIT is reported once when energy_j() reaches `limit_j`; 0: never. */
 	void (*set_limit)(struct backend *backend, double limit_j);
 	/*
-	 * Of a backend whose clock is simulated: advances the clock to the next event, or to
-	 * `until_s`; events at until_s itself come before NONE. Sets *ret_event; the time of NONE
-	 * is until_s, or earlier if the caller is to look again when its next event is. An until_s
-	 * that has passed is the present time.
-	 */
-	void (*wait)(struct backend *backend, double until_s, struct backend_event *ret_event);
-	/*
-	 * Of a backend in real time, whose events arrive in the main loop: takes the first event
-	 * that has arrived and whose time is at most `until_s` or now. False: no event has.
-	 */
-	bool (*poll)(struct backend *backend, double until_s, struct backend_event *ret_event);
-	/*
 	 * While `held`, requests may be queued instead of sent: more follow at once, and the
 	 * processes that carry them out compete for the same processors. NULL: batching makes no
 	 * difference.
@@ -285,26 +276,6 @@ static inline double backend_energy_j(struct backend *backend)
 static inline void backend_set_limit(struct backend *backend, double limit_j)
 {
 	backend->ops->set_limit(backend, limit_j);
-}
-
-/* Only if the clock is simulated. */
-static inline void backend_wait(struct backend *backend, double until_s,
-				struct backend_event *ret_event)
-{
-	backend->ops->wait(backend, until_s, ret_event);
-}
-
-/*
- * Takes the next event with a time up to `until_s`. Returns false if there is none, or if a wait()
- * ended early.
- */
-static inline bool backend_take(struct backend *backend, double until_s,
-				struct backend_event *ret_event)
-{
-	if (backend->ops->poll)
-		return backend->ops->poll(backend, until_s, ret_event);
-	backend->ops->wait(backend, until_s, ret_event);
-	return ret_event->kind != BACKEND_EVENT_NONE;
 }
 
 static inline void backend_cork(struct backend *backend, bool held)

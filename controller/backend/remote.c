@@ -427,7 +427,7 @@ static bool take_abort(struct remote_backend *remote, struct backend_event *ret_
  * The end of a task and the sample that shows the limit can arrive in one turn of the loop, so the
  * limit is checked first.
  */
-static bool remote_poll(struct backend *backend, double until_s, struct backend_event *ret_event)
+bool remote_backend_take(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct remote_backend *remote = remote_of(backend);
 
@@ -465,7 +465,7 @@ void remote_backend_wait(struct backend *backend, double until_s, struct backend
 
 	loop_until(has_event, &wait,
 		   clock_now_ns() + (int64_t)(fmin(fmax(left_s, 0), WAIT_MAX_S) * 1e9), INT_MAX);
-	if (!remote_poll(backend, until_s, ret_event))
+	if (!remote_backend_take(backend, until_s, ret_event))
 		*ret_event = (struct backend_event){.time_s = until_s};
 }
 
@@ -570,7 +570,6 @@ static const struct backend_ops remote_ops = {
 	.energy_at_j = remote_energy_at_j,
 	.watermark = remote_watermark,
 	.set_limit = remote_set_limit,
-	.poll = remote_poll,
 	.cork = remote_cork,
 	.destroy = remote_destroy,
 };

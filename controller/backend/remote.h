@@ -97,7 +97,13 @@ void remote_backend_adopt(struct backend *backend, const struct backend_start *s
  */
 void remote_backend_wait_asked(struct backend *backend, double timeout_s);
 
-/* Whether there is an event for poll() with `until_s`. O(1). */
+/*
+ * Takes the first event that has arrived and whose time is at most `until_s` or now. False: there
+ * is none. Events arrive while the main loop runs.
+ */
+bool remote_backend_take(struct backend *backend, double until_s, struct backend_event *ret_event);
+
+/* Whether remote_backend_take() with `until_s` would return an event. O(1). */
 bool remote_backend_has_event(struct backend *backend, double until_s);
 
 /*
@@ -109,12 +115,12 @@ void remote_backend_wait(struct backend *backend, double until_s, struct backend
 
 /*
  * At the end of a run, after kill() of what still runs: waits, some seconds at most, until the end
- * of each attempt is known. poll() then returns the ENDED events of attempts that ended before the
- * kill.
+ * of each attempt is known. remote_backend_take() then returns the ENDED events of attempts that
+ * ended before the kill.
  */
 void remote_backend_settle(struct backend *backend);
 
-/* Whether poll() has returned every event that local schedulers reported. */
+/* Whether remote_backend_take() has returned every event that local schedulers reported. */
 bool remote_backend_is_drained(const struct backend *backend);
 
 /*

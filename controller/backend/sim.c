@@ -454,7 +454,7 @@ static void process_next(struct sim *sim)
 	}
 }
 
-static void sim_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
+void backend_sim_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct sim *sim = (struct sim *)backend;
 	g_autofree struct backend_event *event = NULL;
@@ -503,7 +503,6 @@ static const struct backend_ops sim_ops = {
 	.share = sim_share,
 	.energy_j = sim_energy_j,
 	.set_limit = sim_set_limit,
-	.wait = sim_wait,
 	.destroy = sim_destroy,
 };
 

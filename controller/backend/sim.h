@@ -7,7 +7,7 @@
 /*
  * The simulated backend: clusters in virtual time. A task takes exactly its ETC and draws its EEC
  * at constant power, so the instant at which the energy reaches the limit is computed, not sampled.
- * Waiting costs no time: wait() jumps to the next event.
+ * Waiting costs no time: backend_sim_wait() jumps to the next event.
  *
  * At one instant completions come before the energy limit, in the order of their starts.
  *
@@ -25,6 +25,13 @@
  * workload suffices. Never fails.
  */
 struct backend *backend_sim_new(const struct sched_system *system, uint32_t tasks_max);
+
+/*
+ * Advances the clock to the next event, or to `until_s`: its kind is then NONE and its time
+ * `until_s`. Events at until_s itself come before NONE. If until_s has passed the clock stands
+ * still.
+ */
+void backend_sim_wait(struct backend *backend, double until_s, struct backend_event *ret_event);
 
 /* The overheads that were observed, per cluster; docs/reference/store.md, "suspension". */
 struct backend_sim_overheads {

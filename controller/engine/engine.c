@@ -278,19 +278,3 @@ void engine_event(struct engine *engine, const struct backend_event *event)
 	if (!engine->ended)
 		look_ahead(engine);
 }
-
-void engine_run(struct engine *engine, struct engine_result *ret_result)
-{
-	struct backend_event event;
-
-	g_assert(engine->backend->ops->wait); /* otherwise run_loop() is to be called */
-	engine_begin_run(engine);
-	while (!engine->ended) {
-		backend_wait(engine->backend,
-			     engine->stirred ? backend_now_s(engine->backend) : engine->next_s,
-			     &event);
-		engine_event(engine, &event);
-	}
-	engine_stop_run(engine);
-	engine_finish_run(engine, ret_result);
-}

@@ -548,18 +548,13 @@ void engine_queue_again(struct engine *engine);
 bool engine_restore_is_complete(const struct engine *engine, uint32_t task);
 
 /*
- * Runs to the end and fills *ret_result, with a backend whose clock is simulated. Tasks that still
- * run then are killed and count as unfinished. An aborted run has a result too; engine_reason()
- * says why it was aborted.
- */
-void engine_run(struct engine *engine, struct engine_result *ret_result);
-
-/*
- * The same run in steps, for a caller with a main loop (controller/session/run_loop.h):
+ * A run in steps. The caller takes the events of the backend, in a main loop
+ * (controller/session/run_loop.h) or of a simulation (controller/experiment/simulation.h):
  *
  *    engine_begin_run(engine);
  *    while (!engine_has_ended(engine)) {
- *            (until an event of the backend arrives, engine_next_s() at the latest)
+ *            (until an event of the backend arrives, engine_next_s() at the latest;
+ *            an event at that time comes before the time itself)
  *            engine_event(engine, &event);
  *    }
  *    engine_stop_run(engine);
@@ -598,7 +593,10 @@ bool engine_stop_run(struct engine *engine);
 /* After engine_stop_run(): counts a task if the event is its end, by itself, before the run's. */
 void engine_late_event(struct engine *engine, const struct backend_event *event);
 
-/* After engine_stop_run(): what has not ended is unfinished. Fills *ret_result. */
+/*
+ * After engine_stop_run(): what has not ended is unfinished. Fills *ret_result, of an aborted run
+ * too; engine_reason() says why it was aborted.
+ */
 void engine_finish_run(struct engine *engine, struct engine_result *ret_result);
 
 /*

@@ -8,6 +8,7 @@
 #include "controller/backend/sim.h"
 #include "controller/config/config_environment.h"
 #include "controller/experiment/robustness.h"
+#include "controller/experiment/simulation.h"
 #include "controller/workload/dfrs.h"
 #include "controller/workload/environment.h"
 #include "controller/workload/environment_pruning.h"
@@ -359,7 +360,7 @@ static void simulate(const struct experiment_trial *trial, const struct engine_s
 {
 	g_autoptr(engine_t) engine = engine_new(setup, backend);
 
-	engine_run(engine, ret_result);
+	simulation_run(engine, backend, ret_result);
 	if (trial)
 		ret_result->utility_max = trial->utility_max;
 	if (trial && trial->whole)

@@ -4,6 +4,7 @@
 #include <gio/gio.h>
 
 #include "common/handoff.h"
+#include "controller/experiment/simulation.h"
 
 /* What the threads share. */
 struct batch {
@@ -40,7 +41,7 @@ static void run_once(const struct batch *batch, const struct experiment_trial *d
 
 	g_autoptr(engine_t) engine = engine_new(setup, backend);
 
-	engine_run(engine, result_at(batch, trial, policy, last));
+	simulation_run(engine, backend, result_at(batch, trial, policy, last));
 	for (uint32_t i = 0; i < last; i++)
 		*result_at(batch, trial, policy, i) = *engine_mark_result(engine, i);
 	backend_destroy(backend);

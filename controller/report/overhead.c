@@ -5,6 +5,7 @@
 
 #include "controller/backend/sim.h"
 #include "controller/experiment/experiment.h"
+#include "controller/experiment/simulation.h"
 #include "controller/report/listing.h"
 
 /* A policy under a limit. Counts are successful suspensions, means over repeats. */
@@ -106,7 +107,7 @@ static double simulate(const struct experiment *experiment, const struct experim
 	backend = with ? experiment_backend_new(experiment, trial, &setup)
 		       : backend_sim_new(trial->whole ? trial->whole : trial->system, count);
 	engine = engine_new(&setup, backend);
-	engine_run(engine, &result);
+	simulation_run(engine, backend, &result);
 	*ret_suspensions = 0;
 	for (uint32_t i = 0; i < count; i++)
 		*ret_suspensions += engine_task_at(engine, i)->suspensions;

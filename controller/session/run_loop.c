@@ -51,7 +51,7 @@ static gboolean dispatch(GSource *base, GSourceFunc callback, gpointer data)
 	struct backend_event event;
 
 	if (!engine_has_ended(engine)) { /* a request or a timer may have aborted the run */
-		if (!backend_take(source->backend, engine_next_s(engine), &event))
+		if (!remote_backend_take(source->backend, engine_next_s(engine), &event))
 			event = (struct backend_event){.time_s = backend_now_s(source->backend)};
 		engine_event(engine, &event);
 	}
@@ -67,7 +67,7 @@ static void take_late_ends(struct engine *engine, struct backend *backend)
 	struct backend_event event;
 
 	remote_backend_settle(backend);
-	while (backend_take(backend, backend_now_s(backend), &event) &&
+	while (remote_backend_take(backend, backend_now_s(backend), &event) &&
 	       event.kind != BACKEND_EVENT_ABORTED)
 		engine_late_event(engine, &event);
 }

@@ -8,6 +8,7 @@
 #include "tests/fuzz/api_bed.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/backend/scripted_backend.h"
+#include "tests/unit/engine/drive.h"
 
 static const char config_text[] =
 	"name: fuzz\n"
@@ -67,7 +68,7 @@ static void run(struct api_requests *requests)
 	struct backend *backend = scripted_backend_new(&script);
 
 	bed.session.engine = engine_new(&setup, backend);
-	engine_run(bed.session.engine, &result);
+	drive(bed.session.engine, backend, scripted_backend_wait, &result);
 	fuzz_check(result.ended_by != ENGINE_END_NONE && result.ended_by != ENGINE_END_ABORTED);
 	engine_free(bed.session.engine);
 	bed.session.engine = NULL;

@@ -14,6 +14,7 @@
 #include "tests/fuzz/api_bed.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/backend/scripted_backend.h"
+#include "tests/unit/engine/drive.h"
 
 static const char config_text[] =
 	"name: fuzz\n"
@@ -164,7 +165,7 @@ static void serve(struct run_service *service, struct api_requests *requests)
 	bed.session.engine = service->engine;
 	bed.session.service = service;
 	bed.session.run = row;
-	engine_run(service->engine, &result);
+	drive(service->engine, service->backend, scripted_backend_wait, &result);
 	bed.session.service = NULL;
 	bed.session.engine = NULL;
 	bed.session.run = 0;

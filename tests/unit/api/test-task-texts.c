@@ -15,6 +15,7 @@
 #include "controller/experiment/experiment.h"
 #include "controller/session/run_session_private.h"
 #include "tests/unit/backend/scripted_backend.h"
+#include "tests/unit/engine/drive.h"
 
 /* A text has the name of a task's host for each of its nodes. */
 #define NAME "a-host-with-a-name-as-long-as-it-may-be1"
@@ -74,7 +75,7 @@ static void bed_init(struct bed *bed, struct script *script)
 	bed->session.fleet = remote_fleet_new(bed->session.config, schedulers, NULL);
 	bed->session.engine = engine_new(&setup, bed->backend);
 	bed->texts = task_texts_new(&bed->session);
-	engine_run(bed->session.engine, &result);
+	drive(bed->session.engine, bed->backend, scripted_backend_wait, &result);
 	g_assert_cmpuint(result.tasks_completed, >, 150);
 }
 

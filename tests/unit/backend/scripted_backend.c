@@ -451,7 +451,7 @@ static void happen(struct scripted *scripted, const struct coming *coming)
 }
 
 /* What happens at the very time of a call is told after it. */
-static void scripted_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
+void scripted_backend_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct scripted *scripted = (struct scripted *)backend;
 	struct coming *next = g_queue_peek_head(&scripted->coming);
@@ -506,7 +506,6 @@ static const struct backend_ops scripted_ops = {
 	.migrate = scripted_migrate,
 	.energy_j = scripted_energy_j,
 	.set_limit = scripted_set_limit,
-	.wait = scripted_wait,
 	.destroy = scripted_destroy,
 };
 
@@ -556,15 +555,17 @@ void scripted_backend_run(struct backend *backend, struct engine *engine,
 	while (!engine_has_ended(engine)) {
 		const double next_s = engine_next_s(engine);
 
-		backend_wait(backend, next_s > -(double)INFINITY ? next_s : backend_now_s(backend),
-			     &event);
+		scripted_backend_wait(backend,
+				      next_s > -(double)INFINITY ? next_s : backend_now_s(backend),
+				      &event);
 		engine_event(engine, &event);
 	}
 	if (engine_stop_run(engine)) {
 		while ((late = g_queue_pop_head(&scripted->late)))
 			g_queue_insert_sorted(&scripted->coming, late, compare_coming, NULL);
-		while (backend_take(backend, backend_now_s(backend), &event) &&
-		       event.kind != BACKEND_EVENT_ABORTED)
+		for (scripted_backend_wait(backend, scripted->now_s, &event);
+		     event.kind != BACKEND_EVENT_NONE && event.kind != BACKEND_EVENT_ABORTED;
+		     scripted_backend_wait(backend, scripted->now_s, &event))
 			engine_late_event(engine, &event);
 	}
 	engine_finish_run(engine, ret_result);

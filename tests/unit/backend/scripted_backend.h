@@ -74,6 +74,13 @@ struct script {
 /* `script` is borrowed. */
 struct backend *scripted_backend_new(const struct script *script);
 
+/*
+ * Advances the clock as backend_sim_wait() does; NONE comes before `until_s` after a call(), so
+ * that the caller can ask the engine when its next time is.
+ */
+void scripted_backend_wait(struct backend *backend, double until_s,
+			   struct backend_event *ret_event);
+
 /* Takes on a task that a former backend started at `start_s`. */
 void scripted_backend_adopt(struct backend *backend, const struct backend_start *start,
 			    double start_s);
@@ -94,8 +101,8 @@ void scripted_backend_adopt_suspended(struct backend *backend, const struct back
 				      const struct script_suspended *known);
 
 /*
- * As engine_run(), with the ends that are told late: those that lie before the end of the run count,
- * as in run_loop().
+ * As drive() with scripted_backend_wait(), with the ends that are told late: those that lie before
+ * the end of the run count, as in run_loop().
  */
 void scripted_backend_run(struct backend *backend, struct engine *engine,
 			  struct engine_result *ret_result);

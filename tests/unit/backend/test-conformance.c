@@ -29,6 +29,8 @@
 /* One backend with a cluster of at least `nodes` nodes, of which a task of type 0 takes `width`. */
 struct subject {
 	struct backend *backend;
+	/* Takes the next event; NONE at `until_s` if there is none before. */
+	void (*wait)(struct backend *backend, double until_s, struct backend_event *ret_event);
 	uint32_t nodes, width;
 	double task_s;     /* what a task of the scripted scheduler takes */
 	double interval_s; /* longest between two samples of a meter; 0: it has none */
@@ -54,6 +56,7 @@ static bool open_sim(struct subject *subject)
 	subject->system->nodes[0] = 1;
 	g_assert_cmpint(sched_system_finish(subject->system, NULL), ==, SCHED_SYSTEM_OK);
 	subject->backend = backend_sim_new(subject->system, 16);
+	subject->wait = backend_sim_wait;
 	subject->nodes = 2;
 	subject->width = 1;
 	return true;
@@ -100,6 +103,7 @@ static void open_fleet(struct subject *subject, const struct config *config,
 	}
 	remote_baseline_clear(&baseline);
 	subject->backend = remote_backend_new(subject->fleet, &remote);
+	subject->wait = remote_backend_wait;
 	subject->nodes = config->clusters[0].nodes;
 	subject->width = config_type_nodes(&config->types[0], &config->clusters[0]);
 }
@@ -176,19 +180,11 @@ static void start(struct subject *subject, uint32_t task, uint32_t attempt, uint
 	backend_start(subject->backend, &one);
 }
 
-static void wait_event(struct backend *backend, double until_s, struct backend_event *ret_event)
-{
-	if (backend->ops->poll)
-		remote_backend_wait(backend, until_s, ret_event);
-	else
-		backend_wait(backend, until_s, ret_event);
-}
-
 static struct backend_event next(struct subject *subject)
 {
 	struct backend_event event;
 
-	wait_event(subject->backend, backend_now_s(subject->backend) + SOON_S, &event);
+	subject->wait(subject->backend, backend_now_s(subject->backend) + SOON_S, &event);
 	g_test_message("%.3f event %d: task %u, node %u%s%s", event.time_s, event.kind, event.task,
 		       event.node, event.reason ? ": " : "", event.reason ?: "");
 	g_assert_cmpint(event.kind, !=, BACKEND_EVENT_NONE);
@@ -211,7 +207,7 @@ static void time_goes_on(struct subject *subject)
 
 	g_assert_cmpfloat(now_s, >=, 0);
 	for (int i = 1; i <= 3; i++) {
-		wait_event(subject->backend, now_s + 0.2 * i, &event);
+		subject->wait(subject->backend, now_s + 0.2 * i, &event);
 		g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
 		g_assert_cmpfloat(backend_now_s(subject->backend), >=, now_s + 0.2 * i - 0.002);
 	}
@@ -221,9 +217,9 @@ static void a_wait_for_the_past_ends_at_once(struct subject *subject)
 {
 	struct backend_event event;
 
-	wait_event(subject->backend, backend_now_s(subject->backend), &event);
+	subject->wait(subject->backend, backend_now_s(subject->backend), &event);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
-	wait_event(subject->backend, backend_now_s(subject->backend) - 1e-9, &event);
+	subject->wait(subject->backend, backend_now_s(subject->backend) - 1e-9, &event);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
 }
 
@@ -265,7 +261,7 @@ static void assert_quiet(struct subject *subject, double for_s)
 	const double until_s = backend_now_s(subject->backend) + for_s;
 	struct backend_event event;
 
-	wait_event(subject->backend, until_s, &event);
+	subject->wait(subject->backend, until_s, &event);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
 	g_assert_cmpfloat(backend_now_s(subject->backend), >=, until_s - 0.002);
 }
@@ -391,7 +387,7 @@ static void run_for(struct subject *subject, double for_s)
 {
 	struct backend_event event;
 
-	wait_event(subject->backend, backend_now_s(subject->backend) + for_s, &event);
+	subject->wait(subject->backend, backend_now_s(subject->backend) + for_s, &event);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
 }
 

@@ -34,7 +34,7 @@ static void expect(struct backend *backend, double until_s, enum backend_event_k
 {
 	struct backend_event event;
 
-	backend_wait(backend, until_s, &event);
+	backend_sim_wait(backend, until_s, &event);
 	g_assert_cmpint(event.kind, ==, kind);
 	g_assert_cmpfloat(event.time_s, ==, time_s);
 	g_assert_cmpuint(event.task, ==, task);
@@ -101,7 +101,7 @@ static void test_kill(void)
 	backend_kill(backend, 0, 2); /* another attempt: no effect */
 	backend_kill(backend, 0, 1);
 	backend_kill(backend, 0, 1);
-	backend_wait(backend, 4, &event);
+	backend_sim_wait(backend, 4, &event);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
 	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_KILLED);
 	g_assert_cmpfloat(event.exec_s, ==, 4);
@@ -117,7 +117,7 @@ static struct backend_event expect_step(struct backend *backend, enum backend_ev
 {
 	struct backend_event event;
 
-	backend_wait(backend, 1000, &event);
+	backend_sim_wait(backend, 1000, &event);
 	g_assert_cmpint(event.kind, ==, kind);
 	g_assert_cmpfloat(event.time_s, ==, time_s);
 	g_assert_cmpuint(event.task, ==, task);
@@ -259,7 +259,7 @@ static void test_draws(void)
 			backend_suspend(backend, task, 1, 1);
 			expect_step(backend, BACKEND_EVENT_STARTED, backend_now_s(backend), task,
 				    0);
-			backend_wait(backend, 1000, &event);
+			backend_sim_wait(backend, 1000, &event);
 			g_assert_cmpint(event.kind, ==, BACKEND_EVENT_SUSPENDED);
 			drawn_s[run][task] = event.overhead.freeze_s;
 		}

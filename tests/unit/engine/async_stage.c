@@ -7,6 +7,7 @@
 #include "common/handoff.h"
 #include "controller/engine/mapping.h"
 #include "controller/sched/mapping.h"
+#include "tests/unit/engine/drive.h"
 
 #define DURATION_S 100
 #define TASKS_MAX 8
@@ -181,7 +182,7 @@ static void act(struct async_stage *stage)
 }
 
 /* While it is decided the time stands still, except for a task that leaves. */
-static void wait_apart(struct backend *backend, double until_s, struct backend_event *ret_event)
+void async_stage_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct async_stage *stage = theatre;
 	enum engine_decision decision = engine_decision(stage->engine);
@@ -194,7 +195,7 @@ static void wait_apart(struct backend *backend, double until_s, struct backend_e
 	if (decision == ENGINE_DECISION_APPLIED)
 		stage->paused = true;
 	if (decision != ENGINE_DECISION_ASKED) {
-		stage->scripted->wait(backend, until_s, ret_event);
+		scripted_backend_wait(backend, until_s, ret_event);
 		return;
 	}
 	if (!stage->changed && !gate.open) {
@@ -331,10 +332,6 @@ void async_stage_init(struct async_stage *stage, const struct async_scene *scene
 	stage->script.attempts = &stage->late;
 	stage->script.attempts_count = scene->late_s > 0;
 	stage->backend = scripted_backend_new(&stage->script);
-	stage->scripted = stage->backend->ops;
-	stage->waiting = *stage->scripted;
-	stage->waiting.wait = wait_apart;
-	stage->backend->ops = &stage->waiting;
 	stage->engine = engine_new(&stage->setup, stage->backend);
 }
 
@@ -375,7 +372,7 @@ static void test_scene(const void *data)
 	struct async_stage stage;
 
 	async_stage_init(&stage, scene);
-	engine_run(stage.engine, &stage.result);
+	drive(stage.engine, stage.backend, async_stage_wait, &stage.result);
 	g_assert_cmpint(stage.result.ended_by, ==,
 			scene->aborts ? ENGINE_END_ABORTED : ENGINE_END_TIME);
 	g_assert_cmpstr(engine_reason(stage.engine), ==, scene->aborts);

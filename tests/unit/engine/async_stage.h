@@ -79,8 +79,6 @@ struct async_stage {
 	struct script script;
 	double calls_s[5];
 	struct script_attempt late;
-	struct backend_ops waiting;
-	const struct backend_ops *scripted;
 	struct backend *backend;
 	struct engine *engine;
 	struct engine_result result;
@@ -93,9 +91,10 @@ struct async_stage {
 	bool leaves;        /* the engine comes to its end while it is decided */
 };
 
-/* Prepares a scene; its engine is to be run. One stage at a time. */
+/* Prepares a scene; its engine is to be run by drive() with async_stage_wait(). One at a time. */
 void async_stage_init(struct async_stage *stage, const struct async_scene *scene);
 void async_stage_finish(struct async_stage *stage);
+void async_stage_wait(struct backend *backend, double until_s, struct backend_event *ret_event);
 
 /* Has the policy decide without waiting for what people do. */
 void async_stage_open_gate(struct async_stage *stage);

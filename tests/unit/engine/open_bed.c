@@ -91,7 +91,7 @@ void open_caller_wait(struct backend *backend, double until_s, struct backend_ev
 
 	while (!is_due(caller) && caller->called < caller->calls_count &&
 	       caller->calls_s[caller->called] <= fmin(until_s, move_s)) {
-		backend_wait(caller->sim, caller->calls_s[caller->called], ret_event);
+		backend_sim_wait(caller->sim, caller->calls_s[caller->called], ret_event);
 		if (ret_event->kind != BACKEND_EVENT_NONE)
 			return;
 		caller->called++;
@@ -105,7 +105,7 @@ void open_caller_wait(struct backend *backend, double until_s, struct backend_ev
 		return;
 	}
 	if (move_s <= until_s) {
-		backend_wait(caller->sim, move_s, ret_event);
+		backend_sim_wait(caller->sim, move_s, ret_event);
 		if (ret_event->kind != BACKEND_EVENT_NONE)
 			return;
 		g_autofree struct backend_event *moved = g_queue_pop_head(&caller->moves);
@@ -113,10 +113,10 @@ void open_caller_wait(struct backend *backend, double until_s, struct backend_ev
 		*ret_event = *moved;
 		return;
 	}
-	backend_wait(caller->sim, until_s, ret_event);
+	backend_sim_wait(caller->sim, until_s, ret_event);
 }
 
-const struct backend_ops open_caller_ops = {
+static const struct backend_ops caller_ops = {
 	.name = "caller",
 	.now_s = caller_now_s,
 	.start = caller_start,
@@ -127,7 +127,6 @@ const struct backend_ops open_caller_ops = {
 	.migrate = caller_migrate,
 	.energy_j = caller_energy_j,
 	.set_limit = caller_set_limit,
-	.wait = open_caller_wait,
 };
 
 /*
@@ -344,17 +343,18 @@ void open_bed_init(struct open_bed *bed, const char *policy, bool shared, uint64
 	bed->setup.moments =
 		shared ? bed->setup.policy.ops->sharing->moments : (enum policy_moments)(seed % 3);
 	bed->caller = (struct open_caller){
-		.base.ops = &open_caller_ops,
+		.base.ops = &caller_ops,
 		.sim = backend_sim_new(bed->real, OPEN_TASKS_MAX),
 		.call = call,
 		.data = bed,
 	};
+	bed->wait = open_caller_wait;
 }
 
 void open_bed_run(struct open_bed *bed)
 {
 	bed->engine = engine_new(&bed->setup, &bed->caller.base);
-	engine_run(bed->engine, &bed->result);
+	drive(bed->engine, &bed->caller.base, bed->wait, &bed->result);
 	g_assert_cmpstr(engine_reason(bed->engine), ==, NULL);
 }
 

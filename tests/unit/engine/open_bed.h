@@ -4,6 +4,7 @@
 #include "common/random.h"
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
+#include "tests/unit/engine/drive.h"
 
 /*
  * An engine with an open workload on the simulation, and what people ask of it at certain times.
@@ -28,8 +29,7 @@ struct open_caller {
 	uint32_t tries[OPEN_TASKS_MAX], attempts[OPEN_TASKS_MAX]; /* migrations of the attempt */
 };
 
-/* A backend whose events come from the test. open_caller_wait() is its wait(). */
-extern const struct backend_ops open_caller_ops;
+/* Takes the events of a caller, and makes its calls. */
 void open_caller_wait(struct backend *backend, double until_s, struct backend_event *ret_event);
 
 /* What people do, and what may not come of it. */
@@ -43,6 +43,7 @@ struct open_bed {
 	const struct workload *closed;
 	struct engine_setup setup;
 	struct open_caller caller;
+	drive_wait_f wait; /* open_caller_wait() but where a test sets another one */
 	struct engine *engine;
 	struct engine_result result;
 	enum engine_task_state states[OPEN_TASKS_MAX]; /* on record */

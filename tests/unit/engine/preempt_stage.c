@@ -2,6 +2,7 @@
 #include "tests/unit/engine/preempt_stage.h"
 
 #include "controller/sched/immediate.h"
+#include "tests/unit/engine/drive.h"
 
 /* Mapping events of all scenes are every 10 s, runs last 100 s. */
 #define INTERVAL_S 10
@@ -166,7 +167,7 @@ void preempt_stage_run(struct preempt_stage *stage)
 {
 	stage->backend = scripted_backend_new(&stage->script);
 	stage->engine = engine_new(&stage->setup, stage->backend);
-	engine_run(stage->engine, &stage->result);
+	drive(stage->engine, stage->backend, scripted_backend_wait, &stage->result);
 }
 
 void preempt_stage_finish(struct preempt_stage *stage)

@@ -6,6 +6,7 @@
 #include <glib.h>
 
 #include "tests/unit/engine/async_stage.h"
+#include "tests/unit/engine/drive.h"
 
 static const struct async_scene scenes[] = {
 	{
@@ -212,7 +213,7 @@ static void test_leaves(void)
 
 	async_stage_init(&stage, &scenes[0]);
 	stage.leaves = true;
-	engine_run(stage.engine, &stage.result);
+	drive(stage.engine, stage.backend, async_stage_wait, &stage.result);
 	g_assert_cmpint(stage.result.ended_by, ==, ENGINE_END_ABORTED);
 	g_assert_cmpstr(scripted_backend_log(stage.backend), ==, "");
 	async_stage_finish(&stage);
@@ -228,7 +229,7 @@ static void test_no_thread(void)
 	no_thread = true;
 	g_test_expect_message(NULL, G_LOG_LEVEL_WARNING,
 			      "cannot start a thread for policy \"max-upr\": too many of them; *");
-	engine_run(stage.engine, &stage.result);
+	drive(stage.engine, stage.backend, async_stage_wait, &stage.result);
 	g_test_assert_expected_messages();
 	g_assert_cmpint(stage.result.ended_by, ==, ENGINE_END_TIME);
 	g_assert_cmpstr(scripted_backend_log(stage.backend), ==, stage.scene->log);

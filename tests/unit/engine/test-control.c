@@ -9,6 +9,7 @@
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
 #include "tests/unit/backend/scripted_backend.h"
+#include "tests/unit/engine/drive.h"
 
 /* Mapping events are every 10 s, unless the policy is asked at changes; runs last 100 s. */
 #define INTERVAL_S 10
@@ -599,7 +600,7 @@ static void test_scene(const void *data)
 	struct stage stage;
 
 	stage_init(&stage, scene);
-	engine_run(stage.engine, &stage.result);
+	drive(stage.engine, stage.backend, scripted_backend_wait, &stage.result);
 	g_assert_cmpstr(scripted_backend_log(stage.backend), ==, scene->log);
 	g_assert_cmpstr(stage.story->str, ==, scene->story ? scene->story : "");
 	g_assert_cmpint(stage.result.ended_by, ==, ENGINE_END_TIME); /* it may always get more */
@@ -635,7 +636,7 @@ static void test_earned(void)
 
 		g_assert_true(engine_restore_task(stage.engine, i, &ended));
 	}
-	engine_run(stage.engine, &stage.result);
+	drive(stage.engine, stage.backend, scripted_backend_wait, &stage.result);
 	check_earnings(&stage, 3, (const double[]){2, 5, 6});
 	stage_finish(&stage);
 }
@@ -663,7 +664,7 @@ static void test_reasons(void)
 	memset(told, '?', sizeof(told));
 	g_assert_true(engine_restore_task(stage.engine, 1, &waiting));
 	g_assert_true(engine_restore_held(stage.engine, 1));
-	engine_run(stage.engine, &stage.result);
+	drive(stage.engine, stage.backend, scripted_backend_wait, &stage.result);
 	for (uint32_t i = 0; i < G_N_ELEMENTS(reasons); i++)
 		g_assert_cmpstr(engine_task_at(stage.engine, i)->reason, ==, reasons[i]);
 	g_assert_cmpint(engine_task_at(stage.engine, 3)->state, ==, ENGINE_TASK_COMPLETED);
@@ -714,7 +715,7 @@ static void test_restored(void)
 		      !node_state_is_down(engine_node_at(stage.engine, 0, 1).state));
 	g_assert_cmpuint(engine_node_at(stage.engine, 0, 0).task, ==, 1);
 	scripted_backend_adopt(stage.backend, &start, 40);
-	engine_run(stage.engine, &stage.result);
+	drive(stage.engine, stage.backend, scripted_backend_wait, &stage.result);
 	g_assert_cmpstr(scripted_backend_log(stage.backend), ==,
 			"50 kill 1.1\n50 start 2.1 c0 0\n70 start 0.1 c0 0\n80 start 3.1 c0 1\n");
 	g_assert_cmpuint(stage.result.tasks_completed, ==, 3);

@@ -6,6 +6,7 @@
 
 #include "controller/engine/engine.h"
 #include "tests/unit/backend/scripted_backend.h"
+#include "tests/unit/engine/drive.h"
 
 /* Mapping events of all cases are every 10 s, runs last 100 s. */
 #define INTERVAL_S 10
@@ -474,7 +475,7 @@ static void test_recorder_fails(void)
 	struct engine *engine = engine_new(&setup, backend);
 
 	story.fail_after = 2;
-	engine_run(engine, &result);
+	drive(engine, backend, scripted_backend_wait, &result);
 	g_assert_cmpint(result.ended_by, ==, ENGINE_END_ABORTED);
 	g_assert_cmpfloat(result.ended_s, ==, 10);
 	g_assert_nonnull(strstr(engine_reason(engine), "could not be recorded"));

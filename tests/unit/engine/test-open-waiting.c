@@ -136,12 +136,10 @@ static void check_losses(uint32_t before)
 		.started_s = (double)NAN,
 		.ended_s = (double)NAN,
 	};
-	struct backend_ops losing_ops = open_caller_ops;
 	struct open_bed bed;
 
 	open_bed_init(&bed, "fcfs", false, 1);
-	losing_ops.wait = losing_wait;
-	bed.caller.base.ops = &losing_ops;
+	bed.wait = losing_wait;
 	bed.setup.moments = POLICY_AT_BOTH;
 	bed.workload->tasks[0] = (struct sched_task){.utility = utility_testbed(1, 1e5, 2e5)};
 	bed.workload->tasks_count = 1;
@@ -151,7 +149,7 @@ static void check_losses(uint32_t before)
 		bed.caller.calls_s[i] = 70 + 20 * i;
 	bed.engine = engine_new(&bed.setup, &bed.caller.base);
 	g_assert_true(engine_restore_task(bed.engine, 0, &waiting));
-	engine_run(bed.engine, &bed.result);
+	drive(bed.engine, &bed.caller.base, bed.wait, &bed.result);
 	g_assert_cmpuint(engine_task_at(bed.engine, 0)->attempts, ==, before + 3);
 	g_assert_cmpint(engine_task_at(bed.engine, 0)->state, ==, ENGINE_TASK_FAILED);
 	open_bed_finish(&bed);
@@ -211,14 +209,12 @@ static void assert_restored(const struct open_bed *bed, const struct losses *los
 static void test_waiting(void)
 {
 	struct losses losses = {.recorder.lost = note_lost};
-	struct backend_ops losing_ops = open_caller_ops;
 	double out_s = 0;
 	const struct engine_task *task;
 	struct open_bed bed;
 
 	open_bed_init(&bed, "fcfs", false, 1);
-	losing_ops.wait = losing_wait;
-	bed.caller.base.ops = &losing_ops;
+	bed.wait = losing_wait;
 	bed.setup.recorder = &losses.recorder;
 	bed.setup.moments = POLICY_AT_PERIODS;
 	bed.workload->tasks[0] =

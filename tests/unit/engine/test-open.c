@@ -73,16 +73,8 @@ static void apart_wait(struct backend *backend, double until_s, struct backend_e
 	open_caller_wait(backend, until_s, ret_event);
 }
 
-static const struct backend_ops *apart_ops(struct backend_ops *room)
-{
-	*room = open_caller_ops;
-	room->wait = apart_wait;
-	return room;
-}
-
 static void check_same(const char *policy, bool shared, bool apart, uint64_t seed)
 {
-	struct backend_ops ops;
 	struct open_bed closed, open;
 
 	open_bed_init(&closed, policy, shared, seed);
@@ -92,7 +84,7 @@ static void check_same(const char *policy, bool shared, bool apart, uint64_t see
 	closed.setup.open = NULL;
 	open.closed = closed.workload;
 	open.setup.apart = apart;
-	open.caller.base.ops = apart_ops(&ops);
+	open.wait = apart_wait;
 	open.caller.calls_count = OPEN_TASKS_MAX;
 	for (uint32_t i = 0; i < OPEN_TASKS_MAX; i++)
 		open.caller.calls_s[i] = closed.workload->tasks[i].arrival_s;
@@ -202,13 +194,12 @@ static void test_anything(void)
 static void test_anything_apart(void)
 {
 	for (uint64_t seed = 0; seed < 44; seed++) {
-		struct backend_ops ops;
 		struct open_bed bed;
 
 		open_bed_init(&bed, policies[seed % G_N_ELEMENTS(policies)], false, seed);
 		draw_times(&bed.random, bed.caller.calls_s, OPEN_CALLS_MAX);
 		bed.caller.calls_count = OPEN_CALLS_MAX;
-		bed.caller.base.ops = apart_ops(&ops);
+		bed.wait = apart_wait;
 		bed.recorder.decision = NULL; /* nodes may have come and gone since */
 		bed.setup.changes_apart_s = 1;
 		bed.setup.apart = bed.hasty = true;

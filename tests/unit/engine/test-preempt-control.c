@@ -3,6 +3,7 @@
 #include <glib.h>
 #include <math.h>
 
+#include "tests/unit/engine/drive.h"
 #include "tests/unit/engine/preempt_stage.h"
 
 /* A person's wishes at certain times. */
@@ -64,7 +65,8 @@ static void run_person(struct person *person, const struct preempt_scene *scene,
 	person->stage.script.data = person;
 	person->stage.backend = scripted_backend_new(&person->stage.script);
 	person->stage.engine = engine_new(&person->stage.setup, person->stage.backend);
-	engine_run(person->stage.engine, &person->stage.result);
+	drive(person->stage.engine, person->stage.backend, scripted_backend_wait,
+	      &person->stage.result);
 }
 
 static void test_person(void)
@@ -210,7 +212,7 @@ static void test_person_is_remembered(void)
 		g_assert_true(engine_restore_task(stage.engine, 0, &leaving));
 		g_assert_true(engine_restore_suspension(stage.engine, &suspension));
 		scripted_backend_adopt(stage.backend, &start, 0);
-		engine_run(stage.engine, &stage.result);
+		drive(stage.engine, stage.backend, scripted_backend_wait, &stage.result);
 		preempt_stage_check_log(&stage,
 					held ? "12 suspend 0.1 #1\n100 kill 0.1\n"
 					     : "12 suspend 0.1 #1\n12 resume 0.1 #1 c0 0\n");
@@ -281,7 +283,7 @@ static void test_another_engine(void)
 	scripted_backend_adopt_suspended(stage.backend, &start, &known);
 	g_assert_cmpstr(engine_waits_because(stage.engine, 0), ==,
 			"it resumes as soon as its cluster has idle nodes");
-	engine_run(stage.engine, &stage.result);
+	drive(stage.engine, stage.backend, scripted_backend_wait, &stage.result);
 	preempt_stage_check_log(&stage, "20 resume 0.1 #1 c0 0\n");
 	g_assert_cmpuint(stage.result.tasks_completed, ==, 1);
 	preempt_stage_finish(&stage);
@@ -364,7 +366,8 @@ static void run_first(struct first *first, const struct cut *cut)
 	first->stage.backend = scripted_backend_new(&first->stage.script);
 	first->stage.engine = engine_new(&first->stage.setup, first->stage.backend);
 	engine_set_window(first->stage.engine, &(struct engine_window){50, 20, 0, 0});
-	engine_run(first->stage.engine, &first->stage.result);
+	drive(first->stage.engine, first->stage.backend, scripted_backend_wait,
+	      &first->stage.result);
 	preempt_stage_finish(&first->stage);
 }
 
@@ -387,7 +390,7 @@ static void run_next(struct first *first)
 	g_assert_true(engine_restore_suspension(stage.engine, &first->suspension));
 	scripted_backend_adopt_suspended(stage.backend, &start, &known);
 	engine_set_window(stage.engine, &first->cut->window);
-	engine_run(stage.engine, &stage.result);
+	drive(stage.engine, stage.backend, scripted_backend_wait, &stage.result);
 	preempt_stage_check_log(&stage, first->cut->log);
 	preempt_stage_finish(&stage);
 }

@@ -6,6 +6,7 @@
 #include <glib.h>
 #include <math.h>
 
+#include "tests/unit/engine/drive.h"
 #include "tests/unit/engine/preempt_stage.h"
 
 static const struct preempt_scene scenes[] = {
@@ -459,7 +460,7 @@ static void test_restored_claim(void)
 	stage.backend = scripted_backend_new(&stage.script);
 	stage.engine = engine_new(&stage.setup, stage.backend);
 	restore_claim(&stage);
-	engine_run(stage.engine, &stage.result);
+	drive(stage.engine, stage.backend, scripted_backend_wait, &stage.result);
 	preempt_stage_check_log(&stage, "12 suspend 0.1 #1\n20 start 1.1 c0 1\n");
 	g_assert_cmpuint(stage.result.tasks_completed, ==, 2);
 	preempt_stage_finish(&stage);

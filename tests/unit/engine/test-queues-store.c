@@ -18,6 +18,7 @@
 #include "controller/workload/pruning.h"
 #include "tests/oracle/pruning_system.h"
 #include "tests/unit/backend/scripted_backend.h"
+#include "tests/unit/engine/drive.h"
 
 #define TASKS 120
 #define NEVER_S 1e9
@@ -146,7 +147,7 @@ static void kept_wait(struct backend *backend, double until_s, struct backend_ev
 	const struct backend_event *late = g_queue_peek_head(&kept->late);
 	const double due_s = late ? late->time_s + kept->late_s : (double)INFINITY;
 
-	backend_wait(kept->inner, fmin(until_s, due_s), ret_event);
+	scripted_backend_wait(kept->inner, fmin(until_s, due_s), ret_event);
 	if (ret_event->kind == BACKEND_EVENT_NONE && due_s <= until_s) {
 		g_autofree struct backend_event *told = g_queue_pop_head(&kept->late);
 
@@ -194,7 +195,6 @@ static const struct backend_ops kept_ops = {
 	.enqueue = kept_enqueue,
 	.energy_j = kept_energy_j,
 	.set_limit = kept_set_limit,
-	.wait = kept_wait,
 	.destroy = kept_destroy,
 };
 
@@ -373,7 +373,7 @@ static struct engine_result run(struct bed *bed, double cut_s, double from_s)
 						     &error));
 		adopt(engine, bed, kept);
 	}
-	engine_run(engine, &result);
+	drive(engine, &kept->backend, kept_wait, &result);
 	g_assert_true(recorder_store_finish(recorder, &error));
 	recorder_store_free(recorder);
 	backend_destroy(&kept->backend);

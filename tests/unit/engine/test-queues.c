@@ -9,6 +9,7 @@
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
 #include "controller/experiment/robustness.h"
+#include "controller/experiment/simulation.h"
 #include "controller/sched/queueing.h"
 #include "controller/workload/pruning.h"
 #include "tests/oracle/pruning_system.h"
@@ -149,7 +150,7 @@ static struct outcome run(const char *name, const struct sched_system *system,
 	outcome.watch.evicts = queueing_evicts(&setup.policy, system);
 	backend_sim_set_exec_seed(backend, 1, 1);
 	engine = engine_new(&setup, backend);
-	engine_run(engine, &outcome.result);
+	simulation_run(engine, backend, &outcome.result);
 	g_assert_cmpstr(engine_reason(engine), ==, NULL);
 	g_assert_cmpint(outcome.result.ended_by, ==, ENGINE_END_DONE);
 	for (uint32_t i = 0; i < workload->tasks_count; i++) {
@@ -300,7 +301,7 @@ static void test_robustness_by_hand(void)
 		tasks[i].id = i;
 	g_assert_cmpint(policy_parse("mm", &setup.policy, NULL, 0), ==, 0);
 	engine = engine_new(&setup, backend);
-	engine_run(engine, &result);
+	simulation_run(engine, backend, &result);
 	robustness_of(engine, setup.system->rows_count, 1, prices, &robustness);
 	g_assert_cmpuint(robustness.counted, ==, 3);
 	g_assert_cmpuint(robustness.on_time, ==, 2);

@@ -10,6 +10,7 @@
 #include "controller/sched/immediate.h"
 #include "controller/store/store.h"
 #include "tests/unit/backend/scripted_backend.h"
+#include "tests/unit/engine/drive.h"
 #include "tests/unit/workload/testbed.h"
 
 /* When it is cut off: between events, at one, early and late. */
@@ -264,7 +265,7 @@ static void run(const struct experiment *experiment, const struct engine_setup *
 						     NULL, &error));
 		adopt_tasks(engine, setup.workload, place, backend);
 	}
-	engine_run(engine, ret_result);
+	drive(engine, backend, scripted_backend_wait, ret_result);
 	g_assert_true(recorder_store_finish(recorder, &error));
 	g_assert_no_error(error);
 	recorder_store_free(recorder);
@@ -319,7 +320,7 @@ static void run_cut(const struct experiment *experiment, const struct engine_set
 
 	g_autoptr(engine_t) engine = engine_new(&setup, backend);
 
-	engine_run(engine, &result);
+	drive(engine, backend, scripted_backend_wait, &result);
 	g_assert_cmpint(result.ended_by, ==, ENGINE_END_ABORTED);
 	g_assert_true(recorder_store_finish(recorder, NULL));
 	recorder_store_free(recorder);

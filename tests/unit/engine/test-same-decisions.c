@@ -11,6 +11,7 @@
 #include "controller/backend/remote.h"
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
+#include "controller/experiment/simulation.h"
 #include "controller/session/run_loop.h"
 #include "tests/unit/backend/scripted_scheduler.h"
 
@@ -194,7 +195,7 @@ static char *drive(const char *policy, bool remote, struct engine_result *ret_re
 	if (remote)
 		run_loop(engine, side.backend, ret_result);
 	else
-		engine_run(engine, ret_result);
+		simulation_run(engine, side.backend, ret_result);
 	engine_free(engine);
 	side_close(&side);
 	return g_string_free(log.text, FALSE);

@@ -12,6 +12,7 @@
 #include "common/random.h"
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
+#include "controller/experiment/simulation.h"
 #include "controller/journal/recorder_store.h"
 #include "controller/snapshot/snapshot_json.h"
 #include "controller/store/store.h"
@@ -141,7 +142,7 @@ static void run_engine(const struct scene *scene, const char *name, double penal
 	setup.moments = setup.policy.ops->sharing->moments;
 	backend_sim_set_penalty(backend, penalty_s);
 	engine = engine_new(&setup, backend);
-	engine_run(engine, &result);
+	simulation_run(engine, backend, &result);
 	g_assert_cmpstr(engine_reason(engine), ==, NULL);
 	g_assert_cmpint(result.ended_by, ==, ENGINE_END_DONE);
 	g_assert_cmpuint(result.tasks_completed, ==, scene->workload.tasks_count);
@@ -482,7 +483,7 @@ static void test_illegal(void)
 		struct engine *engine = engine_new(&setup, backend);
 		struct engine_result result;
 
-		engine_run(engine, &result);
+		simulation_run(engine, backend, &result);
 		g_assert_cmpint(result.ended_by, ==, ENGINE_END_ABORTED);
 		if (!strstr(engine_reason(engine), cases[i].says))
 			g_error("\"%s\" does not say \"%s\"", engine_reason(engine), cases[i].says);
@@ -515,7 +516,7 @@ static void run_slowly(const struct scene *scene, const char *name,
 	setup.moments = setup.policy.ops->sharing->moments;
 	backend_sim_set_overheads(backend, &overheads);
 	engine = engine_new(&setup, backend);
-	engine_run(engine, ret_result);
+	simulation_run(engine, backend, ret_result);
 	g_assert_cmpstr(engine_reason(engine), ==, NULL);
 	engine_free(engine);
 	backend_destroy(backend);
@@ -657,23 +658,23 @@ static void test_penalty(void)
 	backend_start(backend,
 		      &(struct backend_start){.attempt = 1, .nodes = &node, .nodes_count = 1});
 	backend_share(backend, 0, 1, 0.5);
-	backend_wait(backend, 20, &event); /* STARTED; 10 s of progress by 20 s */
+	backend_sim_wait(backend, 20, &event); /* STARTED; 10 s of progress by 20 s */
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_STARTED);
-	backend_wait(backend, 20, &event);
+	backend_sim_wait(backend, 20, &event);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
 	/* at 20 s, and again 10 s later: the penalty starts again */
 	for (uint32_t n = 1; n <= 2; n++) {
 		backend_suspend(backend, 0, 1, n);
-		backend_wait(backend, 20, &event);
+		backend_sim_wait(backend, 20, &event);
 		g_assert_cmpint(event.kind, ==, BACKEND_EVENT_SUSPENDED);
 		backend_resume(backend, 0, 1, n, &node, 1);
-		backend_wait(backend, 20, &event);
+		backend_sim_wait(backend, 20, &event);
 		g_assert_cmpint(event.kind, ==, BACKEND_EVENT_RESUMED);
-		backend_wait(backend, 20 + 10 * n, &event);
+		backend_sim_wait(backend, 20 + 10 * n, &event);
 		g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
 	}
 	backend_share(backend, 0, 1, 1);
-	backend_wait(backend, NEVER_S, &event);
+	backend_sim_wait(backend, NEVER_S, &event);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
 	g_assert_cmpfloat(event.time_s, ==, 20 + 10 + 30 + 90);
 	g_assert_cmpfloat(event.exec_s, ==, event.time_s);

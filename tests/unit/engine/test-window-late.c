@@ -12,6 +12,7 @@
 
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
+#include "tests/unit/engine/drive.h"
 
 #define LAST_S 4000.0
 #define NODES 4
@@ -203,7 +204,7 @@ static void wait_in_steps(struct backend *backend, double until_s, struct backen
 	do {
 		const double next_s = bed->energy_j->len * STEP_S;
 
-		bed->sim_ops->wait(backend, fmin(until_s, next_s), ret_event);
+		backend_sim_wait(backend, fmin(until_s, next_s), ret_event);
 		if (ret_event->kind != BACKEND_EVENT_NONE)
 			return;
 		if (bed->sim_ops->now_s(backend) >= next_s) {
@@ -284,7 +285,6 @@ static void bed_begin(struct bed *bed, struct backend *sim, const struct scene *
 		.energy_j = g_array_new(FALSE, FALSE, sizeof(double)),
 	};
 	g_array_append_val(bed->energy_j, zero_j);
-	bed->ops.wait = wait_in_steps;
 	bed->ops.energy_j = energy_j;
 	bed->ops.energy_at_j = energy_at_j;
 	bed->ops.watermark = told;
@@ -344,7 +344,7 @@ static uint32_t play_unknown(const struct scene *scene, uint32_t *ret_last, uint
 	engine_set_window(bed.engine, &(struct engine_window){scene->limit_j, scene->length_s,
 							      scene->begin_s, 0});
 	engine_shift_window(bed.engine, scene->begin_s + scene->shift_s);
-	engine_run(bed.engine, &result);
+	drive(bed.engine, sim, wait_in_steps, &result);
 	g_assert_cmpuint(result.tasks_completed, ==, scene->tasks + 1);
 	g_assert_cmpuint(bed.windows, >, 2);
 	look_at_end(&bed);

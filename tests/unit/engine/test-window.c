@@ -12,6 +12,7 @@
 
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
+#include "tests/unit/engine/drive.h"
 
 #define TASKS 12
 #define NODES 4
@@ -39,11 +40,9 @@ struct bed {
 	double limit_j;
 	uint32_t windows, exhausted, refused, suspensions;
 	double most_j;
-	double before_j; /* that the first window has spent already */
-	GString *turns;  /* "370 770 ": when windows ended */
-	/* The simulation's, but for those that wishes come between. */
-	struct backend_ops ops;
-	const struct backend_ops *sim_ops;
+	double before_j;           /* that the first window has spent already */
+	GString *turns;            /* "370 770 ": when windows ended */
+	struct backend_ops ops;    /* the simulation's: by their address the bed is found */
 	const struct wish *wishes; /* up to the first at time 0 */
 };
 
@@ -119,10 +118,10 @@ static void wait_or_wish(struct backend *backend, double until_s, struct backend
 	const struct wish *wish = bed->wishes;
 
 	if (!wish || !(wish->time_s > 0) || wish->time_s >= until_s) {
-		bed->sim_ops->wait(backend, until_s, ret_event);
+		backend_sim_wait(backend, until_s, ret_event);
 		return;
 	}
-	bed->sim_ops->wait(backend, wish->time_s, ret_event);
+	backend_sim_wait(backend, wish->time_s, ret_event);
 	if (ret_event->kind != BACKEND_EVENT_NONE)
 		return;
 	bed->wishes++;
@@ -159,9 +158,7 @@ static void bed_go(struct bed *bed, const char *policy, struct engine_result *re
 	struct engine_setup setup = {.mapping_interval_s = 50, .duration_s = 1e5, .seed = 1};
 	char message[256];
 
-	bed->sim_ops = bed->sim->ops;
-	bed->ops = *bed->sim_ops;
-	bed->ops.wait = wait_or_wish;
+	bed->ops = *bed->sim->ops;
 	bed->sim->ops = &bed->ops;
 	setup.system = bed->system;
 	setup.workload = bed->workload;
@@ -171,7 +168,7 @@ static void bed_go(struct bed *bed, const char *policy, struct engine_result *re
 	bed->engine = engine_new(&setup, bed->sim);
 	engine_set_window(bed->engine,
 			  &(struct engine_window){bed->limit_j, WINDOW_S, -30, bed->before_j});
-	engine_run(bed->engine, ret_result);
+	drive(bed->engine, bed->sim, wait_or_wish, ret_result);
 	g_assert_cmpstr(engine_reason(bed->engine), ==, NULL);
 }
 

@@ -7,6 +7,7 @@
 #include "common/random.h"
 #include "controller/backend/sim.h"
 #include "controller/experiment/experiment.h"
+#include "controller/experiment/simulation.h"
 #include "controller/journal/recorder_store.h"
 #include "controller/store/store.h"
 
@@ -78,7 +79,7 @@ static void simulate(struct writing *writing, const struct experiment_trial *tri
 	backend_sim_set_spread(backend, &spread);
 	draw_times(writing, trial, run, backend);
 	engine = engine_new(&setup, backend);
-	engine_run(engine, ret_result);
+	simulation_run(engine, backend, ret_result);
 	engine_free(engine);
 	backend_destroy(backend);
 	good(recorder_store_finish(recorder, &error), &error);
