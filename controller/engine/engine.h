@@ -279,6 +279,8 @@ enum engine_event_kind {
 	ENGINE_EVENT_REFUSED,
 	/* the limit of a window is reached: limit_j, spent_j, window_end_s */
 	ENGINE_EVENT_EXHAUSTED,
+	/* by a correction it is not: limit_j, spent_j, window_end_s */
+	ENGINE_EVENT_RECOVERED,
 	ENGINE_EVENT_WINDOW, /* a window ends: limit_j, spent_j, refusals */
 	ENGINE_EVENT_HELD,   /* a user held a task: task, attempt, user; so below */
 	ENGINE_EVENT_RELEASED,
@@ -742,7 +744,9 @@ void engine_window_settle(struct engine *engine);
 /*
  * Corrects the energy that the window under way has used by time_s, which the caller's account
  * says, where it is off by more than ENGINE_WINDOW_OFF of the limit. The limit is held against it
- * from then on. Between two events; no effect where there is no limit.
+ * from then on: a window that has reached it is exhausted; an exhausted window that has used less,
+ * by more than ENGINE_WINDOW_OFF of the limit, is open again. Between two events; no effect where
+ * there is no limit.
  */
 #define ENGINE_WINDOW_OFF 1e-4
 void engine_window_correct(struct engine *engine, double time_s, double spent_j);

@@ -16,12 +16,12 @@ struct nodes;
  * Claims to nodes.
  *
  * A task that is being suspended leaves the `nodes` of its engine_suspension. Until its VMs are
- * off such a node, it is the node's leaver, while the next task may have the node already
- * (nodes.h). A task that gets nodes which another task, or itself, still has to leave has a claim:
- * its state is in ENGINE_TASK_WITH_CLAIM, it is in engine.running, and engine_claim_waits() counts
- * down the nodes that are still to be left, and 1 more until the task is off its own. At 0 the
- * claim is carried out. It is taken back when one of its nodes goes down, or when the other task
- * does not leave after all.
+ * off such a node, it is the node's leaver, while the next task may have the node already. A task
+ * that gets nodes which another task, or itself, still has to leave has a claim: its state is in
+ * ENGINE_TASK_WITH_CLAIM, it is in engine.running, and engine_claim_waits() counts down the nodes
+ * that are still to be left, and 1 more until the task is off its own. At 0 the claim is carried
+ * out. It is taken back when one of its nodes goes down, or when the other task does not leave
+ * after all.
  */
 
 /*

@@ -15,9 +15,9 @@
 enum resumption_state {
 	RESUMPTION_POLICY = 0,   /* the policy; also of a task that is not suspended */
 	RESUMPTION_USER_HOLDS,   /* nothing before a user wants it resumed */
-	RESUMPTION_WINDOW_HOLDS, /* nothing before the next window of the energy limit */
+	RESUMPTION_WINDOW_HOLDS, /* nothing before a window of the energy limit has energy */
 	RESUMPTION_USER_WANTS,   /* a user wants it resumed */
-	RESUMPTION_WINDOW_WANTS, /* the window for whose limit it was suspended is over */
+	RESUMPTION_WINDOW_WANTS, /* the limit for which it was suspended is reached no more */
 	RESUMPTION_STATES,
 };
 
@@ -25,9 +25,13 @@ enum resumption_event {
 	RESUMPTION_HOLD = 0, /* a user suspends it, or cancels it */
 	RESUMPTION_EXHAUST,  /* it is suspended because the window has no energy left */
 	RESUMPTION_WANT,     /* a user resumes it */
-	RESUMPTION_TURN,     /* the next window begins, or the limit is changed or removed */
-	RESUMPTION_SETTLE,   /* it runs again: it has resumed, or could not be suspended */
-	RESUMPTION_END,      /* it has ended, or its attempt is lost */
+	/*
+	 * the window has energy: the next one begins, the limit is changed or removed, or what was
+	 * used is corrected
+	 */
+	RESUMPTION_TURN,
+	RESUMPTION_SETTLE, /* it runs again: it has resumed, or could not be suspended */
+	RESUMPTION_END,    /* it has ended, or its attempt is lost */
 	RESUMPTION_EVENTS,
 };
 

@@ -55,13 +55,16 @@ const uint32_t *engine_leaving_tasks(struct engine *engine, uint32_t *ret_count)
 /* Whether a task is being suspended whose suspension was requested before time_s. */
 bool engine_is_leaving_since(const struct engine *engine, double time_s);
 
-/* Whether a task is suspended or being suspended, and has no claim. O(1). */
+/*
+ * Whether a task is being suspended, with a claim or without, or is suspended and has no claim.
+ * O(1).
+ */
 bool engine_has_suspensions(const struct engine *engine);
 
 /* Whether a task is wanted (resumption_state_is_wanted()). O(1). */
 bool engine_wants_suspended(const struct engine *engine);
 
-/* Asks the backend to kill the tasks that are suspended or being suspended, and have no claim. */
+/* Asks the backend to kill the tasks that engine_has_suspensions() is about. */
 void engine_kill_suspended(struct engine *engine);
 
 /* Changes. */
@@ -85,7 +88,7 @@ void engine_move_suspension(struct engine *engine, uint32_t task, enum suspensio
  */
 void engine_move_resumption(struct engine *engine, uint32_t task, enum resumption_event event);
 
-/* The next window begins: moves all tasks on that the last one holds. */
+/* The window has energy: moves all tasks on that it, or the last one, holds. */
 void engine_turn_suspensions(struct engine *engine);
 
 /* The record of a task that was suspended once, for what is known of its present step. */

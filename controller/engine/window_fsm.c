@@ -8,10 +8,8 @@ static const char *const state_names[WINDOW_STATES] = {
 };
 
 static const char *const event_names[WINDOW_EVENTS] = {
-	[WINDOW_LIMIT] = "limit",
-	[WINDOW_UNLIMIT] = "unlimit",
-	[WINDOW_REACH] = "reach",
-	[WINDOW_TURN] = "turn",
+	[WINDOW_LIMIT] = "limit",     [WINDOW_UNLIMIT] = "unlimit", [WINDOW_REACH] = "reach",
+	[WINDOW_RECOVER] = "recover", [WINDOW_TURN] = "turn",
 };
 
 /* A pair that is not listed is impossible: without a limit no window begins or has an end. */
@@ -24,6 +22,8 @@ static const struct fsm_transition transitions[WINDOW_EVENTS][WINDOW_STATES] = {
 			    [WINDOW_EXHAUSTED] = FSM_TO(WINDOW_UNLIMITED)},
 	[WINDOW_REACH] = {[WINDOW_OPEN] = FSM_TO(WINDOW_EXHAUSTED),
 			  [WINDOW_EXHAUSTED] = FSM_IGNORED("the limit was reached before")},
+	[WINDOW_RECOVER] = {[WINDOW_OPEN] = FSM_IGNORED("the window has energy left"),
+			    [WINDOW_EXHAUSTED] = FSM_TO(WINDOW_OPEN)},
 	[WINDOW_TURN] =
 		{[WINDOW_OPEN] = FSM_TO(WINDOW_OPEN), [WINDOW_EXHAUSTED] = FSM_TO(WINDOW_OPEN)},
 };

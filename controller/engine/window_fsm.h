@@ -6,7 +6,7 @@
 /*
  * The states of an energy limit per window (window.h), as data.
  *
- *   unlimited --limit--> open --reach--> exhausted --turn--> open
+ *   unlimited --limit--> open --reach--> exhausted --turn, recover--> open
  */
 enum window_state {
 	WINDOW_UNLIMITED = 0, /* there is no limit per window */
@@ -19,6 +19,7 @@ enum window_event {
 	WINDOW_LIMIT = 0, /* a limit is set, perhaps another one than before */
 	WINDOW_UNLIMIT,   /* the limit is removed */
 	WINDOW_REACH,     /* the window has used its limit */
+	WINDOW_RECOVER,   /* by a correction it has used less than its limit */
 	WINDOW_TURN,      /* the next window begins */
 	WINDOW_EVENTS,
 };

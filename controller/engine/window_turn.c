@@ -3,8 +3,9 @@
  * Windows of an energy limit (window.c) begin and end at fixed times, not after every use. When the
  * limit is used up, all running tasks are suspended, preemptible or not: that a type's tasks yield
  * to no others does not let them exceed the limit. The window holds them (resumption_fsm.h). The
- * next window has them resumed before the policy is asked. They are recorded as held until they
- * have resumed: after a restart the window that is found, or the next one, resumes them.
+ * next window has them resumed before the policy is asked; so has this one where a correction shows
+ * that it has used less than the limit. They are recorded as held until they have resumed: after a
+ * restart the window that is found, or the next one, resumes them.
  */
 #include <jansson.h>
 #include <math.h>
@@ -131,18 +132,38 @@ void engine_window_settle(struct engine *engine)
 		set_backend_limit(engine);
 }
 
+/*
+ * The window has used spent_j, less than its limit: if it was exhausted it is open again, and
+ * resumes the tasks that it holds. Returns whether it was.
+ */
+static bool recover_window(struct engine *engine, double spent_j)
+{
+	if (!move(engine, WINDOW_RECOVER))
+		return false;
+	engine->window->now.exhausted_s = NAN;
+	engine_record_object(engine, engine_now_s(engine), ENGINE_EVENT_RECOVERED,
+			     json_pack("{s:f, s:f, s:f}", "limit_j", engine->window->setup.limit_j,
+				       "spent_j", spent_j, "window_end_s", engine->window->end_s));
+	set_backend_limit(engine);
+	engine_turn_suspensions(engine);
+	engine_want_mapping(engine);
+	engine_stir(engine);
+	return true;
+}
+
 void engine_window_correct(struct engine *engine, double time_s, double spent_j)
 {
-	struct window_span *now = &engine->window->now;
+	const double off_j = ENGINE_WINDOW_OFF * engine->window->setup.limit_j;
 	double by_j;
 
 	if (!engine_window_is_set(engine))
 		return;
-	by_j = engine_window_energy_at_j(engine, time_s) - spent_j - now->base_j;
-	if (!(fabs(by_j) > ENGINE_WINDOW_OFF * engine->window->setup.limit_j))
+	by_j = engine_window_energy_at_j(engine, time_s) - spent_j - engine->window->now.base_j;
+	if (fabs(by_j) > off_j)
+		engine_window_rebase(engine, by_j);
+	if (spent_j < engine->window->setup.limit_j - off_j && recover_window(engine, spent_j))
 		return;
-	engine_window_rebase(engine, by_j);
-	if (engine->window->state != WINDOW_OPEN)
+	if (!(fabs(by_j) > off_j) || engine->window->state != WINDOW_OPEN)
 		return;
 	/* The backend may have counted less than the window has spent: it cannot report that. */
 	if (engine_window_spent_j(engine) < engine->window->setup.limit_j * (1 - ROUNDING)) {

@@ -19,10 +19,13 @@ static const char intro[] =
 	"as there are nodes and energy for it. `../explanation/suspend.md` has the rule.\n"
 	"\n"
 	"`hold`: a user suspends or cancels the task. `exhaust`: it is suspended because the window has no\n"
-	"energy left. `want`: a user resumes it. `turn`: the next window begins, or the limit is changed or\n"
-	"removed. `settle`: it runs again. Column `held` of table `suspension` (`store.md`) is 1 in\n"
-	"`user-holds`, `window-holds` and `window-wants`, so that a window of the next controller resumes\n"
-	"the task.\n";
+	"energy left. `want`: a user resumes it. `turn`: the window has energy, since the next one begins,\n"
+	"the limit is changed or removed, or what was used is corrected. `settle`: it runs again.\n"
+	"\n"
+	"Column `held` of table `suspension` (`store.md`) is 1 in `user-holds`, `window-holds` and\n"
+	"`window-wants`; `by_person` tells the first from the others. The next controller has a task that\n"
+	"was in `window-holds` or `window-wants` in `window-holds`, or in `window-wants` if it was being\n"
+	"resumed: the window that it finds, or the next one, resumes the task.\n";
 
 static const char outro[] =
 	"Every other pair of state and event is impossible: if it happens, the engine has a defect. The\n"

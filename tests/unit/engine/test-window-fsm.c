@@ -14,8 +14,10 @@ static const char intro[] =
 	"    build/tests/unit/engine/test-engine-window-fsm print >docs/reference/window-states.md\n"
 	"\n"
 	"A service may have a limit of energy per window (`../how-to/service.md`). `limit`: a limit is\n"
-	"set; where the window has used it already, `reach` follows at once. `turn`: the next window\n"
-	"begins. In `exhausted` no task starts, and running tasks are suspended.\n";
+	"set; where the window has used it already, `reach` follows at once. `recover`: the account of the\n"
+	"service has less energy used in the window than the meters had shown when it was exhausted, and\n"
+	"less than the limit; the tasks that the window holds are resumed. `turn`: the next window begins.\n"
+	"In `exhausted` no task starts, and running tasks are suspended.\n";
 
 static const char outro[] =
 	"Every other pair of state and event is impossible: if it happens, the engine has a defect. The\n"

@@ -38,7 +38,7 @@ struct bed {
 	struct backend *sim;
 	struct engine *engine;
 	double limit_j;
-	uint32_t windows, exhausted, refused, suspensions;
+	uint32_t windows, exhausted, recovered, refused, suspensions;
 	double most_j;
 	double before_j;           /* that the first window has spent already */
 	GString *turns;            /* "370 770 ": when windows ended */
@@ -91,6 +91,9 @@ static bool look_at_event(struct engine_recorder *recorder, double time_s, const
 		g_string_append_printf(bed->turns, "%.0f ", time_s);
 	} else if (strcmp(kind, "exhausted") == 0) {
 		bed->exhausted++;
+	} else if (strcmp(kind, "recovered") == 0) {
+		g_assert_cmpfloat(number(detail, "spent_j"), <, number(detail, "limit_j"));
+		bed->recovered++;
 	} else if (strcmp(kind, "refused") == 0) {
 		const double left_j =
 			bed->limit_j - number(detail, "spent_j") - number(detail, "committed_j");
@@ -386,6 +389,54 @@ static void test_corrected_beyond(void)
 	bed_finish(&bed);
 }
 
+/* The account has less than the meters had shown. */
+
+static void correct_to_limit(struct bed *bed)
+{
+	bed->before_j = 4 * LIMIT_J; /* as far as is known by then */
+	engine_window_correct(bed->engine, 60, LIMIT_J + 100);
+	g_assert_true(engine_window_now(bed->engine).exhausted);
+	/* What is off by rounding has no effect. */
+	engine_window_correct(bed->engine, 60, LIMIT_J * (1 - 0.5 * ENGINE_WINDOW_OFF));
+	g_assert_true(engine_window_now(bed->engine).exhausted);
+}
+
+static void correct_below(struct bed *bed)
+{
+	for (uint32_t i = 0; i < 3; i++)
+		g_assert_cmpint(engine_task_at(bed->engine, i)->state, ==, ENGINE_TASK_SUSPENDED);
+	engine_window_correct(bed->engine, 70, 1500);
+	g_assert_false(engine_window_now(bed->engine).exhausted);
+	g_assert_cmpfloat(fabs(engine_window_now(bed->engine).spent_j - 1500), <, 1e-6);
+	g_assert_cmpuint(bed->recovered, ==, 1);
+	/* It is open already. */
+	engine_window_correct(bed->engine, 70, 1400);
+	g_assert_cmpuint(bed->recovered, ==, 1);
+}
+
+/* 2,100 J are left, of which each needs 400. */
+static void see_three_resumed(struct bed *bed)
+{
+	for (uint32_t i = 0; i < 3; i++)
+		g_assert_cmpint(engine_task_at(bed->engine, i)->state, ==, ENGINE_TASK_RUNNING);
+}
+
+/* Its tasks are resumed in the same window, which is exhausted once more at its limit. */
+static void test_corrected_below(void)
+{
+	static const struct wish wishes[] = {{60, correct_to_limit},
+					     {70, correct_below},
+					     {71, see_three_resumed},
+					     {0}};
+	struct engine_result result;
+	struct bed bed;
+
+	bed_run(&bed, "easy", 1, LIMIT_J, 0, wishes, &result);
+	g_assert_cmpuint(result.tasks_completed, ==, TASKS);
+	g_assert_cmpuint(bed.suspensions, >, 0);
+	bed_finish(&bed);
+}
+
 static void lower_limit(struct bed *bed)
 {
 	set_limit(bed, 500);
@@ -593,6 +644,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/engine/window/energy that is corrected counts", test_corrected);
 	g_test_add_func("/engine/window/energy that is corrected beyond the limit counts, too",
 			test_corrected_beyond);
+	g_test_add_func("/engine/window/energy that is corrected below the limit is there again",
+			test_corrected_below);
 	g_test_add_func("/engine/window/a limit that is lowered or removed does, too",
 			test_lowered);
 	g_test_add_func("/engine/window/no wish gets round it", test_people);
