@@ -466,10 +466,11 @@ struct engine_setup {
 	bool times_events;
 	/*
 	 * What a task whose attempt has just ended has used, by an account of energy, as far as it
-	 * is reported: engine_set_energy() brings the rest. NAN: the account does not have the
-	 * task. NULL: there is no account, and the backend attributes the energy.
+	 * is reported, and whether that is all (ENGINE_ENERGY_FINAL) or provisional:
+	 * engine_set_energy() brings the rest. NAN: the account does not have the task. NULL: there
+	 * is no account, and the backend attributes the energy.
 	 */
-	double (*task_ended_j)(uint32_t task, void *data);
+	double (*task_ended_j)(uint32_t task, enum engine_energy_kind *ret_kind, void *data);
 	void *task_ended_data;
 };
 

@@ -13,12 +13,12 @@ void engine_take_energy(struct engine *engine, uint32_t index, double event_j)
 {
 	const struct engine_setup *setup = &engine->setup;
 	struct engine_task *task = &engine->tasks[index];
+	enum engine_energy_kind kind = ENGINE_ENERGY_PROVISIONAL;
 	const double account_j = setup->task_ended_j
-					 ? setup->task_ended_j(index, setup->task_ended_data)
+					 ? setup->task_ended_j(index, &kind, setup->task_ended_data)
 					 : (double)NAN;
 
-	task->energy_kind =
-		isfinite(account_j) ? ENGINE_ENERGY_PROVISIONAL : ENGINE_ENERGY_ESTIMATED;
+	task->energy_kind = isfinite(account_j) ? kind : ENGINE_ENERGY_ESTIMATED;
 	task->energy_j = isfinite(account_j) ? account_j : event_j;
 }
 

@@ -171,7 +171,7 @@ void run_service_energy_init(struct run_service *service);
 void run_service_energy_clear(struct run_service *service);
 
 /* For engine_setup.task_ended_j; `data` is the service. */
-double run_service_energy_ended(uint32_t task, void *data);
+double run_service_energy_ended(uint32_t task, enum engine_energy_kind *ret_kind, void *data);
 
 /*
  * After the tasks were restored: finds which energy of ended tasks is the account's, and whether it

@@ -112,32 +112,54 @@ static void set_count(struct provisional *provisional, uint32_t task, guint coun
 		g_hash_table_remove(provisional->counts, GUINT_TO_POINTER(task));
 }
 
-/* Notes that an attempt of a task, or the task, has ended at `cluster`. */
+/* Whether a cluster has a host that reports energy. */
+static bool has_meters(const struct run_service *service, uint32_t cluster)
+{
+	const struct config_cluster *config = &service->session->config->clusters[cluster];
+
+	for (uint32_t i = 0; i < config->hosts_count; i++)
+		if (run_meters_has(&config->hosts[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Notes that an attempt of a task, or the task, has ended at `cluster`. No report is to come of a
+ * cluster without meters.
+ */
 static void note_end(struct run_service *service, uint32_t task, uint32_t cluster, double ended_s)
 {
 	struct provisional *provisional = service->provisional;
 	struct cluster_ends *of = &provisional->clusters[cluster];
 	const struct attempt_end end = {task, ended_s};
 
+	if (!has_meters(service, cluster))
+		return;
 	g_array_append_val(of->ends, end);
 	of->first_s = fmin(of->first_s, ended_s);
 	set_count(provisional, task, count_of(provisional, task) + 1);
 }
 
-/* Notes the end of a task where it was last; a place that is not configured counts as cluster 0. */
-static void note_last_end(struct run_service *service, const struct engine_task *task)
+/*
+ * Notes the end of a task where it was last; a place that is not configured counts as cluster 0.
+ * Returns whether all of the task's energy is reported.
+ */
+static enum engine_energy_kind note_last_end(struct run_service *service,
+					     const struct engine_task *task)
 {
 	note_end(service, task->task->id, task->cluster, task->ended_s);
+	return count_of(service->provisional, task->task->id) > 0 ? ENGINE_ENERGY_PROVISIONAL
+								  : ENGINE_ENERGY_FINAL;
 }
 
-double run_service_energy_ended(uint32_t index, void *data)
+double run_service_energy_ended(uint32_t index, enum engine_energy_kind *ret_kind, void *data)
 {
 	struct run_service *service = data;
 	const struct engine_task *task = engine_task_at(service->engine, index);
 
 	if (!is_accounted(service, task))
 		return (double)NAN;
-	note_last_end(service, task);
+	*ret_kind = note_last_end(service, task);
 	return account_j(service, index);
 }
 
@@ -202,8 +224,7 @@ void run_service_update_energy(struct run_service *service, const GArray *parts)
 		if (task->energy_kind != ENGINE_ENERGY_ESTIMATED) {
 			set_energy(service, index, task->energy_kind);
 		} else if (isnan(task->energy_j) && is_accounted(service, task)) {
-			set_energy(service, index, ENGINE_ENERGY_PROVISIONAL);
-			note_last_end(service, task);
+			set_energy(service, index, note_last_end(service, task));
 		}
 	}
 }
@@ -255,8 +276,7 @@ bool run_service_recall_energy(struct run_service *service, GError **error)
 		if (!is_over(service, i) || !is_accounted(service, task) ||
 		    fabs(task->energy_j - account_j(service, i)) > 0.5e-6)
 			continue;
-		set_energy(service, i, ENGINE_ENERGY_PROVISIONAL);
-		note_last_end(service, task);
+		set_energy(service, i, note_last_end(service, task));
 	}
 	for (uint32_t c = 0; c < service->provisional->clusters_count; c++)
 		run_service_settle_energy(service, c);

@@ -210,7 +210,7 @@ static void test_anything_apart(void)
 }
 
 /* An account of energy that has 0 or 10 J of each task when it ends, and does not have the first. */
-static double ten_joules(uint32_t task, void *data)
+static double ten_joules(uint32_t task, enum engine_energy_kind *ret_kind, void *data)
 {
 	return task == 0 ? (double)NAN : task % 2 * 10.0;
 }

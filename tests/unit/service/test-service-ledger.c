@@ -2,7 +2,8 @@
 /*
  * A service's ledger, with the service's engine: what it has of an ended task, and when that is
  * final; the provisional energy that a restart keeps; and the energy of a window. The clusters "a"
- * and "b" have a metered host each, "ha" and "hb", that draws nothing idle.
+ * and "b" have a metered host each, "ha" and "hb", that draws nothing idle; the host of "c" has no
+ * meter.
  */
 #include "common/clock.h"
 #include "controller/backend/sim.h"
@@ -14,16 +15,18 @@
 #define AGE_S 1000
 #define ROOM 4
 
-enum { CLUSTER_A, CLUSTER_B };
+enum { CLUSTER_A, CLUSTER_B, CLUSTER_C };
 
 static struct config_meter meter = {.kind = CONFIG_METER_IPMI, .interval_s = 1};
 static struct config_host hosts[] = {
 	{.name = (char *)"ha", .meter = &meter},
 	{.name = (char *)"hb", .meter = &meter},
+	{.name = (char *)"hc"},
 };
 static struct config_cluster clusters[] = {
 	{.name = (char *)"a", .nodes = 1, .cores = 1, .hosts = &hosts[0], .hosts_count = 1},
 	{.name = (char *)"b", .nodes = 1, .cores = 1, .hosts = &hosts[1], .hosts_count = 1},
+	{.name = (char *)"c", .nodes = 1, .cores = 1, .hosts = &hosts[2], .hosts_count = 1},
 };
 static struct config_type type = {.name = (char *)"short", .benchmark = (char *)"ep", .cores = 1};
 static const struct config lab = {
@@ -49,11 +52,12 @@ static struct sched_system *make_system(void)
 	static const struct sched_cluster of[] = {
 		{.name = "a", .nodes = 1, .cores = 1, .pstates = 1},
 		{.name = "b", .nodes = 1, .cores = 1, .pstates = 1},
+		{.name = "c", .nodes = 1, .cores = 1, .pstates = 1},
 	};
 	struct sched_system *system = sched_system_new(of, G_N_ELEMENTS(of), 1);
 
 	system->row_names[0] = "short";
-	for (int c = 0; c < 2; c++) {
+	for (gsize c = 0; c < G_N_ELEMENTS(of); c++) {
 		system->etc_s[c] = 10;
 		system->eec_j[c] = 10;
 		system->nodes[c] = 1;
@@ -112,7 +116,8 @@ static void close_service(struct bed *bed)
 
 static void set_up(struct bed *bed, const void *data)
 {
-	static const char *const addresses[] = {"unix:/nobody-a", "unix:/nobody-b"};
+	static const char *const addresses[] = {"unix:/nobody-a", "unix:/nobody-b",
+						"unix:/nobody-c"};
 	g_autoptr(GError) error = NULL;
 
 	run_dir_make(&bed->record);
@@ -304,6 +309,46 @@ static void a_lost_attempt_is_recalled(struct bed *bed, const void *data)
 	assert_energy(bed, ENGINE_ENERGY_PROVISIONAL, 105);
 	report(bed, CLUSTER_A, 2002, "test-1-0-1", 1);
 	assert_energy(bed, ENGINE_ENERGY_FINAL, 106);
+}
+
+/* After a restart, too: no report is to come of its last attempt, which has no meter. */
+static void a_place_without_meters_is_not_waited_for(struct bed *bed, const void *data)
+{
+	const struct store_lost lost = {
+		.run = bed->service.row.run,
+		.task = 0,
+		.attempt = 1,
+		.cluster = (char *)"a",
+		.nodes = (char *)"0",
+		.started_s = 1500,
+		.ended_s = 2001.5,
+	};
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(store_put_lost(bed->session.store, &lost, &error));
+	run_at(bed, CLUSTER_C);
+	begin(bed);
+	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
+	end(bed, 1, BACKEND_OUTCOME_COMPLETED, 2050.5);
+	assert_energy(bed, ENGINE_ENERGY_PROVISIONAL, 100);
+	report(bed, CLUSTER_A, 2002, "test-1-0-1", 5);
+	assert_energy(bed, ENGINE_ENERGY_FINAL, 105);
+	close_service(bed);
+	open_service(bed);
+	restore(bed, ENGINE_TASK_COMPLETE, CLUSTER_C, 105e-6);
+	bed->session.go_on = true;
+	begin(bed);
+	assert_energy(bed, ENGINE_ENERGY_FINAL, 105);
+}
+
+/* The last report of its lost attempt came before its end. */
+static void an_end_without_meters_is_final(struct bed *bed, const void *data)
+{
+	run_at(bed, CLUSTER_C);
+	begin(bed);
+	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
+	end(bed, 1, BACKEND_OUTCOME_COMPLETED, 2050.5);
+	assert_energy(bed, ENGINE_ENERGY_FINAL, 100);
 }
 
 /* After a restart: what the store has of the task is the account's. */
@@ -517,6 +562,8 @@ static const struct {
 	{"/service-ledger/final", energy_is_final_beyond_the_end},
 	{"/service-ledger/lost", a_lost_attempt_is_waited_for},
 	{"/service-ledger/lost-and-cancelled", a_lost_attempt_is_recalled},
+	{"/service-ledger/no-meter", a_place_without_meters_is_not_waited_for},
+	{"/service-ledger/no-meter-at-the-end", an_end_without_meters_is_final},
 	{"/service-ledger/recalled", kinds_are_recalled},
 	{"/service-ledger/older", older_figures_stay},
 	{"/service-ledger/provisional", provisional_energy_outlasts_a_restart},
