@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/energy/host_account.h"
 
+#include <math.h>
+
 #define PARTS_S 60.0
 
 int64_t host_account_sum(int64_t sum, int64_t more)
@@ -20,11 +22,40 @@ struct host_account *host_account_new(struct store_account_meter *meter)
 	return account;
 }
 
-int64_t host_account_provisional_uj(const struct host_account *account)
+int64_t host_account_counted_uj(const struct host_account *account)
 {
 	const struct store_account_meter *meter = account->meter;
 
-	return account->until_s > meter->at_s ? MAX(account->until_uj - meter->at_uj, 0) : 0;
+	return host_account_sum(meter->before_uj, MAX(meter->at_uj - meter->begin_uj, 0));
+}
+
+void host_account_expect(struct host_account *account, double until_s, double length_s,
+			 int64_t until_uj)
+{
+	const double at_s = account->meter->at_s;
+
+	if (!(until_s > at_s) || !isfinite(until_s) || !(length_s >= 0) ||
+	    until_uj <= host_account_counted_uj(account))
+		return;
+	account->until_s = until_s;
+	account->length_s = fmin(length_s, until_s - at_s);
+	account->until_uj = until_uj;
+}
+
+int64_t host_account_provisional_uj(const struct host_account *account)
+{
+	return account->until_s > account->meter->at_s
+		       ? MAX(account->until_uj - host_account_counted_uj(account), 0)
+		       : 0;
+}
+
+/* The account ends at to_s: of provisional energy, what is left was counted in its part by time. */
+static void shorten_provisional(struct host_account *account, double to_s)
+{
+	const double at_s = account->meter->at_s;
+
+	if (account->until_s > at_s)
+		account->length_s *= fmax(0, account->until_s - to_s) / (account->until_s - at_s);
 }
 
 void host_account_free(struct host_account *account)
@@ -115,6 +146,7 @@ bool host_account_add(struct host_account *account, struct store *store,
 {
 	struct store_account_meter *meter = account->meter;
 
+	shorten_provisional(account, interval->to_s);
 	meter->at_uj = interval->to_uj;
 	meter->at_s = interval->to_s;
 	meter->n++;

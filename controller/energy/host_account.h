@@ -17,15 +17,26 @@ struct host_account {
 	/* the day that the parts count to; NULL: none since the last host_account_put() */
 	char *day;
 	/*
-	 * Provisional energy of the time before a restart: the counter had risen to until_uj by
-	 * until_s. What is beyond the end of the account is not reported yet; until_s at most that
-	 * end: everything is.
+	 * Provisional energy of the time before a restart: by until_s the host's counters had
+	 * counted until_uj in all (host_account_counted_uj()). What is beyond the end of the
+	 * account is not reported yet; until_s at most that end: everything is. Of the time between
+	 * the two it was counted in length_s: while no controller served nothing was.
 	 */
-	double until_s;
+	double until_s, length_s;
 	int64_t until_uj;
 };
 
-/* The rise of the counter in the account's provisional energy, idle included; 0: there is none. */
+/* What all counters of the host have counted, one after the other, as far as reported. */
+int64_t host_account_counted_uj(const struct host_account *account);
+
+/*
+ * Sets the provisional energy. No effect where the account is beyond until_s, or has counted
+ * until_uj.
+ */
+void host_account_expect(struct host_account *account, double until_s, double length_s,
+			 int64_t until_uj);
+
+/* What is counted in the account's provisional energy, idle included; 0: there is none. */
 int64_t host_account_provisional_uj(const struct host_account *account);
 
 /* The sum, at most INT64_MAX: an older store may have any numbers. */
@@ -40,7 +51,7 @@ void host_account_free(struct host_account *account);
 int host_account_compare_parts(const void *a, const void *b);
 
 /*
- * Adds the next interval, with the `parts` (struct store_account_part; NULL: none) that tasks have
+ * Adds the next interval, which replaces provisional energy of its time; with the `parts` (struct store_account_part; NULL: none) that tasks have
  * of it; the account then ends where the interval ends. To be called within store_begin_account().
  * False with `error`: the store failed, the account in memory is ahead of the store, and no
  * interval may be added any more.

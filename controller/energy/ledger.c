@@ -41,24 +41,40 @@ bool ledger_load(struct ledger *ledger, struct store *store, int64_t run, GError
 		return false;
 	g_ptr_array_set_free_func(meters, NULL);
 	for (guint i = 0; i < meters->len; i++) {
-		struct store_account_meter *meter = g_ptr_array_index(meters, i);
-		const int64_t since_uj = MAX(meter->at_uj - meter->begin_uj, 0);
+		const struct host_account *account =
+			ledger_open(ledger, g_ptr_array_index(meters, i));
 
-		ledger->counted_uj = host_account_sum(ledger->counted_uj,
-						      host_account_sum(meter->before_uj, since_uj));
-		ledger_open(ledger, meter);
+		ledger->counted_uj =
+			host_account_sum(ledger->counted_uj, host_account_counted_uj(account));
 	}
 	return true;
 }
 
-void ledger_expect(struct ledger *ledger, const char *host, double until_s, int64_t uj)
-{
-	struct host_account *account = ledger_account(ledger, host);
+static const struct record_field expected_fields[] = {
+	{RECORD_FIELD_TEXT(ledger_expected, host)},
+	{RECORD_FIELD_REAL(ledger_expected, at_s)},
+	{RECORD_FIELD_REAL(ledger_expected, until_s)},
+	{RECORD_FIELD_REAL(ledger_expected, length_s)},
+	{RECORD_FIELD_I64(ledger_expected, until_uj)},
+	{NULL},
+};
+RECORD_DEFINE_FREE_OF(free_expected, ledger_expected_record)
+const struct record ledger_expected_record = {.name = "provisional energy of a host",
+					      .size = sizeof(struct ledger_expected),
+					      .fields = expected_fields,
+					      .open = true,
+					      .free = free_expected};
 
-	if (!account || !(until_s > account->meter->at_s) || uj <= 0)
+void ledger_expect(struct ledger *ledger, const struct ledger_expected *expected)
+{
+	struct host_account *account = ledger_account(ledger, expected->host);
+	double left;
+
+	if (!account || !(expected->until_s > expected->at_s))
 		return;
-	account->until_s = until_s;
-	account->until_uj = host_account_sum(account->meter->at_uj, uj);
+	left = (expected->until_s - account->meter->at_s) / (expected->until_s - expected->at_s);
+	host_account_expect(account, expected->until_s, expected->length_s * fmin(left, 1),
+			    expected->until_uj);
 }
 
 static void add_to_task(struct ledger *ledger, uint32_t task, int64_t uj)

@@ -31,12 +31,21 @@ bool ledger_load(struct ledger *ledger, struct store *store, int64_t run, GError
 bool ledger_load_sums(struct ledger *ledger, struct store *store, int64_t run, uint32_t tasks_count,
 		      GError **error);
 
+/* The provisional energy of a host as it is stored (struct host_account). */
+struct ledger_expected {
+	char *host;
+	double at_s; /* the end of the account by then; length_s is of the time since */
+	double until_s, length_s;
+	int64_t until_uj;
+};
+extern const struct record ledger_expected_record;
+
 /*
- * Restores provisional energy, after ledger_load(): by until_s the counter of a host had risen by
- * `uj` since the end of its account. It is replaced as the host reports. No effect where the host
- * has no account or has reported beyond until_s.
+ * Restores provisional energy, after ledger_load(). It is replaced as the host reports, and by what
+ * it has reported since the energy was stored. No effect where the host has no account or has
+ * reported beyond until_s.
  */
-void ledger_expect(struct ledger *ledger, const char *host, double until_s, int64_t uj);
+void ledger_expect(struct ledger *ledger, const struct ledger_expected *expected);
 
 /* The account of a host, borrowed; NULL: it has none yet. */
 struct host_account *ledger_account(const struct ledger *ledger, const char *host);

@@ -574,7 +574,7 @@ static void clear_service(struct run_service *service)
 	g_ptr_array_unref(service->submissions);
 	g_hash_table_unref(service->keys);
 	run_service_energy_clear(service);
-	json_decref(service->provisional_json);
+	g_clear_pointer(&service->expected, g_ptr_array_unref);
 	g_hash_table_unref(service->bad);
 	record_clear(&store_run_record, &service->row);
 }

@@ -31,7 +31,8 @@ struct account {
 	int64_t at_ns; /* the boot-clock reading at that time, of boot_id */
 	char *boot_id;
 	json_t *samples_seq; /* by cluster: the last sample read */
-	json_t *provisional; /* the ledger's provisional energy: host -> microjoules; NULL: none */
+	GPtrArray
+		*unreported; /* the ledger's provisional energy: struct ledger_expected; or NULL */
 };
 
 static const struct record_field account_fields[] = {
@@ -39,8 +40,8 @@ static const struct record_field account_fields[] = {
 	{RECORD_FIELD_I64(account, at_ns)},
 	{RECORD_FIELD_TEXT(account, boot_id)},
 	{RECORD_AT(account, samples_seq), .type = RECORD_JSON},
-	{RECORD_AT(account, provisional), .type = RECORD_JSON,
-	 .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
+	{RECORD_FIELD_LIST(account, unreported, ledger_expected_record),
+	 .null = RECORD_NULL_POINTER, .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
 	{NULL},
 };
 static const struct record account_record = {.size = sizeof(struct account),
@@ -50,14 +51,15 @@ static const struct record account_record = {.size = sizeof(struct account),
 bool run_service_account_keep(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
-	g_autoptr(json_t) provisional = run_service_energy_provisional(service);
+	const int64_t now_ns = clock_now_ns();
+	g_autoptr(GPtrArray) unreported = run_service_energy_provisional(service, now_ns);
 	g_autoptr(json_t) seqs = run_record_samples_seq(session);
 	const struct account account = {
-		.time_s = run_session_now_s(session),
-		.at_ns = clock_now_ns(),
+		.time_s = clock_elapsed_s(session->t0_ns, now_ns),
+		.at_ns = now_ns,
 		.boot_id = service->row.boot_id,
 		.samples_seq = seqs,
-		.provisional = provisional,
+		.unreported = unreported,
 	};
 	g_autoptr(json_t) object = record_to_json(&account_record, &account);
 	g_autofree char *text = json_text(object);
@@ -126,8 +128,7 @@ bool run_service_account_resume(struct run_service *service, GError **error)
 		service->row.boot_id = g_strdup(boot_id);
 	}
 	session->t0_ns = service->row.t0_ns;
-	service->until_s = account.time_s;
-	service->provisional_json = json_incref(account.provisional);
+	service->expected = g_steal_pointer(&account.unreported);
 	/* A note is made of hosts with unknown idle watts (run_service_unknown_idle()). */
 	follows = same_boot && session->go_on && account.at_ns;
 	run_record_start_meters(session, baseline, follows ? account.at_ns : now_ns);

@@ -80,8 +80,9 @@ static bool add(struct run_service *service, struct host_account *account,
 			  error);
 }
 
-static bool add_hole(struct run_service *service, struct host_account *account, double to_s,
-		     int64_t to_uj, const char *mark, GError **error)
+/* Adds an unattributed interval, of which length_s counts for idle. */
+static bool add_span(struct run_service *service, struct host_account *account, double to_s,
+		     int64_t to_uj, double length_s, const char *mark, GError **error)
 {
 	struct store_account_interval interval = {
 		.from_s = account->meter->at_s,
@@ -92,7 +93,7 @@ static bool add_hole(struct run_service *service, struct host_account *account, 
 	};
 	const struct energy_interval all = {
 		.meter_uj = (uint64_t)(to_uj - interval.from_uj),
-		.duration_ns = (uint64_t)((interval.to_s - interval.from_s) * 1e9),
+		.duration_ns = (uint64_t)(length_s * 1e9),
 		.idle_mw = idle_mw_of(service, account->meter->host),
 	};
 	const struct energy_split split = energy_split(&all, NULL, 0);
@@ -100,16 +101,31 @@ static bool add_hole(struct run_service *service, struct host_account *account, 
 	return add(service, account, &interval, &split, NULL, error);
 }
 
-/* Adds the provisional energy, if there is any, at most up to `most_uj`: it was not reported. */
-static bool add_provisional(struct run_service *service, struct host_account *account,
+static bool add_hole(struct run_service *service, struct host_account *account, double to_s,
+		     int64_t to_uj, const char *mark, GError **error)
+{
+	return add_span(service, account, to_s, to_uj, to_s - account->meter->at_s, mark, error);
+}
+
+/*
+ * Adds the provisional energy of the time until to_s, if there is any, at most up to `most_uj`: it
+ * was not reported. What is left is of the time after to_s.
+ */
+static bool add_provisional(struct run_service *service, struct host_account *account, double to_s,
 			    int64_t most_uj, GError **error)
 {
 	const int64_t room_uj = RUN_SERVICE_COUNTED_MAX_UJ - ledger_counted_uj(service->ledger);
-	const int64_t uj = MIN(host_account_provisional_uj(account), room_uj);
-	const int64_t until_uj = MIN(host_account_sum(account->meter->at_uj, uj), most_uj);
+	const int64_t all_uj = MIN(host_account_provisional_uj(account), room_uj);
+	const double at_s = account->meter->at_s;
+	const double part = (fmin(to_s, account->until_s) - at_s) / (account->until_s - at_s);
+	int64_t until_uj;
 
-	return uj <= 0 ||
-	       add_hole(service, account, account->until_s, until_uj, MARK_MISSED, error);
+	if (all_uj <= 0 || !(part > 0))
+		return true;
+	until_uj = host_account_sum(account->meter->at_uj,
+				    part < 1 ? (int64_t)((double)all_uj * part) : all_uj);
+	return add_span(service, account, fmin(to_s, account->until_s), MIN(until_uj, most_uj),
+			account->length_s * part, MARK_MISSED, error);
 }
 
 /*
@@ -125,7 +141,7 @@ static bool add_unreported(struct run_service *service, struct host_account *acc
 	int64_t at_uj;
 	int64_t uj;
 
-	if (account->until_s <= to_s && !add_provisional(service, account, to_uj, error))
+	if (account->until_s <= to_s && !add_provisional(service, account, to_s, to_uj, error))
 		return false;
 	at_s = account->meter->at_s;
 	at_uj = account->meter->at_uj;
@@ -318,7 +334,7 @@ static bool add_usage(struct run_service *service, uint32_t cluster, const char 
 		return begin_counter(service, account, run_s(service, usage->to_ns), usage->to_uj,
 				     error);
 	}
-	if (another && !(add_provisional(service, account, INT64_MAX, error) &&
+	if (another && !(add_provisional(service, account, from_s, INT64_MAX, error) &&
 			 begin_counter(service, account, from_s, usage->from_uj, error)))
 		return false;
 	if (usage->from_uj > meter->at_uj &&

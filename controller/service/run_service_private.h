@@ -51,11 +51,10 @@ struct run_service {
 	double window_begin_s; /* the beginning of a window of the limit, time of the run */
 	bool window_counted;   /* all meters have reported their part of the window's energy */
 	/*
-	 * The provisional energy as the service was last recorded, at until_s, for the ledger; NULL:
-	 * none.
+	 * The provisional energy when the service was last recorded, for the ledger: struct
+	 * ledger_expected; NULL: none.
 	 */
-	json_t *provisional_json;
-	double until_s;
+	GPtrArray *expected;
 	guint tick; /* source, once a second */
 	uint32_t ticks;
 	/* an acknowledgement to local schedulers, of what is on disk, is due */
@@ -193,12 +192,13 @@ void run_service_settle_energy(struct run_service *service, uint32_t cluster);
 void run_service_update_energy(struct run_service *service, const GArray *parts);
 
 /*
- * The provisional energy of the ledger, as it is stored: host -> what its counter has risen by
- * since the end of its account, in microjoules. A new reference.
+ * What the hosts have used since the ends of their accounts, until now_ns, as it is stored: a list
+ * of struct ledger_expected, owned by the caller. Provisional energy of a host that has counted
+ * nothing since stays as it is.
  */
-json_t *run_service_energy_provisional(const struct run_service *service);
+GPtrArray *run_service_energy_provisional(const struct run_service *service, int64_t now_ns);
 
-/* Gives it to the ledger, after ledger_load(), and frees service->provisional_json. */
+/* Gives service->expected to the ledger, after ledger_load(), and frees it. */
 void run_service_recall_provisional(struct run_service *service);
 
 /*

@@ -14,57 +14,66 @@ static double run_s(const struct run_service *service, int64_t t_ns)
 	return clock_elapsed_s(service->session->t0_ns, t_ns);
 }
 
-/* What a host has used since the end of its account. */
+/* A part of what a host has used since the end of its account. */
 struct unreported {
 	double uj; /* idle included */
 	double length_s;
 };
 
-/* Since when a host's meter has counted what is not reported of the time since begin_s. */
-static double unreported_from_s(const struct run_service *service, const struct remote_meter *meter,
-				double begin_s)
+/* Dynamic energy; idle is at most all of it, as in the account (energy_split.h). */
+static double dynamic_j(const struct remote_meter *meter, const struct unreported *part)
 {
-	const struct host_account *account = ledger_account(service->ledger, meter->host);
-	const double at_s = account ? account->meter->at_s : -INFINITY;
+	return fmax(0, part->uj * 1e-6 - meter->idle_w * part->length_s);
+}
 
-	return fmax(fmax(run_s(service, meter->start_ns), at_s), begin_s);
+/* The provisional energy of the time since begin_s, time of the run: the part by time. */
+static struct unreported provisional_since(const struct host_account *account, double begin_s)
+{
+	const double at_s = account->meter->at_s;
+	const double part = (account->until_s - fmax(at_s, begin_s)) / (account->until_s - at_s);
+
+	if (!(account->until_s > fmax(at_s, begin_s)))
+		return (struct unreported){0};
+	return (struct unreported){(double)host_account_provisional_uj(account) * part,
+				   account->length_s * part};
 }
 
 /*
- * The provisional energy of a host, and what its meter has counted since until now_ns, both since
- * begin_s, time of the run; of provisional energy the part by time.
+ * What a host's meter has counted until now_ns since the provisional energy, since the end of the
+ * account, and since begin_s. A meter without samples has counted nothing.
  */
-static struct unreported unreported_of(const struct run_service *service,
-				       const struct remote_meter *meter, double begin_s,
+static struct unreported counted_since(const struct run_service *service,
+				       const struct remote_meter *meter,
+				       const struct host_account *account, double begin_s,
 				       int64_t now_ns)
 {
-	const struct host_account *account = ledger_account(service->ledger, meter->host);
-	const double at_s = account ? account->meter->at_s : -INFINITY;
-	const double from_s = unreported_from_s(service, meter, begin_s);
+	const double until_s = account ? fmax(account->meter->at_s, account->until_s) : -INFINITY;
+	const double from_s = fmax(fmax(run_s(service, meter->start_ns), until_s), begin_s);
 	const int64_t from_ns = MIN(service->session->t0_ns + (int64_t)(from_s * 1e9), now_ns);
-	struct unreported sum = {
+
+	if (!remote_meter_last(meter))
+		return (struct unreported){0};
+	return (struct unreported){
 		.uj = remote_meter_counter_uj(meter, now_ns) -
 		      remote_meter_counter_uj(meter, from_ns),
 		.length_s = clock_elapsed_s(from_ns, now_ns),
 	};
-
-	if (account && account->until_s > fmax(at_s, begin_s)) {
-		const double length_s = account->until_s - fmax(at_s, begin_s);
-
-		sum.uj += (double)host_account_provisional_uj(account) *
-			  (length_s / (account->until_s - at_s));
-		sum.length_s += length_s;
-	}
-	return sum;
 }
 
 /* Joules above idle of a host that are not reported yet, of the time since begin_s. */
 static double unreported_j(const struct run_service *service, const struct remote_meter *meter,
 			   double begin_s, int64_t now_ns)
 {
-	const struct unreported unreported = unreported_of(service, meter, begin_s, now_ns);
+	const struct host_account *account = ledger_account(service->ledger, meter->host);
+	const struct unreported counted = counted_since(service, meter, account, begin_s, now_ns);
+	double sum_j = dynamic_j(meter, &counted);
 
-	return fmax(0, unreported.uj * 1e-6 - meter->idle_w * unreported.length_s);
+	if (account) {
+		const struct unreported provisional = provisional_since(account, begin_s);
+
+		sum_j += dynamic_j(meter, &provisional);
+	}
+	return sum_j;
 }
 
 static double all_unreported_j(const struct run_service *service, double begin_s, int64_t now_ns)
@@ -82,30 +91,66 @@ double run_service_unreported_j(const struct run_session *session)
 	return session->service ? all_unreported_j(session->service, -INFINITY, clock_now_ns()) : 0;
 }
 
-json_t *run_service_energy_provisional(const struct run_service *service)
+/*
+ * Adds a part to what is stored of a host. What is below idle is of so much less time, so that no
+ * debt is left to another part.
+ */
+static void add_part(struct ledger_expected *expected, const struct remote_meter *meter,
+		     const struct unreported *part)
+{
+	const double idle_s =
+		meter->idle_w > 0 ? part->uj * 1e-6 / meter->idle_w : (double)INFINITY;
+
+	expected->until_uj = host_account_sum(expected->until_uj, (int64_t)fmax(part->uj, 0));
+	expected->length_s += fmax(0, fmin(part->length_s, idle_s));
+}
+
+/* The provisional energy of a host that has an account; NULL: there is none. */
+static struct ledger_expected *provisional_of(const struct run_service *service,
+					      const struct remote_meter *meter,
+					      const struct host_account *account, int64_t now_ns)
+{
+	const struct unreported before = provisional_since(account, -INFINITY);
+	const struct unreported counted = counted_since(service, meter, account, -INFINITY, now_ns);
+	const int64_t reported_uj = host_account_counted_uj(account);
+	struct ledger_expected *expected;
+
+	if (!(before.uj + counted.uj >= 1) ||
+	    !(before.uj + counted.uj < (double)RUN_SERVICE_COUNTED_MAX_UJ))
+		return NULL;
+	expected = record_new(&ledger_expected_record);
+	expected->host = g_strdup(meter->host);
+	expected->at_s = account->meter->at_s;
+	expected->until_s = counted.uj > 0 ? run_s(service, now_ns) : account->until_s;
+	expected->length_s = 0;
+	expected->until_uj = reported_uj;
+	add_part(expected, meter, &before);
+	add_part(expected, meter, &counted);
+	return expected;
+}
+
+GPtrArray *run_service_energy_provisional(const struct run_service *service, int64_t now_ns)
 {
 	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
-	json_t *object = json_object();
+	GPtrArray *list = record_list_new(&ledger_expected_record);
 
 	for (guint i = 0; i < meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
-		const double uj = unreported_of(service, meter, -INFINITY, clock_now_ns()).uj;
+		const struct host_account *account = ledger_account(service->ledger, meter->host);
+		struct ledger_expected *expected =
+			account ? provisional_of(service, meter, account, now_ns) : NULL;
 
-		if (uj >= 1 && uj < (double)RUN_SERVICE_COUNTED_MAX_UJ)
-			json_object_set_new(object, meter->host, json_integer((json_int_t)uj));
+		if (expected)
+			g_ptr_array_add(list, expected);
 	}
-	return object;
+	return list;
 }
 
 void run_service_recall_provisional(struct run_service *service)
 {
-	const char *host;
-	json_t *uj;
-
-	json_object_foreach (service->provisional_json, host, uj)
-		ledger_expect(service->ledger, host, service->until_s,
-			      MIN((int64_t)json_integer_value(uj), RUN_SERVICE_COUNTED_MAX_UJ));
-	g_clear_pointer(&service->provisional_json, json_decref);
+	for (guint i = 0; service->expected && i < service->expected->len; i++)
+		ledger_expect(service->ledger, g_ptr_array_index(service->expected, i));
+	g_clear_pointer(&service->expected, g_ptr_array_unref);
 }
 
 bool run_service_used_since(const struct run_service *service, double begin_s, double *ret_j,
@@ -129,7 +174,9 @@ bool run_service_samples_suffice(const struct run_service *service, double begin
 
 	for (guint i = 0; i < meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
-		const double from_s = unreported_from_s(service, meter, begin_s);
+		const struct host_account *account = ledger_account(service->ledger, meter->host);
+		const double at_s = account ? account->meter->at_s : -INFINITY;
+		const double from_s = fmax(fmax(run_s(service, meter->start_ns), at_s), begin_s);
 
 		if (meter->samples->len == 0 ||
 		    run_s(service, g_array_index(meter->samples, struct wire_sample, 0).t_ns) >

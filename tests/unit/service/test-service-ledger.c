@@ -386,10 +386,15 @@ static void older_figures_stay(struct bed *bed, const void *data)
 
 /* Provisional energy. */
 
-/* The account of "ha" ends 10 s ago at 5,000 uJ, and its meter has counted 4,000 uJ since. */
+/* The account of "ha" ends 10 s ago at 5,000 uJ, and its meter has counted so much since. */
 #define PROVISIONAL_UJ 4000
 
-static void use_unreported(struct bed *bed)
+static struct remote_meter *meter_of(struct bed *bed, uint32_t cluster)
+{
+	return g_ptr_array_index(remote_fleet_meters(bed->session.fleet), cluster);
+}
+
+static void use_unreported_of(struct bed *bed, int64_t uj)
 {
 	const struct store_account_meter account = {
 		.run = bed->service.row.run,
@@ -400,11 +405,11 @@ static void use_unreported(struct bed *bed)
 		.at_s = AGE_S - 10,
 		.stream = (char *)"old",
 	};
-	struct remote_meter *of = g_ptr_array_index(remote_fleet_meters(bed->session.fleet), 0);
+	struct remote_meter *of = meter_of(bed, CLUSTER_A);
 	const struct wire_sample first = {.t_ns = bed->session.t0_ns + (AGE_S - 10) * S,
 					  .energy_uj = 5000};
 	const struct wire_sample last = {.t_ns = bed->session.t0_ns + AGE_S * S,
-					 .energy_uj = 5000 + PROVISIONAL_UJ};
+					 .energy_uj = 5000 + uj};
 
 	g_assert_cmpstr(of->host, ==, "ha");
 	g_assert_true(store_put_account_meter(bed->session.store, &account, NULL));
@@ -415,8 +420,13 @@ static void use_unreported(struct bed *bed)
 	begin(bed);
 }
 
-/* The service ends, and is started again 500 s later. */
-static void start_again(struct bed *bed)
+static void use_unreported(struct bed *bed)
+{
+	use_unreported_of(bed, PROVISIONAL_UJ);
+}
+
+/* As once a minute, and at the end. */
+static void keep(struct bed *bed)
 {
 	g_autoptr(GError) error = NULL;
 	struct run_service *service = &bed->service;
@@ -425,14 +435,38 @@ static void start_again(struct bed *bed)
 	service->row.boot_id = clock_boot_id();
 	g_assert_true(run_service_account_keep(service, &error));
 	g_assert_no_error(error);
+	g_clear_pointer(&service->row.boot_id, g_free);
+}
+
+/* The service has ended, or died, and is started again 500 s later; no host has a word for it. */
+static void start(struct bed *bed)
+{
+	g_autoptr(GError) error = NULL;
+	struct run_service *service = &bed->service;
+
 	close_service(bed);
 	service->row.t0_ns -= 500 * S;
+	service->row.boot_id = clock_boot_id();
 	bed->session.go_on = false;
 	open_service(bed);
+	for (uint32_t c = CLUSTER_A; c <= CLUSTER_B; c++)
+		g_array_set_size(meter_of(bed, c)->samples, 0);
 	g_assert_true(run_service_account_resume(service, &error));
 	g_assert_no_error(error);
 	g_clear_pointer(&service->row.boot_id, g_free);
 	begin(bed);
+}
+
+static void start_again(struct bed *bed)
+{
+	keep(bed);
+	start(bed);
+}
+
+/* The real clock runs on for some milliseconds, in which a host draws nothing but is to be idle. */
+static void assert_about(double uj, double expected_uj)
+{
+	g_assert_cmpfloat(fabs(uj - expected_uj), <, 1 + 0.001 * expected_uj);
 }
 
 static void assert_used(const struct bed *bed, double begin_s, double uj)
@@ -442,14 +476,14 @@ static void assert_used(const struct bed *bed, double begin_s, double uj)
 
 	g_assert_true(run_service_used_since(&bed->service, begin_s, &used_j, &error));
 	g_assert_no_error(error);
-	g_assert_cmpfloat(fabs(used_j * 1e6 - uj), <, 1);
+	assert_about(used_j * 1e6, uj);
 }
 
 /* By the ledger: what counts as served, and all of it. */
 static void assert_ledger(const struct bed *bed, int64_t dynamic_uj, int64_t counted_uj)
 {
-	g_assert_cmpint(ledger_dynamic_uj(bed->service.ledger), ==, dynamic_uj);
-	g_assert_cmpint(ledger_counted_uj(bed->service.ledger), ==, counted_uj);
+	assert_about((double)ledger_dynamic_uj(bed->service.ledger), (double)dynamic_uj);
+	assert_about((double)ledger_counted_uj(bed->service.ledger), (double)counted_uj);
 }
 
 /* Its host draws 300 uJ while no controller serves, and reports an interval of that time. */
@@ -501,6 +535,98 @@ static void provisional_energy_outlasts_its_counter(struct bed *bed, const void 
 	assert_ledger(bed, PROVISIONAL_UJ, PROVISIONAL_UJ + 7);
 }
 
+/*
+ * The local scheduler lost its state 6 s before the service ended, to which it did not get through:
+ * what its new counter reports of these seconds replaces what was expected of them.
+ */
+static void a_new_counter_replaces_provisional_energy(struct bed *bed, const void *data)
+{
+	use_unreported(bed);
+	start_again(bed);
+	bed->counters[CLUSTER_A] = 10;
+	report(bed, CLUSTER_A, AGE_S - 5, "test-1-0-1", 7);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	/* Of 4 of 10 s nothing is reported, and one is. */
+	assert_ledger(bed, PROVISIONAL_UJ * 4 / 10 + 7, PROVISIONAL_UJ * 4 / 10 + 7);
+	start_again(bed);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	/* The next second has more than was expected of the rest. */
+	report(bed, CLUSTER_A, AGE_S - 4, "test-1-0-1", 3000);
+	assert_used(bed, 0, PROVISIONAL_UJ * 4 / 10 + 3007);
+	report(bed, CLUSTER_A, AGE_S + 300, NULL, 11);
+	assert_used(bed, 0, PROVISIONAL_UJ * 4 / 10 + 3007);
+	assert_ledger(bed, PROVISIONAL_UJ * 4 / 10 + 3007, PROVISIONAL_UJ * 4 / 10 + 3018);
+}
+
+/* The service dies after reports that came since it was recorded last. */
+static void reports_since_the_last_record_replace_it(struct bed *bed, const void *data)
+{
+	use_unreported(bed);
+	keep(bed);
+	report(bed, CLUSTER_A, AGE_S - 9, "test-1-0-1", 1500);
+	start(bed);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	assert_ledger(bed, 1500, 1500);
+	/* Also where the counter began again meanwhile. */
+	keep(bed);
+	bed->counters[CLUSTER_A] = 10;
+	report(bed, CLUSTER_A, AGE_S - 8, "test-1-0-1", 500);
+	start(bed);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	assert_ledger(bed, 2000, 2000);
+}
+
+/* 1 mW of the host is idle: 10 mJ in 10 s. */
+#define IDLE_W 1e-3
+
+static void draw_idle(struct bed *bed)
+{
+	meter_of(bed, CLUSTER_A)->idle_w = IDLE_W;
+}
+
+/* Its host stays away, for the second service, too. */
+static void provisional_energy_does_not_melt(struct bed *bed, const void *data)
+{
+	use_unreported_of(bed, 40000);
+	draw_idle(bed);
+	assert_used(bed, 0, 30000);
+	for (int i = 0; i < 3; i++) {
+		start_again(bed);
+		draw_idle(bed);
+		assert_used(bed, 0, 30000);
+	}
+	for (int i = 9; i >= 5; i--) {
+		report(bed, CLUSTER_A, AGE_S - i, "test-1-0-1", 2600);
+		assert_used(bed, 0, 30000);
+	}
+	report(bed, CLUSTER_A, AGE_S + 1300, NULL, 40000 - 13000 + 500);
+	assert_used(bed, 0, 30000);
+	assert_ledger(bed, 30000, 40500);
+}
+
+/* Its meter counts for some seconds of the second service, which reports nothing either. */
+static void provisional_energy_grows_by_what_is_counted(struct bed *bed, const void *data)
+{
+	struct remote_meter *of;
+	struct wire_sample sample;
+
+	use_unreported_of(bed, 40000);
+	draw_idle(bed);
+	start_again(bed);
+	draw_idle(bed);
+	of = meter_of(bed, CLUSTER_A);
+	sample = (struct wire_sample){.t_ns = clock_now_ns() - 4 * S, .energy_uj = 90000};
+	remote_meter_start(of, sample.t_ns, IDLE_W);
+	g_assert_true(remote_meter_add(of, &sample));
+	sample.t_ns += 4 * S;
+	sample.energy_uj += 9000;
+	g_assert_true(remote_meter_add(of, &sample));
+	assert_used(bed, 0, 35000);
+	start_again(bed);
+	draw_idle(bed);
+	assert_used(bed, 0, 35000);
+}
+
 static void a_new_window_has_no_provisional_energy(struct bed *bed, const void *data)
 {
 	use_unreported(bed);
@@ -541,7 +667,7 @@ static void a_window_has_its_part_of_intervals(struct bed *bed, const void *data
 /* What a meter estimates where its counter begins again is no energy of the ledger. */
 static void a_window_follows_the_ledger(struct bed *bed, const void *data)
 {
-	struct remote_meter *of = g_ptr_array_index(remote_fleet_meters(bed->session.fleet), 0);
+	struct remote_meter *of = meter_of(bed, CLUSTER_A);
 	struct wire_sample sample = {.energy_uj = 50};
 
 	use_unreported(bed);
@@ -570,6 +696,10 @@ static const struct {
 	{"/service-ledger/divided", an_interval_is_divided_where_the_service_ended},
 	{"/service-ledger/late", late_reports_replace_provisional_energy},
 	{"/service-ledger/counter", provisional_energy_outlasts_its_counter},
+	{"/service-ledger/new-counter", a_new_counter_replaces_provisional_energy},
+	{"/service-ledger/died", reports_since_the_last_record_replace_it},
+	{"/service-ledger/away", provisional_energy_does_not_melt},
+	{"/service-ledger/grows", provisional_energy_grows_by_what_is_counted},
 	{"/service-ledger/part", a_window_has_its_part_of_intervals},
 	{"/service-ledger/follows", a_window_follows_the_ledger},
 	{"/service-ledger/window", a_new_window_has_no_provisional_energy},
