@@ -135,17 +135,16 @@ static bool handle_ended(struct engine *engine, const struct backend_event *even
 
 /* Nodes. */
 
-void engine_change_node(struct engine *engine, const struct sched_node *node, enum node_event event,
-			const char *reason, double time_s)
+/* What follows from a node's move by an event; `took`: it took tasks before. */
+static void follow_node(struct engine *engine, const struct sched_node *node, bool took,
+			enum node_event event, double time_s)
 {
 	const struct sched_planned place = {.cluster = node->cluster,
 					    .nodes = &node->node,
 					    .nodes_count = 1,
 					    .end_s = INFINITY};
-	const bool took = engine_node_takes_tasks(engine, node->cluster, node->node);
 	const char *why = event == NODE_FAIL ? "node went down" : "node is drained";
 
-	engine_move_node(engine, node, event, reason);
 	if (engine_node_takes_tasks(engine, node->cluster, node->node) == took)
 		return;
 	engine_note_change(engine);
@@ -158,21 +157,43 @@ void engine_change_node(struct engine *engine, const struct sched_node *node, en
 	engine_cancel_planned_on(engine, &place, time_s, why);
 }
 
+bool engine_change_node(struct engine *engine, const struct sched_node *node, enum node_event event,
+			const char *reason, const char *user, double time_s)
+{
+	static const enum engine_event_kind kinds[NODE_EVENTS] = {
+		[NODE_FAIL] = ENGINE_EVENT_NODE_DOWN,
+		[NODE_RECOVER] = ENGINE_EVENT_NODE_UP,
+		[NODE_DRAIN] = ENGINE_EVENT_DRAINED,
+		[NODE_UNDRAIN] = ENGINE_EVENT_UNDRAINED,
+	};
+	const bool took = engine_node_takes_tasks(engine, node->cluster, node->node);
+
+	if (!engine_move_node(engine, node, event, reason))
+		return false;
+	engine_record_node(engine, time_s, kinds[event], node, reason, user);
+	follow_node(engine, node, took, event, time_s);
+	return true;
+}
+
+void engine_redrain_node(struct engine *engine, const struct sched_node *node, const char *reason,
+			 double time_s)
+{
+	const bool took = engine_node_takes_tasks(engine, node->cluster, node->node);
+
+	if (engine_move_node(engine, node, NODE_DRAIN, reason))
+		follow_node(engine, node, took, NODE_DRAIN, time_s);
+}
+
 static void handle_node(struct engine *engine, const struct backend_event *event)
 {
-	const enum node_event moved =
-		event->kind == BACKEND_EVENT_NODE_DOWN ? NODE_FAIL : NODE_RECOVER;
 	const struct sched_node node = {event->cluster, event->node};
 
-	if (node.cluster >= engine->setup.system->clusters_count ||
-	    node.node >= engine->setup.system->clusters[node.cluster].nodes ||
-	    fsm_transition(&node_fsm, engine_node_at(engine, node.cluster, node.node).state, moved)
-			    ->rule != FSM_MOVES)
-		return;
-	engine_record_node(engine, event->time_s,
-			   moved == NODE_FAIL ? ENGINE_EVENT_NODE_DOWN : ENGINE_EVENT_NODE_UP,
-			   &node, event->reason, NULL);
-	engine_change_node(engine, &node, moved, NULL, event->time_s);
+	if (node.cluster < engine->setup.system->clusters_count &&
+	    node.node < engine->setup.system->clusters[node.cluster].nodes)
+		engine_change_node(engine, &node,
+				   event->kind == BACKEND_EVENT_NODE_DOWN ? NODE_FAIL
+									  : NODE_RECOVER,
+				   event->reason, NULL, event->time_s);
 }
 
 /* All events. */

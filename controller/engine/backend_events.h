@@ -13,12 +13,17 @@
 double engine_day_share(const struct engine *engine, uint32_t task, double start_s, double end_s);
 
 /*
- * Moves a node on by an event at `time_s`. If it takes tasks no more, claims and planned starts on
- * it are cancelled; if it takes tasks again, reservations are recomputed at the next event.
- * `reason`: as for engine_move_node().
+ * Moves a node on by an event at `time_s`, and records it. If the node takes tasks no more, claims
+ * and planned starts on it are cancelled; if it takes tasks again, reservations are recomputed at
+ * the next event. `reason`: of a failure, or as for engine_move_node(). `user`: of a request, or NULL.
+ * False, and no effect: the event is ignored.
  */
-void engine_change_node(struct engine *engine, const struct sched_node *node, enum node_event event,
-			const char *reason, double time_s);
+bool engine_change_node(struct engine *engine, const struct sched_node *node, enum node_event event,
+			const char *reason, const char *user, double time_s);
+
+/* As NODE_DRAIN, of which an interrupted run has the record already. */
+void engine_redrain_node(struct engine *engine, const struct sched_node *node, const char *reason,
+			 double time_s);
 
 /* Handles an event of the backend. */
 void engine_handle(struct engine *engine, const struct backend_event *event);

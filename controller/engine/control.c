@@ -254,9 +254,7 @@ enum engine_refusal engine_request_drain(struct engine *engine, uint32_t cluster
 	if (engine_drained(engine, cluster, node) &&
 	    (!reason || g_strcmp0(reason, engine_node_at(engine, cluster, node).reason) == 0))
 		return ENGINE_REFUSAL_NONE;
-	engine_record_node(engine, now_s(engine), ENGINE_EVENT_DRAINED, &place, reason,
-			   engine_asker(engine));
-	engine_change_node(engine, &place, NODE_DRAIN, reason, now_s(engine));
+	engine_change_node(engine, &place, NODE_DRAIN, reason, engine_asker(engine), now_s(engine));
 	engine_flush(engine);
 	ask_policy(engine);
 	return ENGINE_REFUSAL_NONE;
@@ -270,11 +268,9 @@ enum engine_refusal engine_request_undrain(struct engine *engine, uint32_t clust
 		return ENGINE_REFUSAL_RUN_ENDED;
 	if (!is_node(engine, cluster, node))
 		return ENGINE_REFUSAL_NO_NODE;
-	if (!engine_drained(engine, cluster, node))
+	if (!engine_change_node(engine, &place, NODE_UNDRAIN, NULL, engine_asker(engine),
+				now_s(engine)))
 		return ENGINE_REFUSAL_NONE;
-	engine_record_node(engine, now_s(engine), ENGINE_EVENT_UNDRAINED, &place, NULL,
-			   engine_asker(engine));
-	engine_change_node(engine, &place, NODE_UNDRAIN, NULL, now_s(engine));
 	engine_flush(engine);
 	engine_retry_late(engine, now_s(engine));
 	engine_resume_wanted(engine);
@@ -300,8 +296,7 @@ bool engine_restore_drained(struct engine *engine, uint32_t cluster, uint32_t no
 {
 	if (!is_node(engine, cluster, node))
 		return false;
-	engine_change_node(engine, &(struct sched_node){cluster, node}, NODE_DRAIN, reason,
-			   now_s(engine));
+	engine_redrain_node(engine, &(struct sched_node){cluster, node}, reason, now_s(engine));
 	return true;
 }
 

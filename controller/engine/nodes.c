@@ -118,14 +118,14 @@ static void remove_closed(struct nodes *nodes, const struct sched_node *node)
 			nodes->closed[i--] = nodes->closed[--nodes->closed_count];
 }
 
-void engine_move_node(struct engine *engine, const struct sched_node *at, enum node_event event,
+bool engine_move_node(struct engine *engine, const struct sched_node *at, enum node_event event,
 		      const char *reason)
 {
 	struct node *node = node_at(engine, at->cluster, at->node);
 	const bool was_up = node->state == NODE_UP;
 
 	if (!fsm_move(&node_fsm, &node->state, event, "of the engine"))
-		return;
+		return false;
 	if (event == NODE_DRAIN || event == NODE_UNDRAIN) {
 		g_free(node->reason);
 		node->reason = event == NODE_DRAIN ? g_strdup(reason) : NULL;
@@ -135,6 +135,7 @@ void engine_move_node(struct engine *engine, const struct sched_node *at, enum n
 		engine->nodes->closed[engine->nodes->closed_count++] = *at;
 	else if (node->state == NODE_UP)
 		remove_closed(engine->nodes, at);
+	return true;
 }
 
 bool engine_node_takes_tasks(const struct engine *engine, uint32_t cluster, uint32_t node)

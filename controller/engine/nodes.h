@@ -50,10 +50,10 @@ uint32_t engine_claim_waits(const struct engine *engine, uint32_t task);
 void engine_set_claim_waits(struct engine *engine, uint32_t task, uint32_t count);
 
 /*
- * Moves a node on; the only writer of its state. `reason` (copied) is why it is drained, and is
- * dropped with NODE_UNDRAIN.
+ * Moves a node on; the only writer of its state. Returns whether it is a move. `reason` (copied) is
+ * why it is drained, and is dropped with NODE_UNDRAIN.
  */
-void engine_move_node(struct engine *engine, const struct sched_node *node, enum node_event event,
+bool engine_move_node(struct engine *engine, const struct sched_node *node, enum node_event event,
 		      const char *reason);
 
 /* Whether a node takes tasks: it is up. O(1). */

@@ -126,14 +126,14 @@ static inline bool engine_task_state_in(enum engine_task_state state, uint32_t s
 /* The table, for its page and for tests. */
 extern const struct fsm engine_task_fsm;
 
-/* The transition of a pair. O(1). */
+/* The transition of an event that happens. O(1). */
 const struct fsm_transition *engine_task_transition(enum engine_task_state state,
 						    enum engine_task_event event);
 
-/* Whether the event moves a task on from the state. */
+/* Whether the event would move a task on from the state. */
 static inline bool engine_task_moves(enum engine_task_state state, enum engine_task_event event)
 {
-	return engine_task_transition(state, event)->rule == FSM_MOVES;
+	return fsm_transition(&engine_task_fsm, state, event)->rule == FSM_MOVES;
 }
 
 /*

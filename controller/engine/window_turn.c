@@ -182,18 +182,18 @@ double engine_window_begin_s(const struct engine *engine)
 
 void engine_window_reach(struct engine *engine, double time_s)
 {
-	const double limit_j = engine->window->setup.limit_j;
+	const struct window *window = engine->window;
 
-	if (engine->window->state == WINDOW_EXHAUSTED)
-		return;
-	engine_window_settle(engine);
-	/* The report is about the window before, or a limit that was raised meanwhile. */
-	if (time_s < engine->window->begin_s ||
-	    engine_window_spent_j(engine) < limit_j * (1 - ROUNDING))
-		set_backend_limit(engine);
-	else
-		exhaust_window(engine,
-			       engine_window_reached_s(engine, &engine->window->now, time_s));
+	if (window->state == WINDOW_OPEN) {
+		engine_window_settle(engine);
+		/* The report is about the window before, or a limit that was raised meanwhile. */
+		if (time_s < window->begin_s ||
+		    engine_window_spent_j(engine) < window->setup.limit_j * (1 - ROUNDING)) {
+			set_backend_limit(engine);
+			return;
+		}
+	}
+	exhaust_window(engine, engine_window_reached_s(engine, &window->now, time_s));
 }
 
 /* Windows. */

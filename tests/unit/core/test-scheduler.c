@@ -206,6 +206,36 @@ static void test_operations(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpint(task->share.n, ==, 1);
 }
 
+/* A task is killed in each step of a suspension: what was requested before it is killed. */
+static const struct {
+	enum task_state in;
+	uint32_t requests; /* of requests[]: those of a suspension, a resumption */
+} kills[] = {{TASK_SUSPENDING, 1}, {TASK_SUSPENDED, 1}, {TASK_RESUMING, 4}};
+
+/* It ends at once, whichever step is under way. */
+static void test_kills(struct fixture *fixture, gconstpointer data)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(kills); i++) {
+		g_autofree char *id = g_strdup_printf("t%zu", i);
+		bool is_new;
+		const struct task *task = put_script(fixture, id, &is_new);
+
+		for (uint32_t r = 0; r < kills[i].requests; r++) {
+			g_autoptr(json_t) body = json_loads(requests[r].body, 0, NULL);
+
+			wait_state(task, requests[r].before);
+			g_assert_nonnull(scheduler_operate(fixture->scheduler, requests[r].of, id,
+							   requests[r].n, body, &is_new, NULL));
+		}
+		wait_state(task, kills[i].in);
+		g_assert_nonnull(scheduler_operate(fixture->scheduler, SCHEDULER_KILL, id, NULL,
+						   NULL, &is_new, NULL));
+		wait_state(task, TASK_ENDED);
+		g_assert_cmpint(task->outcome, ==, TASK_OUTCOME_KILLED);
+		g_assert_cmpint(task_last_suspension(task)->resumed_ns, <=, 0);
+	}
+}
+
 /* Requests that the store refuses, in their order, and the state of the task before each. */
 static const struct {
 	enum scheduler_operation of;
@@ -319,6 +349,8 @@ int main(int argc, char **argv)
 		   NULL, set_up, test_retention, tear_down);
 	g_test_add("/scheduler/an operation is done once, however often it is requested",
 		   struct fixture, NULL, set_up, test_operations, tear_down);
+	g_test_add("/scheduler/a task is killed in each step of a suspension", struct fixture, NULL,
+		   set_up, test_kills, tear_down);
 	g_test_add("/scheduler/an operation that cannot be stored changes nothing", struct fixture,
 		   NULL, set_up, test_not_stored, tear_down);
 	return g_test_run();

@@ -32,6 +32,7 @@ enum deed {
 	SUSPEND,
 	RESUME,
 	DRAIN,
+	DRAIN_LONGER,
 	UNDRAIN,
 	WHY,
 	EASY
@@ -55,7 +56,7 @@ struct scene {
 	struct wish wishes[13]; /* up to the first at time 0 */
 	struct script_attempt attempts[2];
 	struct script_step steps[2];
-	struct script_event events[3];
+	struct script_event events[7];
 	const char *log;   /* what the backend was asked */
 	const char *story; /* times and kinds of events, with `told` their details */
 	uint32_t completed, failed;
@@ -300,6 +301,34 @@ static const struct scene scenes[] = {
 		.completed = 2,
 	},
 	{
+		.name = "reports and requests that change nothing about a node have no effect",
+		.policy = "max-upr",
+		.told = true,
+		.events = {{1, BACKEND_EVENT_NODE_UP, 0, 1, NULL},
+			   {3, BACKEND_EVENT_NODE_DOWN, 0, 1, "no answer"},
+			   {4, BACKEND_EVENT_NODE_DOWN, 0, 1, "no answer"},
+			   {7, BACKEND_EVENT_NODE_DOWN, 0, 1, "no answer"},
+			   {9, BACKEND_EVENT_NODE_UP, 0, 1, NULL},
+			   {10, BACKEND_EVENT_NODE_UP, 0, 1, NULL}},
+		.wishes = {{2, UNDRAIN, 1, NULL},
+			   {5, UNDRAIN, 1, NULL},
+			   {6, DRAIN, 1, NULL},
+			   {8, DRAIN_LONGER, 1, NULL},
+			   {11, DRAIN, 1, NULL},
+			   {12, UNDRAIN, 1, NULL},
+			   {12, SUBMIT, WIDE, ""}},
+		.log = "20 start 0.1 c0 0,1\n",
+		.story =
+			"3 node-down {\"cluster\":\"c\",\"node\":1,\"reason\":\"no answer\"}\n"
+			"6 drained {\"cluster\":\"c\",\"node\":1,\"reason\":\"to be cleaned\",\"user\":\"ann\"}\n"
+			"8 drained {\"cluster\":\"c\",\"node\":1,\"reason\":\"to be replaced\",\"user\":\"ann\"}\n"
+			"9 node-up {\"cluster\":\"c\",\"node\":1}\n"
+			"11 drained {\"cluster\":\"c\",\"node\":1,\"reason\":\"to be cleaned\",\"user\":\"ann\"}\n"
+			"12 undrained {\"cluster\":\"c\",\"node\":1,\"user\":\"ann\"}\n"
+			"35 ended {\"attempt\":1,\"state\":\"completed\",\"task\":0}\n",
+		.completed = 1,
+	},
+	{
 		.name = "a task that a person resumes continues when its node is no longer drained",
 		.policy = "max-upr",
 		.wishes = {{3, SUBMIT, WIDE, ""},
@@ -484,6 +513,9 @@ static const char *carry_out(struct stage *stage, const struct wish *wish)
 	case DRAIN:
 		return engine_refusal_text(
 			engine_request_drain(engine, 0, wish->of, "to be cleaned"));
+	case DRAIN_LONGER:
+		return engine_refusal_text(
+			engine_request_drain(engine, 0, wish->of, "to be replaced"));
 	case UNDRAIN:
 		return engine_refusal_text(engine_request_undrain(engine, 0, wish->of));
 	case EASY:

@@ -17,7 +17,9 @@ static const char intro[] =
 	"hosts. `fail` and `recover` are reports of the backend, `drain` and `undrain` requests of users.\n"
 	"In `up` alone a node takes tasks. Which task has a node is no part of its state.\n";
 
-static const char outro[] = "No pair of state and event is impossible.\n";
+static const char outro[] =
+	"No pair of state and event is impossible. The test `engine-met-pairs` fails if no scene of the\n"
+	"unit tests meets a pair.\n";
 
 static const struct fsm_page page = {
 	.file = "node-states.md",

@@ -22,7 +22,8 @@ static const char intro[] =
 static const char outro[] =
 	"Every other pair of state and event is impossible: if it happens, the engine has a defect. The\n"
 	"state then stays, and the event is logged and counted in `virtbed_impossible_events_total`\n"
-	"(`metrics.md`). In unit tests it is fatal.\n";
+	"(`metrics.md`). In unit tests it is fatal. The test `engine-met-pairs` fails if no scene of the\n"
+	"unit tests meets a pair that is a move or ignored.\n";
 
 static const struct fsm_page page = {
 	.file = "window-states.md",

@@ -44,6 +44,7 @@ struct bed {
 	GString *turns;            /* "370 770 ": when windows ended */
 	struct backend_ops ops;    /* the simulation's: by their address the bed is found */
 	const struct wish *wishes; /* up to the first at time 0 */
+	bool reports_limit;        /* after this wish the backend reports the limit once more */
 };
 
 static struct bed *bed_of(struct engine_recorder *recorder)
@@ -129,6 +130,9 @@ static void wait_or_wish(struct backend *backend, double until_s, struct backend
 		return;
 	bed->wishes++;
 	wish->come_true(bed);
+	if (bed->reports_limit)
+		ret_event->kind = BACKEND_EVENT_ENERGY_LIMIT;
+	bed->reports_limit = false;
 }
 
 /* TASKS tasks that come at the beginning. */
@@ -470,6 +474,43 @@ static void see_them_run(struct bed *bed)
 }
 
 /* Lowered below what is used, all are suspended; without a limit all resume. */
+static void report_limit(struct bed *bed)
+{
+	g_assert_true(engine_window_now(bed->engine).exhausted);
+	bed->reports_limit = true;
+}
+
+static void raise_exhausted(struct bed *bed)
+{
+	g_assert_true(engine_window_now(bed->engine).exhausted);
+	set_limit(bed, 20000);
+	g_assert_false(engine_window_now(bed->engine).exhausted);
+}
+
+static void remove_open(struct bed *bed)
+{
+	g_assert_false(engine_window_now(bed->engine).exhausted);
+	set_limit(bed, 0);
+}
+
+/* An exhausted window is so once, until its limit is raised; a limit is removed at any time. */
+static void test_exhausted_once(void)
+{
+	static const struct wish wishes[] = {{80, report_limit},
+					     {90, raise_exhausted},
+					     {100, remove_open},
+					     {0}};
+	struct engine_result result;
+	struct bed bed;
+
+	bed_run(&bed, "easy", 1.6, LIMIT_J, 0, wishes, &result);
+	g_assert_cmpuint(result.tasks_completed, ==, TASKS);
+	g_assert_cmpuint(bed.exhausted, ==, 1);
+	g_assert_cmpuint(bed.windows, ==, 0);
+	g_assert_cmpuint(result.impossible_events, ==, 0);
+	bed_finish(&bed);
+}
+
 static void test_lowered(void)
 {
 	static const struct wish wishes[] = {
@@ -648,6 +689,8 @@ int main(int argc, char **argv)
 			test_corrected_below);
 	g_test_add_func("/engine/window/a limit that is lowered or removed does, too",
 			test_lowered);
+	g_test_add_func("/engine/window/an exhausted window is so until its limit is raised",
+			test_exhausted_once);
 	g_test_add_func("/engine/window/no wish gets round it", test_people);
 	g_test_add_func("/engine/window/tasks that outlast windows fit into each", test_long);
 	g_test_add_func("/engine/window/no task is suspended for a refused task", test_preemption);
