@@ -15,8 +15,8 @@ double engine_day_share(const struct engine *engine, uint32_t task, double start
 /*
  * Moves a node on by an event at `time_s`, and records it. If the node takes tasks no more, claims
  * and planned starts on it are cancelled; if it takes tasks again, reservations are recomputed at
- * the next event. `reason`: of a failure, or as for engine_move_node(). `user`: of a request, or NULL.
- * False, and no effect: the event is ignored.
+ * the next event. `reason`: of a failure, or as for engine_move_node(). `user`: of a request, or
+ * NULL. False, and no effect: the event is ignored.
  */
 bool engine_change_node(struct engine *engine, const struct sched_node *node, enum node_event event,
 			const char *reason, const char *user, double time_s);

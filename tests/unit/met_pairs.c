@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Notes which pairs of state and event of any table a test program meets. The linker passes calls of
- * fsm_move() here (-Wl,--wrap=fsm_move), so that the product has no hook. A test must not call it
- * itself, since the pair would then count as met: it looks pairs up with fsm_transition(). At its
- * end the program appends the pairs to the file that VIRTBED_MET_PAIRS names, "what: state event" a
- * line.
+ * Notes which pairs of state and event of any table a test program meets. The linker passes calls
+ * of fsm_move() here (-Wl,--wrap=fsm_move), so that the product has no hook. A test must not call
+ * it itself, since the pair would then count as met: it looks pairs up with fsm_transition(). At
+ * its end the program appends the pairs to the file that VIRTBED_MET_PAIRS names, "what: state
+ * event" a line.
  */
 #include "tests/unit/met_pairs.h"
 

@@ -3,7 +3,7 @@
 
 #include "common/fsm.h"
 
-/* Which pairs of state and event a test program meets (met_pairs.c); met_pairs_test.h reads them. */
+/* Pairs of state and event that a test program meets (met_pairs.c); met_pairs_test.h reads them. */
 
 /*
  * Notes a pair that a program meets other than by fsm_move(), whose calls are noted by themselves.

@@ -45,7 +45,8 @@ static const char intro[] =
 
 static const char outro[] =
 	"Every other pair of state and event is impossible: if it happens, the backend has a defect. The\n"
-	"state then stays, and the event is logged. In unit tests it is fatal.\n";
+	"state then stays, and the event is logged. In unit tests it is fatal. The test `backend-met-pairs`\n"
+	"fails if no scene of the unit tests meets a pair that is a move or ignored.\n";
 
 static const struct fsm_page page = {
 	.file = "operation-states.md",
