@@ -182,8 +182,10 @@ bool run_meta_end(struct run_session *session, GError **error)
 	g_autofree char *path = g_build_filename(session->dir, "config.yaml", NULL);
 	g_autofree char *text = read_file(path, READ_FILE_SMALL_MAX, NULL, error);
 	g_autofree char *now = clock_utc();
+	/* Some meters know it only after their first readings. */
+	g_autofree char *mean_s = meter_mean_s(session);
 
-	return text &&
+	return text && store_set_meta(session->store, "meter_mean_s", mean_s, error) &&
 	       store_set_meta(session->store, "caps_effective", caps_effective(session), error) &&
 	       store_set_meta(session->store, "config_yaml", text, error) &&
 	       store_set_meta(session->store, "ended_utc", now, error);

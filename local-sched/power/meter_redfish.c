@@ -51,6 +51,7 @@ struct meter_redfish {
 	char *refused;                      /* what the BMC said where a place is none, or NULL */
 	GPtrArray *sensors;                 /* char *: paths */
 	unsigned pages;                     /* of the sensors */
+	bool cut;                           /* there are more */
 	enum meter_redfish_state state;     /* of the chassis */
 };
 
@@ -164,8 +165,15 @@ static void end_watts(struct meter_redfish *meter)
 static void take_watts(struct meter_redfish *meter, struct place *place, const json_t *body)
 {
 	const char *chassis = meter->machine ? meter->machine->path : "";
+	g_autofree char *quantity = place->is_power ? NULL : meter_redfish_describe_quantity(body);
 	struct meter_redfish_watts watts;
 
+	if (quantity) {
+		g_autofree char *reason = g_strdup_printf("%s: %s", place->path, quantity);
+
+		note_failure(meter, POWER_METER_ERROR_SETUP, reason);
+		return;
+	}
 	if (place->name)
 		watts = meter_redfish_parse_named(body, place->name);
 	else if (place->is_power)
@@ -333,6 +341,11 @@ static void fail_without_sensor(struct meter_redfish *meter, const char *name)
 	append_sensors(text, meter->sensors, true);
 	if (meter->sensors->len == 0)
 		g_string_append(text, "none");
+	if (meter->cut)
+		g_string_append_printf(text,
+				       "; there are more than the %d pages of its list that were "
+				       "read: give the whole path of one",
+				       SENSOR_PAGES_MAX);
 	fail(meter, POWER_METER_ERROR_SETUP, text->str);
 	forget_places(meter);
 }
@@ -359,6 +372,28 @@ static bool is_in_power(const struct meter_redfish *meter, const char *name)
 	return false;
 }
 
+/* Two names in the configuration are of the same thing, which would be counted twice. */
+static void fail_of_same(struct meter_redfish *meter, const char *a, const char *b)
+{
+	g_autofree char *reason =
+		g_strdup_printf("`sensor` has \"%s\" and \"%s\", which are the same", a, b);
+
+	fail(meter, POWER_METER_ERROR_SETUP, reason);
+	forget_places(meter);
+}
+
+/* The path that is among the places already, borrowed; NULL: there is none. */
+static const char *find_twice(const struct meter_redfish *meter, const char *path)
+{
+	for (guint i = 0; i < meter->places->len; i++) {
+		const struct place *place = meter->places->pdata[i];
+
+		if (!place->is_power && meter_redfish_is_same_path(place->path, path))
+			return place->path;
+	}
+	return NULL;
+}
+
 static void end_sensors(struct meter_redfish *meter)
 {
 	const struct config_meter *config = meter->base.config;
@@ -371,6 +406,10 @@ static void end_sensors(struct meter_redfish *meter)
 			continue;
 		if (!path) {
 			fail_without_sensor(meter, name);
+			return;
+		}
+		if (find_twice(meter, path)) {
+			fail_of_same(meter, find_twice(meter, path), name);
 			return;
 		}
 		add_place(meter, path, false, NULL);
@@ -394,7 +433,8 @@ static void on_sensors(const struct redfish_answer *answer, void *data)
 	}
 	if (answer->body)
 		meter_redfish_parse_members(answer->body, meter->sensors, &next);
-	if (next && ++meter->pages < SENSOR_PAGES_MAX)
+	meter->cut = next && ++meter->pages >= SENSOR_PAGES_MAX;
+	if (next && !meter->cut)
 		redfish_service_get(meter->service, next, 0, on_sensors, meter);
 	else
 		end_sensors(meter);
@@ -404,6 +444,7 @@ static void list_sensors(struct meter_redfish *meter)
 {
 	g_ptr_array_set_size(meter->sensors, 0);
 	meter->pages = 0;
+	meter->cut = false;
 	if (meter->machine && meter->machine->sensors)
 		redfish_service_get(meter->service, meter->machine->sensors, 0, on_sensors, meter);
 	else
@@ -435,6 +476,12 @@ static void resolve_in_power(struct meter_redfish *meter, const struct redfish_a
 
 		if (meter_redfish_is_path(name))
 			continue;
+		for (uint32_t j = 0; j < i; j++) {
+			if (!meter_redfish_is_same_named(answer->body, config->sensor[j], name))
+				continue;
+			fail_of_same(meter, config->sensor[j], name);
+			return;
+		}
 		if (meter_redfish_parse_named(answer->body, name).code != POWER_METER_ERROR_SETUP)
 			add_place(meter, answer->path, true, name);
 		else
@@ -458,13 +505,13 @@ static void fail_of_all(struct meter_redfish *meter)
 	forget_places(meter);
 }
 
-/* Power has the watts of several machines. */
+/* Power has several entries, none of which is the machine's for sure. */
 static void fail_of_several(struct meter_redfish *meter, const json_t *power)
 {
 	g_autofree char *list = meter_redfish_list_entries(power);
 	g_autofree char *reason =
-		g_strdup_printf("the Power of chassis %s has watts of several machines; name one "
-				"as `sensor`: %s",
+		g_strdup_printf("the Power of chassis %s has several entries with watts, which may "
+				"be those of several machines; name one as `sensor`: %s",
 				meter->machine->id, list);
 
 	fail(meter, POWER_METER_ERROR_SETUP, reason);
@@ -595,6 +642,58 @@ static bool is_told(const struct config_meter *config)
 	return config->sensor_count > 0 && !config->chassis;
 }
 
+/*
+ * The chassis that a path is in, "/redfish/v1/Chassis/1" of "/redfish/v1/Chassis/1/Sensors/x"; the
+ * caller frees. NULL: none.
+ */
+static char *chassis_in(const char *path)
+{
+	static const char list[] = "/redfish/v1/Chassis/";
+	const char *end = g_str_has_prefix(path, list) ? strchr(path + strlen(list), '/') : NULL;
+
+	return end ? g_strndup(path, (gsize)(end - path)) : NULL;
+}
+
+/* The chassis that all configured paths are in; the caller frees. NULL: there is no such one. */
+static char *chassis_of_all(const struct config_meter *config)
+{
+	g_autofree char *chassis = chassis_in(config->sensor[0]);
+
+	for (uint32_t i = 1; i < config->sensor_count && chassis; i++) {
+		g_autofree char *other = chassis_in(config->sensor[i]);
+
+		if (g_strcmp0(chassis, other) != 0)
+			return NULL;
+	}
+	return g_steal_pointer(&chassis);
+}
+
+/* The chassis of the configured paths says what its watts are a mean of, and whether it is off. */
+static void on_told(const struct redfish_answer *answer, void *data)
+{
+	struct meter_redfish *meter = data;
+
+	if (answer->status == 0) {
+		fail(meter, answer->code, answer->reason);
+		return;
+	}
+	meter->machine = meter_redfish_chassis_new(answer->body, answer->path);
+	end_sensors(meter);
+}
+
+/* The configuration says where the watts are: nothing is searched. */
+static void read_told(struct meter_redfish *meter)
+{
+	g_autofree char *chassis = chassis_of_all(meter->base.config);
+
+	forget_places(meter);
+	g_ptr_array_set_size(meter->sensors, 0);
+	if (chassis)
+		redfish_service_get(meter->service, chassis, 0, on_told, meter);
+	else
+		end_sensors(meter);
+}
+
 static void redfish_read(struct power_meter *base)
 {
 	struct meter_redfish *meter = (struct meter_redfish *)base;
@@ -608,7 +707,7 @@ static void redfish_read(struct power_meter *base)
 	if (meter->found)
 		read_watts(meter);
 	else if (is_told(base->config))
-		list_sensors(meter);
+		read_told(meter);
 	else if (meter->machine)
 		try_place(meter);
 	else

@@ -60,8 +60,7 @@ static const json_t *find(const json_t *object, const char *keys)
 	return object;
 }
 
-/* Whether two paths are of the same resource. */
-static bool is_same_path(const char *a, const char *b)
+bool meter_redfish_is_same_path(const char *a, const char *b)
 {
 	size_t a_length = strlen(a), b_length = strlen(b);
 
@@ -259,7 +258,7 @@ bool meter_redfish_parse_holds(const json_t *system, const char *path)
 	size_t index;
 
 	json_array_foreach (links, index, link)
-		if (link_of(link) && is_same_path(link_of(link), path))
+		if (link_of(link) && meter_redfish_is_same_path(link_of(link), path))
 			return true;
 	return false;
 }
@@ -304,27 +303,62 @@ static struct meter_redfish_watts watts_of(const json_t *value)
 	return (struct meter_redfish_watts){.mw = llround(watts * 1e3)};
 }
 
+/* The words of a name in lower case, of letters or of digits: "node", "1"; the caller frees. */
+static char **words_of(const char *name)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	GStrvBuilder *words = g_strv_builder_new();
+	char **list;
+
+	for (; name && *name; name++) {
+		const char last = text->len > 0 ? text->str[text->len - 1] : '\0';
+
+		if (text->len > 0 && (!g_ascii_isalnum(*name) ||
+				      !g_ascii_isdigit(last) != !g_ascii_isdigit(*name))) {
+			g_strv_builder_add(words, text->str);
+			g_string_truncate(text, 0);
+		}
+		if (g_ascii_isalnum(*name))
+			g_string_append_c(text, g_ascii_tolower(*name));
+	}
+	if (text->len > 0)
+		g_strv_builder_add(words, text->str);
+	list = g_strv_builder_end(words);
+	g_strv_builder_unref(words);
+	return list;
+}
+
+static bool has_word(const char *name, const char *const *words)
+{
+	g_auto(GStrv) own = words_of(name);
+
+	for (gsize i = 0; own[i]; i++)
+		if (g_strv_contains(words, own[i]))
+			return true;
+	return false;
+}
+
 /* Whether a name speaks of a part of the machine: "CPU Sub-system Power". */
 static bool names_part(const char *name)
 {
 	static const char *const parts[] = {
-		"accelerator", "backplane", "card",   "cpu",   "cpus",   "dimm",    "disk",
-		"dram",        "drive",     "drives", "fan",   "fans",   "fpga",    "gpu",
-		"gpus",        "hdd",       "memory", "mem",   "module", "modules", "nic",
-		"nvme",        "pcie",      "psu",    "riser", "socket", "ssd",     "storage",
-		"supply",      "processor", NULL,
+		"accelerator", "backplane", "card",   "cpu",       "cpus",   "dimm",    "disk",
+		"dram",        "drive",     "drives", "fan",       "fans",   "fpga",    "gpu",
+		"gpus",        "hdd",       "memory", "mem",       "module", "modules", "nic",
+		"nvme",        "pcie",      "psu",    "riser",     "socket", "ssd",     "storage",
+		"supply",      "processor", "sub",    "subsystem", NULL,
 	};
-	g_autofree char *lower = g_ascii_strdown(name ?: "", -1);
-	g_auto(GStrv) words = NULL;
 
-	for (char *c = lower; *c; c++)
-		if (!g_ascii_isalpha(*c))
-			*c = ' ';
-	words = g_strsplit(lower, " ", -1);
-	for (gsize i = 0; words[i]; i++)
-		if (g_strv_contains(parts, words[i]))
-			return true;
-	return false;
+	return has_word(name, parts);
+}
+
+/* Whether a name speaks of the whole machine: "System Power Control". */
+static bool names_whole(const char *name)
+{
+	static const char *const whole[] = {"chassis", "machine", "server",
+					    "system",  "total",   NULL};
+
+	return has_word(name, whole);
 }
 
 /* Whether a physical context (DSP0268) is not that of the whole machine. */
@@ -335,6 +369,7 @@ static bool is_context_of_part(const char *context)
 					    "system",
 					    "systemboard",
 					    "powersubsystem",
+					    "powersupply", /* Cisco: at all supplies */
 					    "poweroutlet",
 					    "acinput",
 					    "acutilityinput",
@@ -371,9 +406,10 @@ static bool is_item_of_part(const char *path, const char *chassis, const char *s
 	for (gsize i = 0; parts[i]; i++)
 		if (strstr(lower, parts[i]))
 			return true;
-	if (system && is_system(path) && !is_same_path(path, system))
+	if (system && is_system(path) && !meter_redfish_is_same_path(path, system))
 		return true;
-	return strstr(lower, "/chassis/") && !strchr(path, '#') && !is_same_path(path, chassis);
+	return strstr(lower, "/chassis/") && !strchr(path, '#') &&
+	       !meter_redfish_is_same_path(path, chassis);
 }
 
 static bool relates_to_part(const json_t *entry, const char *chassis, const char *system)
@@ -398,24 +434,31 @@ static bool is_part(const json_t *entry, const char *chassis, const char *system
 	       names_part(text_of(entry, "Name")) || relates_to_part(entry, chassis, system);
 }
 
-/* A name without its digits; the caller frees. */
-static char *without_digits(const char *name)
+/* Whether a word is a number or a single letter, which tell apart what is alike. */
+static bool is_label(const char *word)
 {
-	GString *text = g_string_new(NULL);
-
-	for (; *name; name++)
-		if (!g_ascii_isdigit(*name))
-			g_string_append_c(text, *name);
-	return g_string_free(text, FALSE);
+	return *word && (word[strspn(word, "0123456789")] == '\0' || word[1] == '\0');
 }
 
-/* Whether two names differ, but in digits alone: "Node 1 Power" and "Node 2 Power". */
+/*
+ * Whether two names differ, but in labels alone: "Node 1 Power" and "Node 2 Power", "Node A" and
+ * "Node B".
+ */
 static bool are_numbered(const char *a, const char *b)
 {
-	g_autofree char *bare_a = without_digits(a);
-	g_autofree char *bare_b = without_digits(b);
+	g_auto(GStrv) a_words = words_of(a);
+	g_auto(GStrv) b_words = words_of(b);
+	bool differ = false;
+	gsize i;
 
-	return strcmp(a, b) != 0 && strcmp(bare_a, bare_b) == 0;
+	for (i = 0; a_words[i] && b_words[i]; i++) {
+		if (strcmp(a_words[i], b_words[i]) == 0)
+			continue;
+		if (!is_label(a_words[i]) || !is_label(b_words[i]))
+			return false;
+		differ = true;
+	}
+	return differ && !a_words[i] && !b_words[i];
 }
 
 /* The computer system that an entry is for, borrowed; NULL: not said. */
@@ -426,13 +469,13 @@ static const char *system_of(const json_t *entry)
 	return path && is_system(path) ? path : NULL;
 }
 
-/* Whether two entries of PowerControl are for two machines. */
+/* Whether two entries of PowerControl are for two machines, for sure. */
 static bool are_of_two_machines(const json_t *a, const json_t *b)
 {
 	const char *a_name = text_of(a, "Name"), *b_name = text_of(b, "Name");
 
 	if (system_of(a) && system_of(b))
-		return !is_same_path(system_of(a), system_of(b));
+		return !meter_redfish_is_same_path(system_of(a), system_of(b));
 	return a_name && b_name && are_numbered(a_name, b_name);
 }
 
@@ -444,6 +487,24 @@ static json_t *entries_of(const json_t *power)
 	return json_is_object(entries) ? json_pack("[O]", entries) : json_incref(entries);
 }
 
+static bool is_called(const json_t *object, const char *name)
+{
+	return g_strcmp0(text_of(object, "Name"), name) == 0 ||
+	       g_strcmp0(text_of(object, "MemberId"), name) == 0;
+}
+
+/* How many of the objects are called so. */
+static guint count_called(const json_t *objects, const char *name)
+{
+	const json_t *one;
+	size_t index;
+	guint count = 0;
+
+	json_array_foreach (objects, index, one)
+		count += is_called(one, name);
+	return count;
+}
+
 char *meter_redfish_list_entries(const json_t *power)
 {
 	g_autoptr(json_t) entries = entries_of(power);
@@ -452,10 +513,19 @@ char *meter_redfish_list_entries(const json_t *power)
 	size_t index;
 
 	json_array_foreach (entries, index, entry) {
-		const char *name = text_of(entry, "Name") ?: text_of(entry, "MemberId");
+		const char *name = text_of(entry, "Name");
+		const char *id = text_of(entry, "MemberId");
 
-		if (name && index < LIST_MAX)
-			g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", name);
+		if (index >= LIST_MAX)
+			break;
+		g_string_append(list, list->len > 0 ? ", " : "");
+		if (name && (count_called(entries, name) == 1 || !id))
+			g_string_append(list, name);
+		else if (id)
+			g_string_append_printf(list, "%s%s%s%s", id, name ? " (" : "", name ?: "",
+					       name ? ")" : "");
+		else
+			g_string_append_printf(list, "entry %zu, without a name", index + 1);
 	}
 	return g_string_free(list, FALSE);
 }
@@ -482,6 +552,8 @@ static struct meter_redfish_watts watts_of_vendor(const json_t *power)
 		/* iRMC; idrac_exporter issue 121 */
 		"Oem/ts_fujitsu/ChassisPowerConsumption/CurrentPowerConsumptionW",
 		"Oem/Fujitsu/ChassisPowerConsumption/CurrentPowerConsumptionW",
+		/* Inspur; idrac_exporter issue 173 */
+		"Oem/Public/TotalPower",
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(places); i++)
@@ -501,73 +573,120 @@ static struct meter_redfish_watts telling(struct meter_redfish_watts a,
 		       : a;
 }
 
-/* Whether another entry of PowerControl has the watts of another machine than the entry `first`. */
-static bool has_another(const json_t *entries, size_t first, const char *chassis,
-			const char *system)
+/* The entries that are not for a part, and have watts above 0 or may be for another machine. */
+struct candidates {
+	size_t first; /* with watts above 0 */
+	size_t whole; /* the first of them whose name is that of the whole machine */
+	guint count, wholes;
+	bool others; /* there is one of another machine than the first, with watts or without */
+};
+
+static struct candidates find_candidates(const json_t *entries, const char *chassis,
+					 const char *system)
 {
+	struct candidates found = {0};
+	const json_t *entry;
+	size_t index;
+
+	json_array_foreach (entries, index, entry) {
+		if (is_part(entry, chassis, system) || watts_of_entry(entry).mw <= 0)
+			continue;
+		if (found.count++ == 0)
+			found.first = index;
+		if (names_whole(text_of(entry, "Name")) && found.wholes++ == 0)
+			found.whole = index;
+	}
+	json_array_foreach (entries, index, entry)
+		found.others |= found.count > 0 && index != found.first &&
+				!is_part(entry, chassis, system) &&
+				watts_of_entry(entry).code != POWER_METER_ERROR_SETUP &&
+				are_of_two_machines(json_array_get(entries, found.first), entry);
+	return found;
+}
+
+/* Why an entry has no watts; what the first says that says most. */
+static struct meter_redfish_watts watts_of_none(const json_t *entries, const char *chassis,
+						const char *system)
+{
+	struct meter_redfish_watts best =
+		none(POWER_METER_ERROR_SETUP, "no PowerControl with watts of the whole machine");
 	const json_t *entry;
 	size_t index;
 
 	json_array_foreach (entries, index, entry)
-		if (index != first && !is_part(entry, chassis, system) &&
-		    watts_of_entry(entry).mw > 0 &&
-		    are_of_two_machines(json_array_get(entries, first), entry))
-			return true;
-	return false;
+		if (!is_part(entry, chassis, system) && best.code != POWER_METER_OK)
+			best = telling(best, watts_of_entry(entry));
+	return best;
 }
 
 struct meter_redfish_watts meter_redfish_parse_power(const json_t *power, const char *chassis,
 						     const char *system, int *entry)
 {
 	g_autoptr(json_t) entries = entries_of(power);
-	struct meter_redfish_watts best =
-		none(POWER_METER_ERROR_SETUP, "no PowerControl with watts of the whole machine");
-	const json_t *one;
-	size_t index;
+	struct meter_redfish_watts watts;
+	struct candidates found;
 
 	if (!json_is_object(power))
 		return none(POWER_METER_ERROR_GARBAGE, "its Power is no object");
 	if (*entry == VENDOR_ENTRY)
 		return watts_of_vendor(power);
-	json_array_foreach (entries, index, one) {
-		struct meter_redfish_watts watts;
-
-		if (*entry >= 0 ? (size_t)*entry != index : is_part(one, chassis, system))
-			continue;
-		watts = watts_of_entry(one);
-		if (*entry < 0 && watts.mw > 0 && has_another(entries, index, chassis, system))
-			return (struct meter_redfish_watts){.code = POWER_METER_ERROR_SETUP,
-							    .mw = -1,
-							    .what = "entries of several machines",
-							    .several = true};
-		/* 0 W may be all that an entry ever says. */
-		if (watts.code == POWER_METER_OK && (watts.mw > 0 || *entry >= 0)) {
-			*entry = (int)index;
-			return watts;
-		}
-		if (best.code != POWER_METER_OK)
-			best = telling(best, watts);
+	if (*entry >= 0) {
+		watts = watts_of_entry(json_array_get(entries, (size_t)*entry));
+		if (watts.code == POWER_METER_ERROR_SETUP)
+			watts.what = "its place in PowerControl is gone";
+		return watts;
 	}
-	if (best.code == POWER_METER_OK)
-		return best;
-	if (*entry >= 0 || best.code != POWER_METER_ERROR_SETUP)
-		return best.what ? best : none(best.code, "its place in PowerControl is gone");
-	best = watts_of_vendor(power);
-	if (best.code == POWER_METER_OK)
+	found = find_candidates(entries, chassis, system);
+	if (found.others || (found.count > 1 && found.wholes != 1))
+		return (struct meter_redfish_watts){.code = POWER_METER_ERROR_SETUP,
+						    .mw = -1,
+						    .what = "several entries with watts",
+						    .several = true};
+	if (found.count > 0) {
+		*entry = (int)(found.wholes == 1 ? found.whole : found.first);
+		return watts_of_entry(json_array_get(entries, (size_t)*entry));
+	}
+	/* 0 W may be all that an entry ever says. */
+	watts = watts_of_none(entries, chassis, system);
+	if (watts.code != POWER_METER_ERROR_SETUP)
+		return watts;
+	watts = watts_of_vendor(power);
+	if (watts.code == POWER_METER_OK)
 		*entry = VENDOR_ENTRY;
-	return best;
+	return watts;
+}
+
+/* Whether a reading is one of another quantity than power, by its type or its unit. */
+static bool is_of_another_quantity(const json_t *resource)
+{
+	const char *type = text_of(resource, "ReadingType");
+	const char *units = text_of(resource, "ReadingUnits");
+
+	return (type && g_ascii_strcasecmp(type, "Power") != 0) ||
+	       (units && strcmp(units, "W") != 0 && g_ascii_strcasecmp(units, "Watts") != 0);
+}
+
+char *meter_redfish_describe_quantity(const json_t *resource)
+{
+	const char *type = text_of(resource, "ReadingType");
+	const char *units = text_of(resource, "ReadingUnits");
+
+	if (!is_of_another_quantity(resource))
+		return NULL;
+	return g_strdup_printf(
+		"it is no power in watts: its ReadingType is %s, its ReadingUnits %s",
+		type ?: "not said", units ?: "not said");
 }
 
 struct meter_redfish_watts meter_redfish_parse_reading(const json_t *resource)
 {
 	static const char *const places[] = {"PowerWatts/Reading", "InputPowerWatts/Reading",
 					     "Reading"};
-	const char *units = text_of(resource, "ReadingUnits");
 
 	if (!json_is_object(resource))
 		return none(POWER_METER_ERROR_GARBAGE, "it is no object");
-	if (units && strcmp(units, "W") != 0 && g_ascii_strcasecmp(units, "Watts") != 0)
-		return none(POWER_METER_ERROR_GARBAGE, "its unit is not W");
+	if (is_of_another_quantity(resource))
+		return none(POWER_METER_ERROR_GARBAGE, "it is no power in watts");
 	for (gsize i = 0; i < G_N_ELEMENTS(places); i++)
 		if (find(resource, places[i]))
 			return watts_of(find(resource, places[i]));
@@ -634,12 +753,6 @@ static struct meter_redfish_watts sum_supplies(const json_t *power)
 	return sum;
 }
 
-static bool is_called(const json_t *object, const char *name)
-{
-	return g_strcmp0(text_of(object, "Name"), name) == 0 ||
-	       g_strcmp0(text_of(object, "MemberId"), name) == 0;
-}
-
 struct meter_redfish_watts meter_redfish_parse_named(const json_t *power, const char *name)
 {
 	const json_t *supplies = json_object_get(power, METER_REDFISH_SUPPLIES);
@@ -666,6 +779,27 @@ struct meter_redfish_watts meter_redfish_parse_named(const json_t *power, const 
 	}
 	return count > 1 ? none(POWER_METER_ERROR_SETUP, "several things in Power have this name")
 			 : found;
+}
+
+bool meter_redfish_is_same_named(const json_t *power, const char *a, const char *b)
+{
+	const json_t *supplies = json_object_get(power, METER_REDFISH_SUPPLIES);
+	g_autoptr(json_t) entries = entries_of(power);
+	const bool is_sum =
+		strcmp(a, METER_REDFISH_SUPPLIES) == 0 || strcmp(b, METER_REDFISH_SUPPLIES) == 0;
+	const json_t *one;
+	size_t index;
+
+	if (strcmp(a, b) == 0)
+		return true;
+	json_array_foreach (supplies, index, one)
+		if (is_sum ? is_called(one, a) || is_called(one, b)
+			   : is_called(one, a) && is_called(one, b))
+			return true;
+	json_array_foreach (entries, index, one)
+		if (is_called(one, a) && is_called(one, b))
+			return true;
+	return false;
 }
 
 /* Places. */

@@ -78,21 +78,24 @@ struct meter_redfish_watts {
 	 */
 	enum power_meter_error code;
 	int64_t mw;
-	bool several;     /* SETUP: there are those of several machines */
+	bool several;     /* SETUP: there are several, none of which is the machine's for sure */
 	double mean_s;    /* the watts are a mean of so long; 0: not known */
 	const char *what; /* why there are none; NULL: nothing to add */
 };
 
 /*
- * The watts of a whole chassis in its Power: of the first entry of PowerControl that has some and
- * is not for a part of the machine, nor for another one than `system` (NULL: not known), else of a
- * vendor's place. *entry is the index of that entry; it
- * is kept once it is not -1 (-2: the vendor's place).
+ * The watts of a whole chassis in its Power: of the entry of PowerControl that has some and is not
+ * for a part of the machine, nor for another one than `system` (NULL: not known); of several that
+ * whose name is the whole machine's, else `several`. Without any those of a vendor's place. *entry
+ * is the index of that entry; it is kept once it is not -1 (-2: the vendor's place).
  */
 struct meter_redfish_watts meter_redfish_parse_power(const json_t *power, const char *chassis,
 						     const char *system, int *entry);
 
-/* The names in PowerControl, at most twenty: "Node 1 Power, Node 2 Power". The caller frees. */
+/*
+ * The names in PowerControl, at most twenty, or MemberIds where a name is not one's own: "Node 1
+ * Power, Node 2 Power". The caller frees.
+ */
 char *meter_redfish_list_entries(const json_t *power);
 
 /*
@@ -100,6 +103,12 @@ char *meter_redfish_list_entries(const json_t *power);
  * (InputPowerWatts).
  */
 struct meter_redfish_watts meter_redfish_parse_reading(const json_t *resource);
+
+/*
+ * What a reading is that is none of power in watts, by its ReadingType or ReadingUnits; the caller
+ * frees. NULL: it may be one.
+ */
+char *meter_redfish_describe_quantity(const json_t *resource);
 
 /* The name that stands for all supplies of Power. */
 #define METER_REDFISH_SUPPLIES "PowerSupplies"
@@ -109,6 +118,12 @@ struct meter_redfish_watts meter_redfish_parse_reading(const json_t *resource);
  * of PowerControl, by Name or MemberId. SETUP: there is none, or not one alone.
  */
 struct meter_redfish_watts meter_redfish_parse_named(const json_t *power, const char *name);
+
+/*
+ * Whether two names are of the same thing in Power, by Name and by MemberId, or one is in the sum
+ * that the other stands for.
+ */
+bool meter_redfish_is_same_named(const json_t *power, const char *a, const char *b);
 
 /* How many supplies of Power have watts at their input. */
 unsigned meter_redfish_parse_supplies(const json_t *power);
@@ -127,6 +142,9 @@ char *meter_redfish_parse_location(const char *location);
  * leads out of the service at `address` ("https://HOST:PORT") or of /redfish/.
  */
 char *meter_redfish_parse_redirection(const char *address, const char *path, const char *location);
+
+/* Whether two paths are of the same resource. */
+bool meter_redfish_is_same_path(const char *a, const char *b);
 
 /* Whether `text` is a path that may be asked for. */
 bool meter_redfish_is_path(const char *text);

@@ -46,6 +46,7 @@ struct redfish_search {
 	guint next;       /* the first of them that was not asked for */
 	guint asked;      /* requests that were not answered yet */
 	guint pages;      /* of the list */
+	bool cut;         /* the list is longer than what is read of it */
 	int64_t began_ns;
 	guint requests;              /* since then */
 	guint timer_id;              /* when the next request may be made */
@@ -108,12 +109,26 @@ static bool take_page(struct redfish_search *search, const json_t *body, guint m
 		g_ptr_array_remove_index(search->paths, search->paths->len - 1);
 	if (!meter_redfish_parse_members(body, search->paths, &next))
 		return false;
+	search->cut = search->paths->len > most || (next && ++search->pages >= PAGES_MAX) ||
+		      (next && search->paths->len == most);
 	if (search->paths->len > most)
 		g_ptr_array_set_size(search->paths, (gint)most);
 	search->next = search->paths->len;
-	if (next && ++search->pages < PAGES_MAX && search->paths->len < most)
+	if (next && !search->cut)
 		g_ptr_array_add(search->paths, g_steal_pointer(&next));
 	return true;
+}
+
+/* A list that was not read to its end may have the machine behind it. */
+static void fail_if_cut(struct redfish_search *search, const char *what, guint most)
+{
+	g_autofree char *reason =
+		g_strdup_printf("its list of %s has more than %u members, or %d pages, which are "
+				"not read; name the chassis of the machine as `chassis`",
+				what, most, PAGES_MAX);
+
+	if (search->cut)
+		fail(search, POWER_METER_ERROR_SETUP, reason);
 }
 
 static void handle_list(struct redfish_search *search, const struct redfish_answer *answer)
@@ -126,6 +141,8 @@ static void handle_list(struct redfish_search *search, const struct redfish_answ
 		fail(search, answer->code, answer->reason);
 	else if (!take_page(search, answer->body, CHASSIS_MAX))
 		fail(search, POWER_METER_ERROR_GARBAGE, "its list of chassis is none");
+	else if (search->phase == PHASE_LIST)
+		fail_if_cut(search, "chassis", CHASSIS_MAX);
 }
 
 static void handle_chassis(struct redfish_search *search, const struct redfish_answer *answer)
@@ -157,6 +174,8 @@ static void handle_systems(struct redfish_search *search, const struct redfish_a
 		fail(search, answer->code, answer->reason);
 	else if (answer->code != POWER_METER_OK || !take_page(search, answer->body, SYSTEMS_MAX))
 		g_ptr_array_set_size(search->paths, 0);
+	else
+		fail_if_cut(search, "computer systems", SYSTEMS_MAX);
 }
 
 static void handle_system(struct redfish_search *search, const struct redfish_answer *answer)
@@ -250,7 +269,10 @@ static void give_up_named(struct redfish_search *search)
 		return;
 	}
 	list = meter_redfish_list(bare);
-	reason = g_strdup_printf("there is no chassis %s; there are: %s", search->named, list);
+	reason = g_strdup_printf("there is no chassis %s; there are: %s%s", search->named, list,
+				 search->cut ? " and others, for its list is longer than what is "
+					       "read of it"
+					     : "");
 	give_up(search, reason);
 }
 

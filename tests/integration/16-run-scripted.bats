@@ -853,6 +853,16 @@ rows_of() {
 	[ -n "$(run_query "$out" "SELECT 1 FROM task WHERE cluster = 'c2'")" ]
 }
 
+@test "a meter that tells only during the run what its watts are means over is in the heading" {
+	VIRTBED_MEAN_S=60 run_start run "$config" --estimates "$estimates" --policy easy --out "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT value FROM meta WHERE key = 'meter_mean_s'")" = 60 ]
+	run "$virtbed" report "$out"
+	echo "$output"
+	[[ "$output" == *"means over"*"60 s"* ]]
+}
+
 @test "a run on a machine that ignores its caps says so in its heading" {
 	local cpu=$BATS_TEST_TMPDIR/sys/devices/system/cpu/cpu0
 	mkdir -p "$cpu/cpufreq"

@@ -6,7 +6,8 @@
  * VIRTBED_EXECUTED names a file, it appends to it what it executes; VIRTBED_OUTPUT: a file that is
  * the output of all tasks. VIRTBED_CELLS: a file whose lines "CLUSTER TYPE END" say how tasks of a
  * type end there (scripted_scheduler_set_end()), and "CLUSTER down N" that its first N nodes are
- * down from when that is written; VIRTBED_BOOT_S: what a boot may take.
+ * down from when that is written; VIRTBED_BOOT_S: what a boot may take. VIRTBED_MEAN_S: what its
+ * watts are means over, said after the first task has started.
  */
 #include <glib-unix.h>
 #include <glib.h>
@@ -129,6 +130,9 @@ int main(int argc, char **argv)
 		scripted_scheduler_set_boot_timeout(scheduler,
 						    g_ascii_strtod(g_getenv("VIRTBED_BOOT_S"),
 								   NULL));
+	if (g_getenv("VIRTBED_MEAN_S"))
+		scripted_scheduler_set_mean(scheduler,
+					    g_ascii_strtod(g_getenv("VIRTBED_MEAN_S"), NULL));
 	g_unix_signal_add(SIGTERM, quit, loop);
 	g_main_loop_run(loop);
 	scripted_scheduler_free(scheduler);

@@ -33,6 +33,7 @@ struct scripted_scheduler {
 	char *stream;       /* whose numbers they have */
 	GPtrArray *waiters; /* struct waiter */
 	double watts, busy_w;
+	double mean_s; /* of its meter, once there was a task */
 	bool metering;
 	struct energy_counter energy;
 	guint sample_source;

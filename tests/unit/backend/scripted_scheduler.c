@@ -202,11 +202,12 @@ static void get_capabilities(struct http_request *request, const char *const *ar
 	if (scripted_moody(scheduler, request, false))
 		return;
 	scripted_reply(request, 200,
-		       json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:b}", "cluster",
+		       json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:b, s:f}", "cluster",
 				 scheduler->cluster, "boot_id", boot_id, "incarnation", incarnation,
 				 "virt_type", "none", "cpu_cap", scheduler->cpu_cap,
 				 "caps_effective", scheduler->caps_effective, "boot_timeout_s",
-				 scheduler->boot_timeout_s, "ready", scheduler->unsaid == 0));
+				 scheduler->boot_timeout_s, "ready", scheduler->unsaid == 0,
+				 "meter_mean_s", scheduler->starts > 0 ? scheduler->mean_s : 0.0));
 	if (scheduler->unsaid > 0)
 		scheduler->unsaid--;
 }
@@ -414,6 +415,11 @@ void scripted_scheduler_set_host(struct scripted_scheduler *scheduler, const cha
 {
 	g_free(scheduler->host);
 	scheduler->host = g_strdup(name);
+}
+
+void scripted_scheduler_set_mean(struct scripted_scheduler *scheduler, double mean_s)
+{
+	scheduler->mean_s = mean_s;
 }
 
 void scripted_scheduler_set_boot_timeout(struct scripted_scheduler *scheduler, double timeout_s)

@@ -47,18 +47,35 @@ static void test_watts_are_those_of_the_whole_machine(void)
 		{"{'PowerConsumedWatts': -1}", POWER_METER_ERROR_GARBAGE, REFUSED},
 		{"{'PowerConsumedWatts': 1e300}", POWER_METER_ERROR_GARBAGE, REFUSED},
 		{"{'PowerConsumedWatts': true}", POWER_METER_ERROR_GARBAGE, REFUSED},
-		/* The first that has some. */
+		/* The one that has some. */
 		{"{'Name': 'Chassis'}, {'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
 		{"{'PowerConsumedWatts': null}, {'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
 		{"{'PowerConsumedWatts': 0}, {'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
 		{"{'PowerConsumedWatts': 'x'}, {'PowerConsumedWatts': null}",
 		 POWER_METER_ERROR_NOT_ACTIVE, REFUSED},
-		/* Of two machines neither; of one name twice the first. */
+		/* Of several none, but the one that is the whole machine. */
 		{"{'Name': 'Node 1', 'PowerConsumedWatts': 9},"
 		 "{'Name': 'Node 12', 'PowerConsumedWatts': 5}",
 		 POWER_METER_ERROR_SETUP, REFUSED},
 		{"{'Name': 'Node 1', 'PowerConsumedWatts': 5},"
 		 "{'Name': 'Node 1', 'PowerConsumedWatts': 9}",
+		 POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'PowerConsumedWatts': 5}, {'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP,
+		 REFUSED},
+		{"{'Name': 'Left', 'PowerConsumedWatts': 5},"
+		 "{'Name': 'Right', 'PowerConsumedWatts': 9}",
+		 POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'Name': 'Node-A', 'PowerConsumedWatts': 5},"
+		 "{'Name': 'Node-B', 'PowerConsumedWatts': null}",
+		 POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'Name': 'System 1', 'PowerConsumedWatts': 5},"
+		 "{'Name': 'System 2', 'PowerConsumedWatts': 9}",
+		 POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'Name': 'Rear', 'PowerConsumedWatts': 5},"
+		 "{'Name': 'Total Power', 'PowerConsumedWatts': 9}",
+		 POWER_METER_OK, 9000},
+		{"{'Name': 'IO Sub-system Power', 'PowerConsumedWatts': 9},"
+		 "{'Name': 'Server Power Control', 'PowerConsumedWatts': 5}",
 		 POWER_METER_OK, 5000},
 		{"{'RelatedItem': [{'@odata.id': '/redfish/v1/Systems/1'}],"
 		 "'PowerConsumedWatts': 9},"
@@ -77,6 +94,8 @@ static void test_watts_are_those_of_the_whole_machine(void)
 		 POWER_METER_OK, 5000},
 		{"{'PhysicalContext': null, 'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
 		{"{'PhysicalContext': 'ACInput', 'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
+		{"{'PhysicalContext': 'PowerSupply', 'PowerConsumedWatts': 5}", POWER_METER_OK,
+		 5000},
 		{"{'RelatedItem': [{'@odata.id': '/redfish/v1/Systems/1/Processors/1'}],"
 		 "'PowerConsumedWatts': 9}",
 		 POWER_METER_ERROR_SETUP, REFUSED},
