@@ -165,6 +165,16 @@ static struct power_meter *open_meter(uint32_t host, void *data)
 	return executor->ops->meter(executor, host);
 }
 
+static bool runs_vm(const char *host, void *data)
+{
+	const struct scheduler *scheduler = data;
+
+	for (uint32_t i = 0; i < scheduler->cluster->hosts_count; i++)
+		if (g_str_equal(scheduler->cluster->hosts[i].name, host))
+			return scheduler->executor->ops->runs_vm(scheduler->executor, i);
+	return false;
+}
+
 static bool start_power(struct scheduler *scheduler, GError **error)
 {
 	const struct config_cluster *cluster = scheduler->cluster;
@@ -236,6 +246,8 @@ struct scheduler *scheduler_new(const struct scheduler_settings *settings, GErro
 		return NULL;
 	scheduler_begin_retention(scheduler);
 	scheduler->executor->ops->begin(scheduler->executor, scheduler->power);
+	if (scheduler->executor->ops->runs_vm)
+		power_ask_vms(scheduler->power, runs_vm, scheduler);
 	watch_usage(scheduler);
 	scheduler->flush_source = g_timeout_add(FLUSH_INTERVAL_MS, flush, scheduler);
 	scheduler_record(scheduler, "scheduler-started", -1, NULL, NULL, clock_now_ns());

@@ -66,8 +66,8 @@ struct executor_settings {
 typedef void (*executor_cpu_f)(GArray *uses, int64_t others_ns, void *data);
 
 /*
- * The operations of a kind of executor. All are required but `meter`, `suits`, `update`, `look` and
- * `printed`. `task` is a task that was given to `start` and whose end was not reported yet. Nodes
+ * The operations of a kind of executor. All are required but `meter`, `runs_vm`, `suits`, `update`,
+ * `look` and `printed`. `task` is a task that was given to `start` and whose end was not reported yet. Nodes
  * are numbers below the cluster's number of nodes.
  */
 struct executor_ops {
@@ -102,6 +102,8 @@ struct executor_ops {
 	 * may be called at once, and is not called after the executor was freed.
 	 */
 	void (*read_cpu)(struct executor *executor, uint32_t host, executor_cpu_f done, void *data);
+	/* Whether a VM of the cluster is known to run, or to be paused, on host number `host`. */
+	bool (*runs_vm)(const struct executor *executor, uint32_t host);
 	/* How many VMs are on their way to be spares. */
 	uint32_t (*spares_booting)(const struct executor *executor);
 

@@ -402,6 +402,11 @@ static json_t *libvirt_describe(const struct executor *base)
 	return object;
 }
 
+static bool libvirt_runs_vm(const struct executor *executor, uint32_t host)
+{
+	return pool_runs_vm(of(executor)->pool, host);
+}
+
 static uint32_t libvirt_spares(const struct executor *executor)
 {
 	return pool_spares_booting(of(executor)->pool);
@@ -521,6 +526,7 @@ const struct executor_ops executor_libvirt_ops = {
 	.describe_node = describe_node,
 	.describe = libvirt_describe,
 	.read_cpu = libvirt_read_cpu,
+	.runs_vm = libvirt_runs_vm,
 	.spares_booting = libvirt_spares,
 	.suits = libvirt_suits,
 	.start = libvirt_start,

@@ -516,6 +516,33 @@ static uint64_t limit_mib(const struct pool *pool, uint32_t host)
 	return nodes * cluster->memory_mib;
 }
 
+/* Whether QEMU has the VM. A held one may be in a file. */
+static bool is_live(const struct vm *vm)
+{
+	switch (vm_state(vm)) {
+	case VM_DOWN:
+	case VM_QUEUED:
+	case VM_CREATING:
+	case VM_REMOVING:
+	case VM_DETACHED:
+		return false;
+	case VM_HELD:
+		return !vm_may_be_absent(vm);
+	default:
+		return true;
+	}
+}
+
+bool pool_runs_vm(const struct pool *pool, uint32_t host)
+{
+	const struct host *there = vm_host_host(pool->settings.vm_hosts[host]);
+
+	for (guint i = 0; i < pool->entries->len; i++)
+		if (vm_current_host(vm_at(pool, i)) == there && is_live(vm_at(pool, i)))
+			return true;
+	return false;
+}
+
 uint32_t pool_spares_booting(const struct pool *pool)
 {
 	uint32_t count = 0;

@@ -130,6 +130,9 @@ void pool_leave(struct pool *pool, struct node *left, struct node *stays, struct
  */
 void pool_tidy(struct pool *pool);
 
+/* Whether a VM is known to run, or to be paused, on host number `host`. */
+bool pool_runs_vm(const struct pool *pool, uint32_t host);
+
 /*
  * How many VMs are on their way to be spares. A VM that failed and waits to try again does not
  * count.

@@ -23,6 +23,7 @@ struct live_host {
 
 struct live {
 	const struct config *config;
+	struct meter_set *meters;
 	GArray *hosts; /* struct live_host */
 };
 
@@ -45,8 +46,8 @@ static void add_host(struct live *live, const struct config_cluster *cluster,
 			g_strdup("it is simulated: its local scheduler alone knows what it draws; "
 				 "`virtbed energy` asks the service");
 	} else if (host->meter && host->meter->kind != CONFIG_METER_NONE) {
-		added.sampler =
-			sampler_new(host->meter, NULL, host->name, NULL, NULL, NULL, &error);
+		added.sampler = sampler_new(host->meter, NULL, host->name, live->meters, NULL, NULL,
+					    NULL, &error);
 		added.error = error ? g_strdup(error->message) : NULL;
 	} else {
 		added.error = g_strdup("it has no meter");
@@ -59,6 +60,7 @@ struct live *live_new(const struct config *config)
 	struct live *live = g_new0(struct live, 1);
 
 	live->config = config;
+	live->meters = meter_set_new();
 	live->hosts = g_array_new(FALSE, TRUE, sizeof(struct live_host));
 	g_array_set_clear_func(live->hosts, host_clear);
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
@@ -75,6 +77,7 @@ void live_free(struct live *live)
 	if (!live)
 		return;
 	g_array_unref(live->hosts);
+	meter_set_free(live->meters);
 	g_free(live);
 }
 

@@ -361,10 +361,12 @@ static void handle_dcmi(struct meter_ipmi *meter, const struct ipmi_answer *answ
 static void handle_power(struct meter_ipmi *meter, const struct ipmi_answer *answer)
 {
 	const bool known = answer->code == 0 && answer->size >= 1;
-	const char *reason = known ? "0 W from a machine that is on is no reading"
-				   : "0 W is no reading where the chassis status is not known";
+	const bool runs_vm = meter_set_runs_vm(meter->base.set, meter->base.host);
+	const char *reason = runs_vm ? "0 W from a machine on which our VMs run is no reading"
+			     : known ? "0 W from a machine that is on is no reading"
+				     : "0 W is no reading where the chassis status is not known";
 
-	if (known && !(answer->bytes[0] & CHASSIS_ON)) {
+	if (known && !(answer->bytes[0] & CHASSIS_ON) && !runs_vm) {
 		end_read(meter, 0);
 	} else if (meter->from_sensor) {
 		fail(meter, POWER_METER_ERROR_NOT_ACTIVE, "%s; see `sensor`", reason);

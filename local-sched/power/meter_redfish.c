@@ -96,7 +96,7 @@ static bool redfish_open(struct power_meter *base, GError **error)
 
 	meter->places = g_ptr_array_new_with_free_func(place_free);
 	meter->sensors = g_ptr_array_new_with_free_func(g_free);
-	meter->service = redfish_service_join(base->config, &reason);
+	meter->service = redfish_services_find(base->set->services, base->config, &reason);
 	return meter->service ||
 	       power_meter_set_error(base, error, POWER_METER_ERROR_SETUP, "%s", reason->message);
 }
@@ -121,7 +121,10 @@ static void note_failure(struct meter_redfish *meter, enum power_meter_error cod
 
 static void end_zero(struct meter_redfish *meter, enum meter_redfish_state system)
 {
-	if (meter->state == METER_REDFISH_ON || system == METER_REDFISH_ON)
+	if (meter_set_runs_vm(meter->base.set, meter->base.host))
+		fail(meter, POWER_METER_ERROR_NOT_ACTIVE,
+		     "it says 0 W, and our VMs run on the machine: no reading");
+	else if (meter->state == METER_REDFISH_ON || system == METER_REDFISH_ON)
 		fail(meter, POWER_METER_ERROR_NOT_ACTIVE,
 		     "it says 0 W, and that the machine is on: no reading");
 	else if (meter->state == METER_REDFISH_OFF || system == METER_REDFISH_OFF)
@@ -344,7 +347,7 @@ static void fail_without_sensor(struct meter_redfish *meter, const char *name)
 	if (meter->cut)
 		g_string_append_printf(text,
 				       "; there are more than the %d pages of its list that were "
-				       "read: give the whole path of one",
+				       "read: give the whole path of the sensor",
 				       SENSOR_PAGES_MAX);
 	fail(meter, POWER_METER_ERROR_SETUP, text->str);
 	forget_places(meter);
@@ -732,7 +735,6 @@ static void redfish_close(struct power_meter *base)
 	redfish_search_free(meter->search);
 	if (meter->service)
 		redfish_service_drop(meter->service, meter);
-	redfish_service_leave(meter->service);
 	forget_places(meter);
 	g_ptr_array_unref(meter->places);
 	g_ptr_array_unref(meter->sensors);

@@ -36,6 +36,7 @@ struct power {
 	struct energy_counter *counters; /* the same order, as the journal has them */
 	char **ids;                      /* their ids, in the same order */
 	uint32_t count;
+	struct meter_set *meters;
 	struct sample_ring *ring;
 	struct power_journal *journal; /* or NULL */
 	power_event_f on_event;
@@ -101,7 +102,7 @@ static bool start_samplers(struct power *power, const struct power_host *hosts, 
 		power->metered[i].sampler =
 			sampler_new(meter,
 				    hosts[i].open ? hosts[i].open(i, hosts[i].open_data) : NULL,
-				    hosts[i].name, &power->counters[i], &observer,
+				    hosts[i].name, power->meters, &power->counters[i], &observer,
 				    &power->metered[i], error);
 		if (!power->metered[i].sampler)
 			return false;
@@ -127,6 +128,7 @@ struct power *power_new(const struct power_host *hosts, uint32_t count, const ch
 	const struct sample_ring_entry *entry = NULL;
 
 	power->count = count;
+	power->meters = meter_set_new();
 	power->on_event = on_event;
 	power->data = data;
 	power->metered = g_new0(struct metered, count);
@@ -156,12 +158,19 @@ void power_watch(struct power *power, power_sample_f on_sample, void *data)
 	power->sample_data = data;
 }
 
+void power_ask_vms(struct power *power, bool (*runs_vm)(const char *host, void *data), void *data)
+{
+	power->meters->runs_vm = runs_vm;
+	power->meters->data = data;
+}
+
 void power_free(struct power *power)
 {
 	if (!power)
 		return;
 	for (uint32_t i = 0; i < power->count; i++)
 		sampler_free(power->metered[i].sampler);
+	meter_set_free(power->meters);
 	power_journal_close(power->journal);
 	sample_ring_free(power->ring);
 	g_free(power->metered);

@@ -52,7 +52,13 @@ typedef void (*power_sample_f)(uint32_t index, const struct sample_ring_entry *s
 /* Calls `on_sample` (NULL: ends it) for every sample from now on, from the main loop. */
 void power_watch(struct power *power, power_sample_f on_sample, void *data);
 
-/* Stops; NULL is allowed. */
+/*
+ * From now on `runs_vm` is asked, from the main loop, whether a VM of ours runs on a host: a machine
+ * with one is on, whatever its BMC says, and 0 W of it are no reading.
+ */
+void power_ask_vms(struct power *power, bool (*runs_vm)(const char *host, void *data), void *data);
+
+/* Stops, and gives the sessions of BMCs back within two seconds; NULL is allowed. */
 void power_free(struct power *power);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(power_t, power_free)
 

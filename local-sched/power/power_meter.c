@@ -23,7 +23,7 @@ static const struct power_meter_ops *const drivers[] = {
 };
 
 struct power_meter *power_meter_open(const struct config_meter *config, const char *host,
-				     GError **error)
+				     struct meter_set *set, GError **error)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(drivers); i++) {
 		struct power_meter *meter;
@@ -31,7 +31,10 @@ struct power_meter *power_meter_open(const struct config_meter *config, const ch
 		if (drivers[i]->kind != config->kind)
 			continue;
 		meter = g_malloc0(drivers[i]->size);
-		*meter = (struct power_meter){.ops = drivers[i], .config = config, .host = host};
+		*meter = (struct power_meter){.ops = drivers[i],
+					      .config = config,
+					      .host = host,
+					      .set = set};
 		if (!meter->ops->open || meter->ops->open(meter, error))
 			return meter;
 		power_meter_close(meter);

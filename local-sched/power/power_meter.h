@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "local-sched/power/meter_set.h"
 
 /*
  * A power meter of a host, read on the GLib main loop. This is the seam to BMCs and other sources
@@ -73,7 +74,7 @@ struct power_meter_ops {
 	const char *(*source)(const struct power_meter *meter);
 	/*
 	 * Drops a read under way and frees what the driver's struct owns, also after a failed
-	 * open(). Blocks for at most two seconds (to close a Redfish session).
+	 * open(). Does not block.
 	 */
 	void (*close)(struct power_meter *meter);
 };
@@ -85,6 +86,7 @@ struct power_meter {
 	const struct power_meter_ops *ops;
 	const struct config_meter *config;
 	const char *host;
+	struct meter_set *set; /* NULL: of a simulated meter */
 	/* what each reading is a mean of, in seconds, as far as the driver knows; 0: of no time */
 	double mean_s;
 	/* The read under way. */
@@ -109,11 +111,11 @@ extern const struct power_meter_ops meter_redfish_ops;
 extern const struct power_meter_ops meter_snmp_ops;
 
 /*
- * Opens the meter that `config` describes. `config` and `host` (its name, for messages) outlive the
- * meter. A kind without a driver is POWER_METER_ERROR_SETUP.
+ * Opens the meter that `config` describes, as one of `set`, which may be NULL for a meter without
+ * a BMC. `config`, `host` (its name) and `set` outlive the meter. A kind without a driver is POWER_METER_ERROR_SETUP.
  */
 struct power_meter *power_meter_open(const struct config_meter *config, const char *host,
-				     GError **error);
+				     struct meter_set *set, GError **error);
 
 /*
  * The first line of the meter's password file, read now; the caller frees it. NULL with

@@ -48,9 +48,13 @@ enum login {
 	LOGIN_IN,
 };
 
+/* The services of one owner, so that meters of one BMC find one another's. */
+struct redfish_services {
+	GPtrArray *list; /* struct redfish_service */
+};
+
 struct redfish_service {
 	char *key;                  /* what meters that share it have in common */
-	unsigned users;             /* meters, and callers on the stack */
 	struct config_meter config; /* copies of what is needed of it */
 	char *address;
 	struct http_client *client;
@@ -58,6 +62,7 @@ struct redfish_service {
 	GQueue sent;    /* struct call elements */
 	/* The login. */
 	enum login login;
+	guint login_id;      /* when to begin with it */
 	bool basic;          /* without sessions */
 	unsigned generation; /* of the login */
 	char *sessions_path; /* where sessions are opened */
@@ -87,9 +92,6 @@ struct call {
 	redfish_answer_f done; /* NULL: it was dropped */
 	void *data;
 };
-
-/* The services in use, so that meters of one BMC find one another's. */
-static GSList *services;
 
 static void log_in(struct redfish_service *service);
 static void call_service(struct call *call);
@@ -133,32 +135,62 @@ static void identify(struct redfish_service *service, const char *password)
 	http_client_identify(service->client, &identity);
 }
 
-/*
- * Closes the session at the end. On a main loop of its own, since the program's may have ended.
- */
-static void log_out(struct redfish_service *service)
-{
-	GMainContext *context = g_main_context_new();
+/* The sessions that are being closed at the end. */
+struct farewell {
+	unsigned pending;
+};
 
-	g_main_context_push_thread_default(context);
+static void on_logged_out(int status, json_t *body, const GError *error, void *data)
+{
+	((struct farewell *)data)->pending--;
+}
+
+/* Begins to close the session, on the main loop that is the thread's default now. */
+static void log_out(struct redfish_service *service, struct farewell *farewell)
+{
 	g_clear_pointer(&service->client, http_client_free);
 	service->client = http_client_new(service->address, NULL);
 	http_client_device(service->client, ANSWER_MAX);
 	identify(service, NULL);
-	json_decref(http_client_call(service->client, "DELETE", service->session_path, NULL,
-				     service->silent ? LOGOUT_SILENT_S : LOGOUT_TIMEOUT_S, NULL));
-	g_clear_pointer(&service->client, http_client_free);
+	farewell->pending++;
+	http_client_request(service->client, "DELETE", service->session_path, NULL,
+			    service->silent ? LOGOUT_SILENT_S : LOGOUT_TIMEOUT_S, on_logged_out,
+			    farewell);
+}
+
+/*
+ * Closes all sessions, side by side: one BMC that is silent keeps the others' from nothing. On a
+ * main loop of its own, since the program's may have ended.
+ */
+static void log_out_all(const struct redfish_services *services)
+{
+	GMainContext *context = g_main_context_new();
+	struct farewell farewell = {0};
+
+	g_main_context_push_thread_default(context);
+	for (guint i = 0; i < services->list->len; i++) {
+		struct redfish_service *service = services->list->pdata[i];
+
+		if (service->session_path)
+			log_out(service, &farewell);
+	}
+	while (farewell.pending > 0)
+		g_main_context_iteration(context, TRUE);
+	for (guint i = 0; i < services->list->len; i++) {
+		struct redfish_service *service = services->list->pdata[i];
+
+		if (service->session_path)
+			g_clear_pointer(&service->client, http_client_free);
+	}
 	g_main_context_pop_thread_default(context);
 	g_main_context_unref(context);
 }
 
-static void service_unref(struct redfish_service *service)
+static void service_free(gpointer data)
 {
-	if (--service->users > 0)
-		return;
-	services = g_slist_remove(services, service);
-	if (service->session_path)
-		log_out(service);
+	struct redfish_service *service = data;
+
+	g_clear_handle_id(&service->login_id, g_source_remove);
 	http_client_free(service->client);
 	g_queue_clear_full(&service->waiting, (GDestroyNotify)call_free);
 	g_queue_clear_full(&service->sent, (GDestroyNotify)call_free);
@@ -173,6 +205,23 @@ static void service_unref(struct redfish_service *service)
 	g_free(service->address);
 	g_free(service->key);
 	g_free(service);
+}
+
+struct redfish_services *redfish_services_new(void)
+{
+	struct redfish_services *services = g_new0(struct redfish_services, 1);
+
+	services->list = g_ptr_array_new_with_free_func(service_free);
+	return services;
+}
+
+void redfish_services_free(struct redfish_services *services)
+{
+	if (!services)
+		return;
+	log_out_all(services);
+	g_ptr_array_unref(services->list);
+	g_free(services);
 }
 
 /* Ends a call, which is in no queue any more. */
@@ -203,10 +252,8 @@ static void fail_waiting(struct redfish_service *service, enum power_meter_error
 
 	g_queue_init(&service->waiting);
 	end_login(service);
-	service->users++;
 	while ((call = g_queue_pop_head(&waiting)))
 		deliver_error(call, code, status, kept);
-	service_unref(service);
 }
 
 /* A login that was refused is not tried again soon with the same password. */
@@ -451,12 +498,11 @@ static gboolean on_log_in(gpointer data)
 {
 	struct redfish_service *service = data;
 
-	service->users++;
+	service->login_id = 0;
 	if (service->login == LOGIN_UNDER_WAY && g_queue_is_empty(&service->waiting))
 		service->login = LOGIN_OUT;
 	else if (service->login == LOGIN_UNDER_WAY)
 		log_in(service);
-	service_unref(service);
 	return G_SOURCE_REMOVE;
 }
 
@@ -470,8 +516,8 @@ static void call_service(struct call *call)
 	if (service->login != LOGIN_OUT)
 		return;
 	service->login = LOGIN_UNDER_WAY;
-	service->users++;
-	g_idle_add_full(G_PRIORITY_DEFAULT, on_log_in, service, (GDestroyNotify)service_unref);
+	if (service->login_id == 0)
+		service->login_id = g_idle_add_full(G_PRIORITY_DEFAULT, on_log_in, service, NULL);
 }
 
 static void on_dropped(int status, json_t *body, const GError *error, void *data)
@@ -480,11 +526,9 @@ static void on_dropped(int status, json_t *body, const GError *error, void *data
 
 	if (service->login != LOGIN_LEAVING)
 		return;
-	service->users++;
 	service->login = g_queue_is_empty(&service->waiting) ? LOGIN_OUT : LOGIN_UNDER_WAY;
 	if (service->login == LOGIN_UNDER_WAY)
 		log_in(service);
-	service_unref(service);
 }
 
 /*
@@ -572,7 +616,6 @@ static void on_answer(int status, json_t *body, const GError *error, void *data)
 
 	g_queue_remove(&service->sent, call);
 	service->silent = status == 0;
-	service->users++;
 	if (!error && body) {
 		/* A BMC may redirect to more paths than are worth to be known. */
 		if (g_hash_table_size(service->worked) < WORKED_MAX)
@@ -589,7 +632,6 @@ static void on_answer(int status, json_t *body, const GError *error, void *data)
 		deliver_error(call, code_of(status, error), status, text);
 	}
 	send_waiting(service);
-	service_unref(service);
 }
 
 static void send_call(struct call *call)
@@ -617,37 +659,27 @@ const char *redfish_service_address(const struct redfish_service *service)
 	return service->address;
 }
 
-static struct redfish_service *find(const char *key)
-{
-	for (GSList *link = services; link; link = link->next) {
-		struct redfish_service *service = link->data;
-
-		if (strcmp(service->key, key) == 0)
-			return service;
-	}
-	return NULL;
-}
-
-struct redfish_service *redfish_service_join(const struct config_meter *config, GError **error)
+struct redfish_service *redfish_services_find(struct redfish_services *services,
+					      const struct config_meter *config, GError **error)
 {
 	g_autofree char *address = address_of(config);
 	g_autofree char *key =
 		g_strdup_printf("%s\n%s\n%s\n%s\n%d\n%d\n%g", address, config->user ?: "",
 				config->password_file ?: "", config->ca_file ?: "", config->tls,
 				config->auth, config->timeout_s);
-	struct redfish_service *service = find(key);
+	struct redfish_service *service;
 	struct http_client *client;
 
-	if (service) {
-		service->users++;
-		return service;
+	for (guint i = 0; i < services->list->len; i++) {
+		service = services->list->pdata[i];
+		if (strcmp(service->key, key) == 0)
+			return service;
 	}
 	client = http_client_new(address, error);
 	if (!client)
 		return NULL;
 	http_client_device(client, ANSWER_MAX);
 	service = g_new0(struct redfish_service, 1);
-	service->users = 1;
 	service->client = client;
 	service->address = g_steal_pointer(&address);
 	service->key = g_steal_pointer(&key);
@@ -664,14 +696,8 @@ struct redfish_service *redfish_service_join(const struct config_meter *config, 
 	service->sessions_path = g_strdup(SESSIONS_PATH);
 	service->retry_s = LOGIN_RETRY_S;
 	service->worked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	services = g_slist_prepend(services, service);
+	g_ptr_array_add(services->list, service);
 	return service;
-}
-
-void redfish_service_leave(struct redfish_service *service)
-{
-	if (service)
-		service_unref(service);
 }
 
 void redfish_service_drop(struct redfish_service *service, const void *data)

@@ -16,6 +16,17 @@
  */
 struct redfish_service;
 
+/* The services of one owner. */
+struct redfish_services;
+
+struct redfish_services *redfish_services_new(void);
+
+/*
+ * Closes all sessions, of which a BMC has few, side by side: that blocks for two seconds at most.
+ * NULL is allowed. Requests were dropped before.
+ */
+void redfish_services_free(struct redfish_services *services);
+
 /* The outcome of a request. All is borrowed. */
 struct redfish_answer {
 	int tag;                     /* of the request */
@@ -27,23 +38,18 @@ struct redfish_answer {
 	const char *reason; /* of an error, without the BMC's name */
 };
 
-/* May ask for more, and leave the service. */
+/* May ask for more. */
 typedef void (*redfish_answer_f)(const struct redfish_answer *answer, void *data);
 
 /*
- * The service that `config` describes. NULL with `error` (HTTP_ERROR_ADDRESS) if its address is
- * none.
+ * The service that `config` describes, borrowed until redfish_services_free(). NULL with `error`
+ * (HTTP_ERROR_ADDRESS) if its address is none.
  */
-struct redfish_service *redfish_service_join(const struct config_meter *config, GError **error);
+struct redfish_service *redfish_services_find(struct redfish_services *services,
+					      const struct config_meter *config, GError **error);
 
 /* Drops the requests whose `data` is this, without a callback. */
 void redfish_service_drop(struct redfish_service *service, const void *data);
-
-/*
- * The last one to leave closes the session, of which a BMC has few: that blocks for two seconds at
- * most. NULL is allowed. Requests of the caller were dropped before.
- */
-void redfish_service_leave(struct redfish_service *service);
 
 /* "https://HOST:PORT", for messages. Borrowed. */
 const char *redfish_service_address(const struct redfish_service *service);

@@ -136,10 +136,11 @@ static gboolean on_tick(gpointer data)
 }
 
 struct sampler *sampler_new(const struct config_meter *config, struct power_meter *opened,
-			    const char *host, const struct energy_counter *resume,
+			    const char *host, struct meter_set *set,
+			    const struct energy_counter *resume,
 			    const struct sampler_observer *observer, void *data, GError **error)
 {
-	struct power_meter *meter = opened ?: power_meter_open(config, host, error);
+	struct power_meter *meter = opened ?: power_meter_open(config, host, set, error);
 	struct sampler *sampler;
 
 	if (!meter)

@@ -35,12 +35,13 @@ struct sampler_observer {
 
 /*
  * Begins to sample the meter `opened`, which is taken over, or, where that is NULL, the meter that
- * `config` describes. `config` and `host` (its name, for messages) outlive the sampler. The counter
+ * `config` describes, of `set`. `config`, `host` (its name) and `set` outlive the sampler. The counter
  * continues from `resume` (NULL: from zero). `observer` may be NULL. Returns NULL with `error` if
  * the meter cannot be opened.
  */
 struct sampler *sampler_new(const struct config_meter *config, struct power_meter *opened,
-			    const char *host, const struct energy_counter *resume,
+			    const char *host, struct meter_set *set,
+			    const struct energy_counter *resume,
 			    const struct sampler_observer *observer, void *data, GError **error);
 
 /* Stops; NULL is allowed. Callbacks must not call it. */

@@ -101,14 +101,23 @@ void meter_fixture_on_read(const struct power_reading *reading, const GError *er
 	fixture->message = error ? g_strdup(error->message) : NULL;
 }
 
+void meter_fixture_open(struct meter_fixture *fixture)
+{
+	g_autoptr(GError) error = NULL;
+
+	fixture->own_set |= !fixture->set;
+	if (!fixture->set)
+		fixture->set = meter_set_new();
+	fixture->meter = power_meter_open(&fixture->config, fixture->host, fixture->set, &error);
+	g_assert_no_error(error);
+}
+
 int meter_fixture_read(struct meter_fixture *fixture)
 {
 	const int before = fixture->reads;
-	g_autoptr(GError) error = NULL;
 
 	if (!fixture->meter)
-		fixture->meter = power_meter_open(&fixture->config, fixture->host, &error);
-	g_assert_no_error(error);
+		meter_fixture_open(fixture);
 	power_meter_read(fixture->meter, meter_fixture_on_read, fixture);
 	g_assert_cmpint(fixture->reads, ==, before); /* never before it returns */
 	METER_FIXTURE_WAIT_FOR(fixture->reads == before + 1);
@@ -129,6 +138,10 @@ int meter_fixture_read_answer(struct meter_fixture *fixture)
 void meter_fixture_close(struct meter_fixture *fixture)
 {
 	g_clear_pointer(&fixture->meter, power_meter_close);
+	if (!fixture->own_set)
+		return;
+	g_clear_pointer(&fixture->set, meter_set_free);
+	fixture->own_set = false;
 }
 
 static int compare_doubles(const void *a, const void *b)

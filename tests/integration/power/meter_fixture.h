@@ -15,6 +15,8 @@ struct meter_fixture {
 	char *dir;                  /* of its own; removed at the end */
 	char *password_file;        /* in `dir`; the test writes it */
 	struct config_meter config; /* the test fills it; `password_file` is set */
+	struct meter_set *set;      /* of the meter; borrowed if the test has set it */
+	bool own_set;               /* it is the fixture's */
 	power_meter_t *meter;       /* opened by the first read; NULL: opened by the next */
 	int reads;                  /* outcomes so far */
 	/* The last outcome. */
@@ -53,6 +55,9 @@ void meter_fixture_finish(struct meter_fixture *fixture);
 char *meter_fixture_path(const struct meter_fixture *fixture, const char *name);
 /* Replaces the text of a file, which becomes readable by its owner alone. */
 void meter_fixture_write(const char *path, const char *text);
+
+/* Opens the meter, with a set of its own unless the test has given one. */
+void meter_fixture_open(struct meter_fixture *fixture);
 
 /*
  * Reads the meter once and waits for the outcome, which is then in `fixture`. Returns the code of

@@ -105,6 +105,11 @@ static int read_meter(struct fixture *fixture)
 	return meter_fixture_read_answer(&fixture->meter);
 }
 
+static bool say_yes(const char *host, void *data)
+{
+	return true;
+}
+
 static void test_readings_follow_the_watts(struct fixture *fixture, gconstpointer data)
 {
 	static const struct {
@@ -123,6 +128,10 @@ static void test_readings_follow_the_watts(struct fixture *fixture, gconstpointe
 	set_watts(fixture, "0");
 	g_assert_cmpint(read_meter(fixture), ==, 0);
 	g_assert_cmpint(fixture->meter.mw, ==, 0);
+	/* It cannot be where our VMs run. */
+	fixture->meter.set->runs_vm = say_yes;
+	g_assert_cmpint(read_meter(fixture), ==, POWER_METER_ERROR_NOT_ACTIVE);
+	g_assert_nonnull(strstr(fixture->meter.message, "our VMs run"));
 }
 
 /* The pid of our child that runs ipmitool; 0: none. */
@@ -270,7 +279,7 @@ static void test_closing_a_meter_drops_its_read(struct fixture *fixture, gconstp
 	fixture->meter.reads = 0;
 	meter_fixture_close(&fixture->meter);
 	/* While it logs in, too. */
-	fixture->meter.meter = power_meter_open(&fixture->meter.config, "b1", NULL);
+	meter_fixture_open(&fixture->meter);
 	power_meter_read(fixture->meter.meter, meter_fixture_on_read, &fixture->meter);
 	meter_fixture_close(&fixture->meter);
 	g_assert_cmpint(fixture->meter.reads, ==, 0);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/http_server.h"
 #include "local-sched/lab/bmc/redfish.h"
 #include "local-sched/power/power_meter.h"
@@ -114,11 +115,13 @@ static void test_basic_opens_no_session(struct fixture *fixture, gconstpointer d
 	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 0);
 }
 
-/* Meters of one BMC have one session, which the last of them gives back. */
+/* Meters of one BMC and one set have one session, which the end of the set gives back. */
 static void test_meters_of_a_bmc_share_a_session(struct fixture *fixture, gconstpointer data)
 {
-	struct meter_fixture other = {.host = "b2", .config = fixture->meter.config};
+	struct meter_set *set = meter_set_new();
+	struct meter_fixture other = {.host = "b2", .config = fixture->meter.config, .set = set};
 
+	fixture->meter.set = set;
 	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
 	g_assert_cmpint(meter_fixture_read(&other), ==, 0);
 	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 1);
@@ -126,7 +129,46 @@ static void test_meters_of_a_bmc_share_a_session(struct fixture *fixture, gconst
 	g_assert_cmpint(meter_fixture_read(&other), ==, 0);
 	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 1);
 	meter_fixture_close(&other);
+	meter_set_free(set);
+	fixture->meter.set = NULL;
 	g_free(other.message);
+}
+
+/*
+ * BMCs that do not answer to the end of their sessions, as this thread's main loop does not run
+ * then, are waited for side by side.
+ */
+static void test_sessions_end_side_by_side(struct fixture *fixture, gconstpointer data)
+{
+	enum { METERS = 5 };
+	struct meter_fixture meters[METERS];
+	struct meter_set *set = meter_set_new();
+	int64_t began_ns;
+
+	for (int i = 0; i < METERS; i++) {
+		meters[i] = (struct meter_fixture){.host = "b",
+						   .config = fixture->meter.config,
+						   .set = set};
+		/* Each has a session of its own. */
+		meters[i].config.timeout_s = METER_FIXTURE_WAIT_S + i;
+		g_assert_cmpint(meter_fixture_read(&meters[i]), ==, 0);
+	}
+	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, METERS);
+	for (int i = 0; i < METERS; i++)
+		meter_fixture_close(&meters[i]);
+	began_ns = clock_now_ns();
+	meter_set_free(set);
+	g_assert_cmpfloat(clock_elapsed_s(began_ns, clock_now_ns()), <, 5);
+}
+
+/* A set that ended leaves nothing to the next of the same process, which opens its own. */
+static void test_each_set_has_its_sessions(struct fixture *fixture, gconstpointer data)
+{
+	for (unsigned i = 1; i <= 2; i++) {
+		g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+		g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, i);
+		meter_fixture_close(&fixture->meter);
+	}
 }
 
 /* The lab's BMC says that its blade is on. */
@@ -228,12 +270,12 @@ static void test_a_chassis_can_be_named(struct fixture *fixture, gconstpointer d
 static void test_closing_a_meter_drops_its_read(struct fixture *fixture, gconstpointer data)
 {
 	fixture->meter.config.auth = CONFIG_METER_SESSION;
-	fixture->meter.meter = power_meter_open(&fixture->meter.config, "b1", NULL);
+	meter_fixture_open(&fixture->meter);
 	power_meter_read(fixture->meter.meter, meter_fixture_on_read, &fixture->meter);
 	meter_fixture_close(&fixture->meter);
 	g_assert_cmpint(fixture->meter.reads, ==, 0);
 	g_unlink(fixture->meter.password_file);
-	fixture->meter.meter = power_meter_open(&fixture->meter.config, "b1", NULL);
+	meter_fixture_open(&fixture->meter);
 	power_meter_read(fixture->meter.meter, meter_fixture_on_read, &fixture->meter);
 	meter_fixture_close(&fixture->meter);
 	while (g_main_context_iteration(NULL, FALSE))
@@ -256,9 +298,10 @@ static void give_chassis(struct http_request *request, const char *const *argume
 			 void *data)
 {
 	http_request_reply(request, 200,
-			   json_pack("{s:s, s:{s:s}, s:{s:s}}", "ChassisType", "RackMount", "Power",
-				     "@odata.id", "@127.0.0.2/redfish/v1/Power",
-				     "EnvironmentMetrics", "@odata.id", "/redfish/v1/Chassis/a/E"));
+			   json_pack("{s:s, s:s, s:{s:s}, s:{s:s}}", "ChassisType", "RackMount",
+				     "PowerState", "Off", "Power", "@odata.id",
+				     "@127.0.0.2/redfish/v1/Power", "EnvironmentMetrics",
+				     "@odata.id", "/redfish/v1/Chassis/a/E"));
 }
 
 static void give_watts(struct http_request *request, const char *const *arguments, json_t *body,
@@ -292,6 +335,29 @@ static void set_json(struct fixture *fixture, json_t *value)
 {
 	json_decref(fixture->watts);
 	fixture->watts = value;
+}
+
+static bool say_yes(const char *host, void *data)
+{
+	return g_strcmp0(host, "b1") == 0;
+}
+
+/* A BMC may say that a machine is off on which our VMs run. */
+static void test_zero_where_our_vms_run_is_no_reading(struct fixture *fixture, gconstpointer data)
+{
+	const struct http_tls tls = {.certificate = fixture->certificate, .key = fixture->key};
+	g_autoptr(GError) error = NULL;
+
+	fixture->other =
+		http_server_new_tls("https://127.0.0.1:0", &tls, odd_routes, fixture, &error);
+	g_assert_no_error(error);
+	fixture->meter.config.port = port_of(http_server_address(fixture->other));
+	set_json(fixture, json_pack("{s:{s:i}}", "PowerWatts", "Reading", 0));
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+	g_assert_cmpint(fixture->meter.mw, ==, 0);
+	fixture->meter.set->runs_vm = say_yes;
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_NOT_ACTIVE);
+	g_assert_nonnull(strstr(fixture->meter.message, "our VMs run"));
 }
 
 static void test_an_odd_service_is_survived(struct fixture *fixture, gconstpointer data)
@@ -340,6 +406,8 @@ int main(int argc, char **argv)
 	ADD(REDFISH_BOTH, "readings are quick", test_readings_are_quick);
 	ADD(REDFISH_BOTH, "basic opens no session", test_basic_opens_no_session);
 	ADD(REDFISH_BOTH, "meters of a BMC share a session", test_meters_of_a_bmc_share_a_session);
+	ADD(REDFISH_BOTH, "sessions end side by side", test_sessions_end_side_by_side);
+	ADD(REDFISH_BOTH, "each set has its sessions", test_each_set_has_its_sessions);
 	ADD(REDFISH_BOTH, "zero from a machine that is on is no reading",
 	    test_zero_from_a_machine_that_is_on_is_no_reading);
 	ADD(REDFISH_BOTH, "a session is opened once and renewed",
@@ -352,6 +420,8 @@ int main(int argc, char **argv)
 	    test_null_is_no_reading);
 	ADD(REDFISH_BOTH, "a chassis can be named", test_a_chassis_can_be_named);
 	ADD(REDFISH_BOTH, "closing a meter drops its read", test_closing_a_meter_drops_its_read);
+	ADD(REDFISH_BOTH, "zero where our VMs run is no reading",
+	    test_zero_where_our_vms_run_is_no_reading);
 	ADD(REDFISH_BOTH, "an odd service is survived", test_an_odd_service_is_survived);
 	return g_test_run();
 }

@@ -83,7 +83,7 @@ static void open_meter(struct fixture *fixture)
 {
 	g_autoptr(GError) error = NULL;
 
-	fixture->meter = power_meter_open(&fixture->config, "h1", &error);
+	fixture->meter = power_meter_open(&fixture->config, "h1", NULL, &error);
 	g_assert_no_error(error);
 }
 
@@ -92,7 +92,7 @@ static void assert_not_there(const struct fixture *fixture, const char *words)
 {
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(power_meter_open(&fixture->config, "h1", &error));
+	g_assert_null(power_meter_open(&fixture->config, "h1", NULL, &error));
 	g_assert_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP);
 	g_test_message("%s", error->message);
 	g_assert_nonnull(strstr(error->message, words));

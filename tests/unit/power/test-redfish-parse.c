@@ -47,13 +47,13 @@ static void test_watts_are_those_of_the_whole_machine(void)
 		{"{'PowerConsumedWatts': -1}", POWER_METER_ERROR_GARBAGE, REFUSED},
 		{"{'PowerConsumedWatts': 1e300}", POWER_METER_ERROR_GARBAGE, REFUSED},
 		{"{'PowerConsumedWatts': true}", POWER_METER_ERROR_GARBAGE, REFUSED},
-		/* The one that has some. */
+		/* The entry that has some. */
 		{"{'Name': 'Chassis'}, {'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
 		{"{'PowerConsumedWatts': null}, {'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
 		{"{'PowerConsumedWatts': 0}, {'PowerConsumedWatts': 5}", POWER_METER_OK, 5000},
 		{"{'PowerConsumedWatts': 'x'}, {'PowerConsumedWatts': null}",
 		 POWER_METER_ERROR_NOT_ACTIVE, REFUSED},
-		/* Of several none, but the one that is the whole machine. */
+		/* Of several none, but that of the whole machine. */
 		{"{'Name': 'Node 1', 'PowerConsumedWatts': 9},"
 		 "{'Name': 'Node 12', 'PowerConsumedWatts': 5}",
 		 POWER_METER_ERROR_SETUP, REFUSED},

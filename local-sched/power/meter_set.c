@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/power/meter_set.h"
+
+#include "local-sched/power/redfish_service.h"
+
+struct meter_set *meter_set_new(void)
+{
+	struct meter_set *set = g_new0(struct meter_set, 1);
+
+	set->services = redfish_services_new();
+	return set;
+}
+
+void meter_set_free(struct meter_set *set)
+{
+	if (!set)
+		return;
+	redfish_services_free(set->services);
+	g_free(set);
+}
+
+bool meter_set_runs_vm(const struct meter_set *set, const char *host)
+{
+	return set && set->runs_vm && set->runs_vm(host, set->data);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+/*
+ * What the meters of one owner have in common: the sessions of their BMCs, and who knows whether
+ * VMs run on their hosts. It outlives the meters that were opened with it. Main loop only.
+ */
+struct meter_set {
+	struct redfish_services *services;
+	/* Whether a VM of ours runs on the host of that name; NULL: nobody knows. */
+	bool (*runs_vm)(const char *host, void *data);
+	void *data;
+};
+typedef struct meter_set meter_set_t;
+
+struct meter_set *meter_set_new(void);
+
+/*
+ * Gives all sessions back, side by side: that blocks for two seconds at most. NULL is allowed. Its
+ * meters were closed before.
+ */
+void meter_set_free(struct meter_set *set);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(meter_set_t, meter_set_free)
+
+/* Whether a VM of ours is known to run on the host: then its machine is on. NULL: it is not known. */
+bool meter_set_runs_vm(const struct meter_set *set, const char *host);
