@@ -31,68 +31,104 @@ static void print_comparison(const struct compare *compare, const struct overhea
 }
 
 /* Prints the comparison in ten lines. `compare` is NULL when the two have nothing in common. */
-static void print_brief(const struct summary *measured, const struct summary *simulated,
-			const struct compare *compare, bool as_json)
+static void print_brief(const struct compare_sides *sides, const struct compare *compare,
+			bool as_json)
 {
 	g_autoptr(GPtrArray) lines = NULL;
 
 	if (as_json) {
-		g_autoptr(json_t) document = compare_brief_json(measured, simulated, compare);
+		g_autoptr(json_t) document = compare_brief_json(sides, compare);
 
 		command_print_json(document);
 		return;
 	}
-	lines = compare_brief_lines(measured, simulated, compare);
+	lines = compare_brief_lines(sides, compare);
 	for (guint i = 0; i < lines->len; i++) {
 		visible_print(g_ptr_array_index(lines, i));
 		putchar('\n');
 	}
 }
 
+typedef struct directory directory_t; /* for g_auto() */
+
 struct arguments {
 	bool json, brief, trials;
 };
 
-static int compare_dirs(const char *name, const char *measured_dir, const char *simulated_dir,
-			const struct arguments *arguments)
-{
-	g_autoptr(GError) error = NULL;
-	g_autoptr(summary_t) measured = summary_load(measured_dir, &error);
-	g_autoptr(summary_t) simulated = measured ? summary_load(simulated_dir, &error) : NULL;
-	g_autoptr(GError) no_noise = NULL;
-	g_autoptr(resampling_t) noise =
-		simulated && measured->measured ? resampling_new(measured, &no_noise) : NULL;
-	g_autoptr(compare_t) compare = NULL;
-	g_autoptr(overhead_t) overhead = NULL;
-	g_autoptr(GError) no_overhead = NULL;
-	g_autofree char *unknown = NULL;
+/* A directory that is compared. */
+struct directory {
+	const char *dir;
+	struct summary *summary;
+	struct resampling *noise; /* of measured runs; NULL: unknown */
+	GError *no_noise;         /* why; NULL: nothing is wrong */
+};
 
-	if (simulated && (measured->service || simulated->service))
-		return command_fail(COMMAND_BAD, name,
-				    "%s is the directory of a service, which is no experiment that "
-				    "could be compared",
-				    measured->service ? measured_dir : simulated_dir);
-	if (simulated)
-		compare = compare_new(measured, simulated, noise ? resampling_compare(noise) : NULL,
-				      arguments->trials, &error);
-	if (arguments->brief &&
-	    (compare || g_error_matches(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING)))
-		print_brief(measured, simulated, compare, arguments->json);
-	if (!compare)
-		return command_fail(COMMAND_BAD, name, "%s", error->message);
-	if (no_noise)
+static void directory_clear(struct directory *directory)
+{
+	resampling_free(directory->noise);
+	summary_free(directory->summary);
+	g_clear_error(&directory->no_noise);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(directory_t, directory_clear)
+
+static bool directory_load(struct directory *directory, GError **error)
+{
+	directory->summary = summary_load(directory->dir, error);
+	if (directory->summary && directory->summary->measured && !directory->summary->service)
+		directory->noise = resampling_new(directory->summary, &directory->no_noise);
+	return directory->summary != NULL;
+}
+
+/* Warns of noise that is not known. */
+static void warn_of_noise(const char *name, const struct directory *directory)
+{
+	g_autofree char *unknown = directory->noise ? resampling_unknown(directory->noise) : NULL;
+
+	if (directory->no_noise)
 		fprintf(stderr, "%s: warning: repeats cannot be simulated: %s\n", name,
-			no_noise->message);
-	unknown = noise ? resampling_unknown(noise) : NULL;
+			directory->no_noise->message);
 	if (unknown)
 		fprintf(stderr,
 			"%s: warning: repeats cannot be simulated of policies that this build does not "
 			"know, nor are they on record: %s\n",
 			name, unknown);
+}
+
+static int compare_dirs(const char *name, const char *dir_a, const char *dir_b,
+			const struct arguments *arguments)
+{
+	g_autoptr(GError) error = NULL;
+	g_auto(directory_t) a = {.dir = dir_a};
+	g_auto(directory_t) b = {.dir = dir_b};
+	const struct directory *first;
+	g_auto(compare_sides_t) sides = {0};
+	g_autoptr(compare_t) compare = NULL;
+	g_autoptr(overhead_t) overhead = NULL;
+	g_autoptr(GError) no_overhead = NULL;
+
+	if (!directory_load(&a, &error) || !directory_load(&b, &error))
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	if (a.summary->service || b.summary->service)
+		return command_fail(COMMAND_BAD, name,
+				    "%s is the directory of a service, which is no experiment that "
+				    "could be compared",
+				    a.summary->service ? dir_a : dir_b);
+	compare_sides_init(&sides, a.summary, resampling_compare(a.noise), b.summary,
+			   resampling_compare(b.noise));
+	compare = compare_new(&sides, arguments->trials, &error);
+	if (arguments->brief &&
+	    (compare || g_error_matches(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING)))
+		print_brief(&sides, compare, arguments->json);
+	if (!compare)
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	warn_of_noise(name, &a);
+	warn_of_noise(name, &b);
 	if (arguments->brief)
 		return COMMAND_DONE;
-	overhead = overhead_new(measured, &no_overhead);
-	if (no_overhead && !no_noise)
+	first = a.summary == sides.side[0].summary ? &a : &b;
+	if (sides.mixed)
+		overhead = overhead_new(first->summary, &no_overhead);
+	if (no_overhead && !first->no_noise)
 		fprintf(stderr, "%s: warning: overheads of preemption cannot be simulated: %s\n",
 			name, no_overhead->message);
 	print_comparison(compare, overhead, arguments->json);
@@ -112,14 +148,16 @@ int cmd_compare(int argc, char **argv)
 		{NULL},
 	};
 
-	if (!command_parse(&argc, &argv, "MEASURED_DIR SIMULATED_DIR",
-			   "Lays a measured run beside a simulated one: utility and energy, the "
-			   "order of every\n"
-			   "pair of policies with its interval, rank correlation, and one verdict.",
+	if (!command_parse(&argc, &argv, "DIR DIR",
+			   "Lays a measured run beside a simulated one, or two of a kind side by "
+			   "side: utility and\n"
+			   "energy, the order of every pair of policies with its interval, rank "
+			   "correlation, and one\n"
+			   "verdict.",
 			   options))
 		return COMMAND_BAD;
 	if (argc != 3)
 		return command_fail(COMMAND_BAD, argv[0],
-				    "give two run directories, measured first");
+				    "give two run directories, measured or simulated");
 	return compare_dirs(argv[0], argv[1], argv[2], &arguments);
 }

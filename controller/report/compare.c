@@ -56,17 +56,23 @@ double compare_cell_value(enum compare_measure measure, const struct summary_cel
 					       : cell->energy_j_mean;
 }
 
-double compare_simulated(const struct compare *compare, enum compare_measure measure,
-			 const char *policy, double limit)
+static const struct summary *summary_of(const struct compare *compare, guint side)
 {
-	const struct summary_cell *cell = summary_cell(compare->simulated, policy, limit);
+	return compare->sides->side[side].summary;
+}
+
+double compare_value(const struct compare *compare, guint side, enum compare_measure measure,
+		     const char *policy, double limit)
+{
+	const struct summary *summary = summary_of(compare, side);
+	const struct summary_cell *cell = summary_cell(summary, policy, limit);
 	const struct store_run *run =
-		compare->same_arrivals
-			? arrivals_run(compare->measured, compare->simulated, policy, limit)
+		side == 1 && compare->same_arrivals
+			? arrivals_run(summary_of(compare, 0), summary, policy, limit)
 			: NULL;
 
 	if (run)
-		return run_value(measure, compare->simulated, run);
+		return run_value(measure, summary, run);
 	return cell ? compare_cell_value(measure, cell) : NAN;
 }
 
@@ -205,11 +211,11 @@ static GArray *paired_differences(const struct compare *compare, const struct su
  * The difference over the runs of one side: all repeats or trials, or the best basis for a single
  * run.
  */
-static bool difference_of_runs(const struct compare *compare, const struct summary *summary,
-			       struct compare_resampling *noise, const char *first,
-			       const char *second, double limit,
+static bool difference_of_runs(const struct compare *compare, const struct compare_side *side,
+			       const char *first, const char *second, double limit,
 			       struct compare_difference *ret_difference, GError **error)
 {
+	const struct summary *summary = side->summary;
 	g_autoptr(GPtrArray) a = summary_cell_runs(summary, first, limit);
 	g_autoptr(GPtrArray) b = summary_cell_runs(summary, second, limit);
 	g_autoptr(GArray) paired = paired_differences(compare, summary, a, b);
@@ -224,7 +230,7 @@ static bool difference_of_runs(const struct compare *compare, const struct summa
 			compare_cell_value(compare->measure, summary_cell(summary, second, limit));
 	if (paired->len < 2) {
 		difference.basis = COMPARE_BASIS_NONE;
-		if (!difference_by_noise(compare, noise, first, second, limit, &difference) &&
+		if (!difference_by_noise(compare, side->noise, first, second, limit, &difference) &&
 		    paired->len == 1 &&
 		    !difference_of_tasks(compare, summary, a->pdata[0], b->pdata[0], &difference,
 					 error))
@@ -239,16 +245,14 @@ static bool difference_of_runs(const struct compare *compare, const struct summa
  * measurement.
  */
 static struct compare_difference difference_of_same(const struct compare *compare,
-						    struct compare_resampling *noise,
 						    const char *first, const char *second,
 						    double limit)
 {
 	struct compare_difference difference = {
 		.interval =
 			{
-				.value =
-					compare_simulated(compare, compare->measure, first, limit) -
-					compare_simulated(compare, compare->measure, second, limit),
+				.value = compare_value(compare, 1, compare->measure, first, limit) -
+					 compare_value(compare, 1, compare->measure, second, limit),
 				.low = NAN,
 				.high = NAN,
 				.n = 1,
@@ -257,68 +261,67 @@ static struct compare_difference difference_of_same(const struct compare *compar
 			},
 	};
 
-	difference_by_noise(compare, noise, first, second, limit, &difference);
+	difference_by_noise(compare, compare->sides->side[0].noise, first, second, limit,
+			    &difference);
 	return difference;
 }
 
-static bool fill_pair(const struct compare *compare, struct compare_resampling *noise,
-		      struct compare_pair *pair, GError **error)
+static bool fill_pair(const struct compare *compare, struct compare_pair *pair, GError **error)
 {
-	if (!difference_of_runs(compare, compare->measured, noise, pair->first, pair->second,
-				pair->limit, &pair->measured, error) ||
-	    !difference_of_runs(compare, compare->simulated, noise, pair->first, pair->second,
-				pair->limit, &pair->trials, error))
+	const struct compare_side *sides = compare->sides->side;
+
+	if (!difference_of_runs(compare, &sides[0], pair->first, pair->second, pair->limit,
+				&pair->sides[0], error) ||
+	    !difference_of_runs(compare, &sides[1], pair->first, pair->second, pair->limit,
+				&pair->trials, error))
 		return false;
-	pair->simulated = compare->same_arrivals ? difference_of_same(compare, noise, pair->first,
-								      pair->second, pair->limit)
-						 : pair->trials;
+	pair->sides[1] = compare->same_arrivals ? difference_of_same(compare, pair->first,
+								     pair->second, pair->limit)
+						: pair->trials;
 	return true;
 }
 
 /*
  * Whether the differences have opposite signs and are further from each other than chance allows.
  */
-static bool contradict(const struct stats_interval *measured,
-		       const struct stats_interval *simulated)
+static bool contradict(const struct stats_interval *a, const struct stats_interval *b)
 {
-	struct stats_interval apart = stats_difference(measured, simulated, OPPOSITE_LEVEL);
+	struct stats_interval apart = stats_difference(a, b, OPPOSITE_LEVEL);
 
-	return measured->value * simulated->value < 0 &&
-	       stats_interval_sign(&apart) != STATS_SIGN_UNCLEAR;
+	return a->value * b->value < 0 && stats_interval_sign(&apart) != STATS_SIGN_UNCLEAR;
 }
 
 static enum compare_order order_of(const struct compare_pair *pair)
 {
-	const struct stats_interval *measured = &pair->measured.interval;
-	const struct stats_interval *simulated = &pair->simulated.interval;
-	enum stats_sign in_measured = stats_interval_sign(measured);
-	enum stats_sign in_simulated = stats_interval_sign(simulated);
+	const struct stats_interval *a = &pair->sides[0].interval;
+	const struct stats_interval *b = &pair->sides[1].interval;
+	enum stats_sign in_a = stats_interval_sign(a);
+	enum stats_sign in_b = stats_interval_sign(b);
 
-	if (in_measured != STATS_SIGN_UNCLEAR && in_measured == in_simulated)
+	if (in_a != STATS_SIGN_UNCLEAR && in_a == in_b)
 		return COMPARE_SAME;
-	if ((in_measured != STATS_SIGN_UNCLEAR || in_simulated != STATS_SIGN_UNCLEAR) &&
-	    contradict(measured, simulated))
+	if ((in_a != STATS_SIGN_UNCLEAR || in_b != STATS_SIGN_UNCLEAR) && contradict(a, b))
 		return COMPARE_OPPOSITE;
 	return COMPARE_NOISY;
 }
 
-/* The policies that both sides ran under a limit of the measured side. */
+/* The policies that both sides ran under a limit of the first side. */
 static GPtrArray *common_policies(const struct compare *compare, double limit)
 {
+	const struct summary *a = summary_of(compare, 0);
 	GPtrArray *policies = g_ptr_array_new();
 
-	for (guint i = 0; i < compare->measured->policies->len; i++) {
-		char *policy = compare->measured->policies->pdata[i];
+	for (guint i = 0; i < a->policies->len; i++) {
+		char *policy = a->policies->pdata[i];
 
-		if (summary_cell(compare->measured, policy, limit) &&
-		    summary_cell(compare->simulated, policy, limit))
+		if (summary_cell(a, policy, limit) &&
+		    summary_cell(summary_of(compare, 1), policy, limit))
 			g_ptr_array_add(policies, policy);
 	}
 	return policies;
 }
 
-static bool add_pairs(struct compare *compare, struct compare_resampling *noise, double limit,
-		      GPtrArray *policies, GError **error)
+static bool add_pairs(struct compare *compare, double limit, GPtrArray *policies, GError **error)
 {
 	for (guint i = 0; i < policies->len; i++) {
 		for (guint j = i + 1; j < policies->len; j++) {
@@ -328,7 +331,7 @@ static bool add_pairs(struct compare *compare, struct compare_resampling *noise,
 				.second = policies->pdata[j],
 			};
 
-			if (!fill_pair(compare, noise, &pair, error))
+			if (!fill_pair(compare, &pair, error))
 				return false;
 			pair.order = order_of(&pair);
 			compare->same += pair.order == COMPARE_SAME;
@@ -347,35 +350,34 @@ static void add_rank(struct compare *compare, double limit, GPtrArray *policies,
 {
 	struct stats_kendall kendall = {0};
 	struct compare_rank rank = {.limit = limit, .policies = policies->len};
-	g_autofree double *measured = g_new(double, policies->len + 1);
-	g_autofree double *simulated = g_new(double, policies->len + 1);
+	g_autofree double *a = g_new(double, policies->len + 1);
+	g_autofree double *b = g_new(double, policies->len + 1);
 
 	for (guint i = 0; i < policies->len; i++) {
 		const char *policy = policies->pdata[i];
 
-		measured[i] = compare_cell_value(compare->measure,
-						 summary_cell(compare->measured, policy, limit));
-		simulated[i] = compare_simulated(compare, compare->measure, policy, limit);
+		a[i] = compare_value(compare, 0, compare->measure, policy, limit);
+		b[i] = compare_value(compare, 1, compare->measure, policy, limit);
 	}
-	stats_kendall_add(&kendall, measured, simulated, policies->len);
-	stats_kendall_add(all, measured, simulated, policies->len);
+	stats_kendall_add(&kendall, a, b, policies->len);
+	stats_kendall_add(all, a, b, policies->len);
 	rank.tau_b = stats_kendall_tau_b(&kendall);
 	g_array_append_val(compare->ranks, rank);
 }
 
-static bool compare_limits(struct compare *compare, struct compare_resampling *noise,
-			   GError **error)
+static bool compare_limits(struct compare *compare, GError **error)
 {
+	const GArray *limits = summary_of(compare, 0)->limits;
 	struct stats_kendall all = {0};
 	struct compare_rank rank = {.limit = NAN};
 
-	for (guint i = 0; i < compare->measured->limits->len; i++) {
-		double limit = g_array_index(compare->measured->limits, double, i);
+	for (guint i = 0; i < limits->len; i++) {
+		double limit = g_array_index(limits, double, i);
 		g_autoptr(GPtrArray) policies = common_policies(compare, limit);
 
 		if (policies->len < 2)
 			continue;
-		if (!add_pairs(compare, noise, limit, policies, error))
+		if (!add_pairs(compare, limit, policies, error))
 			return false;
 		add_rank(compare, limit, policies, &all);
 		rank.policies = MAX(rank.policies, policies->len);
@@ -387,28 +389,32 @@ static bool compare_limits(struct compare *compare, struct compare_resampling *n
 
 /* The comparison. */
 
-static void note_missing(struct compare *compare, const struct summary *there,
-			 const struct summary *elsewhere)
+/* Notes the cells of a side that the other one does not have. */
+static void note_missing(struct compare *compare, guint side)
 {
+	const struct summary *there = summary_of(compare, side);
+
 	for (guint i = 0; i < there->cells_count; i++) {
 		const struct summary_cell *cell = &there->cells[i];
 
-		if (cell->runs && !summary_cell(elsewhere, cell->policy, cell->limit))
+		if (cell->runs &&
+		    !summary_cell(summary_of(compare, 1 - side), cell->policy, cell->limit))
 			summary_add_line(compare->missing, "%s at %g %%: %s only", cell->policy,
-					 100 * cell->limit,
-					 there->measured ? "measured" : "simulated");
+					 100 * cell->limit, compare->sides->side[side].label);
 	}
 }
 
-static bool check_kinds(const struct summary *measured, const struct summary *simulated,
-			GError **error)
+/* Holds the execution times of the measured sides against their estimates. */
+static bool measure_accuracies(struct compare *compare, GError **error)
 {
-	if (!measured->measured)
-		return error_fail(error, COMPARE_ERROR, COMPARE_ERROR_KIND,
-				  "%s: is simulated; give the measured run first", measured->dir);
-	if (simulated->measured)
-		return error_fail(error, COMPARE_ERROR, COMPARE_ERROR_KIND,
-				  "%s: is measured; give the simulated run second", simulated->dir);
+	for (guint i = 0; i < 2; i++) {
+		const struct summary *summary = summary_of(compare, i);
+
+		if (summary->measured)
+			compare->accuracies[i] = accuracy_measure(summary, error);
+		if (summary->measured && !compare->accuracies[i])
+			return false;
+	}
 	return true;
 }
 
@@ -417,47 +423,43 @@ static bool check_kinds(const struct summary *measured, const struct summary *si
  */
 static enum compare_measure measure_of(const struct compare *compare)
 {
-	const struct summary *measured = compare->measured;
+	const struct summary *a = summary_of(compare, 0);
+	const struct summary *b = summary_of(compare, 1);
 
-	if (!measured->shared || !compare->simulated->shared)
+	if (!a->shared || !b->shared)
 		return COMPARE_BY_UTILITY;
-	for (guint i = 0; i < measured->cells_count; i++) {
-		const struct summary_cell *cell = &measured->cells[i];
+	for (guint i = 0; i < a->cells_count; i++) {
+		const struct summary_cell *cell = &a->cells[i];
 
-		if (cell->runs && summary_cell(compare->simulated, cell->policy, cell->limit) &&
+		if (cell->runs && summary_cell(b, cell->policy, cell->limit) &&
 		    (!isfinite(cell->stretch_mean) ||
-		     !isfinite(compare_simulated(compare, COMPARE_BY_STRETCH, cell->policy,
-						 cell->limit))))
+		     !isfinite(compare_value(compare, 1, COMPARE_BY_STRETCH, cell->policy,
+					     cell->limit))))
 			return COMPARE_BY_UTILITY;
 	}
 	return COMPARE_BY_STRETCH;
 }
 
-struct compare *compare_new(const struct summary *measured, const struct summary *simulated,
-			    struct compare_resampling *noise, bool trials, GError **error)
+struct compare *compare_new(const struct compare_sides *sides, bool trials, GError **error)
 {
 	g_autoptr(compare_t) compare = g_new0(struct compare, 1);
 
-	if (!check_kinds(measured, simulated, error))
-		return NULL;
-	compare->measured = measured;
-	compare->simulated = simulated;
+	compare->sides = sides;
 	compare->pairs = g_array_new(FALSE, FALSE, sizeof(struct compare_pair));
 	compare->ranks = g_array_new(FALSE, FALSE, sizeof(struct compare_rank));
 	compare->missing = g_ptr_array_new_with_free_func(g_free);
-	compare->same_arrivals = noise && !trials && arrivals_are_same(measured, simulated);
+	compare->equal_arrivals = arrivals_are_same(summary_of(compare, 0), summary_of(compare, 1));
+	compare->same_arrivals =
+		sides->mixed && sides->side[0].noise && !trials && compare->equal_arrivals;
 	compare->measure = measure_of(compare);
-	if (!compare_limits(compare, noise, error))
-		return NULL;
-	compare->accuracies = accuracy_measure(measured, error);
-	if (!compare->accuracies)
+	if (!compare_limits(compare, error) || !measure_accuracies(compare, error))
 		return NULL;
 	if (compare->pairs->len == 0)
 		return error_null(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING,
 				  "%s and %s have no limit at which both ran the same two policies",
-				  measured->dir, simulated->dir);
-	note_missing(compare, measured, simulated);
-	note_missing(compare, simulated, measured);
+				  summary_of(compare, 0)->dir, summary_of(compare, 1)->dir);
+	note_missing(compare, 0);
+	note_missing(compare, 1);
 	compare->verdict = compare->opposite ? COMPARE_DIFFER
 			   : compare->same   ? COMPARE_AGREE
 					     : COMPARE_TOO_NOISY;
@@ -470,7 +472,8 @@ void compare_free(struct compare *compare)
 		return;
 	g_clear_pointer(&compare->pairs, g_array_unref);
 	g_clear_pointer(&compare->ranks, g_array_unref);
-	g_clear_pointer(&compare->accuracies, g_array_unref);
+	for (guint i = 0; i < 2; i++)
+		g_clear_pointer(&compare->accuracies[i], g_array_unref);
 	g_clear_pointer(&compare->missing, g_ptr_array_unref);
 	g_free(compare);
 }

@@ -6,13 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "controller/report/compare_side.h"
 #include "controller/report/stats.h"
 #include "controller/report/summary.h"
 
 /*
- * Compares the order of the policies, measured against simulated.
+ * Compares the order of the policies on two sides (compare_side.h): measured against simulated, and
+ * as well measured against measured (two machines, two days) or simulated against simulated. What
+ * the two directories have on record is compared; nothing here depends on the policies of this
+ * build.
  *
- * Simulated runs. A measured experiment has one workload. If the simulation ran that workload too
+ * Simulated runs beside measured ones. A measured experiment has one workload. If the simulation ran that workload too
  * (trial 1 of the same seed, with the same arrivals) and the noise of measuring can be simulated,
  * only that trial is compared: another workload may rank the policies differently without any fault
  * of the simulation. Otherwise the mean over all trials is compared. Tables show both.
@@ -75,9 +79,6 @@ enum compare_verdict { COMPARE_TOO_NOISY = 0, COMPARE_AGREE, COMPARE_DIFFER };
 /* "too noisy", "agree", "differ". */
 const char *compare_verdict_name(enum compare_verdict verdict);
 
-/* A measure; policies are ranked by one of the first two; zero: utility. */
-enum compare_measure { COMPARE_BY_UTILITY = 0, COMPARE_BY_STRETCH, COMPARE_ENERGY_J };
-
 /* "utility", "stretch", "energy_j". */
 const char *compare_measure_name(enum compare_measure measure);
 
@@ -87,19 +88,19 @@ struct compare_difference {
 	enum compare_basis basis;
 };
 
-/* A pair of policies at a limit. The names are borrowed from the measured summary. */
+/* A pair of policies at a limit. The names are borrowed from the first side. */
 struct compare_pair {
 	double limit;
 	const char *first, *second;
-	struct compare_difference measured, simulated;
-	/* Simulated, over all trials; equal to `simulated` where the trials are compared. */
+	struct compare_difference sides[2];
+	/* The second side over all of its runs; equal to sides[1] where these are compared. */
 	struct compare_difference trials;
 	enum compare_order order;
 };
 
 /*
- * Rank correlation of the measure over the policies of a limit: measured means against the
- * simulated values that are compared.
+ * Rank correlation of the measure over the policies of a limit: the means of the first side against
+ * the values of the second that are compared.
  */
 struct compare_rank {
 	double limit; /* NAN: over all limits (pairs within a limit only) */
@@ -108,44 +109,35 @@ struct compare_rank {
 };
 
 struct compare {
-	const struct summary *measured, *simulated; /* borrowed */
+	const struct compare_sides *sides; /* borrowed */
 	enum compare_measure measure;
-	bool same_arrivals; /* only the simulated run with the measured arrivals is compared */
-	GArray *pairs;      /* struct compare_pair, by limit, then in the order of policies */
-	GArray *ranks;      /* struct compare_rank, by limit; the last one over all */
-	GArray *accuracies; /* struct accuracy, by cluster; the last one over all */
+	/* mixed: only the simulated run with the measured arrivals is compared */
+	bool same_arrivals;
+	bool equal_arrivals; /* both sides have runs on the same arrivals */
+	GArray *pairs;       /* struct compare_pair, by limit, then in the order of policies */
+	GArray *ranks;       /* struct compare_rank, by limit; the last one over all */
+	/* struct accuracy, by cluster, the last one over all; NULL: the side is simulated */
+	GArray *accuracies[2];
 	GPtrArray *missing; /* char *: cells of only one side */
 	uint32_t same, opposite, noisy;
 	enum compare_verdict verdict;
 };
 typedef struct compare compare_t; /* for g_autoptr() */
 
-/*
- * Estimates the deviation of a run's measure from one repeat to the next by simulated repeats
- * (resampling.h). Called for cells with a single run; fills *ret_sd and the number of repeats
- * behind it. Returns false where it has no estimate.
- */
-struct compare_resampling {
-	bool (*sd)(struct compare_resampling *noise, enum compare_measure measure,
-		   const char *policy, double limit, double *ret_sd, uint32_t *ret_repeats);
-};
-
 #define COMPARE_ERROR (compare_error_quark())
 GQuark compare_error_quark(void);
 /* Codes of COMPARE_ERROR; bad input. */
 enum compare_error {
-	COMPARE_ERROR_KIND = 1, /* the first is not measured, or the second not simulated */
-	COMPARE_ERROR_NOTHING,  /* no limit has two policies that both sides ran */
+	COMPARE_ERROR_NOTHING = 1, /* no limit has two policies that both sides ran */
 };
 
 /*
- * Compares a measured experiment with a simulated one (both borrowed for the life of the result).
- * `noise` serves both sides and may be NULL. `trials`: compare the simulation's trials even where
- * it ran the measured arrivals. Returns a new comparison that the caller frees with compare_free(),
- * or NULL with `error` (COMPARE_ERROR, DATABASE_ERROR).
+ * Compares two sides, borrowed for the life of the result. A simulated run on the measured arrivals
+ * has the noise of the measured side. `trials`: compare the simulation's trials even where it ran
+ * the measured arrivals. Returns a new comparison that the caller frees with compare_free(), or NULL
+ * with `error` (COMPARE_ERROR, DATABASE_ERROR).
  */
-struct compare *compare_new(const struct summary *measured, const struct summary *simulated,
-			    struct compare_resampling *noise, bool trials, GError **error);
+struct compare *compare_new(const struct compare_sides *sides, bool trials, GError **error);
 
 /* NULL is allowed. */
 void compare_free(struct compare *compare);
@@ -154,9 +146,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(compare_t, compare_free)
 /* A measure of a cell, the mean over its runs. */
 double compare_cell_value(enum compare_measure measure, const struct summary_cell *cell);
 
-/* The simulated value of a policy under a limit that is compared; NAN where it did not run. */
-double compare_simulated(const struct compare *compare, enum compare_measure measure,
-			 const char *policy, double limit);
+/* The value of a policy under a limit on side 0 or 1 that is compared; NAN where it did not run. */
+double compare_value(const struct compare *compare, guint side, enum compare_measure measure,
+		     const char *policy, double limit);
 
 /* The verdict in a sentence, with its basis. The caller frees. */
 char *compare_sentence(const struct compare *compare);

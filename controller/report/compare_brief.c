@@ -114,7 +114,7 @@ static char *design_of(const struct tally *tally)
 			       tally->policies == 1 ? "y" : "ies", limits);
 }
 
-static char *measured_line(const struct summary *measured, const struct tally *tally)
+static char *measured_line(const char *title, const struct tally *tally)
 {
 	g_autofree char *runs = count_of(tally->runs, "run");
 	g_autofree char *design = design_of(tally);
@@ -124,7 +124,7 @@ static char *measured_line(const struct summary *measured, const struct tally *t
 					 ? g_strdup_printf(", of %s on %s", types, clusters)
 					 : g_strdup("");
 
-	return g_strdup_printf("Measured: %s of %s; %u of %u tasks completed%s.", runs, design,
+	return g_strdup_printf("%s: %s of %s; %u of %u tasks completed%s.", title, runs, design,
 			       tally->tasks_completed, tally->tasks_arrived, cells);
 }
 
@@ -154,18 +154,51 @@ static char *bed_line(const struct summary *measured, const struct tally *tally)
 			: "");
 }
 
-static char *simulated_line(const struct summary *simulated, const struct compare *compare,
-			    const struct tally *tally)
+/* `judged`: what of it is judged, or "". */
+static char *simulated_line(const char *title, const char *judged, const struct tally *tally)
 {
 	g_autofree char *runs = count_of(tally->runs, "run");
 	g_autofree char *design = design_of(tally);
-	g_autofree char *trials = count_of(simulated->repeats, "workload");
+	g_autofree char *trials = count_of(tally->repeats, "workload");
 
-	return g_strdup_printf("Simulated: %s of %s, %s of the same kind%s.", runs, design, trials,
-			       !compare ? ""
-			       : compare->same_arrivals
-				       ? "; judged on the very arrivals that were measured"
-				       : "; judged on their mean");
+	return g_strdup_printf("%s: %s of %s, %s of the same kind%s.", title, runs, design, trials,
+			       judged);
+}
+
+/* What was measured, on what, and what was simulated. */
+static void add_mixed(GPtrArray *lines, const struct compare_sides *sides,
+		      const struct compare *compare)
+{
+	const struct summary *measured = sides->side[0].summary;
+	const struct tally m = tally_of(measured);
+	const struct tally s = tally_of(sides->side[1].summary);
+	const char *judged = !compare                 ? ""
+			     : compare->same_arrivals ? "; judged on the very arrivals that "
+							"were measured"
+						      : "; judged on their mean";
+
+	g_ptr_array_add(lines, measured_line("Measured", &m));
+	g_ptr_array_add(lines, bed_line(measured, &m));
+	g_ptr_array_add(lines, simulated_line("Simulated", judged, &s));
+}
+
+/* A line for a side of two of a kind. */
+static void add_alike(GPtrArray *lines, const struct compare_side *side)
+{
+	const struct tally tally = tally_of(side->summary);
+	g_autofree char *title =
+		g_strdup_printf("%s, %s", side->label,
+				side->summary->measured ? "measured" : "simulated");
+	g_autofree char *bed = NULL;
+	g_autofree char *line = NULL;
+
+	if (!side->summary->measured) {
+		g_ptr_array_add(lines, simulated_line(title, "", &tally));
+		return;
+	}
+	bed = bed_line(side->summary, &tally);
+	line = measured_line(title, &tally);
+	summary_add_line(lines, "%s %s", line, bed);
 }
 
 /* Rankings. */
@@ -173,7 +206,7 @@ static char *simulated_line(const struct summary *simulated, const struct compar
 /* A policy at a limit. */
 struct rank {
 	const char *policy;
-	double value; /* the measured value of the measure */
+	double value; /* the mean of the measure on the first side */
 };
 
 static int by_value(const void *left, const void *right, void *data)
@@ -188,13 +221,14 @@ static int by_value(const void *left, const void *right, void *data)
 /* The policies that both sides ran, the best first. */
 static GArray *ranking_of(const struct compare *compare, double limit)
 {
+	const struct summary *first = compare->sides->side[0].summary;
 	GArray *ranking = g_array_new(FALSE, FALSE, sizeof(struct rank));
 
-	for (guint i = 0; i < compare->measured->policies->len; i++) {
-		const char *policy = g_ptr_array_index(compare->measured->policies, i);
-		const struct summary_cell *cell = summary_cell(compare->measured, policy, limit);
+	for (guint i = 0; i < first->policies->len; i++) {
+		const char *policy = g_ptr_array_index(first->policies, i);
+		const struct summary_cell *cell = summary_cell(first, policy, limit);
 
-		if (cell && summary_cell(compare->simulated, policy, limit)) {
+		if (cell && summary_cell(compare->sides->side[1].summary, policy, limit)) {
 			const struct rank rank = {policy,
 						  compare_cell_value(compare->measure, cell)};
 
@@ -220,13 +254,13 @@ static const struct compare_pair *pair_of(const struct compare *compare, double 
 	return NULL;
 }
 
-/* Whether the measured difference of two policies is clear. */
+/* Whether the difference of two policies on the first side is clear. */
 static bool is_clear(const struct compare *compare, double limit, const char *one,
 		     const char *other)
 {
 	const struct compare_pair *pair = pair_of(compare, limit, one, other);
 
-	return pair && stats_interval_sign(&pair->measured.interval) != STATS_SIGN_UNCLEAR;
+	return pair && stats_interval_sign(&pair->sides[0].interval) != STATS_SIGN_UNCLEAR;
 }
 
 /* The number of pairs of a limit by outcome. */
@@ -286,8 +320,11 @@ static char *limit_line(const struct compare *compare, double limit)
 			       compare->measure == COMPARE_BY_STRETCH ? "stretch, the least first"
 								      : "utility");
 	append_ranking(text, compare, limit, ranking);
-	g_string_append_printf(text, ". Simulated alike: %u of %u pairs", outcome.same,
-			       outcome.pairs);
+	if (compare->sides->mixed)
+		g_string_append(text, ". Simulated alike");
+	else
+		g_string_append_printf(text, ". Alike in %s", compare->sides->side[1].label);
+	g_string_append_printf(text, ": %u of %u pairs", outcome.same, outcome.pairs);
 	if (outcome.opposite)
 		g_string_append_printf(text, ", the other way round: %u", outcome.opposite);
 	if (outcome.pairs > outcome.same + outcome.opposite)
@@ -302,8 +339,10 @@ static GArray *limits_of(const struct compare *compare)
 {
 	GArray *limits = g_array_new(FALSE, FALSE, sizeof(double));
 
-	for (guint i = 0; i < compare->measured->limits->len; i++) {
-		const double limit = g_array_index(compare->measured->limits, double, i);
+	const GArray *all = compare->sides->side[0].summary->limits;
+
+	for (guint i = 0; i < all->len; i++) {
+		const double limit = g_array_index(all, double, i);
 
 		if (outcome_of(compare, limit).pairs)
 			g_array_append_val(limits, limit);
@@ -328,26 +367,32 @@ static void add_limits(GPtrArray *lines, const struct compare *compare)
 static char *verdict_line(const struct compare *compare)
 {
 	const struct compare_pair *pair = (const void *)compare->pairs->data;
+	const char *a = compare->sides->side[0].words;
+	const char *b = compare->sides->side[1].words;
+	g_autofree char *subject = g_strdup(b);
 
+	*subject = compare->sides->mixed ? g_ascii_toupper(*subject) : *subject;
 	while (compare->opposite && pair->order != COMPARE_OPPOSITE)
 		pair++;
 	switch (compare->verdict) {
 	case COMPARE_AGREE:
 		return g_strdup_printf(
-			"Verdict: agree. The simulation ranks the policies as the measurement does "
+			"Verdict: agree. %s ranks the policies as %s does "
 			"in the %u pair%s that both can tell apart, and turns none round.",
-			compare->same, compare->same == 1 ? "" : "s");
+			subject, a, compare->same, compare->same == 1 ? "" : "s");
 	case COMPARE_DIFFER:
 		return g_strdup_printf(
-			"Verdict: differ. The simulation turns %s round, by more than chance: %s "
+			"Verdict: differ. %s turns %s round, by more than chance: %s "
 			"and %s at %g %%%s.",
-			compare->opposite == 1 ? "a pair" : "pairs", pair->first, pair->second,
-			100 * pair->limit, compare->opposite == 1 ? "" : ", and others");
+			subject, compare->opposite == 1 ? "a pair" : "pairs", pair->first,
+			pair->second, 100 * pair->limit,
+			compare->opposite == 1 ? "" : ", and others");
 	case COMPARE_TOO_NOISY:
 		break;
 	}
-	return g_strdup("Verdict: too noisy. No pair is decided: these runs show neither that the "
-			"simulation ranks as the measurement does, nor that it does not.");
+	return g_strdup_printf("Verdict: too noisy. No pair is decided: these runs show neither "
+			       "that %s ranks as %s does, nor that it does not.",
+			       b, a);
 }
 
 /* The basis in words: "95 % intervals from repeats". */
@@ -362,13 +407,14 @@ static char *sure_line(const struct compare *compare)
 {
 	const struct compare_pair *one = &g_array_index(compare->pairs, struct compare_pair, 0);
 	const guint decided = compare->same + compare->opposite;
-	g_autofree char *measured = basis_words(one->measured.basis);
-	g_autofree char *simulated = basis_words(one->simulated.basis);
+	const struct compare_side *sides = compare->sides->side;
+	g_autofree char *a = basis_words(one->sides[0].basis);
+	g_autofree char *b = basis_words(one->sides[1].basis);
 
-	return g_strdup_printf(
-		"How sure: %u of %u pairs are decided (measured: %s; simulated: %s). > stands "
-		"where the measurement tells two apart, ~ where it does not.",
-		decided, compare->pairs->len, measured, simulated);
+	return g_strdup_printf("How sure: %u of %u pairs are decided (%s: %s; %s: %s). > stands "
+			       "where %s tells two apart, ~ where it does not.",
+			       decided, compare->pairs->len, sides[0].label, a, sides[1].label, b,
+			       sides[0].words);
 }
 
 /* The limitations. */
@@ -432,13 +478,11 @@ static void add_troubles(GPtrArray *list, const struct summary *measured)
 }
 
 /* Adds doubts about noise and too few repeats or pairs. */
-static void add_doubts(GPtrArray *list, const struct summary *measured,
-		       const struct compare *compare)
+static void add_doubts(GPtrArray *list, const struct summary *measured, const GArray *accuracies)
 {
-	const struct accuracy *all = compare ? &g_array_index(compare->accuracies, struct accuracy,
-							      compare->accuracies->len - 1)
-					     : NULL;
-	g_autofree char *missing = compare ? count_of(compare->missing->len, "combination") : NULL;
+	const struct accuracy *all =
+		accuracies ? &g_array_index(accuracies, struct accuracy, accuracies->len - 1)
+			   : NULL;
 	g_autofree char *left_out = count_of(measured->left_out, "run");
 
 	if (measured->repeats < 2)
@@ -452,23 +496,68 @@ static void add_doubts(GPtrArray *list, const struct summary *measured,
 		summary_add_line(list, "%.0f s without samples of a meter", measured->gap_s);
 	if (measured->left_out)
 		summary_add_line(list, "%s that did not end well, left out", left_out);
-	if (compare && compare->missing->len)
-		summary_add_line(list, "%s of policy and limit on one side alone", missing);
 }
 
-static GPtrArray *limitations(const struct summary *measured, const struct compare *compare)
+/* The limitations of a side. */
+static GPtrArray *limitations_of(const struct summary *summary, const GArray *accuracies)
 {
 	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
 
-	add_unreal(list, measured);
-	add_troubles(list, measured);
-	add_doubts(list, measured, compare);
+	if (summary->measured) {
+		add_unreal(list, summary);
+		add_troubles(list, summary);
+	}
+	add_doubts(list, summary, accuracies);
 	return list;
 }
 
-static char *limitations_line(const struct summary *measured, const struct compare *compare)
+/* Adds those of two sides of a kind, with the side's label where it is of one side only. */
+static void add_both(GPtrArray *list, const struct compare_sides *sides,
+		     GPtrArray *const limitations[2])
 {
-	g_autoptr(GPtrArray) list = limitations(measured, compare);
+	for (int i = 0; i < 2; i++) {
+		for (guint k = 0; k < limitations[i]->len; k++) {
+			const char *one = g_ptr_array_index(limitations[i], k);
+			const bool common =
+				g_ptr_array_find_with_equal_func(limitations[1 - i], one,
+								 g_str_equal, NULL);
+
+			if (!common)
+				summary_add_line(list, "%s: %s", sides->side[i].label, one);
+			else if (i == 0)
+				g_ptr_array_add(list, g_strdup(one));
+		}
+	}
+}
+
+/* A simulation beside a measurement adds none of its own. */
+static GPtrArray *limitations(const struct compare_sides *sides, const struct compare *compare)
+{
+	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
+	g_autofree char *missing = compare ? count_of(compare->missing->len, "combination") : NULL;
+	GPtrArray *of[2];
+
+	for (int i = 0; i < 2; i++)
+		of[i] = limitations_of(sides->side[i].summary,
+				       compare ? compare->accuracies[i] : NULL);
+	if (!sides->mixed && !sides->side[0].summary->measured)
+		g_ptr_array_add(list, g_strdup("nothing was measured"));
+	if (sides->mixed)
+		g_ptr_array_extend(list, of[0], (GCopyFunc)(void *)g_strdup, NULL);
+	else
+		add_both(list, sides, of);
+	if (compare && !sides->mixed && !compare->equal_arrivals)
+		g_ptr_array_add(list, g_strdup("the two had other arrivals"));
+	if (compare && compare->missing->len)
+		summary_add_line(list, "%s of policy and limit on one side alone", missing);
+	for (int i = 0; i < 2; i++)
+		g_ptr_array_unref(of[i]);
+	return list;
+}
+
+static char *limitations_line(const struct compare_sides *sides, const struct compare *compare)
+{
+	g_autoptr(GPtrArray) list = limitations(sides, compare);
 	g_autofree char *text = NULL;
 
 	if (list->len == 0)
@@ -480,16 +569,14 @@ static char *limitations_line(const struct summary *measured, const struct compa
 
 /* The lines. */
 
-GPtrArray *compare_brief_lines(const struct summary *measured, const struct summary *simulated,
-			       const struct compare *compare)
+GPtrArray *compare_brief_lines(const struct compare_sides *sides, const struct compare *compare)
 {
 	GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
-	const struct tally m = tally_of(measured);
-	const struct tally s = tally_of(simulated);
 
-	g_ptr_array_add(lines, measured_line(measured, &m));
-	g_ptr_array_add(lines, bed_line(measured, &m));
-	g_ptr_array_add(lines, simulated_line(simulated, compare, &s));
+	if (sides->mixed)
+		add_mixed(lines, sides, compare);
+	for (int i = 0; !sides->mixed && i < 2; i++)
+		add_alike(lines, &sides->side[i]);
 	if (compare) {
 		add_limits(lines, compare);
 		g_ptr_array_add(lines, verdict_line(compare));
@@ -500,7 +587,7 @@ GPtrArray *compare_brief_lines(const struct summary *measured, const struct summ
 			g_strdup("Verdict: none. There is no limit at which both ran the same two "
 				 "policies."));
 	}
-	g_ptr_array_add(lines, limitations_line(measured, compare));
+	g_ptr_array_add(lines, limitations_line(sides, compare));
 	return lines;
 }
 
@@ -537,11 +624,11 @@ static json_t *ranking_json(const struct compare *compare, double limit)
 			 (int)outcome.opposite);
 }
 
-json_t *compare_brief_json(const struct summary *measured, const struct summary *simulated,
-			   const struct compare *compare)
+json_t *compare_brief_json(const struct compare_sides *sides, const struct compare *compare)
 {
-	g_autoptr(GPtrArray) lines = compare_brief_lines(measured, simulated, compare);
-	g_autoptr(GPtrArray) list = limitations(measured, compare);
+	const struct compare_side *side = sides->side;
+	g_autoptr(GPtrArray) lines = compare_brief_lines(sides, compare);
+	g_autoptr(GPtrArray) list = limitations(sides, compare);
 	g_autoptr(GArray) limits = compare ? limits_of(compare) : NULL;
 	json_t *rankings = json_array();
 
@@ -552,8 +639,8 @@ json_t *compare_brief_json(const struct summary *measured, const struct summary 
 			 compare ? compare_verdict_name(compare->verdict) : NULL, "ranked_by",
 			 compare ? compare_measure_name(compare->measure) : NULL, "pairs",
 			 compare ? (int)compare->pairs->len : 0, "pairs_decided",
-			 compare ? (int)(compare->same + compare->opposite) : 0, "measured",
-			 tally_json(measured), "simulated", tally_json(simulated), "rankings",
-			 rankings, "limited_by", summary_texts_json(list), "lines",
+			 compare ? (int)(compare->same + compare->opposite) : 0, side[0].key,
+			 tally_json(side[0].summary), side[1].key, tally_json(side[1].summary),
+			 "rankings", rankings, "limited_by", summary_texts_json(list), "lines",
 			 summary_texts_json(lines));
 }

@@ -8,19 +8,18 @@
 
 /*
  * A comparison in at most ten lines of plain English, for the end of a demonstration: the
- * measurement and its hosts, the simulation, the order of the policies at each limit and whether
- * the simulation agrees, the verdict, its certainty and its limits. Every number comes from the two
+ * measurement and its hosts, the simulation (or the two sides of one kind), the order of the
+ * policies at each limit and whether the second side agrees, the verdict, its certainty and its
+ * limits. Every number comes from the two
  * run directories.
  */
 #define COMPARE_BRIEF_LINES 10
 
 /*
- * The lines, char * without newlines, owned by the caller. `compare` is of these two summaries, or
- * NULL where nothing can be compared, which the lines then say.
+ * The lines, char * without newlines, owned by the caller. `compare` is of these sides, or NULL
+ * where nothing can be compared, which the lines then say.
  */
-GPtrArray *compare_brief_lines(const struct summary *measured, const struct summary *simulated,
-			       const struct compare *compare);
+GPtrArray *compare_brief_lines(const struct compare_sides *sides, const struct compare *compare);
 
 /* The numbers and the lines ("lines") as JSON. New reference. */
-json_t *compare_brief_json(const struct summary *measured, const struct summary *simulated,
-			   const struct compare *compare);
+json_t *compare_brief_json(const struct compare_sides *sides, const struct compare *compare);

@@ -9,10 +9,13 @@
 #include "controller/report/compare.h"
 #include "controller/report/listing.h"
 
-static void append_heading(GString *text, const struct summary *summary)
+static void append_heading(GString *text, const struct compare *compare,
+			   const struct compare_side *side)
 {
-	g_autoptr(GPtrArray) lines = summary_heading(summary);
+	g_autoptr(GPtrArray) lines = summary_heading(side->summary);
 
+	if (!compare->sides->mixed)
+		g_string_append_printf(text, "%s: ", side->label);
 	for (guint i = 0; i < lines->len; i++)
 		g_string_append_printf(text, "%s%s\n", i ? "  ! " : "", (char *)lines->pdata[i]);
 }
@@ -30,9 +33,9 @@ static const struct shown {
 	const char *title;
 	int decimals;
 } shown[] = {
-	{COMPARE_BY_STRETCH, "stretch meas", 3},
-	{COMPARE_BY_UTILITY, "utility meas", 2},
-	{COMPARE_ENERGY_J, "energy J meas", 0},
+	{COMPARE_BY_STRETCH, "stretch", 3},
+	{COMPARE_BY_UTILITY, "utility", 2},
+	{COMPARE_ENERGY_J, "energy J", 0},
 };
 
 static bool shows(const struct compare *compare, const struct shown *one)
@@ -42,18 +45,24 @@ static bool shows(const struct compare *compare, const struct shown *one)
 
 static void add_cell_columns(struct table *table, const struct compare *compare)
 {
+	const struct compare_side *sides = compare->sides->side;
+	g_autofree char *ended_a = g_strdup_printf("<ended by %s", sides[0].column);
+	g_autofree char *ended_b = g_strdup_printf("<ended by %s", sides[1].column);
+
 	table_columns(table, "limit %", "<policy", NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(shown); i++) {
 		const char *largest = shown[i].measure == COMPARE_BY_STRETCH ? "largest" : NULL;
+		g_autofree char *title = g_strdup_printf("%s %s", shown[i].title, sides[0].column);
 
 		if (!shows(compare, &shown[i]))
 			continue;
-		table_columns(table, shown[i].title, "sd", largest, NULL);
+		table_columns(table, title, "sd", largest, NULL);
 		if (compare->same_arrivals)
 			table_columns(table, "sim same", NULL);
-		table_columns(table, "sim trials", "sd", largest, NULL);
+		table_columns(table, compare->sides->mixed ? "sim trials" : sides[1].column, "sd",
+			      largest, NULL);
 	}
-	table_columns(table, "<ended by meas", "<ended by sim", NULL);
+	table_columns(table, ended_a, ended_b, NULL);
 }
 
 /* The mean of a measure and its deviation, and of stretches the largest. */
@@ -86,8 +95,8 @@ static void put_cell(struct table *table, const struct compare *compare,
 		put_side(table, &shown[i], a);
 		if (compare->same_arrivals)
 			table_number(table,
-				     compare_simulated(compare, shown[i].measure, a->policy,
-						       a->limit),
+				     compare_value(compare, 1, shown[i].measure, a->policy,
+						   a->limit),
 				     shown[i].decimals);
 		put_side(table, &shown[i], b);
 	}
@@ -107,30 +116,59 @@ static guint unfinished(const struct summary *summary)
 
 static void append_stretch_notes(GString *text, const struct compare *compare)
 {
-	const guint measured = unfinished(compare->measured);
-	const guint simulated = unfinished(compare->simulated);
+	const struct compare_side *sides = compare->sides->side;
+	const guint count_a = unfinished(sides[0].summary);
+	const guint count_b = unfinished(sides[1].summary);
 
 	g_string_append(text,
 			"  stretch: mean of max(turn-around, 30 s) / max(time alone, 30 s) over "
 			"the tasks, "
 			"less is better;\n    largest: of a run, mean over runs\n");
-	if (measured + simulated)
+	if (count_a + count_b)
 		g_string_append_printf(text,
-				       "  %u measured and %u simulated tasks did not complete and "
+				       "  %u %s%s and %u %s%s tasks did not complete and "
 				       "count as if they had when their run ended\n",
-				       measured, simulated);
+				       count_a, compare->sides->mixed ? "" : "of ", sides[0].label,
+				       count_b, compare->sides->mixed ? "" : "of ", sides[1].label);
+}
+
+/* What the columns of the cells are means of. */
+static void append_cell_notes(GString *text, const struct compare *compare)
+{
+	const struct compare_side *sides = compare->sides->side;
+
+	if (compare->sides->mixed) {
+		g_string_append(text, "  meas: mean over repeats, sim trials: mean over trials; "
+				      "sd: standard deviation over them\n");
+		if (compare->same_arrivals)
+			g_string_append(text, "  sim same: the one simulated run with the arrivals "
+					      "that were measured\n");
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
+		g_autofree char *over = summary_over(sides[i].summary);
+
+		g_string_append_printf(text, "  %s: mean over %s%s\n", sides[i].label, over,
+				       i ? "; sd: standard deviation over them" : "");
+	}
+	g_string_append(text,
+			compare->equal_arrivals
+				? "  both sides have runs on the same arrivals\n"
+				: "  the sides ran other arrivals: what differs may be due to "
+				  "these\n");
 }
 
 static void append_cells(GString *text, const struct compare *compare)
 {
 	g_autoptr(table_t) table = table_new();
-	guint policies = compare->measured->policies->len;
+	const struct summary *first = compare->sides->side[0].summary;
+	guint policies = first->policies->len;
 
 	add_cell_columns(table, compare);
-	for (guint i = 0; i < policies * compare->measured->limits->len; i++) {
-		const struct summary_cell *a = &compare->measured->cells[i];
+	for (guint i = 0; i < policies * first->limits->len; i++) {
+		const struct summary_cell *a = &first->cells[i];
 		const struct summary_cell *b =
-			summary_cell(compare->simulated, a->policy, a->limit);
+			summary_cell(compare->sides->side[1].summary, a->policy, a->limit);
 
 		if (i && i % policies == 0)
 			table_rule(table);
@@ -140,13 +178,7 @@ static void append_cells(GString *text, const struct compare *compare)
 	append_table(text, "Per policy and limit", table);
 	if (compare->measure == COMPARE_BY_STRETCH)
 		append_stretch_notes(text, compare);
-	g_string_append(text,
-			"  meas: mean over repeats, sim trials: mean over trials; sd: standard "
-			"deviation over them\n");
-	if (compare->same_arrivals)
-		g_string_append(text,
-				"  sim same: the one simulated run with the arrivals that were "
-				"measured\n");
+	append_cell_notes(text, compare);
 }
 
 static void put_interval(struct table *table, const struct compare *compare,
@@ -172,9 +204,10 @@ static void put_difference(struct table *table, const struct compare *compare,
 
 static void append_pairs(GString *text, const struct compare *compare)
 {
+	const struct compare_side *sides = compare->sides->side;
 	g_autoptr(table_t) table =
-		table_with("limit %", "<pair", "measured", "95 % interval", "<from", "simulated",
-			   "95 % interval", "<from", "<order", NULL);
+		table_with("limit %", "<pair", sides[0].label, "95 % interval", "<from",
+			   sides[1].label, "95 % interval", "<from", "<order", NULL);
 	g_autofree char *title = NULL;
 	double limit = NAN;
 
@@ -190,17 +223,20 @@ static void append_pairs(GString *text, const struct compare *compare)
 		table_row(table);
 		table_number(table, 100 * pair->limit, 0);
 		table_textf(table, "%s - %s", pair->first, pair->second);
-		put_difference(table, compare, &pair->measured);
-		put_difference(table, compare, &pair->simulated);
+		put_difference(table, compare, &pair->sides[0]);
+		put_difference(table, compare, &pair->sides[1]);
 		table_text(table, compare_order_names[pair->order]);
 		if (compare->same_arrivals)
 			put_interval(table, compare, &pair->trials);
 	}
-	title = g_strdup_printf(
-		"Differences of %s, pair by pair%s; simulated: %s",
-		compare_measure_name(compare->measure),
-		compare->measure == COMPARE_BY_STRETCH ? " (below 0: the first is better)" : "",
-		compare->same_arrivals ? "on the measured arrivals" : "over trials");
+	title = g_strdup_printf("Differences of %s, pair by pair%s%s",
+				compare_measure_name(compare->measure),
+				compare->measure == COMPARE_BY_STRETCH
+					? " (below 0: the first is better)"
+					: "",
+				!compare->sides->mixed   ? ""
+				: compare->same_arrivals ? "; simulated: on the measured arrivals"
+							 : "; simulated: over trials");
 	append_table(text, title, table);
 }
 
@@ -226,7 +262,7 @@ static void append_bases(GString *text, const struct compare *compare)
 			const struct compare_pair *pair =
 				&g_array_index(compare->pairs, struct compare_pair, i);
 
-			if (pair->measured.basis != basis && pair->simulated.basis != basis)
+			if (pair->sides[0].basis != basis && pair->sides[1].basis != basis)
 				continue;
 			g_string_append_printf(text, "  from %s\n", notes[basis]);
 			break;
@@ -254,9 +290,10 @@ static void append_ranks(GString *text, const struct compare *compare)
 	};
 	g_autoptr(table_t) table = listing_table(columns, &rank_record, compare->ranks, G_MAXUINT);
 	g_autofree char *title =
-		g_strdup_printf("Kendall's rank correlation of %s, measured against simulated",
+		g_strdup_printf("Kendall's rank correlation of %s, %s against %s",
 				compare->measure == COMPARE_BY_STRETCH ? "mean stretches"
-								       : "utilities");
+								       : "utilities",
+				compare->sides->side[0].label, compare->sides->side[1].label);
 
 	append_table(text, title, table);
 }
@@ -289,8 +326,11 @@ static const struct record_field accuracy_fields[] = {
 static const struct record accuracy_record = {.size = sizeof(struct accuracy),
 					      .fields = accuracy_fields};
 
-static void append_accuracies(GString *text, const struct compare *compare)
+/* The accuracies of a measured side. */
+static void append_accuracies(GString *text, const struct compare *compare, guint number)
 {
+	const struct compare_side *side = &compare->sides->side[number];
+	const struct summary *measured = side->summary;
 	static const struct listing_column columns[] = {
 		{"cluster", "cluster", .none = "all"},
 		{"tasks", "tasks"},
@@ -300,28 +340,28 @@ static void append_accuracies(GString *text, const struct compare *compare)
 		{NULL},
 	};
 	g_autoptr(table_t) table =
-		listing_table(columns, &accuracy_record, compare->accuracies, G_MAXUINT);
-	g_autofree char *profile = store_get_meta(compare->measured->store, "profile_host_load");
+		listing_table(columns, &accuracy_record, compare->accuracies[number], G_MAXUINT);
+	g_autofree char *profile = store_get_meta(measured->store, "profile_host_load");
+	g_autofree char *title = g_strdup_printf(
+		"Execution times against their estimates, completed tasks of all %s%s",
+		compare->sides->mixed ? "measured runs" : "runs of ",
+		compare->sides->mixed ? "" : side->label);
 	double profile_load;
 
-	append_table(
-		text,
-		"Execution times against their estimates, completed tasks of all measured runs",
-		table);
+	append_table(text, title, table);
 	g_string_append(text,
 			"  apart from the others: the median error beside what tasks on other "
 			"clusters met at the same\n    time; what all of them meet alike is "
 			"the machine's own speed, which no estimate knows\n");
-	append_speeds(text, compare->accuracies);
-	if (isfinite(compare->measured->host_load))
+	append_speeds(text, compare->accuracies[number]);
+	if (isfinite(measured->host_load))
 		g_string_append_printf(text,
 				       "  this machine's load: %.2f busy cores during the runs",
-				       compare->measured->host_load);
-	if (isfinite(compare->measured->host_load) &&
-	    read_number(profile, 0, DBL_MAX, &profile_load))
+				       measured->host_load);
+	if (isfinite(measured->host_load) && read_number(profile, 0, DBL_MAX, &profile_load))
 		g_string_append_printf(text, ", %.2f while the estimates were measured",
 				       profile_load);
-	if (isfinite(compare->measured->host_load))
+	if (isfinite(measured->host_load))
 		g_string_append_c(text, '\n');
 }
 
@@ -331,14 +371,16 @@ char *compare_sentence(const struct compare *compare)
 		&g_array_index(compare->ranks, struct compare_rank, compare->ranks->len - 1);
 	GString *text = g_string_new(NULL);
 
-	g_string_append_printf(
-		text,
-		"%s: of %u pairs %u have the same order%s measured and simulated%s, %u the "
-		"opposite one, %u are too noisy to tell",
-		compare_verdict_name(compare->verdict), compare->pairs->len, compare->same,
-		compare->measure == COMPARE_BY_STRETCH ? " by stretch" : "",
-		compare->same_arrivals ? " on the same arrivals" : "", compare->opposite,
-		compare->noisy);
+	g_string_append_printf(text,
+			       "%s: of %u pairs %u have the same order%s %s%s and %s%s, %u the "
+			       "opposite one, %u are too noisy to tell",
+			       compare_verdict_name(compare->verdict), compare->pairs->len,
+			       compare->same,
+			       compare->measure == COMPARE_BY_STRETCH ? " by stretch" : "",
+			       compare->sides->mixed ? "" : "in ", compare->sides->side[0].label,
+			       compare->sides->side[1].label,
+			       compare->same_arrivals ? " on the same arrivals" : "",
+			       compare->opposite, compare->noisy);
 	if (isfinite(all->tau_b))
 		g_string_append_printf(text, "; Kendall's tau-b %.3f", all->tau_b);
 	return g_string_free(text, FALSE);
@@ -349,13 +391,15 @@ char *compare_text(const struct compare *compare)
 	GString *text = g_string_new(NULL);
 	g_autofree char *sentence = compare_sentence(compare);
 
-	append_heading(text, compare->measured);
-	append_heading(text, compare->simulated);
+	for (int i = 0; i < 2; i++)
+		append_heading(text, compare, &compare->sides->side[i]);
 	append_cells(text, compare);
 	append_pairs(text, compare);
 	append_bases(text, compare);
 	append_ranks(text, compare);
-	append_accuracies(text, compare);
+	for (guint i = 0; i < 2; i++)
+		if (compare->accuracies[i])
+			append_accuracies(text, compare, i);
 	for (guint i = 0; i < compare->missing->len; i++)
 		g_string_append_printf(text, "%snot compared: %s\n", i ? "" : "\n",
 				       (char *)compare->missing->pdata[i]);
@@ -380,17 +424,23 @@ static json_t *difference_json(const struct record_field *field, const void *dat
 			 compare_basis_name(difference->basis), "n", (json_int_t)interval->n);
 }
 
-#define DIFFERENCE(field_)                                                                         \
+/* The variants of pairs: of a measured and a simulated side, and of two of a kind. */
+enum { PAIR_MIXED = 1, PAIR_ALIKE = 2 };
+
+#define DIFFERENCE(name_, field_, variants_)                                                       \
 	{                                                                                          \
-		RECORD_AT(compare_pair, field_), .write = difference_json                          \
+		.name = (name_), .offset = offsetof(struct compare_pair, field_),                  \
+		.variants = (variants_), .write = difference_json                                  \
 	}
 static const struct record_field pair_fields[] = {
 	{RECORD_FIELD_REAL(compare_pair, limit)},
 	{RECORD_AT(compare_pair, first), .type = RECORD_BORROWED},
 	{RECORD_AT(compare_pair, second), .type = RECORD_BORROWED},
-	DIFFERENCE(measured),
-	DIFFERENCE(simulated),
-	DIFFERENCE(trials),
+	DIFFERENCE("measured", sides[0], PAIR_MIXED),
+	DIFFERENCE("simulated", sides[1], PAIR_MIXED),
+	DIFFERENCE("trials", trials, PAIR_MIXED),
+	DIFFERENCE("a", sides[0], PAIR_ALIKE),
+	DIFFERENCE("b", sides[1], PAIR_ALIKE),
 	{RECORD_FIELD_WORD(compare_pair, order, compare_order_names)},
 	{NULL},
 };
@@ -402,26 +452,53 @@ static json_t *pairs_json(const struct compare *compare)
 	json_t *array = json_array();
 
 	for (guint i = 0; i < compare->pairs->len; i++)
-		json_array_append_new(array, record_write(&pair_record,
-							  &g_array_index(compare->pairs,
-									 struct compare_pair, i),
-							  0, compare));
+		json_array_append_new(
+			array,
+			record_write(&pair_record,
+				     &g_array_index(compare->pairs, struct compare_pair, i),
+				     compare->sides->mixed ? PAIR_MIXED : PAIR_ALIKE, compare));
 	return array;
+}
+
+/* A side of two of a kind has its label and its accuracies with it. */
+static json_t *side_json(const struct compare *compare, guint number)
+{
+	const struct compare_side *side = &compare->sides->side[number];
+	json_t *object = summary_json(side->summary);
+
+	if (compare->sides->mixed)
+		return object;
+	json_object_set_new(object, "label", json_string(side->label));
+	if (compare->accuracies[number])
+		json_object_set_new(object, "accuracy",
+				    listing_json(&accuracy_record, compare->accuracies[number]));
+	return object;
 }
 
 json_t *compare_json(const struct compare *compare)
 {
 	g_autofree char *sentence = compare_sentence(compare);
+	const bool mixed = compare->sides->mixed;
+	json_t *object = json_pack("{s:s, s:s, s:s}", "verdict",
+				   compare_verdict_name(compare->verdict), "sentence", sentence,
+				   "ranked_by", compare_measure_name(compare->measure));
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "verdict", compare_verdict_name(compare->verdict), "sentence", sentence,
-			 "ranked_by", compare_measure_name(compare->measure), "simulated_on",
-			 compare->same_arrivals ? "same arrivals" : "trials", "pairs_same",
-			 (int)compare->same, "pairs_opposite", (int)compare->opposite,
-			 "pairs_too_noisy", (int)compare->noisy, "measured",
-			 summary_json(compare->measured), "simulated",
-			 summary_json(compare->simulated), "pairs", pairs_json(compare), "ranks",
-			 listing_json(&rank_record, compare->ranks), "accuracy",
-			 listing_json(&accuracy_record, compare->accuracies), "not_compared",
-			 summary_texts_json(compare->missing));
+	if (mixed)
+		json_object_set_new(object, "simulated_on",
+				    json_string(compare->same_arrivals ? "same arrivals"
+								       : "trials"));
+	else
+		json_object_set_new(object, "same_arrivals", json_boolean(compare->equal_arrivals));
+	json_object_set_new(object, "pairs_same", json_integer(compare->same));
+	json_object_set_new(object, "pairs_opposite", json_integer(compare->opposite));
+	json_object_set_new(object, "pairs_too_noisy", json_integer(compare->noisy));
+	for (guint i = 0; i < 2; i++)
+		json_object_set_new(object, compare->sides->side[i].key, side_json(compare, i));
+	json_object_set_new(object, "pairs", pairs_json(compare));
+	json_object_set_new(object, "ranks", listing_json(&rank_record, compare->ranks));
+	if (mixed)
+		json_object_set_new(object, "accuracy",
+				    listing_json(&accuracy_record, compare->accuracies[0]));
+	json_object_set_new(object, "not_compared", summary_texts_json(compare->missing));
+	return object;
 }

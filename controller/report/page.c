@@ -95,30 +95,37 @@ static void put_notes(struct page *page, const struct summary *summary)
 	g_string_append(page->text, "</div>\n");
 }
 
-/*
- * The comparison, where there is exactly one measured and one simulated directory that can be
- * compared.
- */
+/* The noise of single runs of a measured directory; NULL: unknown, or it is simulated. */
+static struct resampling *noise_of(const struct summary *summary)
+{
+	return summary->measured ? resampling_new(summary, NULL) : NULL;
+}
+
+/* The comparison, where there are exactly two directories that can be compared. */
 static void put_verdict(struct page *page, struct summary *const *summaries, guint count)
 {
-	const struct summary *last = summaries[count - 1];
-	const struct summary *measured = summaries[0]->measured ? summaries[0] : last;
-	const struct summary *simulated = measured == summaries[0] ? last : summaries[0];
-	g_autoptr(resampling_t) noise = NULL;
+	g_auto(compare_sides_t) sides = {0};
+	g_autoptr(resampling_t) noise_a = NULL;
+	g_autoptr(resampling_t) noise_b = NULL;
 	g_autoptr(compare_t) compare = NULL;
+	g_autofree char *title = NULL;
 	g_autofree char *sentence = NULL;
 	g_autofree char *tables = NULL;
 
-	if (count != 2 || !measured->measured || simulated->measured)
+	if (count != 2 || summaries[0]->service || summaries[1]->service)
 		return;
-	noise = resampling_new(measured, NULL);
-	compare = compare_new(measured, simulated, noise ? resampling_compare(noise) : NULL, false,
-			      NULL);
+	noise_a = noise_of(summaries[0]);
+	noise_b = noise_of(summaries[1]);
+	compare_sides_init(&sides, summaries[0], resampling_compare(noise_a), summaries[1],
+			   resampling_compare(noise_b));
+	compare = compare_new(&sides, false, NULL);
 	if (!compare)
 		return;
 	sentence = compare_sentence(compare);
 	tables = compare_text(compare);
-	put_element(page->text, "h2", "Measured against simulated");
+	title = g_strdup_printf("%s against %s", sides.mixed ? "Measured" : sides.side[0].label,
+				sides.side[1].label);
+	put_element(page->text, "h2", title);
 	put_element(page->text, "p class=\"verdict\"", sentence);
 	g_string_append(page->text, "<details><summary>How the verdict was reached</summary>");
 	put_element(page->text, "pre", tables);

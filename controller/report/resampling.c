@@ -511,5 +511,5 @@ void resampling_free(struct resampling *noise)
 
 struct compare_resampling *resampling_compare(struct resampling *noise)
 {
-	return &noise->base;
+	return noise ? &noise->base : NULL;
 }

@@ -67,7 +67,7 @@ void resampling_free(struct resampling *noise);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(resampling_t, resampling_free)
 
 /*
- * The callback for compare_new(); valid until resampling_free(). A cell is simulated once, at its
- * first use; equal run directories give equal figures.
+ * The callback for compare_new(); valid until resampling_free(). NULL for NULL. A cell is simulated
+ * once, at its first use; equal run directories give equal figures.
  */
 struct compare_resampling *resampling_compare(struct resampling *noise);

@@ -12,30 +12,45 @@
 struct pair {
 	char *measured_dir, *simulated_dir;
 	struct summary *measured, *simulated;
+	struct compare_sides sides;
 	struct compare *compare;
 };
 
-static struct pair pair_new(const struct fixture *measured, const struct fixture *simulated)
+/* Compares the summaries of a pair, whose sides are in their place already. */
+static void pair_compare(struct pair *pair)
 {
 	g_autoptr(GError) error = NULL;
-	struct pair pair = {fixture_new(measured), fixture_new(simulated)};
 
-	pair.measured = summary_load(pair.measured_dir, &error);
+	compare_free(pair->compare);
+	pair->compare = compare_new(&pair->sides, false, &error);
 	g_assert_no_error(error);
-	pair.simulated = summary_load(pair.simulated_dir, &error);
+}
+
+static struct pair *pair_new(const struct fixture *measured, const struct fixture *simulated)
+{
+	g_autoptr(GError) error = NULL;
+	struct pair *pair = g_new0(struct pair, 1);
+
+	pair->measured_dir = fixture_new(measured);
+	pair->simulated_dir = fixture_new(simulated);
+	pair->measured = summary_load(pair->measured_dir, &error);
 	g_assert_no_error(error);
-	pair.compare = compare_new(pair.measured, pair.simulated, NULL, false, &error);
+	pair->simulated = summary_load(pair->simulated_dir, &error);
 	g_assert_no_error(error);
+	compare_sides_init(&pair->sides, pair->measured, NULL, pair->simulated, NULL);
+	pair_compare(pair);
 	return pair;
 }
 
-static void pair_clear(struct pair *pair)
+static void pair_free(struct pair *pair)
 {
 	compare_free(pair->compare);
+	compare_sides_clear(&pair->sides);
 	summary_free(pair->measured);
 	summary_free(pair->simulated);
 	fixture_remove(pair->measured_dir);
 	fixture_remove(pair->simulated_dir);
+	g_free(pair);
 }
 
 static const struct compare_pair *find(const struct compare *compare, double limit,
@@ -58,32 +73,32 @@ static const struct fixture simulated_paper = {.runs = 50, .seed = 1, .cells = f
 
 static void test_agree(void)
 {
-	struct pair pair = pair_new(&measured_paper, &simulated_paper);
-	const struct compare_pair *easy = find(pair.compare, 0.7, "easy", "max-upe");
-	const struct compare_pair *close = find(pair.compare, 0.7, "max-upe", "event-based");
+	struct pair *pair = pair_new(&measured_paper, &simulated_paper);
+	const struct compare_pair *easy = find(pair->compare, 0.7, "easy", "max-upe");
+	const struct compare_pair *close = find(pair->compare, 0.7, "max-upe", "event-based");
 
-	g_assert_cmpint(pair.compare->verdict, ==, COMPARE_AGREE);
-	g_assert_cmpuint(pair.compare->pairs->len, ==, 12);
-	g_assert_cmpuint(pair.compare->opposite, ==, 0);
+	g_assert_cmpint(pair->compare->verdict, ==, COMPARE_AGREE);
+	g_assert_cmpuint(pair->compare->pairs->len, ==, 12);
+	g_assert_cmpuint(pair->compare->opposite, ==, 0);
 	g_assert_cmpint(easy->order, ==, COMPARE_SAME);
-	g_assert_cmpint(easy->measured.basis, ==, COMPARE_BASIS_REPEATS);
-	g_assert_cmpint(easy->simulated.basis, ==, COMPARE_BASIS_TRIALS);
-	g_assert_cmpuint(easy->measured.interval.n, ==, 4);
-	g_assert_cmpuint(easy->simulated.interval.n, ==, 50);
-	g_assert_cmpfloat(easy->measured.interval.high, <, 0);
+	g_assert_cmpint(easy->sides[0].basis, ==, COMPARE_BASIS_REPEATS);
+	g_assert_cmpint(easy->sides[1].basis, ==, COMPARE_BASIS_TRIALS);
+	g_assert_cmpuint(easy->sides[0].interval.n, ==, 4);
+	g_assert_cmpuint(easy->sides[1].interval.n, ==, 50);
+	g_assert_cmpfloat(easy->sides[0].interval.high, <, 0);
 	g_assert_cmpint(close->order, ==, COMPARE_NOISY);
-	pair_clear(&pair);
+	pair_free(pair);
 }
 
 static void test_differ(void)
 {
 	const struct fixture simulated = {.runs = 50, .seed = 1, .cells = fixture_turned};
-	struct pair pair = pair_new(&measured_paper, &simulated);
+	struct pair *pair = pair_new(&measured_paper, &simulated);
 
-	g_assert_cmpint(pair.compare->verdict, ==, COMPARE_DIFFER);
-	g_assert_cmpint(find(pair.compare, 0.7, "easy", "max-upe")->order, ==, COMPARE_OPPOSITE);
-	g_assert_cmpint(find(pair.compare, 1, "easy", "max-upe")->order, ==, COMPARE_SAME);
-	pair_clear(&pair);
+	g_assert_cmpint(pair->compare->verdict, ==, COMPARE_DIFFER);
+	g_assert_cmpint(find(pair->compare, 0.7, "easy", "max-upe")->order, ==, COMPARE_OPPOSITE);
+	g_assert_cmpint(find(pair->compare, 1, "easy", "max-upe")->order, ==, COMPARE_SAME);
+	pair_free(pair);
 }
 
 static void test_too_noisy(void)
@@ -91,10 +106,10 @@ static void test_too_noisy(void)
 	const struct fixture measured = {
 		.measured = true, .runs = 4, .ratio = 1, .seed = 5, .cells = fixture_noisy};
 	const struct fixture simulated = {.runs = 20, .seed = 5, .cells = fixture_noisy};
-	struct pair pair = pair_new(&measured, &simulated);
-	g_assert_cmpint(pair.compare->verdict, ==, COMPARE_TOO_NOISY);
-	g_assert_cmpuint(pair.compare->noisy, ==, 6);
-	pair_clear(&pair);
+	struct pair *pair = pair_new(&measured, &simulated);
+	g_assert_cmpint(pair->compare->verdict, ==, COMPARE_TOO_NOISY);
+	g_assert_cmpuint(pair->compare->noisy, ==, 6);
+	pair_free(pair);
 }
 
 /* One repeat has no deviation of its own: the interval comes from the run's tasks, and is wider. */
@@ -106,14 +121,14 @@ static void test_single_repeat_uses_tasks(void)
 					 .ratio = 1,
 					 .seed = 1,
 					 .cells = fixture_paper};
-	struct pair pair = pair_new(&measured, &simulated_paper);
-	const struct compare_pair *easy = find(pair.compare, 0.7, "easy", "max-upe");
+	struct pair *pair = pair_new(&measured, &simulated_paper);
+	const struct compare_pair *easy = find(pair->compare, 0.7, "easy", "max-upe");
 
-	g_assert_cmpint(easy->measured.basis, ==, COMPARE_BASIS_TASKS);
-	g_assert_cmpuint(easy->measured.interval.n, ==, 40);
+	g_assert_cmpint(easy->sides[0].basis, ==, COMPARE_BASIS_TASKS);
+	g_assert_cmpuint(easy->sides[0].interval.n, ==, 40);
 	g_assert_cmpint(easy->order, ==, COMPARE_SAME);
-	g_assert_cmpint(pair.compare->verdict, ==, COMPARE_AGREE);
-	pair_clear(&pair);
+	g_assert_cmpint(pair->compare->verdict, ==, COMPARE_AGREE);
+	pair_free(pair);
 }
 
 static void test_single_repeat_without_tasks_is_too_noisy(void)
@@ -122,12 +137,12 @@ static void test_single_repeat_without_tasks_is_too_noisy(void)
 					 .runs = 1,
 					 .seed = 1,
 					 .cells = fixture_paper};
-	struct pair pair = pair_new(&measured, &simulated_paper);
+	struct pair *pair = pair_new(&measured, &simulated_paper);
 
-	g_assert_cmpint(find(pair.compare, 1, "easy", "max-upe")->measured.basis, ==,
+	g_assert_cmpint(find(pair->compare, 1, "easy", "max-upe")->sides[0].basis, ==,
 			COMPARE_BASIS_NONE);
-	g_assert_cmpint(pair.compare->verdict, ==, COMPARE_TOO_NOISY);
-	pair_clear(&pair);
+	g_assert_cmpint(pair->compare->verdict, ==, COMPARE_TOO_NOISY);
+	pair_free(pair);
 }
 
 static bool know_sd(struct compare_resampling *noise, enum compare_measure measure,
@@ -145,18 +160,19 @@ static void test_simulated_repeats(void)
 					 .runs = 1,
 					 .seed = 1,
 					 .cells = fixture_paper};
-	struct pair pair = pair_new(&measured, &simulated_paper);
-	g_autoptr(compare_t) compare =
-		compare_new(pair.measured, pair.simulated, &noise, false, NULL);
-	const struct compare_pair *easy = find(compare, 1, "easy", "max-upe");
+	struct pair *pair = pair_new(&measured, &simulated_paper);
+	const struct compare_pair *easy;
 
-	g_assert_cmpint(easy->measured.basis, ==, COMPARE_BASIS_SIMULATED);
-	g_assert_cmpint(easy->simulated.basis, ==, COMPARE_BASIS_TRIALS);
+	pair->sides.side[0].noise = &noise;
+	pair_compare(pair);
+	easy = find(pair->compare, 1, "easy", "max-upe");
+	g_assert_cmpint(easy->sides[0].basis, ==, COMPARE_BASIS_SIMULATED);
+	g_assert_cmpint(easy->sides[1].basis, ==, COMPARE_BASIS_TRIALS);
 	/* t(0.975) with 99 degrees of freedom is 1.98422; sd 5. */
-	g_assert_cmpfloat(fabs(easy->measured.interval.high - easy->measured.interval.value -
+	g_assert_cmpfloat(fabs(easy->sides[0].interval.high - easy->sides[0].interval.value -
 			       5 * 1.98422),
 			  <, 1e-4);
-	pair_clear(&pair);
+	pair_free(pair);
 }
 
 static void test_identical_policies_are_not_ranked(void)
@@ -166,17 +182,17 @@ static void test_identical_policies_are_not_ranked(void)
 						   {NULL}};
 	const struct fixture measured = {.measured = true, .runs = 3, .seed = 1, .cells = same};
 	const struct fixture simulated = {.runs = 3, .seed = 1, .cells = same};
-	struct pair pair = pair_new(&measured, &simulated);
+	struct pair *pair = pair_new(&measured, &simulated);
 
-	g_assert_cmpint(pair.compare->verdict, ==, COMPARE_TOO_NOISY);
-	g_assert_true(isnan(g_array_index(pair.compare->ranks, struct compare_rank, 0).tau_b));
-	pair_clear(&pair);
+	g_assert_cmpint(pair->compare->verdict, ==, COMPARE_TOO_NOISY);
+	g_assert_true(isnan(g_array_index(pair->compare->ranks, struct compare_rank, 0).tau_b));
+	pair_free(pair);
 }
 
 static void test_accuracy(void)
 {
-	struct pair pair = pair_new(&measured_paper, &simulated_paper);
-	const GArray *accuracies = pair.compare->accuracies;
+	struct pair *pair = pair_new(&measured_paper, &simulated_paper);
+	const GArray *accuracies = pair->compare->accuracies[0];
 	const struct accuracy *first = &g_array_index(accuracies, struct accuracy, 0);
 	const struct accuracy *all = &g_array_index(accuracies, struct accuracy, 2);
 
@@ -189,7 +205,7 @@ static void test_accuracy(void)
 	/* All clusters are slow alike: their estimates are good. */
 	g_assert_cmpuint(all->apart_n, >, all->n / 2);
 	g_assert_cmpfloat(all->median_apart, <, 0.025);
-	pair_clear(&pair);
+	pair_free(pair);
 }
 
 static void test_accuracy_counts_simulated_seconds(void)
@@ -202,28 +218,124 @@ static void test_accuracy_counts_simulated_seconds(void)
 		.seed = 1,
 		.cells = fixture_paper,
 		.capabilities = "{\"c1\": {\"speed\": 10.0}, \"c2\": {\"speed\": 10.0}}"};
-	struct pair pair = pair_new(&measured, &simulated_paper);
-	const struct accuracy *all = &g_array_index(pair.compare->accuracies, struct accuracy, 2);
-	g_autofree char *text = compare_text(pair.compare);
+	struct pair *pair = pair_new(&measured, &simulated_paper);
+	const struct accuracy *all =
+		&g_array_index(pair->compare->accuracies[0], struct accuracy, 2);
+	g_autofree char *text = compare_text(pair->compare);
 
 	g_assert_cmpfloat(fabs(all->median_ratio - 1.05), <, 0.005);
 	g_assert_cmpfloat(fabs(all->median_error - 0.05), <, 0.005);
 	g_assert_nonnull(strstr(text, "c2: simulated, 10 times as fast"));
-	pair_clear(&pair);
+	pair_free(pair);
 }
 
-static void test_kinds_are_checked(void)
+/* The measured side is the first, in whatever order the two are given. */
+static void test_order_does_not_matter(void)
 {
-	g_autofree char *dir = NULL;
-	struct pair pair = pair_new(&measured_paper, &simulated_paper);
-	g_autoptr(GError) error = NULL;
+	struct pair *pair = pair_new(&measured_paper, &simulated_paper);
+	g_auto(compare_sides_t) turned = {0};
+	g_autoptr(compare_t) compare = NULL;
+	g_autofree char *text = compare_text(pair->compare);
+	g_autofree char *again = NULL;
 
-	g_assert_null(compare_new(pair.simulated, pair.measured, NULL, false, &error));
-	g_assert_error(error, COMPARE_ERROR, COMPARE_ERROR_KIND);
-	g_clear_error(&error);
-	g_assert_null(compare_new(pair.measured, pair.measured, NULL, false, &error));
-	g_assert_error(error, COMPARE_ERROR, COMPARE_ERROR_KIND);
-	pair_clear(&pair);
+	compare_sides_init(&turned, pair->simulated, NULL, pair->measured, NULL);
+	compare = compare_new(&turned, false, NULL);
+	again = compare_text(compare);
+	g_assert_cmpstr(again, ==, text);
+	g_assert_cmpstr(turned.side[0].key, ==, "measured");
+	pair_free(pair);
+}
+
+static const struct fixture measured_turned = {
+	.measured = true, .runs = 5, .tasks = 40, .ratio = 1.2, .seed = 2, .cells = fixture_turned};
+
+/* Two machines: each side has its own repeats, accuracies and name. */
+static void test_two_measured(void)
+{
+	struct pair *pair = pair_new(&measured_paper, &measured_turned);
+	const struct compare_pair *easy = find(pair->compare, 0.7, "easy", "max-upe");
+	g_autofree char *name = g_path_get_basename(pair->simulated_dir);
+	g_autofree char *text = compare_text(pair->compare);
+	g_autoptr(json_t) document = compare_json(pair->compare);
+	const json_t *b = json_object_get(document, "b");
+	const json_t *first = json_array_get(json_object_get(document, "pairs"), 0);
+	g_autofree char *accuracy = g_strdup_printf("completed tasks of all runs of %s", name);
+
+	g_assert_cmpint(pair->compare->verdict, ==, COMPARE_DIFFER);
+	g_assert_cmpint(easy->order, ==, COMPARE_OPPOSITE);
+	g_assert_cmpint(easy->sides[1].basis, ==, COMPARE_BASIS_REPEATS);
+	g_assert_cmpuint(easy->sides[1].interval.n, ==, 5);
+	g_assert_cmpstr(pair->sides.side[1].label, ==, name);
+	g_assert_nonnull(strstr(text, accuracy));
+	g_assert_null(strstr(text, "sim trials"));
+	g_assert_cmpstr(json_string_value(json_object_get(b, "label")), ==, name);
+	g_assert_cmpuint(json_array_size(json_object_get(b, "accuracy")), ==, 3);
+	g_assert_nonnull(json_object_get(first, "a"));
+	g_assert_nonnull(json_object_get(first, "b"));
+	g_assert_null(json_object_get(first, "measured"));
+	g_assert_null(json_object_get(document, "simulated_on"));
+	g_assert_true(json_is_true(json_object_get(document, "same_arrivals")));
+	pair_free(pair);
+}
+
+/* Each single run has the noise of its own directory. */
+static void test_noise_is_that_of_the_side(void)
+{
+	struct compare_resampling noise = {know_sd};
+	struct fixture single = measured_turned;
+	const struct compare_pair *easy;
+	struct pair *pair;
+
+	single.runs = 1;
+	pair = pair_new(&single, &single);
+	pair->sides.side[1].noise = &noise;
+	pair_compare(pair);
+	easy = find(pair->compare, 1, "easy", "max-upe");
+	g_assert_cmpint(easy->sides[0].basis, ==, COMPARE_BASIS_TASKS);
+	g_assert_cmpint(easy->sides[1].basis, ==, COMPARE_BASIS_SIMULATED);
+	pair_free(pair);
+}
+
+static void test_two_simulated(void)
+{
+	const struct fixture other = {.runs = 30, .seed = 7, .cells = fixture_paper};
+	struct pair *pair = pair_new(&simulated_paper, &other);
+	g_autofree char *text = compare_text(pair->compare);
+	g_autoptr(json_t) document = compare_json(pair->compare);
+
+	g_assert_cmpint(pair->compare->verdict, ==, COMPARE_AGREE);
+	g_assert_cmpint(find(pair->compare, 1, "easy", "max-upe")->sides[0].basis, ==,
+			COMPARE_BASIS_TRIALS);
+	g_assert_null(strstr(text, "Execution times against"));
+	g_assert_nonnull(strstr(text, "30 trials"));
+	g_assert_null(json_object_get(json_object_get(document, "a"), "accuracy"));
+	pair_free(pair);
+}
+
+/* What tells two directories apart names the sides. */
+static void test_labels(void)
+{
+	static const struct {
+		const char *a, *b, *label_a, *label_b;
+	} cases[] = {
+		{"monday", "tuesday", "monday", "tuesday"},
+		{"/x/one/measured", "/x/two/measured", "one", "two"},
+		{"./one/measured/", "two/../two//measured", "one", "two"},
+		{"same", "same", "A", "B"},
+		{"a-name-that-is-much-too-long-for-any-column", "b", "A", "B"},
+		{"/x", "/y/x", "A", "B"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct summary a = {.path = (char *)cases[i].a, .measured = true};
+		struct summary b = {.path = (char *)cases[i].b, .measured = true};
+		g_auto(compare_sides_t) sides = {0};
+
+		compare_sides_init(&sides, &a, NULL, &b, NULL);
+		g_assert_cmpstr(sides.side[0].label, ==, cases[i].label_a);
+		g_assert_cmpstr(sides.side[1].label, ==, cases[i].label_b);
+		g_assert_cmpstr(sides.side[1].key, ==, "b");
+	}
 }
 
 static void test_nothing_in_common(void)
@@ -237,8 +349,10 @@ static void test_nothing_in_common(void)
 	char *b = fixture_new(&simulated);
 	g_autoptr(summary_t) first = summary_load(a, NULL);
 	g_autoptr(summary_t) second = summary_load(b, NULL);
+	g_auto(compare_sides_t) sides = {0};
 
-	g_assert_null(compare_new(first, second, NULL, false, &error));
+	compare_sides_init(&sides, first, NULL, second, NULL);
+	g_assert_null(compare_new(&sides, false, &error));
 	g_assert_error(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING);
 	fixture_remove(a);
 	fixture_remove(b);
@@ -246,9 +360,9 @@ static void test_nothing_in_common(void)
 
 static void test_text_and_json(void)
 {
-	struct pair pair = pair_new(&measured_paper, &simulated_paper);
-	g_autofree char *text = compare_text(pair.compare);
-	g_autoptr(json_t) document = compare_json(pair.compare);
+	struct pair *pair = pair_new(&measured_paper, &simulated_paper);
+	g_autofree char *text = compare_text(pair->compare);
+	g_autoptr(json_t) document = compare_json(pair->compare);
 	static const char *const words[] = {
 		"TCG",
 		"quotas",
@@ -266,7 +380,7 @@ static void test_text_and_json(void)
 	g_assert_cmpstr(json_string_value(json_object_get(document, "verdict")), ==, "agree");
 	g_assert_cmpuint(json_array_size(json_object_get(document, "pairs")), ==, 12);
 	g_assert_cmpuint(json_array_size(json_object_get(document, "ranks")), ==, 3);
-	pair_clear(&pair);
+	pair_free(pair);
 }
 
 int main(int argc, char **argv)
@@ -286,7 +400,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/compare/execution times are held against estimates", test_accuracy);
 	g_test_add_func("/compare/execution times are simulated ones where time is",
 			test_accuracy_counts_simulated_seconds);
-	g_test_add_func("/compare/measured and simulated are told apart", test_kinds_are_checked);
+	g_test_add_func("/compare/measured and simulated in any order", test_order_does_not_matter);
+	g_test_add_func("/compare/measured with measured", test_two_measured);
+	g_test_add_func("/compare/each side has its own noise", test_noise_is_that_of_the_side);
+	g_test_add_func("/compare/simulated with simulated", test_two_simulated);
+	g_test_add_func("/compare/sides are called after their directories", test_labels);
 	g_test_add_func("/compare/nothing in common is bad input", test_nothing_in_common);
 	g_test_add_func("/compare/text and JSON say the same", test_text_and_json);
 	return g_test_run();

@@ -183,12 +183,14 @@ static enum compare_verdict verdict(const struct experiment_dir *measured,
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(resampling_t) noise = resampling_new(measured->summary, &error);
+	g_auto(compare_sides_t) sides = {0};
 	g_autoptr(compare_t) compare = NULL;
 	g_autofree char *text = NULL;
 
 	g_assert_no_error(error);
-	compare = compare_new(measured->summary, simulated->summary, resampling_compare(noise),
-			      false, &error);
+	compare_sides_init(&sides, measured->summary, resampling_compare(noise), simulated->summary,
+			   NULL);
+	compare = compare_new(&sides, false, &error);
 	g_assert_no_error(error);
 	text = compare_text(compare);
 	g_test_message("%s", text);
@@ -197,8 +199,8 @@ static enum compare_verdict verdict(const struct experiment_dir *measured,
 		const struct compare_pair *pair =
 			&g_array_index(compare->pairs, struct compare_pair, i);
 
-		g_assert_cmpint(pair->measured.basis, ==, COMPARE_BASIS_SIMULATED);
-		g_assert_cmpint(pair->simulated.basis, ==, COMPARE_BASIS_SIMULATED);
+		g_assert_cmpint(pair->sides[0].basis, ==, COMPARE_BASIS_SIMULATED);
+		g_assert_cmpint(pair->sides[1].basis, ==, COMPARE_BASIS_SIMULATED);
 		g_assert_cmpint(pair->trials.basis, ==, COMPARE_BASIS_TRIALS);
 	}
 	return compare->verdict;
@@ -296,14 +298,16 @@ static char *compared(const struct experiment_dir *measured, const struct experi
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(resampling_t) noise = resampling_new(measured->summary, &error);
+	g_auto(compare_sides_t) sides = {0};
 	g_autoptr(compare_t) compare = NULL;
 	g_autoptr(json_t) document = NULL;
 	g_autofree char *text = NULL;
 	g_auto(GStrv) parts = NULL;
 
 	g_assert_no_error(error);
-	compare = compare_new(measured->summary, simulated->summary, resampling_compare(noise),
-			      false, &error);
+	compare_sides_init(&sides, measured->summary, resampling_compare(noise), simulated->summary,
+			   NULL);
+	compare = compare_new(&sides, false, &error);
 	g_assert_no_error(error);
 	document = compare_json(compare);
 	text = json_dumps(document, JSON_INDENT(1));
