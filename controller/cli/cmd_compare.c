@@ -52,7 +52,7 @@ static void print_brief(const struct compare_sides *sides, const struct compare 
 typedef struct directory directory_t; /* for g_auto() */
 
 struct arguments {
-	bool json, brief, trials;
+	bool json, brief, trials, simulate;
 };
 
 /* A directory that is compared. */
@@ -71,20 +71,46 @@ static void directory_clear(struct directory *directory)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(directory_t, directory_clear)
 
-static bool directory_load(struct directory *directory, GError **error)
+/* `simulate`: noise that is not on record is simulated. */
+static bool directory_load(struct directory *directory, bool simulate, GError **error)
 {
 	directory->summary = summary_load(directory->dir, error);
 	if (directory->summary && directory->summary->measured && !directory->summary->service)
-		directory->noise = resampling_new(directory->summary, &directory->no_noise);
+		directory->noise =
+			resampling_new(directory->summary, simulate, &directory->no_noise);
 	return directory->summary != NULL;
 }
 
-/* Warns of noise that is not known. */
-static void warn_of_noise(const char *name, const struct directory *directory)
+/* Whether a policy was run only once at a limit. */
+static bool has_single_runs(const struct summary *summary)
+{
+	for (guint i = 0; i < summary->cells_count; i++)
+		if (summary->cells[i].runs == 1)
+			return true;
+	return false;
+}
+
+/* Warns of noise that is not known, where the comparison would rest on it. */
+static void warn_of_noise(const char *name, const struct directory *directory,
+			  const struct compare *compare)
 {
 	g_autofree char *unknown = directory->noise ? resampling_unknown(directory->noise) : NULL;
 
-	if (directory->no_noise)
+	const bool single = has_single_runs(directory->summary);
+	/* A simulated run on the measured arrivals would have the noise of the measured side. */
+	const bool trials = compare->sides->mixed && compare->equal_arrivals;
+
+	if (!trials && !single)
+		return;
+	if (g_error_matches(directory->no_noise, RESAMPLING_ERROR, RESAMPLING_ERROR_RECORD))
+		fprintf(stderr,
+			"%s: warning: %s, so %s%s%s; with --simulate, repeats are simulated, by "
+			"this build\n",
+			name, directory->no_noise->message,
+			single ? "single runs are judged by their tasks" : "",
+			single && trials ? ", and " : "",
+			trials ? "the simulation is judged by its trials" : "");
+	else if (directory->no_noise)
 		fprintf(stderr, "%s: warning: repeats cannot be simulated: %s\n", name,
 			directory->no_noise->message);
 	if (unknown)
@@ -94,19 +120,41 @@ static void warn_of_noise(const char *name, const struct directory *directory)
 			name, unknown);
 }
 
+/*
+ * The effect of the overheads of preemption, where it is simulated. NULL: it is not, or there is
+ * none.
+ */
+static struct overhead *find_overhead(const char *name, const struct directory *measured,
+				      bool simulate)
+{
+	g_autoptr(GError) error = NULL;
+	struct overhead *overhead = NULL;
+
+	if (simulate)
+		overhead = overhead_new(measured->summary, &error);
+	else if (overhead_is_known(measured->summary))
+		fprintf(stderr,
+			"%s: overheads of preemption are on record; with --simulate, what they "
+			"change is simulated, by this build\n",
+			name);
+	if (error && !measured->no_noise)
+		fprintf(stderr, "%s: warning: overheads of preemption cannot be simulated: %s\n",
+			name, error->message);
+	return overhead;
+}
+
 static int compare_dirs(const char *name, const char *dir_a, const char *dir_b,
 			const struct arguments *arguments)
 {
 	g_autoptr(GError) error = NULL;
 	g_auto(directory_t) a = {.dir = dir_a};
 	g_auto(directory_t) b = {.dir = dir_b};
-	const struct directory *first;
 	g_auto(compare_sides_t) sides = {0};
 	g_autoptr(compare_t) compare = NULL;
 	g_autoptr(overhead_t) overhead = NULL;
-	g_autoptr(GError) no_overhead = NULL;
 
-	if (!directory_load(&a, &error) || !directory_load(&b, &error))
+	if (!directory_load(&a, arguments->simulate, &error) ||
+	    !directory_load(&b, arguments->simulate, &error))
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	if (a.summary->service || b.summary->service)
 		return command_fail(COMMAND_BAD, name,
@@ -121,16 +169,12 @@ static int compare_dirs(const char *name, const char *dir_a, const char *dir_b,
 		print_brief(&sides, compare, arguments->json);
 	if (!compare)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
-	warn_of_noise(name, &a);
-	warn_of_noise(name, &b);
+	warn_of_noise(name, &a, compare);
+	warn_of_noise(name, &b, compare);
 	if (arguments->brief)
 		return COMMAND_DONE;
-	first = a.summary == sides.side[0].summary ? &a : &b;
 	if (sides.mixed)
-		overhead = overhead_new(first->summary, &no_overhead);
-	if (no_overhead && !first->no_noise)
-		fprintf(stderr, "%s: warning: overheads of preemption cannot be simulated: %s\n",
-			name, no_overhead->message);
+		overhead = find_overhead(name, a.summary->measured ? &a : &b, arguments->simulate);
 	print_comparison(compare, overhead, arguments->json);
 	return COMMAND_DONE;
 }
@@ -145,6 +189,9 @@ int cmd_compare(int argc, char **argv)
 		{"trials", 0, COMMAND_FLAG, &arguments.trials,
 		 "Judge the simulation by the mean of its trials, also where it ran the measured "
 		 "arrivals"},
+		{"simulate", 0, COMMAND_FLAG, &arguments.simulate,
+		 "Simulate what is not on record: repeats of single runs, and what the overheads of "
+		 "preemption change"},
 		{NULL},
 	};
 
@@ -153,7 +200,8 @@ int cmd_compare(int argc, char **argv)
 			   "side: utility and\n"
 			   "energy, the order of every pair of policies with its interval, rank "
 			   "correlation, and one\n"
-			   "verdict.",
+			   "verdict. What is on record is compared; nothing is simulated without "
+			   "--simulate.",
 			   options))
 		return COMMAND_BAD;
 	if (argc != 3)

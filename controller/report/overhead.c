@@ -194,6 +194,23 @@ static bool add_rows(struct overhead *overhead, const struct summary *measured,
 	return good;
 }
 
+bool overhead_is_known(const struct summary *measured)
+{
+	g_autoptr(config_t) config = summary_config(measured, NULL);
+
+	if (config && config->overheads_count > 0)
+		return true;
+	for (guint i = 0; i < measured->runs->len; i++) {
+		const struct store_run *run = g_ptr_array_index(measured->runs, i);
+		g_autoptr(GPtrArray) list = store_suspensions(measured->store, run->run, NULL);
+
+		for (guint k = 0; list && k < list->len; k++)
+			if (is_whole(g_ptr_array_index(list, k)))
+				return true;
+	}
+	return false;
+}
+
 struct overhead *overhead_new(const struct summary *measured, GError **error)
 {
 	g_autoptr(config_t) config = summary_config(measured, error);

@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "controller/report/summary.h"
@@ -14,6 +15,9 @@
  */
 struct overhead;
 typedef struct overhead overhead_t; /* for g_autoptr() */
+
+/* Whether tasks of the runs were suspended, or the configuration has overheads of suspensions. */
+bool overhead_is_known(const struct summary *measured);
 
 /*
  * Simulates `measured`, which is borrowed for the call. Returns NULL without `error` where no task

@@ -98,7 +98,7 @@ static void put_notes(struct page *page, const struct summary *summary)
 /* The noise of single runs of a measured directory; NULL: unknown, or it is simulated. */
 static struct resampling *noise_of(const struct summary *summary)
 {
-	return summary->measured ? resampling_new(summary, NULL) : NULL;
+	return summary->measured ? resampling_new(summary, false, NULL) : NULL;
 }
 
 /* The comparison, where there are exactly two directories that can be compared. */

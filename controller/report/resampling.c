@@ -47,6 +47,7 @@ struct resampling {
 	GArray *cells;      /* struct resampling_cell */
 	GPtrArray *unknown; /* char *: policies of unknown noise */
 	bool recorded;      /* the cells are recorded ones: nothing is simulated */
+	uint32_t repeats;   /* simulated per cell */
 };
 
 static bool usable(const struct store_task *task)
@@ -355,11 +356,12 @@ static const struct resampling_cell *find_cell(struct resampling *noise, const c
 static bool find_sd(struct compare_resampling *base, enum compare_measure measure,
 		    const char *policy, double limit, double *ret_sd, uint32_t *ret_repeats)
 {
-	const struct resampling_cell *cell = find_cell((struct resampling *)base, policy, limit);
+	struct resampling *noise = (struct resampling *)base;
+	const struct resampling_cell *cell = find_cell(noise, policy, limit);
 
 	if (!cell)
 		return false;
-	*ret_repeats = RESAMPLING_REPEATS;
+	*ret_repeats = noise->repeats;
 	*ret_sd = measure == COMPARE_BY_STRETCH ? cell->stretch_sd : cell->utility_sd;
 	return isfinite(*ret_sd);
 }
@@ -404,18 +406,37 @@ static bool prepare_experiment(struct resampling *noise, GError **error)
 
 /* The record. */
 
+/* Notes the policies of which no cell is on record. */
+static void note_unrecorded(struct resampling *noise)
+{
+	const GPtrArray *names = noise->measured->policies;
+
+	for (guint i = 0; i < names->len; i++) {
+		bool known = false;
+
+		for (guint k = 0; k < noise->cells->len && !known; k++)
+			known = g_str_equal(
+				g_array_index(noise->cells, struct resampling_cell, k).policy,
+				names->pdata[i]);
+		if (!known)
+			g_ptr_array_add(noise->unknown, g_strdup(names->pdata[i]));
+	}
+}
+
 /* Reads the recorded cells of these runs. Returns whether there are any. */
 static bool read_record(struct resampling *noise)
 {
 	g_autofree char *text = store_get_meta(noise->measured->store, "noise");
 	g_autoptr(json_t) record = text ? json_loads(text, 0, NULL) : NULL;
 	const json_t *cells = json_object_get(record, "cells");
+	const json_int_t repeats = json_integer_value(json_object_get(record, "repeats"));
 	const json_t *cell;
 	size_t i;
 
 	if (json_integer_value(json_object_get(record, "runs")) != noise->measured->runs->len ||
-	    json_integer_value(json_object_get(record, "repeats")) != RESAMPLING_REPEATS)
+	    repeats < 2 || repeats > UINT32_MAX)
 		return false;
+	noise->repeats = (uint32_t)repeats;
 	json_array_foreach (cells, i, cell) {
 		struct resampling_cell known;
 
@@ -424,6 +445,7 @@ static bool read_record(struct resampling *noise)
 			g_array_append_val(noise->cells, known);
 	}
 	noise->recorded = true;
+	note_unrecorded(noise);
 	return true;
 }
 
@@ -450,7 +472,7 @@ bool resampling_record(const char *dir, GError **error)
 {
 	g_autoptr(summary_t) measured = summary_load(dir, NULL);
 	g_autoptr(resampling_t) noise = measured && measured->measured && !measured->service
-						? resampling_new(measured, NULL)
+						? resampling_new(measured, true, NULL)
 						: NULL;
 	g_autoptr(store_t) store = NULL;
 	g_autofree char *record = NULL;
@@ -477,7 +499,7 @@ static void clear_cell(gpointer data)
 	record_clear(&cell_record, data);
 }
 
-struct resampling *resampling_new(const struct summary *measured, GError **error)
+struct resampling *resampling_new(const struct summary *measured, bool simulate, GError **error)
 {
 	g_autoptr(resampling_t) noise = g_new0(struct resampling, 1);
 
@@ -490,6 +512,11 @@ struct resampling *resampling_new(const struct summary *measured, GError **error
 	noise->unknown = g_ptr_array_new_with_free_func(g_free);
 	if (read_record(noise))
 		return g_steal_pointer(&noise);
+	if (!simulate)
+		return error_null(error, RESAMPLING_ERROR, RESAMPLING_ERROR_RECORD,
+				  "%s: the noise of measuring again is not on record",
+				  measured->dir);
+	noise->repeats = RESAMPLING_REPEATS;
 	if (!prepare_experiment(noise, error) || !prepare_ratios(noise, error))
 		return NULL;
 	return g_steal_pointer(&noise);

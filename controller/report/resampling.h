@@ -2,6 +2,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "controller/report/compare.h"
@@ -27,7 +28,8 @@
  * end.
  *
  * The build that measures records the noise (resampling_record()), and every other build uses this
- * record: the policies of the other build do not matter.
+ * record: the policies of the other build do not matter. Nothing is simulated where the noise is
+ * only read.
  */
 struct resampling;
 typedef struct resampling resampling_t; /* for g_autoptr() */
@@ -40,18 +42,20 @@ GQuark resampling_error_quark(void);
 enum resampling_error {
 	RESAMPLING_ERROR_RATIOS = 1, /* too few completed tasks to draw from */
 	RESAMPLING_ERROR_POLICIES,   /* this build knows none of the policies */
+	RESAMPLING_ERROR_RECORD,     /* no noise of these runs is on record */
 };
 
 /*
- * Prepares the noise of `measured` (borrowed for its life): the recorded noise of these runs, else
- * a simulation by its `config.yaml`. Returns NULL with `error` when that is impossible: no
- * configuration, no estimates, too few completed tasks, no policy that this build knows.
+ * The noise of `measured` (borrowed for its life): the recorded noise of these runs, else, where
+ * `simulate` is set, a simulation by its `config.yaml`. Returns NULL with `error` where nothing is
+ * on record, or the simulation is impossible: no configuration, no estimates, too few completed
+ * tasks, no policy that this build knows.
  */
-struct resampling *resampling_new(const struct summary *measured, GError **error);
+struct resampling *resampling_new(const struct summary *measured, bool simulate, GError **error);
 
 /*
- * The policies of unknown noise, which is neither recorded nor can be simulated by this build, as
- * one line; NULL: none. The caller frees.
+ * The policies of unknown noise, which a record lacks, or which this build cannot simulate, as one
+ * line; NULL: none. The caller frees.
  */
 char *resampling_unknown(const struct resampling *noise);
 

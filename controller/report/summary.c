@@ -259,11 +259,15 @@ double summary_speed(const json_t *capabilities, const char *cluster)
 	return json_is_number(speed) ? json_number_value(speed) : 1;
 }
 
-/* Reads facts from the configuration; nothing where the file is gone. */
+/* Reads facts from the configuration; nothing where the file is gone, or cannot be read. */
 static void read_config(struct summary *summary)
 {
-	g_autoptr(config_t) config = summary_config(summary, NULL);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = summary_config(summary, &error);
+	g_autofree char *path = g_build_filename(summary->path, "config.yaml", NULL);
 
+	if (!config && g_file_test(path, G_FILE_TEST_EXISTS))
+		summary->unread = g_strdup(error->message);
 	if (!config)
 		return;
 	summary->deadlines = config_environment(config) && config_environment(config)->pruning;
@@ -341,6 +345,7 @@ void summary_free(struct summary *summary)
 	g_clear_pointer(&summary->stretches, g_hash_table_unref);
 	overdue_clear(&summary->overdue);
 	g_free(summary->cells);
+	g_free(summary->unread);
 	g_free(summary->dir);
 	g_free(summary->path);
 	g_free(summary);
@@ -463,6 +468,11 @@ GPtrArray *summary_heading(const struct summary *summary)
 
 	add_title(summary, lines);
 	g_ptr_array_extend_and_steal(lines, provenance_notes(origin, summary->measured, false));
+	if (summary->unread)
+		summary_add_line(lines,
+				 "this build cannot read its configuration, so neither stretches "
+				 "nor deadlines are known: %s",
+				 summary->unread);
 	if (summary->gap_s > 0)
 		summary_add_line(
 			lines,

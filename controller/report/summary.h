@@ -48,12 +48,13 @@ struct summary {
 	bool service; /* its single run is that of a service without an end */
 	/* tasks have deadlines (environment.pruning), and a task on time is worth 1 */
 	bool deadlines;
-	bool shared;           /* hosts are shared in time: policies are ranked by stretch */
-	struct store *store;   /* open for reading */
-	GPtrArray *runs;       /* struct store_run: ended runs, or a service's run, in order */
-	uint32_t left_out;     /* runs that did not end or were aborted */
-	GPtrArray *policies;   /* char *, borrowed from the runs, in order of first appearance */
-	GArray *limits;        /* double, descending */
+	bool shared;         /* hosts are shared in time: policies are ranked by stretch */
+	char *unread;        /* why this build cannot read its config.yaml; NULL: it can, or none */
+	struct store *store; /* open for reading */
+	GPtrArray *runs;     /* struct store_run: ended runs, or a service's run, in order */
+	uint32_t left_out;   /* runs that did not end or were aborted */
+	GPtrArray *policies; /* char *, borrowed from the runs, in order of first appearance */
+	GArray *limits;      /* double, descending */
 	GHashTable *stretches; /* shared: struct store_run -> struct stretch, owned; else NULL */
 	struct summary_cell *cells; /* limits x policies, row = limit */
 	guint cells_count;

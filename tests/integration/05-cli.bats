@@ -835,6 +835,28 @@ at = socket.socket(socket.AF_UNIX); at.bind("busy"); at.listen(); print(flush=Tr
 	[[ ${lines[0]} == "monday, measured: 32 runs of "* && ${lines[1]} == "tuesday, measured: "* ]]
 }
 
+# A measured directory whose runs are single, with a configuration, and no noise on record.
+make_single() {
+	virtbed simulate "$ROOT/configs/testbed-hs22.yaml" --trials 1 --out "$1/measured" >/dev/null
+	virtbed simulate "$ROOT/configs/testbed-hs22.yaml" --trials 3 --out "$1/simulated" >/dev/null
+	sqlite3 "$1/measured/run.sqlite" "UPDATE meta SET value = 'measured' WHERE key = 'kind';
+		UPDATE run SET measured = 1;
+		UPDATE task SET exec_s = exec_s * (1 + 0.1 * ((task * 7919) % 13 - 6) / 6.0)"
+}
+
+@test "compare simulates nothing unless it is asked to" {
+	make_single .
+	run -0 --separate-stderr virtbed compare --json measured simulated
+	[[ $stderr == *"measured: the noise of measuring again is not on record, so single runs are judged by their tasks, and the simulation is judged by its trials; with --simulate, "* ]]
+	[ "$(jq -r '[.simulated_on, .pairs[0].measured.from] | join(", ")' <<<"$output")" = "trials, tasks" ]
+	run -0 --separate-stderr virtbed compare --json --simulate measured simulated
+	[ -z "$stderr" ]
+	[ "$(jq -r '[.simulated_on, .pairs[0].measured.from] | join(", ")' <<<"$output")" = "same arrivals, simulated repeats" ]
+	# A configuration that this build cannot read is told.
+	echo "nonsense: 1" >>measured/config.yaml
+	virtbed compare measured simulated 2>/dev/null | grep -q "! this build cannot read its configuration.*nonsense"
+}
+
 @test "headings say what is emulated" {
 	run --separate-stderr virtbed compare "$RUNS/agree/measured" "$RUNS/agree/simulated"
 	[[ $output == *TCG* && $output == *quotas* && $output == *"from a model"* ]]

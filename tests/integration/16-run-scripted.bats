@@ -646,11 +646,11 @@ write_preemption() {
 	run_wait
 	[ "$run_status" -eq 0 ]
 	"$virtbed" simulate "$config" --estimates "$estimates" --trials 5 --out "$out-sim"
-	run "$virtbed" compare "$out" "$out-sim"
+	run "$virtbed" compare --simulate "$out" "$out-sim"
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"Preemption: what its overheads change"* ]]
-	"$virtbed" compare "$out" "$out-sim" --json >json 2>/dev/null
+	"$virtbed" compare --simulate "$out" "$out-sim" --json >json 2>/dev/null
 	jq -e '.overheads | .samples > 0 and .from == "runs" and
 		(.rows[] | select(.policy == "max-util-preempt-greedy") | .measured_suspensions > 0 and
 		.with_suspensions > 0 and .without_suspensions > 0)' json

@@ -102,12 +102,12 @@ assert_reported() {
 	assert_preempted
 	assert_reported
 	"$virtbed" simulate "$config" --estimates "$estimates" --trials 5 --out "$out-sim"
-	run "$virtbed" compare "$out" "$out-sim"
+	run "$virtbed" compare --simulate "$out" "$out-sim"
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"Preemption: what its overheads change"* ]]
 	# What was measured delays the simulated tasks too.
-	"$virtbed" compare "$out" "$out-sim" --json | jq -e '.overheads | .samples >= 2 and .from == "runs" and
+	"$virtbed" compare --simulate "$out" "$out-sim" --json | jq -e '.overheads | .samples >= 2 and .from == "runs" and
 		any(.rows[]; .policy == "max-util-preempt-greedy" and .with_suspensions >= 2 and
 			.without_suspensions >= 2 and .with_utility < .without_utility) and
 		any(.rows[]; .policy == "max-util" and .with_suspensions == 0 and .with_utility == .without_utility)'

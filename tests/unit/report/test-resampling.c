@@ -112,7 +112,7 @@ static void test_exact_times_have_no_noise(void)
 	g_autoptr(config_t) config = testbed();
 	g_autoptr(GError) error = NULL;
 	struct experiment_dir measured = make(config, true, 1, 0, 1);
-	g_autoptr(resampling_t) noise = resampling_new(measured.summary, &error);
+	g_autoptr(resampling_t) noise = resampling_new(measured.summary, true, &error);
 
 	g_assert_no_error(error);
 	/* Ratios are quotients of rounded numbers. */
@@ -127,8 +127,8 @@ static void test_noise_is_that_of_repeats(void)
 	g_autoptr(GError) error = NULL;
 	struct experiment_dir once = make(config, true, 1, 0.05, 1);
 	struct experiment_dir often = make(config, true, 40, 0.05, 2);
-	g_autoptr(resampling_t) noise = resampling_new(once.summary, &error);
-	g_autoptr(resampling_t) again = resampling_new(once.summary, &error);
+	g_autoptr(resampling_t) noise = resampling_new(once.summary, true, &error);
+	g_autoptr(resampling_t) again = resampling_new(once.summary, true, &error);
 
 	g_assert_no_error(error);
 	for (gsize i = 0; i < G_N_ELEMENTS(limits); i++) {
@@ -160,8 +160,8 @@ static void test_noise_of_deadlines(void)
 	g_autoptr(GError) error = NULL;
 	struct experiment_dir once = make(config, true, 1, 0, 1);
 	struct experiment_dir often = make(config, true, 40, 0, 2);
-	g_autoptr(resampling_t) noise = resampling_new(once.summary, &error);
-	g_autoptr(resampling_t) again = resampling_new(once.summary, &error);
+	g_autoptr(resampling_t) noise = resampling_new(once.summary, true, &error);
+	g_autoptr(resampling_t) again = resampling_new(once.summary, true, &error);
 
 	g_assert_no_error(error);
 	for (gsize i = 0; queue_policies[i]; i++) {
@@ -182,7 +182,7 @@ static enum compare_verdict verdict(const struct experiment_dir *measured,
 				    const struct experiment_dir *simulated)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(resampling_t) noise = resampling_new(measured->summary, &error);
+	g_autoptr(resampling_t) noise = resampling_new(measured->summary, true, &error);
 	g_auto(compare_sides_t) sides = {0};
 	g_autoptr(compare_t) compare = NULL;
 	g_autofree char *text = NULL;
@@ -268,7 +268,7 @@ static void test_without_configuration(void)
 	g_autofree char *path = g_build_filename(measured.dir, "config.yaml", NULL);
 
 	g_unlink(path);
-	g_assert_null(resampling_new(measured.summary, &error));
+	g_assert_null(resampling_new(measured.summary, true, &error));
 	g_assert_error(error, CONFIG_ERROR, CONFIG_ERROR_READ);
 	clear(&measured);
 }
@@ -292,12 +292,15 @@ static void rename_policy(struct experiment_dir *made, const char *policy)
 	g_assert_no_error(error);
 }
 
-/* The comparison of two directories, all of it, with that name for the policy. */
+/*
+ * The comparison of two directories, all of it, with that name for the policy. `simulate`: noise
+ * that is not on record is simulated.
+ */
 static char *compared(const struct experiment_dir *measured, const struct experiment_dir *simulated,
-		      const char *name)
+		      const char *name, bool simulate)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(resampling_t) noise = resampling_new(measured->summary, &error);
+	g_autoptr(resampling_t) noise = resampling_new(measured->summary, simulate, &error);
 	g_auto(compare_sides_t) sides = {0};
 	g_autoptr(compare_t) compare = NULL;
 	g_autoptr(json_t) document = NULL;
@@ -322,21 +325,69 @@ static void test_record(void)
 	g_autoptr(GError) error = NULL;
 	struct experiment_dir measured = make(config, true, 1, 0.05, 1);
 	struct experiment_dir simulated = make(config, false, 1, 0, 1);
-	g_autofree char *before = compared(&measured, &simulated, "max-upr");
+	g_autofree char *before = compared(&measured, &simulated, "max-upr", true);
 	g_autofree char *recorded = NULL;
 	g_autofree char *unknown = NULL;
 
+	g_assert_null(resampling_new(measured.summary, false, &error));
+	g_assert_error(error, RESAMPLING_ERROR, RESAMPLING_ERROR_RECORD);
+	g_clear_error(&error);
 	g_assert_true(resampling_record(measured.dir, &error));
 	summary_free(measured.summary);
 	measured.summary = summary_load(measured.dir, &error);
-	recorded = compared(&measured, &simulated, "max-upr");
+	recorded = compared(&measured, &simulated, "max-upr", false);
 	g_assert_cmpstr(recorded, ==, before);
 	rename_policy(&measured, "max-upr");
 	rename_policy(&simulated, "max-upr");
-	unknown = compared(&measured, &simulated, "mine");
+	unknown = compared(&measured, &simulated, "mine", false);
 	g_assert_cmpstr(unknown, ==, before);
 	clear(&measured);
 	clear(&simulated);
+}
+
+/* Changes the record of a directory by an expression of SQLite. */
+static void change_record(struct experiment_dir *made, const char *expression)
+{
+	g_autofree char *path = g_build_filename(made->dir, "run.sqlite", NULL);
+	g_autofree char *sql =
+		g_strdup_printf("UPDATE meta SET value = %s WHERE key = 'noise'", expression);
+	g_autoptr(GError) error = NULL;
+	sqlite3 *db;
+
+	summary_free(made->summary);
+	g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+	sqlite3_close(db);
+	made->summary = summary_load(made->dir, &error);
+	g_assert_no_error(error);
+}
+
+/* A build that simulates another number of repeats has left a record that counts all the same. */
+static void test_record_of_another_build(void)
+{
+	g_autoptr(config_t) config = testbed();
+	g_autoptr(GError) error = NULL;
+	struct experiment_dir measured = make(config, true, 1, 0.05, 1);
+	g_autoptr(resampling_t) noise = NULL;
+	g_autoptr(resampling_t) partial = NULL;
+	g_autofree char *unknown = NULL;
+	struct compare_resampling *base;
+	uint32_t repeats;
+	double sd;
+
+	g_assert_true(resampling_record(measured.dir, &error));
+	change_record(&measured, "json_set(value, '$.repeats', 37)");
+	noise = resampling_new(measured.summary, false, &error);
+	g_assert_no_error(error);
+	base = resampling_compare(noise);
+	g_assert_true(base->sd(base, COMPARE_BY_UTILITY, "easy", 0.7, &sd, &repeats));
+	g_assert_cmpuint(repeats, ==, 37);
+	g_clear_pointer(&noise, resampling_free);
+	change_record(&measured, "json_remove(value, '$.cells[0]')");
+	partial = resampling_new(measured.summary, false, &error);
+	unknown = resampling_unknown(partial);
+	g_assert_cmpstr(unknown, ==, "easy");
+	clear(&measured);
 }
 
 /* Without a record the policies that are known have the noise that they have beside known ones. */
@@ -353,7 +404,7 @@ static void test_unknown_policy(void)
 
 		if (unknown)
 			rename_policy(&measured, "max-upr");
-		noise = resampling_new(measured.summary, &error);
+		noise = resampling_new(measured.summary, true, &error);
 		g_assert_no_error(error);
 		names = resampling_unknown(noise);
 		g_assert_cmpstr(names, ==, unknown ? "mine" : NULL);
@@ -377,6 +428,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/noise/a simulation with permuted times differs",
 			test_permuted_etc_differs);
 	g_test_add_func("/noise/on record it is the same where a policy is not known", test_record);
+	g_test_add_func("/noise/on record from a build with other constants it counts",
+			test_record_of_another_build);
 	g_test_add_func("/noise/a policy that is not known takes it from no other",
 			test_unknown_policy);
 	g_test_add_func("/noise/without a configuration there is none", test_without_configuration);
