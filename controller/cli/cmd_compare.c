@@ -8,24 +8,50 @@
 #include "controller/cli/commands.h"
 #include "controller/report/compare.h"
 #include "controller/report/compare_brief.h"
+#include "controller/report/compare_ratios.h"
 #include "controller/report/resampling.h"
 #include "controller/report/overhead.h"
 
-/* `overhead` may be NULL. */
-static void print_comparison(const struct compare *compare, const struct overhead *overhead,
+/* What is printed with a comparison. */
+struct additions {
+	const char *baseline;      /* of `ratios` */
+	GArray *ratios;            /* NULL: none were asked for */
+	struct overhead *overhead; /* NULL: none */
+};
+
+static void additions_clear(struct additions *additions)
+{
+	g_clear_pointer(&additions->ratios, g_array_unref);
+	g_clear_pointer(&additions->overhead, overhead_free);
+}
+typedef struct additions additions_t; /* for g_auto() */
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(additions_t, additions_clear)
+
+static void print_comparison(const struct compare *compare, const struct additions *additions,
 			     bool as_json)
 {
+	const struct overhead *overhead = additions->overhead;
 	g_autoptr(json_t) document = as_json ? compare_json(compare) : NULL;
 	g_autofree char *text = as_json ? NULL : compare_text(compare);
 	g_autofree char *more = overhead && !as_json ? overhead_text(overhead) : NULL;
+	g_autofree char *ratios =
+		additions->ratios && !as_json
+			? compare_ratios_text(compare, additions->ratios, additions->baseline)
+			: NULL;
 
 	if (as_json) {
 		if (overhead)
 			json_object_set_new(document, "overheads", overhead_json(overhead));
+		if (additions->ratios)
+			json_object_set_new(document, "baseline",
+					    compare_ratios_json(compare, additions->ratios,
+								additions->baseline));
 		command_print_json(document);
 		return;
 	}
 	visible_print(text);
+	if (ratios)
+		visible_print(ratios);
 	if (more)
 		visible_print(more);
 }
@@ -53,6 +79,7 @@ typedef struct directory directory_t; /* for g_auto() */
 
 struct arguments {
 	bool json, brief, trials, simulate;
+	const char *baseline; /* NULL: no ratios */
 };
 
 /* A directory that is compared. */
@@ -151,7 +178,7 @@ static int compare_dirs(const char *name, const char *dir_a, const char *dir_b,
 	g_auto(directory_t) b = {.dir = dir_b};
 	g_auto(compare_sides_t) sides = {0};
 	g_autoptr(compare_t) compare = NULL;
-	g_autoptr(overhead_t) overhead = NULL;
+	g_auto(additions_t) additions = {.baseline = arguments->baseline};
 
 	if (!directory_load(&a, arguments->simulate, &error) ||
 	    !directory_load(&b, arguments->simulate, &error))
@@ -169,13 +196,18 @@ static int compare_dirs(const char *name, const char *dir_a, const char *dir_b,
 		print_brief(&sides, compare, arguments->json);
 	if (!compare)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	if (arguments->baseline)
+		additions.ratios = compare_ratios(compare, arguments->baseline, &error);
+	if (error)
+		return command_fail(COMMAND_BAD, name, "--baseline: %s", error->message);
 	warn_of_noise(name, &a, compare);
 	warn_of_noise(name, &b, compare);
 	if (arguments->brief)
 		return COMMAND_DONE;
 	if (sides.mixed)
-		overhead = find_overhead(name, a.summary->measured ? &a : &b, arguments->simulate);
-	print_comparison(compare, overhead, arguments->json);
+		additions.overhead =
+			find_overhead(name, a.summary->measured ? &a : &b, arguments->simulate);
+	print_comparison(compare, &additions, arguments->json);
 	return COMMAND_DONE;
 }
 
@@ -189,6 +221,9 @@ int cmd_compare(int argc, char **argv)
 		{"trials", 0, COMMAND_FLAG, &arguments.trials,
 		 "Judge the simulation by the mean of its trials, also where it ran the measured "
 		 "arrivals"},
+		{"baseline", 0, COMMAND_TEXT, &arguments.baseline,
+		 "Also each policy's measures relative to those of this one, on both sides",
+		 "NAME"},
 		{"simulate", 0, COMMAND_FLAG, &arguments.simulate,
 		 "Simulate what is not on record: repeats of single runs, and what the overheads of "
 		 "preemption change"},
@@ -204,6 +239,9 @@ int cmd_compare(int argc, char **argv)
 			   "--simulate.",
 			   options))
 		return COMMAND_BAD;
+	if (arguments.brief && arguments.baseline)
+		return command_fail(COMMAND_BAD, argv[0],
+				    "--baseline: its table is not of --brief");
 	if (argc != 3)
 		return command_fail(COMMAND_BAD, argv[0],
 				    "give two run directories, measured or simulated");

@@ -24,6 +24,7 @@ struct arguments {
 	const char *limits;    /* NULL: the configured ones */
 	const char *estimates; /* NULL: the configured ones */
 	const char *out;       /* NULL: nothing is stored */
+	const char *baseline;  /* NULL: ratios refer to policy_reference() */
 	bool no_overheads;
 	bool json;
 };
@@ -87,7 +88,10 @@ static int run_trials(const char *name, struct trials *trials, const double *lim
 		fputs("\r\033[K", stderr);
 	if (!results)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
-	summary = simulate_summary_new(trials, limits, budget_j, results);
+	summary = simulate_summary_new(trials, limits, budget_j,
+				       simulate_summary_baseline(trials->experiment,
+								 arguments->baseline),
+				       results);
 	if (arguments->out &&
 	    (!simulate_store_write(arguments->out, trials, limits, budget_j, results,
 				   arguments->estimates ? arguments->estimates : "given", &error) ||
@@ -118,6 +122,20 @@ static void warn_of_speeds(const char *name, const struct config *config)
 	}
 }
 
+/* Whether the policy of --baseline is one of the experiment; `given` may be NULL. */
+static bool check_baseline(const struct experiment *experiment, const char *given, GError **error)
+{
+	g_autoptr(GString) names = g_string_new(NULL);
+
+	if (!given || simulate_summary_baseline(experiment, given) >= 0)
+		return true;
+	for (uint32_t i = 0; i < experiment->policies_count; i++)
+		g_string_append_printf(names, "%s%s", i ? ", " : "", experiment->policies[i].name);
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+		    "--baseline: \"%s\" is not among the policies: %s", given, names->str);
+	return false;
+}
+
 /* Makes trials of the configuration and the command line, and runs them. */
 static int simulate(const char *name, const char *path, const struct arguments *arguments)
 {
@@ -144,6 +162,8 @@ static int simulate(const char *name, const char *path, const struct arguments *
 	limits = find_limits(arguments->limits, config, &error);
 	if (limits)
 		experiment = experiment_new(config, (const char *const *)policies, &error);
+	if (experiment && !check_baseline(experiment, arguments->baseline, &error))
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	if (experiment && arguments->no_overheads)
 		experiment_drop_overheads(experiment);
 	if (experiment)
@@ -192,6 +212,8 @@ int cmd_simulate(int argc, char **argv)
 		 "also write a run directory; tasks and decisions in it are those of trial 1, of most "
 		 "environments none",
 		 "DIR"},
+		{"baseline", 0, COMMAND_TEXT, &arguments.baseline,
+		 "the policy that ratios refer to (default: max-upr)", "NAME"},
 		{"json", 0, COMMAND_FLAG, &arguments.json, "one JSON array"},
 		{NULL},
 	};

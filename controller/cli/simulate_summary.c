@@ -11,11 +11,12 @@
 /* Confidence level of the intervals. */
 #define LEVEL 0.95
 
-/* The first that is policy_reference(), with any modifiers; its run is the paper's 100 %. */
-static int find_reference(const struct experiment *experiment)
+int simulate_summary_baseline(const struct experiment *experiment, const char *name)
 {
+	/* The run of policy_reference() is the paper's 100 %. */
 	for (uint32_t i = 0; i < experiment->policies_count; i++)
-		if (experiment->policies[i].ops->reference)
+		if (name ? g_str_equal(experiment->policies[i].name, name)
+			 : experiment->policies[i].ops->reference)
 			return (int)i;
 	return -1;
 }
@@ -41,7 +42,7 @@ static bool is_shown(const struct simulate_summary *summary, enum simulate_quant
 	if (quantity >= SIMULATE_ROBUSTNESS)
 		return prunes(summary);
 	if (quantity >= SIMULATE_UTILITY_RATIO)
-		return summary->reference >= 0;
+		return summary->baseline >= 0;
 	if (quantity == SIMULATE_PERCENT)
 		return config_environment(summary->trials->experiment->config);
 	return quantity < SIMULATE_STRETCH_MAX || shares(summary);
@@ -49,7 +50,7 @@ static bool is_shown(const struct simulate_summary *summary, enum simulate_quant
 
 /*
  * Measures a run, each quantity into its row of `n` values; not finite where it is unknown. `base`
- * is the reference policy's run, or NULL; the ratio to a reference of 0 is unknown.
+ * is the baseline policy's run, or NULL; the ratio to a value of 0 is unknown.
  */
 static void measure(const struct engine_result *result, const struct engine_result *base, size_t n,
 		    double *ret_values)
@@ -108,9 +109,9 @@ static void fill_cell(const struct simulate_summary *summary, const struct engin
 		const struct engine_result *result =
 			trials_result(trials, results, i, cell->policy, cell->limit);
 		const struct engine_result *base =
-			summary->reference < 0
+			summary->baseline < 0
 				? NULL
-				: trials_result(trials, results, i, (uint32_t)summary->reference,
+				: trials_result(trials, results, i, (uint32_t)summary->baseline,
 						cell->limit);
 
 		measure(result, base, n, values + i);
@@ -125,7 +126,8 @@ static void fill_cell(const struct simulate_summary *summary, const struct engin
 }
 
 struct simulate_summary *simulate_summary_new(const struct trials *trials, const double *limits,
-					      double budget_j, const struct engine_result *results)
+					      double budget_j, int baseline,
+					      const struct engine_result *results)
 {
 	struct simulate_summary *summary = g_new0(struct simulate_summary, 1);
 	const struct experiment *experiment = trials->experiment;
@@ -135,7 +137,7 @@ struct simulate_summary *simulate_summary_new(const struct trials *trials, const
 	summary->limits = limits;
 	summary->seed = trials->seed ? trials->seed : experiment->config->workload->seed;
 	summary->budget_j = budget_j;
-	summary->reference = find_reference(experiment);
+	summary->baseline = baseline;
 	summary->cells_count = trials->limits_count * experiment->policies_count;
 	summary->cells = g_new0(struct simulate_cell, summary->cells_count);
 	for (uint32_t i = 0; i < summary->cells_count; i++) {
@@ -223,10 +225,10 @@ static json_t *cell_json(const struct simulate_summary *summary, const struct si
 	json_object_set_new(object, "energy_j_sd",
 			    json_number_or_null(cell->sd[SIMULATE_ENERGY_J]));
 	json_object_set_new(object, "seed", json_integer((json_int_t)summary->seed));
-	if (summary->reference >= 0)
+	if (summary->baseline >= 0)
 		json_object_set_new(object, "ratio_to",
 				    json_string(
-					    trials->experiment->policies[summary->reference].name));
+					    trials->experiment->policies[summary->baseline].name));
 	return object;
 }
 
@@ -305,9 +307,9 @@ static void print_heading(const struct simulate_summary *summary, FILE *file)
 			fprintf(file, " %s", system->clusters[c].name);
 		fputc('\n', file);
 	}
-	if (summary->reference >= 0 && trials->trials > 1)
+	if (summary->baseline >= 0 && trials->trials > 1)
 		fprintf(file, "ratios to %s, workload by workload, with 95 %% intervals\n",
-			trials->experiment->policies[summary->reference].name);
+			trials->experiment->policies[summary->baseline].name);
 }
 
 /* The columns between the standard deviation and what ended the runs. */
@@ -318,7 +320,7 @@ static const enum simulate_quantity columns[] = {
 	SIMULATE_VARIANCE,     SIMULATE_COST,
 };
 
-/* Ratios have columns, with "-", also where no policy is the reference. */
+/* Ratios have columns, with "-", also where no policy is the baseline. */
 static bool has_column(const struct simulate_summary *summary, enum simulate_quantity quantity)
 {
 	return quantity == SIMULATE_UTILITY_RATIO || quantity == SIMULATE_ENERGY_RATIO ||

@@ -33,7 +33,7 @@ enum simulate_quantity {
 	SIMULATE_PAUSES,
 	SIMULATE_MIGRATIONS,
 	SIMULATE_PERCENT,       /* of the highest possible utility; environments only */
-	SIMULATE_UTILITY_RATIO, /* to the reference policy under the same limit */
+	SIMULATE_UTILITY_RATIO, /* to the baseline policy under the same limit */
 	SIMULATE_ENERGY_RATIO,
 	SIMULATE_ROBUSTNESS, /* of tasks with deadlines (study_metrics.h), as the next two */
 	SIMULATE_VARIANCE,
@@ -56,18 +56,25 @@ struct simulate_summary {
 	const double *limits; /* fractions, trials->limits_count of them */
 	uint64_t seed;
 	double budget_j;
-	int reference;               /* index of the policy that ratios refer to; -1: none */
+	int baseline;                /* index of the policy that ratios refer to; -1: none */
 	struct simulate_cell *cells; /* limits x policies (row = limit) */
 	uint32_t cells_count;
 };
 typedef struct simulate_summary simulate_summary_t;
 
 /*
- * Summarizes `results` of `trials`. `limits` are borrowed. The reference is the first
- * policy that is policy_reference(), whatever its modifiers. Returns a new summary.
+ * The index of the policy that ratios refer to: the one of that name, with its modifiers, or where
+ * `name` is NULL the first that is policy_reference(), whatever its modifiers. -1: there is none.
+ */
+int simulate_summary_baseline(const struct experiment *experiment, const char *name);
+
+/*
+ * Summarizes `results` of `trials`. `limits` are borrowed. `baseline` is of
+ * simulate_summary_baseline(). Returns a new summary.
  */
 struct simulate_summary *simulate_summary_new(const struct trials *trials, const double *limits,
-					      double budget_j, const struct engine_result *results);
+					      double budget_j, int baseline,
+					      const struct engine_result *results);
 
 /* NULL is allowed. */
 void simulate_summary_free(struct simulate_summary *summary);

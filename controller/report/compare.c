@@ -41,8 +41,8 @@ const char *compare_verdict_name(enum compare_verdict verdict)
 	return names[verdict];
 }
 
-static double run_value(enum compare_measure measure, const struct summary *summary,
-			const struct store_run *run)
+double compare_run_value(enum compare_measure measure, const struct summary *summary,
+			 const struct store_run *run)
 {
 	return measure == COMPARE_BY_STRETCH   ? summary_stretch(summary, run)
 	       : measure == COMPARE_BY_UTILITY ? run->utility
@@ -72,7 +72,7 @@ double compare_value(const struct compare *compare, guint side, enum compare_mea
 			: NULL;
 
 	if (run)
-		return run_value(measure, summary, run);
+		return compare_run_value(measure, summary, run);
 	return cell ? compare_cell_value(measure, cell) : NAN;
 }
 
@@ -196,8 +196,8 @@ static GArray *paired_differences(const struct compare *compare, const struct su
 	while (i < a->len && j < b->len) {
 		const struct store_run *first = a->pdata[i];
 		const struct store_run *second = b->pdata[j];
-		double difference = run_value(compare->measure, summary, first) -
-				    run_value(compare->measure, summary, second);
+		double difference = compare_run_value(compare->measure, summary, first) -
+				    compare_run_value(compare->measure, summary, second);
 
 		if (first->repeat == second->repeat && isfinite(difference))
 			g_array_append_val(differences, difference);

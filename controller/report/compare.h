@@ -129,6 +129,7 @@ GQuark compare_error_quark(void);
 /* Codes of COMPARE_ERROR; bad input. */
 enum compare_error {
 	COMPARE_ERROR_NOTHING = 1, /* no limit has two policies that both sides ran */
+	COMPARE_ERROR_BASELINE,    /* the policy that ratios refer to is not on both sides */
 };
 
 /*
@@ -142,6 +143,10 @@ struct compare *compare_new(const struct compare_sides *sides, bool trials, GErr
 /* NULL is allowed. */
 void compare_free(struct compare *compare);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(compare_t, compare_free)
+
+/* A measure of a run of the summary; NAN: unknown. */
+double compare_run_value(enum compare_measure measure, const struct summary *summary,
+			 const struct store_run *run);
 
 /* A measure of a cell, the mean over its runs. */
 double compare_cell_value(enum compare_measure measure, const struct summary_cell *cell);

@@ -857,6 +857,23 @@ make_single() {
 	virtbed compare measured simulated 2>/dev/null | grep -q "! this build cannot read its configuration.*nonsense"
 }
 
+@test "ratios refer to the policy that --baseline names" {
+	local config=$ROOT/configs/testbed-hs22.yaml
+	[ "$(virtbed simulate "$config" --trials 3 --limit 1 --json | jq -r '[.[].ratio_to] | unique | join(" ")')" = max-upr ]
+	[ "$(virtbed simulate "$config" --trials 3 --limit 1 --json --baseline easy |
+		jq -r '.[0] | [.ratio_to, .policy, .utility_ratio.mean] | join(" ")')" = "easy easy 1" ]
+	refused '--baseline: "pam" is not among the policies: easy, ' virtbed simulate "$config" --trials 3 --baseline pam
+	virtbed compare --baseline easy "$RUNS/agree/measured" "$RUNS/agree/simulated" 2>/dev/null >text
+	grep -A 3 "^Relative to easy" text | tail -n 1 | grep -q "1.000"
+	[ "$(virtbed compare --json --baseline easy "$RUNS/agree/measured" "$RUNS/agree/simulated" 2>/dev/null |
+		jq -r '.baseline | [.policy, (.ratios | length), .ratios[0].measured.utility.ratio] | join(" ")')" = "easy 8 1" ]
+	virtbed compare --json "$RUNS/agree/measured" "$RUNS/agree/simulated" 2>/dev/null | jq -e 'has("baseline") | not'
+	refused '"pam" is not among the policies that both sides ran: easy, ' \
+		virtbed compare --baseline pam "$RUNS/agree/measured" "$RUNS/agree/simulated"
+	refused "--baseline: its table is not of --brief" \
+		virtbed compare --brief --baseline easy "$RUNS/agree/measured" "$RUNS/agree/simulated"
+}
+
 @test "headings say what is emulated" {
 	run --separate-stderr virtbed compare "$RUNS/agree/measured" "$RUNS/agree/simulated"
 	[[ $output == *TCG* && $output == *quotas* && $output == *"from a model"* ]]

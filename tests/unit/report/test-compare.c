@@ -6,6 +6,7 @@
 #include "common/json.h"
 #include "controller/report/accuracy.h"
 #include "controller/report/compare.h"
+#include "controller/report/compare_ratios.h"
 #include "fixture.h"
 
 /* A measured and a simulated experiment, laid side by side. */
@@ -338,6 +339,41 @@ static void test_labels(void)
 	}
 }
 
+/* Ratios are taken per repeat, on both sides. */
+static void test_ratios(void)
+{
+	static const struct fixture_cell exact[] = {{"easy", 1, 50, 0, 8000},
+						    {"max-upe", 1, 75, 0, 6000},
+						    {NULL}};
+	static const struct fixture_cell other[] = {{"easy", 1, 50, 0, 8000},
+						    {"max-upe", 1, 60, 0, 8000},
+						    {NULL}};
+	const struct fixture measured = {.measured = true, .runs = 3, .seed = 1, .cells = exact};
+	const struct fixture simulated = {.runs = 4, .seed = 1, .cells = other};
+	struct pair *pair = pair_new(&measured, &simulated);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GArray) ratios = compare_ratios(pair->compare, "easy", &error);
+	const struct compare_ratio *upe = &g_array_index(ratios, struct compare_ratio, 1);
+	g_autofree char *text = compare_ratios_text(pair->compare, ratios, "easy");
+	g_autoptr(json_t) document = compare_ratios_json(pair->compare, ratios, "easy");
+	const json_t *row = json_array_get(json_object_get(document, "ratios"), 1);
+	const json_t *utility = json_object_get(json_object_get(row, "simulated"), "utility");
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(ratios->len, ==, 2);
+	g_assert_cmpstr(upe->policy, ==, "max-upe");
+	g_assert_cmpfloat(fabs(upe->of[0][COMPARE_BY_UTILITY].value - 1.5), <, 1e-12);
+	g_assert_cmpuint(upe->of[0][COMPARE_BY_UTILITY].n, ==, 3);
+	g_assert_cmpfloat(fabs(upe->of[0][COMPARE_ENERGY_J].value - 0.75), <, 1e-12);
+	g_assert_cmpfloat(fabs(upe->of[1][COMPARE_BY_UTILITY].value - 1.2), <, 1e-12);
+	g_assert_nonnull(strstr(text, "Relative to easy\n"));
+	g_assert_cmpfloat(fabs(json_number_value(json_object_get(utility, "ratio")) - 1.2), <,
+			  1e-12);
+	g_assert_null(compare_ratios(pair->compare, "pam", &error));
+	g_assert_error(error, COMPARE_ERROR, COMPARE_ERROR_BASELINE);
+	pair_free(pair);
+}
+
 static void test_nothing_in_common(void)
 {
 	static const struct fixture_cell other[] = {{"random", 1, 100, 0, 9900},
@@ -405,6 +441,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/compare/each side has its own noise", test_noise_is_that_of_the_side);
 	g_test_add_func("/compare/simulated with simulated", test_two_simulated);
 	g_test_add_func("/compare/sides are called after their directories", test_labels);
+	g_test_add_func("/compare/ratios to a baseline", test_ratios);
 	g_test_add_func("/compare/nothing in common is bad input", test_nothing_in_common);
 	g_test_add_func("/compare/text and JSON say the same", test_text_and_json);
 	return g_test_run();
