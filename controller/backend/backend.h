@@ -150,7 +150,7 @@ struct backend_watermark {
 
 /*
  * The table of one implementation. Required are all operations but share(), enqueue(), migrate(),
- * energy_at_j(), watermark() and cork().
+ * energy_at_j() and watermark().
  */
 struct backend_ops {
 	const char *name; /* "sim", "remote" */
@@ -213,12 +213,6 @@ struct backend_ops {
 	struct backend_watermark (*watermark)(struct backend *backend);
 	/* ENERGY_LIMIT is reported once when energy_j() reaches `limit_j`; 0: never. */
 	void (*set_limit)(struct backend *backend, double limit_j);
-	/*
-	 * While `held`, requests may be queued instead of sent: more follow at once, and the
-	 * processes that carry them out compete for the same processors. NULL: batching makes no
-	 * difference.
-	 */
-	void (*cork)(struct backend *backend, bool held);
 	/* Ends what still runs and frees the backend. */
 	void (*destroy)(struct backend *backend);
 };
@@ -276,12 +270,6 @@ static inline double backend_energy_j(struct backend *backend)
 static inline void backend_set_limit(struct backend *backend, double limit_j)
 {
 	backend->ops->set_limit(backend, limit_j);
-}
-
-static inline void backend_cork(struct backend *backend, bool held)
-{
-	if (backend->ops->cork)
-		backend->ops->cork(backend, held);
 }
 
 /* Only if the backend has share(). */

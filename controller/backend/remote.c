@@ -474,12 +474,22 @@ bool remote_backend_is_drained(const struct backend *backend)
 	return g_queue_is_empty(&((struct remote_backend *)backend)->events);
 }
 
-static void remote_cork(struct backend *backend, bool held)
+static void hold(struct backend *backend, bool held)
 {
 	const struct remote_backend *remote = remote_of(backend);
 
 	for (uint32_t i = 0; i < remote->config->clusters_count; i++)
-		remote_link_cork(remote_fleet_link(remote->fleet, i), held);
+		remote_link_hold(remote_fleet_link(remote->fleet, i), held);
+}
+
+void remote_backend_hold(struct backend *backend)
+{
+	hold(backend, true);
+}
+
+void remote_backend_flush(struct backend *backend)
+{
+	hold(backend, false);
 }
 
 static bool is_ended(const struct remote_attempt *entry)
@@ -570,7 +580,6 @@ static const struct backend_ops remote_ops = {
 	.energy_at_j = remote_energy_at_j,
 	.watermark = remote_watermark,
 	.set_limit = remote_set_limit,
-	.cork = remote_cork,
 	.destroy = remote_destroy,
 };
 

@@ -114,6 +114,15 @@ bool remote_backend_has_event(struct backend *backend, double until_s);
 void remote_backend_wait(struct backend *backend, double until_s, struct backend_event *ret_event);
 
 /*
+ * Holds back the requests that are made from now on, until remote_backend_flush() sends them: more
+ * may follow at once. Where local schedulers run on this machine, those that carry out the first
+ * requests of a large plan would take the processors from the rest of it. Requests to one local
+ * scheduler are sent in the order in which they were made.
+ */
+void remote_backend_hold(struct backend *backend);
+void remote_backend_flush(struct backend *backend);
+
+/*
  * At the end of a run, after kill() of what still runs: waits, some seconds at most, until the end
  * of each attempt is known. remote_backend_take() then returns the ENDED events of attempts that
  * ended before the kill.

@@ -202,13 +202,13 @@ void remote_link_send_made(struct remote_link *link, const char *method, const c
 
 /*
  * Sends a GET whose answer the local scheduler may delay until there is something to report. It
- * takes no turn from other requests, and remote_link_cork() does not stop it.
+ * takes no turn from other requests, and remote_link_hold() does not stop it.
  */
 void remote_link_poll(struct remote_link *link, const char *path, remote_link_done_f done,
 		      void *data);
 
-/* While held, requests wait for their turn, however few are under way. */
-void remote_link_cork(struct remote_link *link, bool held);
+/* While `held`, requests wait for their turn, however few are under way. */
+void remote_link_hold(struct remote_link *link, bool held);
 
 /*
  * Drops the callbacks of all requests that were sent with `data`. A DELETE is still repeated until

@@ -82,7 +82,7 @@ struct remote_link {
 	GPtrArray *requests;
 	GQueue turns;           /* elements of `requests` that wait for their turn; borrowed */
 	guint under_way;        /* number of requests that the client is sending */
-	bool held;              /* by remote_link_cork(): no request is sent */
+	bool held;              /* by remote_link_hold(): no request is sent */
 	uint64_t requests_made; /* number of all remote_link_send() so far */
 };
 

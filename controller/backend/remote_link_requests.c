@@ -266,7 +266,7 @@ static void wait_turn(struct request *request)
 	pass_next(request->link);
 }
 
-void remote_link_cork(struct remote_link *link, bool held)
+void remote_link_hold(struct remote_link *link, bool held)
 {
 	link->held = held;
 	pass_next(link);

@@ -20,7 +20,6 @@ enum engine_decision {
 	ENGINE_DECISION_NONE,
 	ENGINE_DECISION_ASKED,    /* the policy decides on its thread */
 	ENGINE_DECISION_APPLYING, /* a part of its plan was carried out; more follow */
-	ENGINE_DECISION_APPLIED,  /* all parts were, and the backend is still corked */
 };
 enum engine_decision engine_decision(const struct engine *engine);
 

@@ -52,12 +52,8 @@ void engine_decider_finish(struct engine *engine)
 
 enum engine_decision engine_decision(const struct engine *engine)
 {
-	const struct applying *applying = &engine->decider->applying;
-
-	if (applying->is_further)
-		return applying->next == applying->answer.plan->actions_count
-			       ? ENGINE_DECISION_APPLIED
-			       : ENGINE_DECISION_APPLYING;
+	if (engine->decider->applying.is_further)
+		return ENGINE_DECISION_APPLYING;
 	return engine->decider->async && async_decider_is_busy(engine->decider->async)
 		       ? ENGINE_DECISION_ASKED
 		       : ENGINE_DECISION_NONE;
@@ -106,18 +102,15 @@ static void finish_plan(struct engine *engine)
 {
 	struct applying *applying = &engine->decider->applying;
 
-	if (applying->most < applying->answer.plan->actions_count)
-		backend_cork(engine->backend, false);
 	applying->is_further = false;
 	if (engine->setup.times_events)
 		engine_count_mapping(engine, wall_s(engine) - applying->answer.asked_s);
 }
 
 /*
- * Carries out the next part of a plan; requests of clients have a turn between parts. The backend
- * is corked until all parts are recorded: with simulated clusters on this machine, their local
- * schedulers would otherwise take the processors from the first part on. Releasing the cork takes
- * as long as a part and has a turn of its own.
+ * Carries out the next part of a plan; requests of clients have a turn between parts, since the
+ * engine is called again for each. The requests of all parts are sent after the last one
+ * (run_loop.h).
  */
 static void apply_next_part(struct engine *engine)
 {
@@ -126,19 +119,13 @@ static void apply_next_part(struct engine *engine)
 	const uint32_t from = applying->next;
 	struct sched_plan part = *plan;
 
-	if (from > 0 && from == plan->actions_count) {
-		finish_plan(engine);
-		return;
-	}
 	if (from > 0)
 		part.actions += from; /* a plan without actions has no array */
 	part.actions_count = MIN(plan->actions_count - from, applying->most);
 	applying->next += part.actions_count;
-	if (from == 0 && plan->actions_count > applying->most)
-		backend_cork(engine->backend, true);
 	if (!engine->ended)
 		engine_apply_plan(engine, &part, from > 0);
-	applying->is_further = applying->most < plan->actions_count && !engine->ended;
+	applying->is_further = applying->next < plan->actions_count && !engine->ended;
 	if (applying->is_further)
 		engine_stir(engine);
 	else

@@ -14,6 +14,8 @@ struct engine_source {
 	struct engine *engine;
 	struct backend *backend;
 	GMainLoop *loop;
+	bool holds;   /* requests of former steps are held, since more follow */
+	bool flushes; /* none follow, and they are to be sent in the next turn */
 };
 
 static double left_s(const struct engine_source *source)
@@ -23,7 +25,7 @@ static double left_s(const struct engine_source *source)
 
 static bool is_due(const struct engine_source *source)
 {
-	return left_s(source) <= 0 || engine_has_ended(source->engine) ||
+	return source->flushes || left_s(source) <= 0 || engine_has_ended(source->engine) ||
 	       remote_backend_has_event(source->backend, engine_next_s(source->engine));
 }
 
@@ -43,17 +45,37 @@ static gboolean check(GSource *base)
 	return is_due((struct engine_source *)base);
 }
 
-/* Has the engine handle one event, so that clients have a turn between two. */
-static gboolean dispatch(GSource *base, GSourceFunc callback, gpointer data)
+/*
+ * Has the engine handle one event. What it requests is sent together, after it; if the engine is to
+ * be called again at once, as between the parts of a plan, after the last of these calls. Sending
+ * all of that takes as long as a part, and has a turn of its own.
+ */
+static void step(struct engine_source *source)
 {
-	const struct engine_source *source = (struct engine_source *)base;
-	struct engine *engine = source->engine;
+	const bool held = source->holds;
 	struct backend_event event;
 
-	if (!engine_has_ended(engine)) { /* a request or a timer may have aborted the run */
-		if (!remote_backend_take(source->backend, engine_next_s(engine), &event))
-			event = (struct backend_event){.time_s = backend_now_s(source->backend)};
-		engine_event(engine, &event);
+	if (!remote_backend_take(source->backend, engine_next_s(source->engine), &event))
+		event = (struct backend_event){.time_s = backend_now_s(source->backend)};
+	remote_backend_hold(source->backend);
+	engine_event(source->engine, &event);
+	source->holds = engine_next_s(source->engine) == -INFINITY;
+	source->flushes = held && !source->holds;
+	if (!held && !source->holds)
+		remote_backend_flush(source->backend);
+}
+
+/* Does one thing, so that clients have a turn between two. */
+static gboolean dispatch(GSource *base, GSourceFunc callback, gpointer data)
+{
+	struct engine_source *source = (struct engine_source *)base;
+	const struct engine *engine = source->engine;
+
+	if (source->flushes) {
+		remote_backend_flush(source->backend);
+		source->flushes = false;
+	} else if (!engine_has_ended(engine)) { /* a request or a timer may have aborted the run */
+		step(source);
 	}
 	if (!engine_has_ended(engine))
 		return G_SOURCE_CONTINUE;
@@ -88,6 +110,7 @@ void run_loop(struct engine *engine, struct backend *backend, struct engine_resu
 		g_main_loop_run(loop);
 	}
 	g_source_destroy(base);
+	remote_backend_flush(backend);
 	if (engine_stop_run(engine))
 		take_late_ends(engine, backend);
 	engine_finish_run(engine, ret_result);

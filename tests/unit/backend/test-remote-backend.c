@@ -651,12 +651,12 @@ static void what_is_held_back_waits(struct fixture *fixture, gconstpointer data)
 {
 	bool heard[MANY];
 
-	backend_cork(fixture->backend, true);
+	remote_backend_hold(fixture->backend);
 	put_many(fixture, heard);
 	while (g_main_context_iteration(NULL, FALSE))
 		;
 	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 0);
-	backend_cork(fixture->backend, false);
+	remote_backend_flush(fixture->backend);
 	for (int i = 0; i < MANY; i++)
 		while (!heard[i])
 			g_main_context_iteration(NULL, TRUE);
@@ -669,7 +669,7 @@ static void who_polls_waits_for_nobody(struct fixture *fixture, gconstpointer da
 	struct remote_link *link = remote_fleet_link(fixture->fleet, 0);
 	bool heard[MANY];
 
-	backend_cork(fixture->backend, true);
+	remote_backend_hold(fixture->backend);
 	put_many(fixture, heard);
 	for (int i = 0; i < MANY; i++) {
 		bool answered = false;
@@ -679,7 +679,7 @@ static void who_polls_waits_for_nobody(struct fixture *fixture, gconstpointer da
 			g_main_context_iteration(NULL, TRUE);
 	}
 	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 0);
-	backend_cork(fixture->backend, false);
+	remote_backend_flush(fixture->backend);
 	for (int i = 0; i < MANY; i++)
 		while (!heard[i])
 			g_main_context_iteration(NULL, TRUE);

@@ -192,8 +192,6 @@ void async_stage_wait(struct backend *backend, double until_s, struct backend_ev
 		do_deed(stage, stage->scene->between.deed, stage->scene->between.of);
 		decision = engine_decision(stage->engine);
 	}
-	if (decision == ENGINE_DECISION_APPLIED)
-		stage->paused = true;
 	if (decision != ENGINE_DECISION_ASKED) {
 		scripted_backend_wait(backend, until_s, ret_event);
 		return;
@@ -383,7 +381,6 @@ static void test_scene(const void *data)
 		g_assert_cmpstr(stage.deciders->str, ==, scene->deciders);
 	g_assert_cmpuint(stage.result.tasks_completed, ==, scene->completed);
 	g_assert_true(stage.parted == (scene->at_once > 0));
-	g_assert_true(stage.paused == (stage.parted && !scene->deciders));
 	g_assert_cmpfloat(stage.result.mapping_longest_s, >, 0);
 	assert_counted(&stage.result);
 	async_stage_finish(&stage);

@@ -86,7 +86,6 @@ struct async_stage {
 	uint32_t called;
 	uint32_t decisions; /* that the test watched */
 	bool parted;        /* a plan was carried out in parts */
-	bool paused;        /* others had a turn, too, between its last part and the requests */
 	bool changed;       /* the policy was replaced by one without a gate */
 	bool leaves;        /* the engine comes to its end while it is decided */
 };

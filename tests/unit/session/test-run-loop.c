@@ -13,6 +13,8 @@
 #include "tests/unit/backend/fixture.h"
 #include "tests/unit/common/wait_for.h"
 
+#define NODES 3
+
 /* The id of the only attempt of task 0. */
 #define ATTEMPT "test-1-0-1"
 
@@ -37,6 +39,9 @@ struct stage {
 	GArray *notes; /* of struct note */
 	bool full;     /* the record takes no more */
 	guint turns;   /* of a source at the priority of the engine's */
+	/* planned starts that were recorded, the turns meanwhile, and requests that had arrived */
+	guint planned, planned_turns;
+	uint32_t early;
 };
 
 static void add_note(struct stage *stage, double time_s, const char *kind)
@@ -83,7 +88,10 @@ static const struct policy_ops wait_on_ops = {.name = "wait-on", .planning = &pl
 
 static struct sched_system *make_system(void)
 {
-	const struct sched_cluster cluster = {.name = "c1", .nodes = 3, .cores = 1, .pstates = 1};
+	const struct sched_cluster cluster = {.name = "c1",
+					      .nodes = NODES,
+					      .cores = 1,
+					      .pstates = 1};
 	struct sched_system *system = sched_system_new(&cluster, 1, 1);
 
 	system->row_names[0] = "IS";
@@ -333,6 +341,64 @@ static void test_burst(void)
 	stage_finish(&stage);
 }
 
+/* The requests of a plan in parts. */
+
+#define TASKS 40
+
+static bool note_planned(struct engine_recorder *recorder, const struct engine_task *task)
+{
+	struct stage *stage = (struct stage *)recorder;
+
+	if (task->state != ENGINE_TASK_PLANNED)
+		return true;
+	if (stage->planned++ == 0)
+		stage->turns = 0;
+	stage->planned_turns = stage->turns;
+	stage->early = scripted_scheduler_task_requests(stage->fixture.scheduler);
+	return true;
+}
+
+static gboolean stop_when_full(gpointer data)
+{
+	const struct stage *stage = data;
+
+	if (scripted_scheduler_starts(stage->fixture.scheduler) < NODES)
+		return G_SOURCE_CONTINUE;
+	remote_fleet_stop(stage->fixture.fleet, "the test stops it");
+	return G_SOURCE_REMOVE;
+}
+
+/*
+ * Each action of the plan is a part: the first ones are starts, and by far the most reservations,
+ * so that a start that is not held would arrive before the last part.
+ */
+static void test_parts(void)
+{
+	struct sched_task tasks[TASKS];
+	struct stage stage;
+	guint turns_id;
+
+	stage_init(&stage, "conservative");
+	for (uint32_t i = 0; i < TASKS; i++) {
+		tasks[i] = stage.task;
+		tasks[i].id = i;
+	}
+	stage.workload.tasks = tasks;
+	stage.workload.tasks_count = TASKS;
+	stage.setup.apart = true;
+	stage.setup.at_once = 1;
+	stage.recorder.task = note_planned;
+	turns_id = g_idle_add_full(G_PRIORITY_DEFAULT, take_turn, &stage, NULL);
+	g_timeout_add(5, stop_when_full, &stage);
+	stage_run(&stage);
+	g_source_remove(turns_id);
+	g_assert_cmpuint(stage.planned, ==, TASKS - NODES);
+	g_assert_cmpuint(stage.planned_turns, >=, TASKS - NODES - 1);
+	g_assert_cmpuint(stage.early, ==, 0);
+	g_assert_cmpuint(scripted_scheduler_starts(stage.fixture.scheduler), ==, NODES);
+	stage_finish(&stage);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -343,5 +409,7 @@ int main(int argc, char **argv)
 			test_late_end);
 	g_test_add_func("/run-loop/nothing is handled before its time", test_times);
 	g_test_add_func("/run-loop/other sources have a turn between two events", test_burst);
+	g_test_add_func("/run-loop/the requests of a plan in parts are sent after the last part",
+			test_parts);
 	return g_test_run();
 }
