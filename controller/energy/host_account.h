@@ -51,10 +51,10 @@ void host_account_free(struct host_account *account);
 int host_account_compare_parts(const void *a, const void *b);
 
 /*
- * Adds the next interval, which replaces provisional energy of its time; with the `parts` (struct store_account_part; NULL: none) that tasks have
- * of it; the account then ends where the interval ends. To be called within store_begin_account().
- * False with `error`: the store failed, the account in memory is ahead of the store, and no
- * interval may be added any more.
+ * Adds the next interval, which replaces the provisional energy of its time, with the `parts`
+ * (struct store_account_part; NULL: none) that tasks have of it; the account then ends where the
+ * interval ends. To be called within store_begin_account(). False with `error`: the store failed,
+ * the account in memory is ahead of the store, and no interval may be added any more.
  */
 bool host_account_add(struct host_account *account, struct store *store,
 		      const struct store_account_interval *interval, const GArray *parts,

@@ -91,15 +91,16 @@ static void follow_clock(struct run_service *service)
 		fabs(off_s), off_s > 0 ? "later" : "earlier");
 }
 
-/* The engine counts on by the meters; what the ledger has is what holds. */
+/*
+ * The engine counts on by the meters; what the ledger has is what holds. A silent host has its
+ * provisional energy there, and does not keep the others from being corrected.
+ */
 static bool follow_ledger(struct run_service *service, GError **error)
 {
 	const double begin_s = engine_window_begin_s(service->engine);
 	const int64_t now_ns = clock_now_ns();
 	double used_j;
 
-	if (!run_service_samples_suffice(service, begin_s))
-		return true;
 	if (!run_service_used_until(service, begin_s, now_ns, &used_j, error))
 		return false;
 	engine_window_correct(service->engine, clock_elapsed_s(service->session->t0_ns, now_ns),
@@ -115,7 +116,7 @@ bool run_service_limit_tick(struct run_service *service, GError **error)
 		return run_service_limit_begin(service, error);
 	follow_clock(service);
 	engine_window_settle(service->engine);
-	return !service->window_counted || follow_ledger(service, error);
+	return follow_ledger(service, error);
 }
 
 /* For the API. */

@@ -141,8 +141,8 @@ bool run_service_limit_find(struct run_service *service, const struct config_ser
 void run_service_limit_set(struct run_service *service, const struct engine_window *window);
 
 /*
- * Once a second: computes the energy used again once all meters have answered, and looks for a
- * clock that was set.
+ * Once a second: computes the energy used again once all meters have answered, looks for a clock
+ * that was set, and corrects what the engine has counted by the ledger.
  */
 bool run_service_limit_tick(struct run_service *service, GError **error);
 
@@ -207,12 +207,6 @@ void run_service_recall_provisional(struct run_service *service);
  */
 bool run_service_used_since(const struct run_service *service, double begin_s, double *ret_j,
 			    GError **error);
-
-/*
- * Whether the meters have kept samples back to the last reports of their hosts, or to begin_s, so
- * that what is unreported since then is known.
- */
-bool run_service_samples_suffice(const struct run_service *service, double begin_s);
 
 /*
  * As run_service_used_since(), until now_ns, in O(hosts) where begin_s is that of the last call.

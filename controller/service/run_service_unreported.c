@@ -39,6 +39,37 @@ static struct unreported provisional_since(const struct host_account *account, d
 }
 
 /*
+ * The counter of a meter that has samples. The oldest are discarded in long runs: before those that
+ * are left it is taken to have risen evenly since the start.
+ */
+static double counter_uj(const struct remote_meter *meter, int64_t t_ns)
+{
+	const struct wire_sample *first = &g_array_index(meter->samples, struct wire_sample, 0);
+	double part;
+
+	if (!meter->start_known || t_ns < meter->start_ns || t_ns >= first->t_ns)
+		return remote_meter_counter_uj(meter, t_ns);
+	part = (double)(t_ns - meter->start_ns) / (double)(first->t_ns - meter->start_ns);
+	return meter->start_uj + ((double)first->energy_uj - meter->start_uj) * part;
+}
+
+/* Of how many intervals before it a first sample tells. */
+#define FIRST_INTERVALS 3
+
+/*
+ * The time from which on a meter that has samples has counted. Where its host was away before the
+ * first sample nothing is known of that time; reports may tell.
+ */
+static int64_t known_from_ns(const struct remote_meter *meter)
+{
+	const struct wire_sample *first = &g_array_index(meter->samples, struct wire_sample, 0);
+	const bool discarded = meter->samples->len >= meter->kept;
+
+	return discarded ? meter->start_ns
+			 : first->t_ns - (int64_t)(FIRST_INTERVALS * meter->interval_s * 1e9);
+}
+
+/*
  * What a host's meter has counted until now_ns since the provisional energy, since the end of the
  * account, and since begin_s. A meter without samples has counted nothing.
  */
@@ -49,13 +80,13 @@ static struct unreported counted_since(const struct run_service *service,
 {
 	const double until_s = account ? fmax(account->meter->at_s, account->until_s) : -INFINITY;
 	const double from_s = fmax(fmax(run_s(service, meter->start_ns), until_s), begin_s);
-	const int64_t from_ns = MIN(service->session->t0_ns + (int64_t)(from_s * 1e9), now_ns);
+	int64_t from_ns = service->session->t0_ns + (int64_t)(from_s * 1e9);
 
 	if (!remote_meter_last(meter))
 		return (struct unreported){0};
+	from_ns = MIN(MAX(from_ns, known_from_ns(meter)), now_ns);
 	return (struct unreported){
-		.uj = remote_meter_counter_uj(meter, now_ns) -
-		      remote_meter_counter_uj(meter, from_ns),
+		.uj = remote_meter_counter_uj(meter, now_ns) - counter_uj(meter, from_ns),
 		.length_s = clock_elapsed_s(from_ns, now_ns),
 	};
 }
@@ -162,27 +193,6 @@ bool run_service_used_since(const struct run_service *service, double begin_s, d
 					 error))
 		return false;
 	*ret_j = (double)uj * 1e-6 + all_unreported_j(service, begin_s, clock_now_ns());
-	return true;
-}
-
-/* How many intervals of a meter the first sample may be late. */
-#define LATE_INTERVALS 3
-
-bool run_service_samples_suffice(const struct run_service *service, double begin_s)
-{
-	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
-
-	for (guint i = 0; i < meters->len; i++) {
-		const struct remote_meter *meter = g_ptr_array_index(meters, i);
-		const struct host_account *account = ledger_account(service->ledger, meter->host);
-		const double at_s = account ? account->meter->at_s : -INFINITY;
-		const double from_s = fmax(fmax(run_s(service, meter->start_ns), at_s), begin_s);
-
-		if (meter->samples->len == 0 ||
-		    run_s(service, g_array_index(meter->samples, struct wire_sample, 0).t_ns) >
-			    from_s + LATE_INTERVALS * meter->interval_s)
-			return false;
-	}
 	return true;
 }
 

@@ -681,6 +681,110 @@ static void a_window_follows_the_ledger(struct bed *bed, const void *data)
 	assert_window(bed, 0, 50);
 }
 
+/* A limit of a window of decades, which has begun before the run. */
+static void begin_window(struct bed *bed, double limit_uj)
+{
+	g_autoptr(GError) error = NULL;
+
+	bed->service.config.energy_limit_j = limit_uj * 1e-6;
+	bed->service.config.energy_window_s = 1e9;
+	g_assert_true(run_service_limit_begin(&bed->service, &error));
+	g_assert_no_error(error);
+}
+
+/* What the engine holds the limit against, a second later. */
+static void assert_spent(struct bed *bed, double uj, bool exhausted)
+{
+	g_autoptr(GError) error = NULL;
+	struct engine_window_state state;
+
+	g_assert_true(run_service_limit_tick(&bed->service, &error));
+	g_assert_no_error(error);
+	state = engine_window_now(bed->service.engine);
+	assert_about(state.spent_j * 1e6, uj);
+	g_assert_true(state.exhausted == exhausted);
+}
+
+/* The host "hb" says nothing at all; "ha" counts on. */
+static void a_silent_host_keeps_nobody_from_counting(struct bed *bed, const void *data)
+{
+	struct wire_sample sample = {.energy_uj = 5000 + PROVISIONAL_UJ + 2000};
+
+	use_unreported(bed);
+	begin_window(bed, 100000);
+	assert_spent(bed, PROVISIONAL_UJ, false);
+	sample.t_ns = clock_now_ns();
+	g_assert_true(remote_meter_add(meter_of(bed, CLUSTER_A), &sample));
+	assert_spent(bed, PROVISIONAL_UJ + 2000, false);
+	/* The next service has both hosts silent at first, and then "hb". */
+	start_again(bed);
+	begin_window(bed, 100000);
+	assert_spent(bed, PROVISIONAL_UJ + 2000, false);
+	report(bed, CLUSTER_A, 1300, NULL, PROVISIONAL_UJ + 2000 + 500);
+	report(bed, CLUSTER_A, 1601, NULL, 300);
+	assert_spent(bed, PROVISIONAL_UJ + 2300, false);
+}
+
+/* By the account, which has a new counter where the meter guessed. */
+static void a_window_has_energy_again(struct bed *bed, const void *data)
+{
+	struct wire_sample sample = {.energy_uj = 50};
+
+	use_unreported(bed);
+	begin_window(bed, 3000);
+	assert_spent(bed, PROVISIONAL_UJ, true);
+	sample.t_ns = clock_now_ns();
+	remote_meter_rebase(meter_of(bed, CLUSTER_A));
+	g_assert_true(remote_meter_add(meter_of(bed, CLUSTER_A), &sample));
+	bed->counters[CLUSTER_A] = 0;
+	report(bed, CLUSTER_A, AGE_S, NULL, 50);
+	assert_spent(bed, 50, false);
+}
+
+/* Nothing is known of the 10 s before the first sample, but for the last of them. */
+static void a_first_sample_tells_of_some_intervals(struct bed *bed, const void *data)
+{
+	const struct store_account_meter account = {
+		.run = bed->service.row.run,
+		.host = (char *)"ha",
+		.cluster = (char *)"a",
+		.at_s = AGE_S - 10,
+		.stream = (char *)"old",
+	};
+	struct wire_sample sample = {.t_ns = bed->session.t0_ns + AGE_S * S, .mw = 1000};
+
+	g_assert_true(store_put_account_meter(bed->session.store, &account, NULL));
+	remote_meter_start(meter_of(bed, CLUSTER_A), bed->session.t0_ns, 0);
+	g_assert_true(remote_meter_add(meter_of(bed, CLUSTER_A), &sample));
+	bed->session.go_on = true;
+	begin(bed);
+	sample.t_ns = clock_now_ns();
+	sample.energy_uj = 100;
+	sample.mw = 0;
+	g_assert_true(remote_meter_add(meter_of(bed, CLUSTER_A), &sample));
+	assert_used(bed, 0, 3e6 + 100);
+}
+
+/* The samples since the last report are more than are kept. */
+static void discarded_samples_still_count(struct bed *bed, const void *data)
+{
+	struct remote_meter *of = meter_of(bed, CLUSTER_A);
+	struct wire_sample sample = {.energy_uj = 5000};
+	int64_t from_ns;
+
+	use_unreported(bed);
+	remote_meter_start(of, bed->session.t0_ns + (AGE_S - 10) * S, 0);
+	from_ns = bed->session.t0_ns + AGE_S * S;
+	sample.energy_uj += PROVISIONAL_UJ;
+	for (guint i = 1; i <= 3 * of->kept; i++) {
+		sample.t_ns = from_ns + i;
+		sample.energy_uj += 1;
+		g_assert_true(remote_meter_add(of, &sample));
+	}
+	g_assert_cmpint(g_array_index(of->samples, struct wire_sample, 0).t_ns, >, from_ns);
+	assert_used(bed, 0, PROVISIONAL_UJ + 3.0 * of->kept);
+}
+
 static const struct {
 	const char *path;
 	void (*test)(struct bed *bed, const void *data);
@@ -702,6 +806,10 @@ static const struct {
 	{"/service-ledger/grows", provisional_energy_grows_by_what_is_counted},
 	{"/service-ledger/part", a_window_has_its_part_of_intervals},
 	{"/service-ledger/follows", a_window_follows_the_ledger},
+	{"/service-ledger/silent", a_silent_host_keeps_nobody_from_counting},
+	{"/service-ledger/energy-again", a_window_has_energy_again},
+	{"/service-ledger/first-sample", a_first_sample_tells_of_some_intervals},
+	{"/service-ledger/discarded", discarded_samples_still_count},
 	{"/service-ledger/window", a_new_window_has_no_provisional_energy},
 };
 
