@@ -28,17 +28,10 @@ static const char *const public_details[] = {
  * here.
  */
 static const char *const public_notices[] = {
-	"clock",
-	"energy-unknown",
-	"reloaded",
-	"resumed",
-	"scheduler-away",
-	"scheduler-back",
-	"scheduler-reset",
-	"scheduler-silent",
-	"serving",
-	"unmetered",
-	NULL,
+	"clock",          "energy-older",    "energy-unknown",
+	"reloaded",       "resumed",         "scheduler-away",
+	"scheduler-back", "scheduler-reset", "scheduler-silent",
+	"serving",        "unmetered",       NULL,
 };
 
 static bool is_owner(const struct run_session *session, uint32_t task, int64_t uid)

@@ -11,7 +11,11 @@ struct ledger {
 	int64_t counted_uj, dynamic_uj;
 	double since_s; /* since_uj is dynamic energy since then; -INFINITY: it is not summed up */
 	int64_t since_uj;
+	struct ledger_older older;
 };
+
+/* A window begins by UTC, and may be found to begin up to so much later after a restart. */
+#define SAME_BEGIN_S 1.0
 
 struct ledger *ledger_new(void)
 {
@@ -75,6 +79,21 @@ void ledger_expect(struct ledger *ledger, const struct ledger_expected *expected
 	left = (expected->until_s - account->meter->at_s) / (expected->until_s - expected->at_s);
 	host_account_expect(account, expected->until_s, expected->length_s * fmin(left, 1),
 			    expected->until_uj);
+}
+
+void ledger_set_older(struct ledger *ledger, const struct ledger_older *older)
+{
+	ledger->older = *older;
+}
+
+const struct ledger_older *ledger_older(const struct ledger *ledger)
+{
+	return &ledger->older;
+}
+
+int64_t ledger_older_since_uj(const struct ledger *ledger, double begin_s)
+{
+	return begin_s <= ledger->older.begin_s + SAME_BEGIN_S ? ledger->older.uj : 0;
 }
 
 static void add_to_task(struct ledger *ledger, uint32_t task, int64_t uj)
@@ -142,6 +161,16 @@ static int64_t part_since(const struct store_account_interval *interval, int64_t
 			 ((interval->to_s - since_s) / (interval->to_s - interval->from_s)));
 }
 
+/* Replaces what an older version had counted by what an interval brings of that time. */
+static void replace_older(struct ledger_older *older, const struct store_account_interval *interval,
+			  int64_t uj)
+{
+	const int64_t before_uj =
+		part_since(interval, uj, older->begin_s) - part_since(interval, uj, older->until_s);
+
+	older->uj -= CLAMP(before_uj, 0, older->uj);
+}
+
 bool ledger_watch(struct ledger *ledger, struct store *store, int64_t run, double begin_s,
 		  GError **error)
 {
@@ -173,6 +202,7 @@ bool ledger_add(struct ledger *ledger, struct host_account *account, struct stor
 		return false;
 	ledger->counted_uj += uj;
 	if (g_strcmp0(interval->mark, STORE_ACCOUNT_UNSERVED) != 0) {
+		replace_older(&ledger->older, interval, uj - interval->idle_uj);
 		ledger->dynamic_uj += uj - interval->idle_uj;
 		ledger->since_uj += part_since(interval, uj - interval->idle_uj, ledger->since_s);
 	}

@@ -47,6 +47,24 @@ extern const struct record ledger_expected_record;
  */
 void ledger_expect(struct ledger *ledger, const struct ledger_expected *expected);
 
+/*
+ * Energy of a limit's window that an older version of the controller counted and no host's account
+ * has: `uj` used between begin_s, when the window began, and until_s, times of the run. Intervals
+ * of that time replace it.
+ */
+struct ledger_older {
+	double begin_s, until_s;
+	int64_t uj;
+};
+
+void ledger_set_older(struct ledger *ledger, const struct ledger_older *older);
+
+/* What is left of it, borrowed. */
+const struct ledger_older *ledger_older(const struct ledger *ledger);
+
+/* What is left of it that counts since begin_s: all or nothing. Beginnings may differ by 1 s. */
+int64_t ledger_older_since_uj(const struct ledger *ledger, double begin_s);
+
 /* The account of a host, borrowed; NULL: it has none yet. */
 struct host_account *ledger_account(const struct ledger *ledger, const char *host);
 

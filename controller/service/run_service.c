@@ -583,6 +583,7 @@ bool run_service_work(struct run_session *session, GError **error)
 {
 	struct run_service service = {
 		.session = session,
+		.older_spent_j = (double)NAN,
 		.config = config_service_of(session->config),
 		.submissions =
 			g_ptr_array_new_with_free_func((GDestroyNotify)store_submission_free),

@@ -25,14 +25,17 @@
 #define PRUNE_ROWS 5000
 #define PRUNE_TAKES_S 0.05
 
-/* The account as it is stored. */
+/* The account as it is stored. Older versions stored a window's energy, and no `unreported`. */
 struct account {
 	double time_s; /* how long the service had been under way */
 	int64_t at_ns; /* the boot-clock reading at that time, of boot_id */
 	char *boot_id;
-	json_t *samples_seq; /* by cluster: the last sample read */
-	GPtrArray
-		*unreported; /* the ledger's provisional energy: struct ledger_expected; or NULL */
+	json_t *samples_seq;   /* by cluster: the last sample read */
+	GPtrArray *unreported; /* the ledger's: struct ledger_expected; NULL: none */
+	double window_begin_s, window_spent_j; /* of an older version; NAN: not stored */
+	/* struct ledger_older, while something is left; NAN: nothing */
+	double older_begin_s, older_until_s;
+	int64_t older_uj;
 };
 
 static const struct record_field account_fields[] = {
@@ -42,6 +45,12 @@ static const struct record_field account_fields[] = {
 	{RECORD_AT(account, samples_seq), .type = RECORD_JSON},
 	{RECORD_FIELD_LIST(account, unreported, ledger_expected_record),
 	 .null = RECORD_NULL_POINTER, .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
+	{RECORD_FIELD_REAL(account, window_begin_s), .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
+	{RECORD_FIELD_REAL(account, window_spent_j), .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
+	{RECORD_FIELD_REAL(account, older_begin_s), .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
+	{RECORD_FIELD_REAL(account, older_until_s), .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
+	{RECORD_FIELD_I64(account, older_uj), .null = RECORD_NULL_ZERO,
+	 .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
 	{NULL},
 };
 static const struct record account_record = {.size = sizeof(struct account),
@@ -54,12 +63,18 @@ bool run_service_account_keep(struct run_service *service, GError **error)
 	const int64_t now_ns = clock_now_ns();
 	g_autoptr(GPtrArray) unreported = run_service_energy_provisional(service, now_ns);
 	g_autoptr(json_t) seqs = run_record_samples_seq(session);
+	const struct ledger_older *older = ledger_older(service->ledger);
 	const struct account account = {
 		.time_s = clock_elapsed_s(session->t0_ns, now_ns),
 		.at_ns = now_ns,
 		.boot_id = service->row.boot_id,
 		.samples_seq = seqs,
 		.unreported = unreported,
+		.window_begin_s = (double)NAN,
+		.window_spent_j = (double)NAN,
+		.older_begin_s = older->uj > 0 ? older->begin_s : (double)NAN,
+		.older_until_s = older->uj > 0 ? older->until_s : (double)NAN,
+		.older_uj = older->uj,
 	};
 	g_autoptr(json_t) object = record_to_json(&account_record, &account);
 	g_autofree char *text = json_text(object);
@@ -110,6 +125,22 @@ char *run_service_unknown_idle(const struct run_service *service)
 	return g_string_free(names, names->len == 0);
 }
 
+/* Keeps what an older version recorded of its window, or what was left of that. */
+static void recall_older(struct run_service *service, const struct account *account)
+{
+	service->older_spent_j = (double)NAN;
+	service->older = (struct ledger_older){0};
+	if (isfinite(account->window_begin_s) && isfinite(account->window_spent_j)) {
+		service->older.begin_s = account->window_begin_s;
+		service->older.until_s = account->time_s;
+		service->older_spent_j = account->window_spent_j;
+	} else if (isfinite(account->older_begin_s) && isfinite(account->older_until_s) &&
+		   account->older_uj < RUN_SERVICE_COUNTED_MAX_UJ) {
+		service->older = (struct ledger_older){account->older_begin_s,
+						       account->older_until_s, account->older_uj};
+	}
+}
+
 bool run_service_account_resume(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
@@ -129,6 +160,7 @@ bool run_service_account_resume(struct run_service *service, GError **error)
 	}
 	session->t0_ns = service->row.t0_ns;
 	service->expected = g_steal_pointer(&account.unreported);
+	recall_older(service, &account);
 	/* A note is made of hosts with unknown idle watts (run_service_unknown_idle()). */
 	follows = same_boot && session->go_on && account.at_ns;
 	run_record_start_meters(session, baseline, follows ? account.at_ns : now_ns);

@@ -129,6 +129,19 @@ static bool add_provisional(struct run_service *service, struct host_account *ac
 }
 
 /*
+ * Whether an interval of a host that ends at to_s was served by this controller, or by the one
+ * before it, whose record of the time then counts. `account` may be NULL.
+ */
+static bool was_served(const struct run_service *service, const struct host_account *account,
+		       double to_s)
+{
+	const struct ledger_older *older = ledger_older(service->ledger);
+
+	return to_s > service->served_s || (account && to_s <= account->until_s) ||
+	       to_s <= older->until_s;
+}
+
+/*
  * Adds an unattributed interval from the end of the account to `to_uj` at `to_s`. Provisional
  * energy, and the time in which no controller served, become separate intervals; the counter is
  * assumed to have risen evenly in what is left.
@@ -147,7 +160,7 @@ static bool add_unreported(struct run_service *service, struct host_account *acc
 	at_uj = account->meter->at_uj;
 	uj = to_uj - at_uj;
 	to_s = fmax(to_s, at_s);
-	if (to_s <= served_s && to_s > account->until_s)
+	if (!was_served(service, account, to_s))
 		return add_hole(service, account, to_s, to_uj, STORE_ACCOUNT_UNSERVED, error);
 	if (at_s < served_s && to_s > served_s &&
 	    !add_hole(service, account, served_s,
@@ -219,9 +232,8 @@ static const char *mark_of(const struct run_service *service, uint32_t cluster,
 			   const struct wire_usage *usage)
 {
 	const struct host_account *account = ledger_account(service->ledger, usage->host);
-	const double to_s = run_s(service, usage->to_ns);
 
-	if (to_s <= service->served_s && !(account && to_s <= account->until_s))
+	if (!was_served(service, account, run_s(service, usage->to_ns)))
 		return STORE_ACCOUNT_UNSERVED;
 	if (usage->gap)
 		return MARK_GAP;
@@ -414,6 +426,8 @@ bool run_service_energy_load(struct run_service *service, GError **error)
 	if (!ledger_load(service->ledger, store, service->row.run, error))
 		return false;
 	run_service_recall_provisional(service);
+	if (!run_service_recall_older(service, error))
+		return false;
 	service->ledger_complete = ledger_load_sums(service->ledger, store, service->row.run,
 						    service->submissions->len, &fault);
 	/* A ledger without its sums does not keep the service from starting. */

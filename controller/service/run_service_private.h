@@ -55,6 +55,12 @@ struct run_service {
 	 * ledger_expected; NULL: none.
 	 */
 	GPtrArray *expected;
+	/*
+	 * Of a service that an older version recorded, for the ledger: its window, which had used
+	 * older_spent_j (NAN: it was not recorded so) by older.until_s, or what is left of that.
+	 */
+	struct ledger_older older;
+	double older_spent_j;
 	guint tick; /* source, once a second */
 	uint32_t ticks;
 	/* an acknowledgement to local schedulers, of what is on disk, is due */
@@ -200,6 +206,12 @@ GPtrArray *run_service_energy_provisional(const struct run_service *service, int
 
 /* Gives service->expected to the ledger, after ledger_load(), and frees it. */
 void run_service_recall_provisional(struct run_service *service);
+
+/*
+ * After that: has the ledger keep what an older version counted of a window beyond the accounts of
+ * the hosts, and makes a note of it. False with `error`: the store cannot be read.
+ */
+bool run_service_recall_older(struct run_service *service, GError **error);
 
 /*
  * Dynamic energy since begin_s, time of the run: what the ledger has, and what the meters have

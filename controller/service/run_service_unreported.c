@@ -184,6 +184,33 @@ void run_service_recall_provisional(struct run_service *service)
 	g_clear_pointer(&service->expected, g_ptr_array_unref);
 }
 
+bool run_service_recall_older(struct run_service *service, GError **error)
+{
+	struct run_session *session = service->session;
+	struct ledger_older *older = &service->older;
+	int64_t begin_uj, until_uj;
+	double uj;
+
+	if (isfinite(service->older_spent_j)) {
+		if (!store_account_dynamic_since(session->store, service->row.run, older->begin_s,
+						 &begin_uj, error) ||
+		    !store_account_dynamic_since(session->store, service->row.run, older->until_s,
+						 &until_uj, error))
+			return false;
+		uj = service->older_spent_j * 1e6 - ((double)begin_uj - (double)until_uj);
+		older->uj = uj >= 1 && uj < (double)RUN_SERVICE_COUNTED_MAX_UJ ? (int64_t)uj : 0;
+		service->older_spent_j = (double)NAN;
+	}
+	if (older->uj > 0) {
+		ledger_set_older(service->ledger, older);
+		run_session_note(session, "energy-older",
+				 "%.1f J of a window of the energy limit are as an older version "
+				 "counted them; no host has reported them",
+				 (double)older->uj * 1e-6);
+	}
+	return true;
+}
+
 bool run_service_used_since(const struct run_service *service, double begin_s, double *ret_j,
 			    GError **error)
 {
@@ -192,7 +219,9 @@ bool run_service_used_since(const struct run_service *service, double begin_s, d
 	if (!store_account_dynamic_since(service->session->store, service->row.run, begin_s, &uj,
 					 error))
 		return false;
-	*ret_j = (double)uj * 1e-6 + all_unreported_j(service, begin_s, clock_now_ns());
+	*ret_j = (double)uj * 1e-6 +
+		 (double)ledger_older_since_uj(service->ledger, begin_s) * 1e-6 +
+		 all_unreported_j(service, begin_s, clock_now_ns());
 	return true;
 }
 
@@ -204,6 +233,7 @@ bool run_service_used_until(struct run_service *service, double begin_s, int64_t
 			  error))
 		return false;
 	*ret_j = (double)ledger_since_uj(service->ledger) * 1e-6 +
+		 (double)ledger_older_since_uj(service->ledger, begin_s) * 1e-6 +
 		 all_unreported_j(service, begin_s, now_ns);
 	return true;
 }

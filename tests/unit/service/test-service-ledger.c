@@ -112,6 +112,7 @@ static void close_service(struct bed *bed)
 	run_service_energy_clear(service);
 	g_ptr_array_unref(service->submissions);
 	workload_free(service->workload);
+	g_clear_pointer(&service->expected, g_ptr_array_unref);
 }
 
 static void set_up(struct bed *bed, const void *data)
@@ -132,6 +133,7 @@ static void set_up(struct bed *bed, const void *data)
 	g_assert_no_error(error);
 	bed->system = make_system();
 	bed->service.session = &bed->session;
+	bed->service.older_spent_j = (double)NAN;
 	bed->service.row.run = bed->record.run;
 	bed->service.row.policy = (char *)"easy";
 	open_service(bed);
@@ -681,6 +683,42 @@ static void a_window_follows_the_ledger(struct bed *bed, const void *data)
 	assert_window(bed, 0, 50);
 }
 
+/* An older version recorded 9,000 uJ of the window since AGE_S - 500; 1,500 of them are known. */
+static void use_older_store(struct bed *bed)
+{
+	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *text = g_strdup_printf(
+		"{\"time_s\": %d, \"at_ns\": %" G_GINT64_FORMAT ", \"boot_id\": \"%s\","
+		" \"samples_seq\": [0, 0, 0], \"window_begin_s\": %d, \"window_spent_j\": 9e-3}",
+		AGE_S, bed->session.t0_ns + AGE_S * S, boot_id, AGE_S - 500);
+	g_autoptr(GError) error = NULL;
+
+	begin(bed);
+	bed->service.row.t0_ns = bed->session.t0_ns;
+	bed->service.served_s = 0;
+	report(bed, CLUSTER_A, AGE_S - 10, "test-1-0-1", 1500);
+	g_assert_true(store_set_meta(bed->session.store, STORE_SERVICE_ACCOUNT, text, &error));
+	g_assert_no_error(error);
+	start(bed);
+}
+
+static void a_window_of_an_older_version_goes_on(struct bed *bed, const void *data)
+{
+	use_older_store(bed);
+	assert_used(bed, AGE_S - 500, 9000);
+	assert_window(bed, AGE_S - 500, 9000);
+	assert_window(bed, AGE_S + 1000, 0); /* the next one */
+	assert_ledger(bed, 1500, 1500);
+	/* A late report replaces some of it, and what is new is added. */
+	report(bed, CLUSTER_A, AGE_S - 9, "test-1-0-1", 300);
+	start_again(bed);
+	assert_used(bed, AGE_S - 500, 9000);
+	report(bed, CLUSTER_A, AGE_S + 2000, NULL, 70);
+	start_again(bed);
+	assert_used(bed, AGE_S - 500, 9070);
+	assert_ledger(bed, 1870, 1870);
+}
+
 /* A limit of a window of decades, which has begun before the run. */
 static void begin_window(struct bed *bed, double limit_uj)
 {
@@ -806,6 +844,7 @@ static const struct {
 	{"/service-ledger/grows", provisional_energy_grows_by_what_is_counted},
 	{"/service-ledger/part", a_window_has_its_part_of_intervals},
 	{"/service-ledger/follows", a_window_follows_the_ledger},
+	{"/service-ledger/older-window", a_window_of_an_older_version_goes_on},
 	{"/service-ledger/silent", a_silent_host_keeps_nobody_from_counting},
 	{"/service-ledger/energy-again", a_window_has_energy_again},
 	{"/service-ledger/first-sample", a_first_sample_tells_of_some_intervals},
