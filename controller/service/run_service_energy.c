@@ -346,6 +346,8 @@ static bool add_usage(struct run_service *service, uint32_t cluster, const char 
 		return begin_counter(service, account, run_s(service, usage->to_ns), usage->to_uj,
 				     error);
 	}
+	if (another)
+		run_service_expect_counted(service, account, usage->from_ns);
 	if (another && !(add_provisional(service, account, from_s, INT64_MAX, error) &&
 			 begin_counter(service, account, from_s, usage->from_uj, error)))
 		return false;

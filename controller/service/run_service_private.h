@@ -204,6 +204,13 @@ void run_service_update_energy(struct run_service *service, const GArray *parts)
  */
 GPtrArray *run_service_energy_provisional(const struct run_service *service, int64_t now_ns);
 
+/*
+ * Another counter of a host began at from_ns: what its meter had counted by the last sample of the
+ * former one, and no report has brought, is provisional energy of the account from now on.
+ */
+void run_service_expect_counted(struct run_service *service, const struct host_account *account,
+				int64_t from_ns);
+
 /* Gives service->expected to the ledger, after ledger_load(), and frees it. */
 void run_service_recall_provisional(struct run_service *service);
 

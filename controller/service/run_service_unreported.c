@@ -71,7 +71,8 @@ static int64_t known_from_ns(const struct remote_meter *meter)
 
 /*
  * What a host's meter has counted until now_ns since the provisional energy, since the end of the
- * account, and since begin_s. A meter without samples has counted nothing.
+ * account, since a controller serves, and since begin_s. A meter without samples has counted
+ * nothing.
  */
 static struct unreported counted_since(const struct run_service *service,
 				       const struct remote_meter *meter,
@@ -79,7 +80,8 @@ static struct unreported counted_since(const struct run_service *service,
 				       int64_t now_ns)
 {
 	const double until_s = account ? fmax(account->meter->at_s, account->until_s) : -INFINITY;
-	const double from_s = fmax(fmax(run_s(service, meter->start_ns), until_s), begin_s);
+	const double start_s = fmax(run_s(service, meter->start_ns), service->served_s);
+	const double from_s = fmax(fmax(start_s, until_s), begin_s);
 	int64_t from_ns = service->session->t0_ns + (int64_t)(from_s * 1e9);
 
 	if (!remote_meter_last(meter))
@@ -175,6 +177,45 @@ GPtrArray *run_service_energy_provisional(const struct run_service *service, int
 			g_ptr_array_add(list, expected);
 	}
 	return list;
+}
+
+/*
+ * A new counter begins with a sample, whose time may be translated from another clock with another
+ * offset: an older sample is this part of an interval before it.
+ */
+#define OLDER_INTERVALS 0.25
+
+/* The time of the last sample of a meter before the counter that began at from_ns; 0: none. */
+static int64_t last_before_ns(const struct remote_meter *meter, int64_t from_ns)
+{
+	const int64_t before_ns = from_ns - (int64_t)(OLDER_INTERVALS * meter->interval_s * 1e9);
+
+	for (guint i = meter->samples->len; i > 0; i--) {
+		const struct wire_sample *sample =
+			&g_array_index(meter->samples, struct wire_sample, i - 1);
+
+		if (sample->t_ns < before_ns)
+			return sample->t_ns;
+	}
+	return 0;
+}
+
+void run_service_expect_counted(struct run_service *service, const struct host_account *account,
+				int64_t from_ns)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+		const bool same = g_str_equal(meter->host, account->meter->host);
+		const int64_t last_ns = same ? last_before_ns(meter, from_ns) : 0;
+		struct ledger_expected *expected =
+			last_ns > 0 ? provisional_of(service, meter, account, last_ns) : NULL;
+
+		if (expected)
+			ledger_expect(service->ledger, expected);
+		record_free(&ledger_expected_record, expected);
+	}
 }
 
 void run_service_recall_provisional(struct run_service *service)

@@ -1,152 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A service's ledger, with the service's engine: what it has of an ended task, and when that is
- * final; the provisional energy that a restart keeps; and the energy of a window. The clusters "a"
- * and "b" have a metered host each, "ha" and "hb", that draws nothing idle; the host of "c" has no
- * meter.
+ * final; the provisional energy that a restart keeps; and the energy of a window.
  */
 #include "common/clock.h"
-#include "controller/backend/sim.h"
-#include "controller/service/run_service_private.h"
-#include "tests/unit/store/run_dir.h"
-
-#define S INT64_C(1000000000)
-/* How long the run has been under way when the service begins. */
-#define AGE_S 1000
-#define ROOM 4
-
-enum { CLUSTER_A, CLUSTER_B, CLUSTER_C };
-
-static struct config_meter meter = {.kind = CONFIG_METER_IPMI, .interval_s = 1};
-static struct config_host hosts[] = {
-	{.name = (char *)"ha", .meter = &meter},
-	{.name = (char *)"hb", .meter = &meter},
-	{.name = (char *)"hc"},
-};
-static struct config_cluster clusters[] = {
-	{.name = (char *)"a", .nodes = 1, .cores = 1, .hosts = &hosts[0], .hosts_count = 1},
-	{.name = (char *)"b", .nodes = 1, .cores = 1, .hosts = &hosts[1], .hosts_count = 1},
-	{.name = (char *)"c", .nodes = 1, .cores = 1, .hosts = &hosts[2], .hosts_count = 1},
-};
-static struct config_type type = {.name = (char *)"short", .benchmark = (char *)"ep", .cores = 1};
-static const struct config lab = {
-	.name = (char *)"test",
-	.clusters = clusters,
-	.clusters_count = G_N_ELEMENTS(clusters),
-	.types = &type,
-	.types_count = 1,
-};
-
-struct bed {
-	struct run_dir record;
-	struct run_plan plan;
-	struct run_session session;
-	struct sched_system *system;
-	struct run_service service;
-	int64_t seqs[2];     /* the last report of each host */
-	int64_t counters[2]; /* of each host, uJ */
-};
-
-static struct sched_system *make_system(void)
-{
-	static const struct sched_cluster of[] = {
-		{.name = "a", .nodes = 1, .cores = 1, .pstates = 1},
-		{.name = "b", .nodes = 1, .cores = 1, .pstates = 1},
-		{.name = "c", .nodes = 1, .cores = 1, .pstates = 1},
-	};
-	struct sched_system *system = sched_system_new(of, G_N_ELEMENTS(of), 1);
-
-	system->row_names[0] = "short";
-	for (gsize c = 0; c < G_N_ELEMENTS(of); c++) {
-		system->etc_s[c] = 10;
-		system->eec_j[c] = 10;
-		system->nodes[c] = 1;
-	}
-	g_assert_cmpint(sched_system_finish(system, NULL), ==, SCHED_SYSTEM_OK);
-	return system;
-}
-
-/* A service with one task, as it is before its account begins. */
-static void open_service(struct bed *bed)
-{
-	const struct utility constant = {.max = 1,
-					 .segments_count = 1,
-					 .segments = {{UTILITY_CONSTANT, 1e9, 1, 1, 0}}};
-	struct run_service *service = &bed->service;
-	char message[256];
-
-	service->workload = workload_open_new(ROOM);
-	service->workload->tasks[0] = (struct sched_task){.utility = constant};
-	service->workload->tasks_count = 1;
-	service->submissions = g_ptr_array_new();
-	g_ptr_array_set_size(service->submissions, 1);
-	service->recorder =
-		recorder_store_new(bed->session.store, service->row.run, bed->system, true);
-	bed->session.recorder = service->recorder;
-	run_service_energy_init(service);
-	service->backend = backend_sim_new(bed->system, ROOM);
-	service->setup = (struct engine_setup){
-		.system = bed->system,
-		.workload = service->workload,
-		.open = service->workload,
-		.recorder = recorder_store_engine(service->recorder),
-		.mapping_interval_s = 1,
-		.duration_s = (double)INFINITY,
-		.task_ended_j = run_service_energy_ended,
-		.task_ended_data = service,
-	};
-	g_assert_cmpint(policy_parse("easy", &service->setup.policy, message, sizeof(message)), ==,
-			0);
-	service->engine = engine_new(&service->setup, service->backend);
-}
-
-static void close_service(struct bed *bed)
-{
-	struct run_service *service = &bed->service;
-
-	engine_free(service->engine);
-	backend_destroy(service->backend);
-	g_assert_true(recorder_store_finish(service->recorder, NULL));
-	g_assert_false(bed->session.store_failed);
-	recorder_store_free(service->recorder);
-	run_service_energy_clear(service);
-	g_ptr_array_unref(service->submissions);
-	workload_free(service->workload);
-	g_clear_pointer(&service->expected, g_ptr_array_unref);
-}
-
-static void set_up(struct bed *bed, const void *data)
-{
-	static const char *const addresses[] = {"unix:/nobody-a", "unix:/nobody-b",
-						"unix:/nobody-c"};
-	g_autoptr(GError) error = NULL;
-
-	run_dir_make(&bed->record);
-	bed->plan.experiment = (char *)"test";
-	bed->session.plan = &bed->plan;
-	bed->session.config = (struct config *)&lab;
-	bed->session.progress = run_progress_new();
-	bed->session.t0_ns = clock_now_ns() - AGE_S * S;
-	bed->session.store = bed->record.store;
-	bed->session.service = &bed->service;
-	bed->session.fleet = remote_fleet_new(&lab, addresses, &error);
-	g_assert_no_error(error);
-	bed->system = make_system();
-	bed->service.session = &bed->session;
-	bed->service.older_spent_j = (double)NAN;
-	bed->service.row.run = bed->record.run;
-	bed->service.row.policy = (char *)"easy";
-	open_service(bed);
-}
-
-static void tear_down(struct bed *bed, const void *data)
-{
-	close_service(bed);
-	sched_system_free(bed->system);
-	remote_fleet_free(bed->session.fleet);
-	run_progress_free(bed->session.progress);
-	run_dir_remove(&bed->record);
-}
+#include "tests/unit/service/ledger_bed.h"
 
 /* Task 0 as its record has it, in its last place; a stored task that ended has energy_j. */
 static void restore(struct bed *bed, enum engine_task_event event, uint32_t cluster,
@@ -175,24 +33,13 @@ static void restore(struct bed *bed, enum engine_task_event event, uint32_t clus
 	g_assert_true(engine_restore_task(bed->service.engine, 0, &record));
 }
 
-static void begin(struct bed *bed)
-{
-	g_autoptr(GError) error = NULL;
-
-	g_assert_true(run_service_energy_load(&bed->service, &error));
-	g_assert_no_error(error);
-	g_assert_true(bed->service.ledger_complete);
-	g_assert_true(run_service_energy_begin(&bed->service, &error));
-	g_assert_no_error(error);
-}
-
 /* A host reports a second that ends at to_s, in which the task, if any, used `uj`. */
 static void report(struct bed *bed, uint32_t cluster, int64_t to_s, const char *task, int64_t uj)
 {
 	struct wire_usage_task used = {(char *)task, 50};
 	struct wire_usage usage = {
 		.seq = ++bed->seqs[cluster],
-		.host = hosts[cluster].name,
+		.host = bed_host(cluster),
 		.from_ns = bed->session.t0_ns + (to_s - 1) * S,
 		.to_ns = bed->session.t0_ns + to_s * S,
 		.length_ns = S,
@@ -248,7 +95,7 @@ static void run_at(struct bed *bed, uint32_t cluster)
 static void energy_is_final_beyond_the_end(struct bed *bed, const void *data)
 {
 	run_at(bed, CLUSTER_A);
-	begin(bed);
+	bed_begin(bed);
 	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
 	end(bed, 1, BACKEND_OUTCOME_COMPLETED, 2001.5);
 	assert_energy(bed, ENGINE_ENERGY_PROVISIONAL, 100);
@@ -264,7 +111,7 @@ static void a_lost_attempt_is_waited_for(struct bed *bed, const void *data)
 	struct engine *engine = bed->service.engine;
 
 	run_at(bed, CLUSTER_A);
-	begin(bed);
+	bed_begin(bed);
 	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
 	report(bed, CLUSTER_B, 2000, NULL, 0);
 	g_assert_cmpint(engine_request_drain(engine, CLUSTER_A, 0, NULL), ==, 0);
@@ -301,7 +148,7 @@ static void a_lost_attempt_is_recalled(struct bed *bed, const void *data)
 
 	g_assert_true(store_put_lost(bed->session.store, &lost, &error));
 	restore(bed, ENGINE_TASK_PLAN, CLUSTER_B, (double)NAN);
-	begin(bed);
+	bed_begin(bed);
 	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
 	g_assert_cmpint(engine_request_cancel(bed->service.engine, 0), ==, 0);
 	g_assert_cmpint(state_of(bed), ==, ENGINE_TASK_KILLED);
@@ -329,17 +176,17 @@ static void a_place_without_meters_is_not_waited_for(struct bed *bed, const void
 
 	g_assert_true(store_put_lost(bed->session.store, &lost, &error));
 	run_at(bed, CLUSTER_C);
-	begin(bed);
+	bed_begin(bed);
 	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
 	end(bed, 1, BACKEND_OUTCOME_COMPLETED, 2050.5);
 	assert_energy(bed, ENGINE_ENERGY_PROVISIONAL, 100);
 	report(bed, CLUSTER_A, 2002, "test-1-0-1", 5);
 	assert_energy(bed, ENGINE_ENERGY_FINAL, 105);
-	close_service(bed);
-	open_service(bed);
+	bed_close(bed);
+	bed_open(bed);
 	restore(bed, ENGINE_TASK_COMPLETE, CLUSTER_C, 105e-6);
 	bed->session.go_on = true;
-	begin(bed);
+	bed_begin(bed);
 	assert_energy(bed, ENGINE_ENERGY_FINAL, 105);
 }
 
@@ -347,7 +194,7 @@ static void a_place_without_meters_is_not_waited_for(struct bed *bed, const void
 static void an_end_without_meters_is_final(struct bed *bed, const void *data)
 {
 	run_at(bed, CLUSTER_C);
-	begin(bed);
+	bed_begin(bed);
 	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
 	end(bed, 1, BACKEND_OUTCOME_COMPLETED, 2050.5);
 	assert_energy(bed, ENGINE_ENERGY_FINAL, 100);
@@ -357,13 +204,13 @@ static void an_end_without_meters_is_final(struct bed *bed, const void *data)
 static void kinds_are_recalled(struct bed *bed, const void *data)
 {
 	run_at(bed, CLUSTER_A);
-	begin(bed);
+	bed_begin(bed);
 	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
-	close_service(bed);
-	open_service(bed);
+	bed_close(bed);
+	bed_open(bed);
 	restore(bed, ENGINE_TASK_COMPLETE, CLUSTER_A, 100e-6);
 	bed->session.go_on = true;
-	begin(bed);
+	bed_begin(bed);
 	assert_energy(bed, ENGINE_ENERGY_FINAL, 100);
 	/* Late parts of it still count. */
 	report(bed, CLUSTER_A, 2001, "test-1-0-1", 7);
@@ -374,13 +221,13 @@ static void kinds_are_recalled(struct bed *bed, const void *data)
 static void older_figures_stay(struct bed *bed, const void *data)
 {
 	run_at(bed, CLUSTER_A);
-	begin(bed);
+	bed_begin(bed);
 	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
-	close_service(bed);
-	open_service(bed);
+	bed_close(bed);
+	bed_open(bed);
 	restore(bed, ENGINE_TASK_COMPLETE, CLUSTER_A, 90e-6);
 	bed->session.go_on = true;
-	begin(bed);
+	bed_begin(bed);
 	assert_energy(bed, ENGINE_ENERGY_ESTIMATED, 90);
 	report(bed, CLUSTER_A, 2001, "test-1-0-1", 7);
 	assert_energy(bed, ENGINE_ENERGY_ESTIMATED, 90);
@@ -419,7 +266,7 @@ static void use_unreported_of(struct bed *bed, int64_t uj)
 	g_assert_true(remote_meter_add(of, &first) && remote_meter_add(of, &last));
 	bed->counters[CLUSTER_A] = 5000;
 	bed->session.go_on = true; /* a controller took over, whose meters have counted on */
-	begin(bed);
+	bed_begin(bed);
 }
 
 static void use_unreported(struct bed *bed)
@@ -446,17 +293,17 @@ static void start(struct bed *bed)
 	g_autoptr(GError) error = NULL;
 	struct run_service *service = &bed->service;
 
-	close_service(bed);
+	bed_close(bed);
 	service->row.t0_ns -= 500 * S;
 	service->row.boot_id = clock_boot_id();
 	bed->session.go_on = false;
-	open_service(bed);
+	bed_open(bed);
 	for (uint32_t c = CLUSTER_A; c <= CLUSTER_B; c++)
 		g_array_set_size(meter_of(bed, c)->samples, 0);
 	g_assert_true(run_service_account_resume(service, &error));
 	g_assert_no_error(error);
 	g_clear_pointer(&service->row.boot_id, g_free);
-	begin(bed);
+	bed_begin(bed);
 }
 
 static void start_again(struct bed *bed)
@@ -619,6 +466,7 @@ static void provisional_energy_grows_by_what_is_counted(struct bed *bed, const v
 	of = meter_of(bed, CLUSTER_A);
 	sample = (struct wire_sample){.t_ns = clock_now_ns() - 4 * S, .energy_uj = 90000};
 	remote_meter_start(of, sample.t_ns, IDLE_W);
+	bed->service.served_s -= 4;
 	g_assert_true(remote_meter_add(of, &sample));
 	sample.t_ns += 4 * S;
 	sample.energy_uj += 9000;
@@ -654,7 +502,7 @@ static void assert_window(struct bed *bed, double begin_s, double uj)
 /* An interval that a window begins in is divided, now and after a restart. */
 static void a_window_has_its_part_of_intervals(struct bed *bed, const void *data)
 {
-	begin(bed);
+	bed_begin(bed);
 	report(bed, CLUSTER_A, 2000, "test-1-0-1", 100);
 	assert_window(bed, 1999.5, 50);
 	report(bed, CLUSTER_A, 2001, NULL, 30);
@@ -683,6 +531,41 @@ static void a_window_follows_the_ledger(struct bed *bed, const void *data)
 	assert_window(bed, 0, 50);
 }
 
+/* Its local scheduler lost its state, with what its samples had shown and no report had brought. */
+static void what_a_former_counter_counted_stays(struct bed *bed, const void *data)
+{
+	struct wire_sample sample = {.t_ns = bed->session.t0_ns + (AGE_S + 4) * S, .energy_uj = 50};
+
+	use_unreported(bed);
+	remote_meter_rebase(meter_of(bed, CLUSTER_A));
+	g_assert_true(remote_meter_add(meter_of(bed, CLUSTER_A), &sample));
+	bed->counters[CLUSTER_A] = 50;
+	report(bed, CLUSTER_A, AGE_S + 5, NULL, 7);
+	assert_used(bed, 0, PROVISIONAL_UJ + 7);
+	assert_ledger(bed, PROVISIONAL_UJ + 7, PROVISIONAL_UJ + 7);
+}
+
+/* A controller died soon after its start: who takes over reads samples of the time before, too. */
+static void samples_of_unserved_time_do_not_count(struct bed *bed, const void *data)
+{
+	struct wire_sample sample = {.energy_uj = 5000};
+
+	use_unreported(bed);
+	keep(bed);
+	start(bed);
+	bed_close(bed);
+	bed_open(bed);
+	bed->session.go_on = true;
+	remote_meter_start(meter_of(bed, CLUSTER_A), bed->session.t0_ns + AGE_S * S, 0);
+	for (int64_t s = AGE_S; s <= AGE_S + 500; s += 250) {
+		sample.t_ns = bed->session.t0_ns + s * S;
+		sample.energy_uj += 1000;
+		g_assert_true(remote_meter_add(meter_of(bed, CLUSTER_A), &sample));
+	}
+	bed_begin(bed);
+	assert_used(bed, 0, 0);
+}
+
 /* An older version recorded 9,000 uJ of the window since AGE_S - 500; 1,500 of them are known. */
 static void use_older_store(struct bed *bed)
 {
@@ -693,7 +576,7 @@ static void use_older_store(struct bed *bed)
 		AGE_S, bed->session.t0_ns + AGE_S * S, boot_id, AGE_S - 500);
 	g_autoptr(GError) error = NULL;
 
-	begin(bed);
+	bed_begin(bed);
 	bed->service.row.t0_ns = bed->session.t0_ns;
 	bed->service.served_s = 0;
 	report(bed, CLUSTER_A, AGE_S - 10, "test-1-0-1", 1500);
@@ -795,7 +678,7 @@ static void a_first_sample_tells_of_some_intervals(struct bed *bed, const void *
 	remote_meter_start(meter_of(bed, CLUSTER_A), bed->session.t0_ns, 0);
 	g_assert_true(remote_meter_add(meter_of(bed, CLUSTER_A), &sample));
 	bed->session.go_on = true;
-	begin(bed);
+	bed_begin(bed);
 	sample.t_ns = clock_now_ns();
 	sample.energy_uj = 100;
 	sample.mw = 0;
@@ -842,6 +725,8 @@ static const struct {
 	{"/service-ledger/died", reports_since_the_last_record_replace_it},
 	{"/service-ledger/away", provisional_energy_does_not_melt},
 	{"/service-ledger/grows", provisional_energy_grows_by_what_is_counted},
+	{"/service-ledger/live-new-counter", what_a_former_counter_counted_stays},
+	{"/service-ledger/unserved", samples_of_unserved_time_do_not_count},
 	{"/service-ledger/part", a_window_has_its_part_of_intervals},
 	{"/service-ledger/follows", a_window_follows_the_ledger},
 	{"/service-ledger/older-window", a_window_of_an_older_version_goes_on},
@@ -856,6 +741,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(tests); i++)
-		g_test_add(tests[i].path, struct bed, NULL, set_up, tests[i].test, tear_down);
+		g_test_add(tests[i].path, struct bed, NULL, bed_set_up, tests[i].test,
+			   bed_tear_down);
 	return g_test_run();
 }
