@@ -7,10 +7,13 @@
  * State machines as data. A machine is a table of all pairs of a state and an event. A pair moves
  * on to a state, or is ignored for a reason, or is impossible. Pages in docs/reference/ and tests
  * are made of the same tables (tests/unit/fsm_page.h).
+ *
+ * A table says of all pairs that it does not list that they are impossible, or why they are
+ * ignored: answers of VMs and hosts, say, may come at any time.
  */
 
 enum fsm_rule {
-	FSM_IMPOSSIBLE = 0, /* the program has a defect */
+	FSM_IMPOSSIBLE = 0, /* the program has a defect; with fsm.unlisted: ignored */
 	FSM_MOVES,
 	FSM_IGNORES, /* a report that is late or repeated, a request that changes nothing */
 };
@@ -27,8 +30,8 @@ struct fsm {
 	unsigned int events; /* how many */
 	const char *const *state_names;
 	const char *const *event_names;
-	const struct fsm_transition
-		*transitions; /* [event][state]; a pair of zeros is impossible */
+	const struct fsm_transition *transitions; /* [event][state]; a pair of zeros is unlisted */
+	const char *unlisted; /* why unlisted pairs are ignored; NULL: they are impossible */
 };
 
 /* For tables: a pair that moves to a state, and an ignored pair. */

@@ -527,20 +527,20 @@ static bool is_failure(enum vm_state state, enum vm_event event)
 
 void vm_fire(struct vm *vm, enum vm_event event, const char *reason)
 {
-	enum vm_state previous = vm->state;
+	const enum vm_state previous = vm->state;
 	enum vm_state next;
 
 	if (vm->stopped)
 		return;
-	if (!vm_state_next(previous, event, &next)) {
+	if (!fsm_move(&vm_fsm, &vm->state, event, vm->settings.name)) {
 		log_debug_of(LOG_NODE(vm->settings.name), "'%s' means nothing while %s",
-			     vm_event_name(event), vm_state_name(previous));
+			     vm_fsm.event_names[event], vm_state_name(previous));
 		return;
 	}
+	next = vm->state;
 	log_debug_of(LOG_NODE(vm->settings.name), "%s -> %s by '%s'%s%s", vm_state_name(previous),
-		     vm_state_name(next), vm_event_name(event), reason ? ": " : "",
+		     vm_state_name(next), vm_fsm.event_names[event], reason ? ": " : "",
 		     reason ? reason : "");
-	vm->state = next;
 	if (next != VM_READY && next != VM_BUSY)
 		vm->paused_ns = 0; /* a pause does not matter any more */
 	vm->generation++;

@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/hypervisor/vm_state.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
-static const struct {
-	const char *name;
-	const char *public_name;
-} states[VM_STATES] = {
-	[VM_DOWN] = {"down", "down"},
-	[VM_QUEUED] = {"queued", "booting"},
-	[VM_CREATING] = {"creating", "booting"},
-	[VM_AWAITING] = {"awaiting", "booting"},
-	[VM_WAKING] = {"unparking", "booting"},
-	[VM_AGENT_SYNC] = {"greeting", "booting"},
-	[VM_SWEEPING] = {"sweeping", "booting"},
-	[VM_CAPPING] = {"capping", "booting"},
-	[VM_WIRING] = {"wiring", "booting"},
-	[VM_PARKING] = {"parking", "booting"},
-	[VM_READY] = {"ready", "ready"},
-	[VM_BUSY] = {"busy", "busy"},
-	[VM_HELD] = {"held", "busy"},
-	[VM_STANDBY] = {"parked", "booting"},
-	[VM_REMOVING] = {"removing", "down"},
-	[VM_DETACHED] = {"detached", "down"},
+static const char *const state_names[VM_STATES] = {
+	[VM_DOWN] = "down",         [VM_QUEUED] = "queued",    [VM_CREATING] = "creating",
+	[VM_AWAITING] = "awaiting", [VM_WAKING] = "unparking", [VM_AGENT_SYNC] = "greeting",
+	[VM_SWEEPING] = "sweeping", [VM_CAPPING] = "capping",  [VM_WIRING] = "wiring",
+	[VM_PARKING] = "parking",   [VM_READY] = "ready",      [VM_BUSY] = "busy",
+	[VM_HELD] = "held",         [VM_STANDBY] = "parked",   [VM_REMOVING] = "removing",
+	[VM_DETACHED] = "detached",
 };
 
 static const char *const event_names[VM_EVENTS] = {
@@ -36,93 +20,86 @@ static const char *const event_names[VM_EVENTS] = {
 	[VM_EVENT_RENEW] = "renew",
 };
 
-/* Sets of states. */
-#define IN(state) (UINT32_C(1) << (state))
-#define BOOT                                                                                       \
-	(IN(VM_CREATING) | IN(VM_AWAITING) | IN(VM_WAKING) | IN(VM_AGENT_SYNC) | IN(VM_SWEEPING) | \
-	 IN(VM_CAPPING) | IN(VM_WIRING) | IN(VM_PARKING))
-#define SERVES (IN(VM_READY) | IN(VM_BUSY) | IN(VM_HELD))
+#define TO(state) FSM_TO(VM_##state)
 
-/* The first matching row counts. */
-static const struct {
-	uint32_t from;
-	enum vm_event event;
-	enum vm_state to;
-} transitions[] = {
-	{IN(VM_DOWN), VM_EVENT_RETRY, VM_QUEUED},
-	{IN(VM_QUEUED), VM_EVENT_TURN, VM_CREATING},
-	{IN(VM_CREATING), VM_EVENT_DONE, VM_AWAITING},
-	{IN(VM_AWAITING), VM_EVENT_AGENT, VM_AGENT_SYNC},
-	{IN(VM_AGENT_SYNC), VM_EVENT_DONE, VM_SWEEPING},
-	{IN(VM_SWEEPING), VM_EVENT_DONE, VM_CAPPING},
-	{IN(VM_CAPPING), VM_EVENT_DONE, VM_WIRING},
-	{IN(VM_WIRING), VM_EVENT_DONE, VM_READY},
-	{IN(VM_READY), VM_EVENT_ASSIGN, VM_BUSY},
-	{IN(VM_BUSY), VM_EVENT_RELEASE, VM_READY},
-	{IN(VM_BUSY), VM_EVENT_SWEEP, VM_SWEEPING},
+/* Wherever it boots. */
+#define BOOTING_TO(state)                                                                          \
+	[VM_CREATING] = TO(state), [VM_AWAITING] = TO(state), [VM_WAKING] = TO(state),             \
+	[VM_AGENT_SYNC] = TO(state), [VM_SWEEPING] = TO(state), [VM_CAPPING] = TO(state),          \
+	[VM_WIRING] = TO(state), [VM_PARKING] = TO(state)
 
-	{IN(VM_BUSY), VM_EVENT_HOLD, VM_HELD},
-	{IN(VM_HELD), VM_EVENT_LET_GO, VM_BUSY},
+static const struct fsm_transition transitions[VM_EVENTS][VM_STATES] = {
+	[VM_EVENT_RETRY] = {[VM_DOWN] = TO(QUEUED)},
+	[VM_EVENT_TURN] = {[VM_QUEUED] = TO(CREATING)},
+	[VM_EVENT_DONE] = {[VM_CREATING] = TO(AWAITING),
+			   [VM_AGENT_SYNC] = TO(SWEEPING),
+			   [VM_SWEEPING] = TO(CAPPING),
+			   [VM_CAPPING] = TO(WIRING),
+			   [VM_WIRING] = TO(READY),
+			   [VM_PARKING] = TO(STANDBY),
+			   [VM_WAKING] = TO(AGENT_SYNC),
+			   [VM_REMOVING] = TO(DOWN)},
+	[VM_EVENT_AGENT] = {[VM_AWAITING] = TO(AGENT_SYNC)},
+	[VM_EVENT_ASSIGN] = {[VM_READY] = TO(BUSY)},
 	/* Ranks of a VM that does not run cannot be swept. */
-	{IN(VM_HELD), VM_EVENT_RELEASE, VM_REMOVING},
-	{IN(VM_HELD), VM_EVENT_SWEEP, VM_REMOVING},
-
-	{IN(VM_SWEEPING) | IN(VM_CAPPING) | IN(VM_WIRING) | IN(VM_READY), VM_EVENT_PARK,
-	 VM_PARKING},
-	{IN(VM_DETACHED), VM_EVENT_PARK, VM_STANDBY},
-	{IN(VM_PARKING), VM_EVENT_DONE, VM_STANDBY},
-	{IN(VM_STANDBY), VM_EVENT_UNPARK, VM_WAKING},
-	{IN(VM_WAKING), VM_EVENT_DONE, VM_AGENT_SYNC},
-
-	{IN(VM_QUEUED), VM_EVENT_DISMISS, VM_DOWN},
-	{BOOT | IN(VM_READY) | IN(VM_STANDBY), VM_EVENT_DISMISS, VM_REMOVING},
-
-	{IN(VM_REMOVING), VM_EVENT_DONE, VM_DOWN},
-	/* A host that cannot even destroy the VM: try again later, creating begins with it. */
-	{IN(VM_REMOVING), VM_EVENT_FAIL, VM_DOWN},
-	{IN(VM_REMOVING), VM_EVENT_DIED, VM_DOWN},
-
-	{BOOT | SERVES | IN(VM_STANDBY), VM_EVENT_FAIL, VM_REMOVING},
-	{IN(VM_READY), VM_EVENT_RENEW, VM_REMOVING},
-	{IN(VM_READY), VM_EVENT_UNWIRED, VM_WIRING},
-
-	{BOOT | SERVES | IN(VM_STANDBY) | IN(VM_DETACHED), VM_EVENT_DIED, VM_DOWN},
-
+	[VM_EVENT_RELEASE] = {[VM_BUSY] = TO(READY), [VM_HELD] = TO(REMOVING)},
+	[VM_EVENT_SWEEP] = {[VM_BUSY] = TO(SWEEPING), [VM_HELD] = TO(REMOVING)},
+	[VM_EVENT_HOLD] = {[VM_BUSY] = TO(HELD)},
+	[VM_EVENT_LET_GO] = {[VM_HELD] = TO(BUSY)},
+	[VM_EVENT_PARK] = {[VM_SWEEPING] = TO(PARKING),
+			   [VM_CAPPING] = TO(PARKING),
+			   [VM_WIRING] = TO(PARKING),
+			   [VM_READY] = TO(PARKING),
+			   [VM_DETACHED] = TO(STANDBY)},
+	[VM_EVENT_UNPARK] = {[VM_STANDBY] = TO(WAKING)},
+	[VM_EVENT_DISMISS] = {BOOTING_TO(REMOVING), [VM_QUEUED] = TO(DOWN),
+			      [VM_READY] = TO(REMOVING), [VM_STANDBY] = TO(REMOVING)},
+	/*
+	 * REMOVING: a host that cannot even destroy the VM; it is tried again later, since creating
+	 * begins with it.
+	 */
+	[VM_EVENT_FAIL] =
+		{BOOTING_TO(REMOVING), [VM_READY] = TO(REMOVING), [VM_BUSY] = TO(REMOVING),
+		 [VM_HELD] = TO(REMOVING), [VM_STANDBY] = TO(REMOVING), [VM_REMOVING] = TO(DOWN)},
+	[VM_EVENT_DIED] = {BOOTING_TO(DOWN), [VM_READY] = TO(DOWN), [VM_BUSY] = TO(DOWN),
+			   [VM_HELD] = TO(DOWN), [VM_STANDBY] = TO(DOWN), [VM_REMOVING] = TO(DOWN),
+			   [VM_DETACHED] = TO(DOWN)},
 	/*
 	 * Busy VMs stay busy, and held VMs held: the task may live on in VMs that outlive their
-	 * libvirtd.
+	 * libvirtd. DETACHED: for another reason.
 	 */
-	{IN(VM_DOWN) | IN(VM_QUEUED) | BOOT | IN(VM_READY) | IN(VM_STANDBY) | IN(VM_REMOVING) |
-		 IN(VM_DETACHED) /* for another reason */,
-	 VM_EVENT_DETACH, VM_DETACHED},
-
-	{IN(VM_DETACHED), VM_EVENT_ADOPT, VM_AGENT_SYNC},
-	{IN(VM_DETACHED) | IN(VM_BUSY) | IN(VM_HELD), VM_EVENT_FOREIGN, VM_REMOVING},
+	[VM_EVENT_DETACH] =
+		{BOOTING_TO(DETACHED), [VM_DOWN] = TO(DETACHED), [VM_QUEUED] = TO(DETACHED),
+		 [VM_READY] = TO(DETACHED), [VM_STANDBY] = TO(DETACHED),
+		 [VM_REMOVING] = TO(DETACHED), [VM_DETACHED] = TO(DETACHED)},
+	[VM_EVENT_ADOPT] = {[VM_DETACHED] = TO(AGENT_SYNC)},
+	[VM_EVENT_FOREIGN] =
+		{[VM_DETACHED] = TO(REMOVING), [VM_BUSY] = TO(REMOVING), [VM_HELD] = TO(REMOVING)},
+	[VM_EVENT_UNWIRED] = {[VM_READY] = TO(WIRING)},
+	[VM_EVENT_RENEW] = {[VM_READY] = TO(REMOVING)},
 };
 
-bool vm_state_next(enum vm_state state, enum vm_event event, enum vm_state *ret_next)
-{
-	for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
-		if ((transitions[i].from & IN(state)) && transitions[i].event == event) {
-			*ret_next = transitions[i].to;
-			return true;
-		}
-	}
-	*ret_next = state;
-	return false;
-}
+const struct fsm vm_fsm = {
+	.what = "VM",
+	.states = VM_STATES,
+	.events = VM_EVENTS,
+	.state_names = state_names,
+	.event_names = event_names,
+	.transitions = transitions[0],
+	.unlisted = "an answer is late, or another part of the program need not know the state",
+};
 
 const char *vm_state_name(enum vm_state state)
 {
-	return states[state].name;
-}
-
-const char *vm_event_name(enum vm_event event)
-{
-	return event_names[event];
+	return state_names[state];
 }
 
 const char *vm_state_public_name(enum vm_state state)
 {
-	return states[state].public_name;
+	static const char *const public_names[VM_STATES] = {
+		[VM_DOWN] = "down", [VM_READY] = "ready",   [VM_BUSY] = "busy",
+		[VM_HELD] = "busy", [VM_REMOVING] = "down", [VM_DETACHED] = "down",
+	};
+
+	return public_names[state] ?: "booting";
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <stdbool.h>
+#include "common/fsm.h"
 
 /*
  * The states of a VM and the transitions between them, as data. Pure; vm.h acts on it.
@@ -65,16 +65,11 @@ enum vm_event {
 	VM_EVENTS,
 };
 
-/*
- * The state that `event` leads to from `state`. False where the event means nothing in that state
- * (a late answer, say): *ret_next is `state`, and nothing is to be done.
- */
-bool vm_state_next(enum vm_state state, enum vm_event event, enum vm_state *ret_next);
+/* The table. An event that is not listed for a state is ignored. */
+extern const struct fsm vm_fsm;
 
 /* The name of a state, for logs and tests: "down", "queued", ... */
 const char *vm_state_name(enum vm_state state);
-/* The name of an event, for logs: "retry", "turn", ... */
-const char *vm_event_name(enum vm_event event);
 
 /* The name in the API for a node with a VM in this state: "down", "booting", "ready" or "busy". */
 const char *vm_state_public_name(enum vm_state state);

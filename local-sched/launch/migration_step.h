@@ -38,6 +38,11 @@ enum migration_event {
 	MIGRATION_EVENT_FAIL,      /* the step failed for a VM */
 	MIGRATION_EVENT_ABORT,     /* the task ends: no move begins any more */
 	MIGRATION_EVENT_LIMIT,     /* the step exceeds its limit */
+	MIGRATION_EVENTS,
 };
 
+/* The table, for its page and for tests. An event that is not listed for a step is ignored. */
+extern const struct fsm migration_step_fsm;
+
+/* The steps. */
 extern const struct vm_step_table migration_steps;

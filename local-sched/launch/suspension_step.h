@@ -52,10 +52,11 @@ enum suspension_event {
 	SUSPENSION_EVENT_FAIL,  /* the step failed for a VM */
 	SUSPENSION_EVENT_ABORT, /* the task ends by itself before it is frozen */
 	SUSPENSION_EVENT_LIMIT, /* the step exceeds its limit */
+	SUSPENSION_EVENTS,
 };
 
-/*
- * The steps; the task is lost where a rollback fails, and where a step exceeds its limit and no
- * transition says otherwise.
- */
+/* The table, for its page and for tests. An event that is not listed for a step is ignored. */
+extern const struct fsm suspension_step_fsm;
+
+/* The steps. */
 extern const struct vm_step_table suspension_steps;

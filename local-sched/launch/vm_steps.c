@@ -104,7 +104,7 @@ unsigned vm_steps_limit_s(const struct vm_steps *steps)
 
 static const char *name_of(const struct vm_steps *steps, guint step)
 {
-	return steps->kind->table->steps[step].name;
+	return steps->kind->table->fsm->state_names[step];
 }
 
 char *vm_steps_take_reason(struct vm_steps *steps)
@@ -157,15 +157,16 @@ void vm_steps_fire(struct vm_steps *steps, guint event, const char *reason)
 {
 	const struct vm_step_table *table = steps->kind->table;
 	const guint previous = steps->step;
-	guint next;
+	guint next = previous;
 
-	if (!vm_step_next(table, previous, event, &next)) {
-		log_debug_of(LOG_LOCAL(steps->task), "event %u of a %s means nothing while %s",
-			     event, table->name, name_of(steps, previous));
+	if (!fsm_move(table->fsm, &next, event, steps->task)) {
+		log_debug_of(LOG_LOCAL(steps->task), "'%s' of a %s means nothing while %s",
+			     table->fsm->event_names[event], table->fsm->what,
+			     name_of(steps, previous));
 		return;
 	}
-	log_debug_of(LOG_LOCAL(steps->task), "%s: %s -> %s", table->name, name_of(steps, previous),
-		     name_of(steps, next));
+	log_debug_of(LOG_LOCAL(steps->task), "%s: %s -> %s", table->fsm->what,
+		     name_of(steps, previous), name_of(steps, next));
 	if (reason)
 		keep_reason(steps, reason);
 	vm_steps_jump(steps, next);

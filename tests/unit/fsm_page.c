@@ -84,9 +84,16 @@ static char *write_page(const struct fsm_page *page)
 	g_string_append_printf(text, "\n```mermaid\nstateDiagram-v2\n    [*] --> %s\n",
 			       page->fsm->state_names[0]);
 	append_moves(page, text);
-	g_string_append(text, ignored);
-	append_ignored(page, text);
-	g_string_append_printf(text, "\n%s", page->outro);
+	if (page->fsm->unlisted) {
+		g_string_append_printf(
+			text, "```\n\nEvery other pair of state and event is ignored: %s.\n",
+			page->fsm->unlisted);
+	} else {
+		g_string_append(text, ignored);
+		append_ignored(page, text);
+	}
+	if (page->outro)
+		g_string_append_printf(text, "\n%s", page->outro);
 	return g_string_free(text, FALSE);
 }
 

@@ -13,8 +13,9 @@
  */
 
 struct fsm_page {
-	const char *file;          /* name in docs/reference/; NULL: it has no page */
-	const char *intro, *outro; /* text before the diagram, and after the ignored events */
+	const char *file; /* name in docs/reference/; NULL: it has no page */
+	const char *intro,
+		*outro; /* text before the diagram, and after the ignored events, or NULL */
 	const struct fsm *fsm;
 	uint32_t ends; /* states in which the life is over, as bits */
 };

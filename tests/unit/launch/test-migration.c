@@ -5,6 +5,7 @@
 #include "common/json.h"
 #include "local-sched/launch/migration_step.h"
 #include "local-sched/launch/task.h"
+#include "tests/unit/fsm_page.h"
 
 #define DONE MIGRATION_EVENT_DONE
 #define FAIL MIGRATION_EVENT_FAIL
@@ -14,6 +15,27 @@
 #define REQUEST                                                                                        \
 	"{\"type\": \"T\", \"benchmark\": \"is\", \"class\": \"S\", \"ranks\": 2, \"repetitions\": 1," \
 	" \"nodes\": [0, 1], \"deadline_s\": 60}"
+
+static const char intro[] =
+	"# Steps of a migration\n"
+	"\n"
+	"This page is for people who change a local scheduler. It is generated from the table in\n"
+	"`local-sched/launch/migration_step.c`; a test compares them:\n"
+	"\n"
+	"    cd build/tests/unit/launch\n"
+	"    ./test-launch-migration print >../../../../docs/reference/migration-steps.md\n"
+	"\n"
+	"These are the steps by which VMs of a running task are brought to other nodes; what each does is\n"
+	"in `migration_step.h`. `done` and `fail`: the step has succeeded for all VMs that move, or failed\n"
+	"for one. `abort`: the task ends. `limit`: the step exceeds its limit. In `lost` the VMs have to be\n"
+	"removed.\n";
+
+static const struct fsm_page page = {
+	.file = "migration-steps.md",
+	.intro = intro,
+	.fsm = &migration_step_fsm,
+	.ends = UINT32_C(1) << MIGRATION_LOST,
+};
 
 /* What may come of a request: a start, events, and where they lead. */
 static const struct {
@@ -57,20 +79,19 @@ static void test_life(gconstpointer data)
 	guint step = lives[i].start;
 
 	for (int e = 0; e < lives[i].count; e++)
-		vm_step_next(&migration_steps, step, lives[i].events[e], &step);
-	g_assert_cmpstr(migration_steps.steps[step].name, ==,
-			migration_steps.steps[lives[i].end].name);
+		fsm_move(&migration_step_fsm, &step, lives[i].events[e], "test");
+	g_assert_cmpstr(migration_step_fsm.state_names[step], ==,
+			migration_step_fsm.state_names[lives[i].end]);
 }
 
 /* Every step in which hosts are asked comes to an end, and guests are left alone in them. */
 static void test_steps(void)
 {
 	for (guint step = 0; step < MIGRATION_STEPS; step++) {
-		guint next;
-		bool limited = vm_step_limit_s(&migration_steps, step, 15) > 0;
+		const bool limited = vm_step_limit_s(&migration_steps, step, 15) > 0;
+		guint next = step;
 
-		g_assert_nonnull(migration_steps.steps[step].name);
-		g_assert_cmpint(vm_step_next(&migration_steps, step, LIMIT, &next), ==, limited);
+		g_assert_cmpint(fsm_move(&migration_step_fsm, &next, LIMIT, "test"), ==, limited);
 	}
 	g_assert_cmpuint(vm_step_limit_s(&migration_steps, MIGRATION_QUIETING, 75), ==, 150);
 	g_assert_cmpuint(vm_step_limit_s(&migration_steps, MIGRATION_CLOCKING, 75), ==, 150);
@@ -161,7 +182,14 @@ static void test_comes_back_from_the_store(void)
 
 int main(int argc, char **argv)
 {
+	if (fsm_page_print(&page, argc, argv))
+		return 0;
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_data_func("/migration/page-is-the-table", &page, fsm_page_test_stored);
+	g_test_add_data_func("/migration/steps-are-reachable-and-have-a-way-out", &page,
+			     fsm_page_test_reachable);
+	g_test_add_data_func("/migration/rules-are-complete", &page, fsm_page_test_rules);
+	g_test_add_data_func("/migration/names-differ", &page, fsm_page_test_names);
 	for (size_t i = 0; i < G_N_ELEMENTS(lives); i++) {
 		g_autofree char *path = g_strdup_printf("/migration/%s", lives[i].name);
 

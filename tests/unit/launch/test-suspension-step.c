@@ -2,6 +2,34 @@
 #include <glib.h>
 
 #include "local-sched/launch/suspension_step.h"
+#include "tests/unit/fsm_page.h"
+
+static const char intro[] =
+	"# Steps of a suspension\n"
+	"\n"
+	"This page is for people who change a local scheduler. It is generated from the table in\n"
+	"`local-sched/launch/suspension_step.c`; a test compares them:\n"
+	"\n"
+	"    cd build/tests/unit/launch\n"
+	"    ./test-launch-suspension-step print >../../../../docs/reference/suspension-steps.md\n"
+	"\n"
+	"These are the steps by which all VMs of a task are suspended and resumed; what each does is in\n"
+	"`suspension_step.h`. `done` and `fail`: the step has succeeded for all VMs, or failed for one.\n"
+	"`save`: the VMs are to be kept on disk. `abort`: the task ends before it is frozen. `limit`: the\n"
+	"step exceeds its limit. In `lost` the VMs have to be removed.\n";
+
+static const struct fsm_page page = {
+	.file = "suspension-steps.md",
+	.intro = intro,
+	.fsm = &suspension_step_fsm,
+	.ends = UINT32_C(1) << SUSPENSION_LOST,
+};
+
+/* Moves a step on. Returns whether it is a move. */
+static bool move(guint *step, enum suspension_event event)
+{
+	return fsm_move(&suspension_step_fsm, step, event, "test");
+}
 
 #define DONE SUSPENSION_EVENT_DONE
 #define FAIL SUSPENSION_EVENT_FAIL
@@ -87,9 +115,9 @@ static void test_lives(void)
 
 		g_test_message("%s", lives[i].name);
 		for (int e = 0; e < lives[i].count; e++)
-			vm_step_next(&suspension_steps, step, lives[i].events[e], &step);
-		g_assert_cmpstr(suspension_steps.steps[step].name, ==,
-				suspension_steps.steps[lives[i].end].name);
+			move(&step, lives[i].events[e]);
+		g_assert_cmpstr(suspension_step_fsm.state_names[step], ==,
+				suspension_step_fsm.state_names[lives[i].end]);
 	}
 }
 
@@ -99,25 +127,24 @@ static void test_failures(void)
 	for (guint s = 0; s < SUSPENSION_STEPS; s++) {
 		guint step = s;
 
-		for (int i = 0;
-		     i < SUSPENSION_STEPS && vm_step_next(&suspension_steps, step, FAIL, &step);
-		     i++)
+		for (int i = 0; i < SUSPENSION_STEPS && move(&step, FAIL); i++)
 			;
 		g_assert_true(step == SUSPENSION_RUNNING || step == SUSPENSION_SUSPENDED ||
 			      step == SUSPENSION_LOST || step == SUSPENSION_LEAVING);
 	}
 }
 
-/* What can hang has a limit, and the limit leads somewhere. */
+/* What can hang has a limit, and the limit leads somewhere; a failed rollback loses the task. */
 static void test_limits(void)
 {
 	for (guint step = 0; step < SUSPENSION_STEPS; step++) {
-		guint next;
-		bool limited = vm_step_limit_s(&suspension_steps, step, 15) > 0;
+		const bool limited = vm_step_limit_s(&suspension_steps, step, 15) > 0;
+		guint next = step;
 
-		g_assert_cmpint(vm_step_next(&suspension_steps, step, SUSPENSION_EVENT_LIMIT,
-					     &next),
-				==, limited);
+		g_assert_cmpint(move(&next, SUSPENSION_EVENT_LIMIT), ==, limited);
+		g_assert_true(!suspension_steps.steps[step].is_rollback ||
+			      fsm_transition(&suspension_step_fsm, step, FAIL)->to ==
+				      SUSPENSION_LOST);
 	}
 }
 
@@ -133,10 +160,8 @@ static void test_slow_guests(void)
 	g_assert_cmpuint(vm_step_limit_s(&suspension_steps, SUSPENSION_FREEZING, 75), ==, 60);
 }
 
-static void test_names(void)
+static void test_holds(void)
 {
-	for (int step = 0; step < SUSPENSION_STEPS; step++)
-		g_assert_nonnull(suspension_steps.steps[step].name);
 	g_assert_false(suspension_steps.steps[SUSPENSION_RUNNING].holds);
 	g_assert_false(suspension_steps.steps[SUSPENSION_CLOCKING].holds);
 	g_assert_true(suspension_steps.steps[SUSPENSION_SUSPENDED].holds);
@@ -144,11 +169,18 @@ static void test_names(void)
 
 int main(int argc, char **argv)
 {
+	if (fsm_page_print(&page, argc, argv))
+		return 0;
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_data_func("/suspension-step/page-is-the-table", &page, fsm_page_test_stored);
+	g_test_add_data_func("/suspension-step/steps-are-reachable-and-have-a-way-out", &page,
+			     fsm_page_test_reachable);
+	g_test_add_data_func("/suspension-step/rules-are-complete", &page, fsm_page_test_rules);
+	g_test_add_data_func("/suspension-step/names-differ", &page, fsm_page_test_names);
 	g_test_add_func("/suspension-step/requests-end-where-they-should", test_lives);
 	g_test_add_func("/suspension-step/failures-come-to-an-end", test_failures);
 	g_test_add_func("/suspension-step/what-can-hang-has-a-limit", test_limits);
 	g_test_add_func("/suspension-step/slow-guests-have-longer", test_slow_guests);
-	g_test_add_func("/suspension-step/all-steps-and-events-have-names", test_names);
+	g_test_add_func("/suspension-step/some-steps-hold-the-vms", test_holds);
 	return g_test_run();
 }

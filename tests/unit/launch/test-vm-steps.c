@@ -8,28 +8,36 @@
 #define VMS 3
 
 enum step { IDLE = 0, WORKING, MORE, FAILED, STEPS };
-enum event { START = 0, DONE, FAIL, LIMIT };
+enum event { START = 0, DONE, FAIL, LIMIT, EVENTS };
 
-static const struct vm_transition transitions[] = {
-	{IDLE, START, WORKING},   {WORKING, DONE, MORE}, {WORKING, FAIL, FAILED},
-	{WORKING, LIMIT, FAILED}, {MORE, DONE, IDLE},
+static const char *const step_names[STEPS] = {"idle", "working", "more", "failed"};
+static const char *const event_names[EVENTS] = {"start", "done", "fail", "limit"};
+
+static const struct fsm_transition transitions[EVENTS][STEPS] = {
+	[START] = {[IDLE] = FSM_TO(WORKING)},
+	[DONE] = {[WORKING] = FSM_TO(MORE), [MORE] = FSM_TO(IDLE)},
+	[FAIL] = {[WORKING] = FSM_TO(FAILED)},
+	[LIMIT] = {[WORKING] = FSM_TO(FAILED)},
 };
 
-static const struct vm_step steps[STEPS] = {
-	[IDLE] = {"idle"},
-	[WORKING] = {"working", .limit_s = 1},
-	[MORE] = {"more"},
-	[FAILED] = {"failed"},
+static const struct fsm fsm = {
+	.what = "test",
+	.states = STEPS,
+	.events = EVENTS,
+	.state_names = step_names,
+	.event_names = event_names,
+	.transitions = transitions[0],
+	.unlisted = "it means nothing",
 };
+
+static const struct vm_step steps[STEPS] = {[WORKING] = {.limit_s = 1}};
 
 static const struct vm_step_table table = {
-	.name = "test",
+	.fsm = &fsm,
 	.done = DONE,
 	.fail = FAIL,
 	.limit = LIMIT,
 	.steps = steps,
-	.transitions = transitions,
-	.transitions_count = G_N_ELEMENTS(transitions),
 };
 
 /* What owns them. */
