@@ -34,7 +34,8 @@ enum { PUT_BACK_PASSES = 3 };
 struct knob {
 	char *path;
 	char *value;   /* the original */
-	char *given;   /* read after it was written; NULL: not known */
+	char *given;   /* read after it was written, or could have been moved; NULL: not known */
+	bool noted;    /* it was not written, but another that may move it */
 	bool gone;     /* its CPU is offline */
 	bool written;  /* to restore it */
 	GError *error; /* of the last write that was to restore it */
@@ -96,13 +97,21 @@ static struct knob *find(const struct cap_originals *originals, const char *path
 	return NULL;
 }
 
-static struct knob *add(struct cap_originals *originals, const char *path, const char *value)
+/* Adds a knob, or sets what is known of it. */
+static struct knob *put(struct cap_originals *originals, const char *path, const char *value,
+			bool noted)
 {
-	struct knob *knob = g_new0(struct knob, 1);
+	struct knob *knob = find(originals, path);
+	char *own = g_strdup(value);
 
-	knob->path = g_strdup(path);
-	knob->value = g_strdup(value);
-	g_ptr_array_add(originals->knobs, knob);
+	if (!knob) {
+		knob = g_new0(struct knob, 1);
+		knob->path = g_strdup(path);
+		g_ptr_array_add(originals->knobs, knob);
+	}
+	g_free(knob->value);
+	knob->value = own;
+	knob->noted = noted;
 	return knob;
 }
 
@@ -110,6 +119,7 @@ static struct knob *add(struct cap_originals *originals, const char *path, const
 static void parse_line(struct cap_originals *originals, char *line)
 {
 	char *tab = strchr(line, '\t');
+	const bool noted = line[0] == '?';
 	struct knob *knob = NULL;
 
 	if (tab)
@@ -121,8 +131,11 @@ static void parse_line(struct cap_originals *originals, char *line)
 	} else if (knob && tab) {
 		g_free(knob->given);
 		knob->given = g_strdup(tab + 1);
-	} else if (tab && is_knob(line) && !find(originals, line)) {
-		add(originals, line, tab + 1);
+	} else if (tab && is_knob(line + noted)) {
+		knob = find(originals, line + noted);
+		/* What was written stays so, with its first value. */
+		if (!knob || (knob->noted && !noted))
+			put(originals, line + noted, tab + 1, noted);
 	}
 }
 
@@ -249,6 +262,20 @@ static void warn_left(const struct knob *knob)
 }
 
 /*
+ * A knob that was never written, and that another program has set since, keeps that program's
+ * value, also where what is put back moves it.
+ */
+static void leave_to_others(struct knob *knob)
+{
+	g_autofree char *now = knob->noted && knob->given ? sysfs_read(knob->path, NULL) : NULL;
+
+	if (!now || strcmp(now, knob->given) == 0)
+		return;
+	g_free(knob->value);
+	knob->value = g_steal_pointer(&now);
+}
+
+/*
  * Restores the known originals, in several passes. Those that are back are forgotten. Returns how
  * many were written and are back.
  */
@@ -256,6 +283,8 @@ static guint put_back(struct cap_originals *originals)
 {
 	guint restored = 0;
 
+	for (guint i = 0; i < originals->knobs->len; i++)
+		leave_to_others(originals->knobs->pdata[i]);
 	for (guint i = 0; i < originals->knobs->len; i++)
 		warn_changed(originals->knobs->pdata[i]);
 	for (int pass = 0; pass < PUT_BACK_PASSES; pass++)
@@ -372,11 +401,11 @@ struct cap_originals *cap_originals_open(const char *path, GError **error)
 
 /* Stores an original on disk, and then in memory. NULL with `error`. */
 static struct knob *store(struct cap_originals *originals, const char *path, const char *value,
-			  GError **error)
+			  bool noted, GError **error)
 {
-	g_autofree char *line = g_strdup_printf("%s\t%s\n", path, value);
+	g_autofree char *line = g_strdup_printf("%s%s\t%s\n", noted ? "?" : "", path, value);
 
-	return append(originals, line, true, error) ? add(originals, path, value) : NULL;
+	return append(originals, line, true, error) ? put(originals, path, value, noted) : NULL;
 }
 
 /* A text that a line of the file can hold. */
@@ -424,7 +453,7 @@ bool cap_originals_note(struct cap_originals *originals, const char *knob, GErro
 {
 	g_autofree char *value = read_knob(knob, error);
 
-	return value && (find(originals, knob) || store(originals, knob, value, error));
+	return value && (find(originals, knob) || store(originals, knob, value, true, error));
 }
 
 bool cap_originals_turn(struct cap_originals *originals, const char *knob, const char *value,
@@ -434,13 +463,16 @@ bool cap_originals_turn(struct cap_originals *originals, const char *knob, const
 	struct knob *known = find(originals, knob);
 	const off_t end = lseek(originals->fd, 0, SEEK_END);
 	const bool is_new = !known;
+	const bool was_noted = known && known->noted;
 
 	if (!before)
 		return false;
 	if (strcmp(before, value) == 0)
 		return true;
-	if (!known)
-		known = store(originals, knob, before, error);
+	if (is_new || (was_noted && known->given && strcmp(known->given, before) != 0))
+		known = store(originals, knob, before, false, error);
+	else if (was_noted)
+		known = store(originals, knob, known->value, false, error);
 	if (!known)
 		return false;
 	if (sysfs_write(knob, value, error)) {
@@ -450,7 +482,9 @@ bool cap_originals_turn(struct cap_originals *originals, const char *knob, const
 	if (!is_back(known))
 		return false;
 	/* Its line is the last one, and goes; a line that stays does no harm. */
-	if (is_new && end >= 0 && ftruncate(originals->fd, end) == 0)
+	if (was_noted && end >= 0 && ftruncate(originals->fd, end) == 0)
+		known->noted = true;
+	else if (is_new && end >= 0 && ftruncate(originals->fd, end) == 0)
 		g_ptr_array_remove(originals->knobs, known);
 	else
 		forget(originals, known);

@@ -11,12 +11,14 @@
  *
  *   virtbed-caps 1 BOOT_ID
  *   PATH<TAB>VALUE          the original, written before the knob is
+ *   ?PATH<TAB>VALUE         the value of a knob that another one may move, before that is written
  *   =PATH<TAB>VALUE         what the knob had afterwards
  *   -PATH                   the knob has its original again, or never lost it
  *
  * Lines are only appended. A process that dies between an original and the line that follows it
  * leaves a knob with either value, and both are handled alike: a knob that has its original is
- * left alone, any other is written. After a reboot the knobs have their original values, and the
+ * left alone, any other is written. A knob that was only noted, and that another program has set
+ * since, is left alone as well. After a reboot the knobs have their original values, and the
  * file is void.
  */
 struct cap_originals;
@@ -40,7 +42,8 @@ struct cap_originals *cap_originals_open(const char *path, GError **error);
 
 /*
  * Stores the value of `knob` unless it is stored already: for a knob that another one moves, before
- * that is written. False with `error`.
+ * that is written. The value is put back unless another program has changed it since
+ * cap_originals_confirm(). False with `error`.
  */
 bool cap_originals_note(struct cap_originals *originals, const char *knob, GError **error);
 
@@ -53,7 +56,7 @@ bool cap_originals_turn(struct cap_originals *originals, const char *knob, const
 			GError **error);
 
 /*
- * Reads the value of `knob` again as the one it was given. The kernel may have changed the written
+ * Reads the value of `knob` again as the one it was given, or has been moved to. The kernel may have changed the written
  * one, for example to the highest of the hardware. Without an original this does nothing.
  */
 void cap_originals_confirm(struct cap_originals *originals, const char *knob);

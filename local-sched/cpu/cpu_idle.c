@@ -39,7 +39,8 @@ struct cpu_idle {
 	uint64_t latency_us; /* of the deepest state allowed */
 	int latency_fd;      /* -1: cpu_dma_latency is not held */
 	bool banned_any;
-	char *note; /* which state stands for the one wanted; NULL: one of its name */
+	bool is_shallower; /* no CPU has a state as deep as the one wanted */
+	char *note;        /* which state stands for the one wanted; NULL: one of its name */
 };
 
 static void state_clear(gpointer data)
@@ -191,6 +192,33 @@ static bool find_lower(const struct cpu_idle *idle, char *const *paths, uint64_t
 	return *ret_name != NULL;
 }
 
+/*
+ * The same for CPUs of which none has such a state: their deepest one, if each of their states has
+ * a lower number, so that they cannot sleep as deep as that.
+ */
+static bool find_shallower(const struct cpu_idle *idle, char *const *paths, uint64_t *ret_us,
+			   char **ret_name)
+{
+	uint64_t wanted, number;
+	uint64_t longest_us = 0;
+	const char *rest;
+
+	if (!state_number(idle->state, &wanted, &rest))
+		return false;
+	for (gsize i = 0; paths[i]; i++) {
+		uint64_t us;
+		g_autofree char *name = read_state(paths[i], &us);
+
+		if (!name || !state_number(name, &number, &rest) || number >= wanted)
+			return false;
+		longest_us = MAX(longest_us, us);
+	}
+	if (!find_lower(idle, paths, ret_us, ret_name))
+		return false;
+	*ret_us = longest_us; /* all are allowed */
+	return true;
+}
+
 static bool set_unknown_state(const struct cpu_idle *idle, const GString *names, GError **error)
 {
 	g_autofree char *file = g_build_filename(idle->sys_root, "devices", "system", "cpu",
@@ -234,23 +262,38 @@ static void add_states(struct cpu_idle *idle, char *const *paths, uint64_t allow
 	}
 }
 
-/* Adds the states of a CPU, and which are too deep. False if it has none that is allowed. */
-static bool add_cpu(struct cpu_idle *idle, const char *cpu, bool others_have, GString *names)
+/*
+ * Adds the states of a CPU, and which are too deep. False if it has none that is allowed. Not
+ * before the last pass does a state of another name count.
+ */
+static bool add_cpu(struct cpu_idle *idle, const char *cpu, bool is_last, GString *names)
 {
 	g_auto(GStrv) paths = state_paths(cpu);
 	g_autofree char *allowed = NULL;
 	uint64_t allowed_us = 0;
 
-	if (!find_allowed(idle, paths, &allowed_us, &allowed, names) &&
-	    (!others_have || !find_lower(idle, paths, &allowed_us, &allowed)))
-		return false;
+	bool is_shallower = false;
+
+	if (!find_allowed(idle, paths, &allowed_us, &allowed, names)) {
+		if (!is_last)
+			return false;
+		is_shallower = idle->cpus->len == 0 || idle->is_shallower;
+		if (is_shallower ? !find_shallower(idle, paths, &allowed_us, &allowed)
+				 : !find_lower(idle, paths, &allowed_us, &allowed))
+			return false;
+	}
 	add_states(idle, paths, allowed_us, allowed);
 	idle->latency_us = idle->cpus->len == 0 ? allowed_us : MIN(idle->latency_us, allowed_us);
 	if (g_ascii_strcasecmp(allowed, idle->state) != 0 && !idle->note) {
 		g_autofree char *shown = visible_start(allowed, SHOWN_MAX);
 
-		idle->note = g_strdup_printf("%s stands for %s", shown, idle->state);
+		idle->note = g_strdup_printf(
+			is_shallower ? "%s is the deepest state that the CPUs have, and not as "
+				       "deep as %s"
+				     : "%s stands for %s",
+			shown, idle->state);
 	}
+	idle->is_shallower |= is_shallower;
 	g_ptr_array_add(idle->cpus, g_strdup(cpu));
 	return true;
 }
@@ -270,8 +313,7 @@ static bool find_states(struct cpu_idle *idle, GError **error)
 	for (int pass = 0; pass < 2; pass++)
 		for (gsize i = 0; cpus[i]; i++) {
 			g_string_truncate(names, 0);
-			if (is_known(idle, cpus[i]) ||
-			    add_cpu(idle, cpus[i], pass == 1 && idle->cpus->len > 0, names) ||
+			if (is_known(idle, cpus[i]) || add_cpu(idle, cpus[i], pass == 1, names) ||
 			    pass == 0)
 				continue;
 			return set_unknown_state(idle, names, error);

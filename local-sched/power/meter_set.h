@@ -5,12 +5,12 @@
 #include <stdbool.h>
 
 /*
- * What the meters of one owner have in common: the sessions of their BMCs, and a function that says whether
+ * What the meters of one owner have in common: the sessions of their BMCs, and how to ask whether
  * VMs run on their hosts. It outlives the meters that were opened with it. Main loop only.
  */
 struct meter_set {
 	struct redfish_services *services;
-	/* Whether a VM of ours runs on the host of that name; NULL: it is unknown. */
+	/* Whether a VM of ours runs on the host of that name; NULL: it is not known. */
 	bool (*runs_vm)(const char *host, void *data);
 	void *data;
 };

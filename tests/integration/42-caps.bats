@@ -288,6 +288,11 @@ run_case() {
 	run_case c1-acpi
 }
 
+@test "a C-state deeper than any holds" {
+	run_case shallower-than-cap
+	run_case no-cstate-between
+}
+
 @test "the lowest frequency is taken where it is near enough" {
 	run_case lowest-is-1600
 	run_case lowest-too-high

@@ -846,6 +846,46 @@ static void test_a_state_that_is_off_is_left_alone(struct fixture *fixture, gcon
 	assert_reason(fixture, "idle", "\\x1b[2J, C1");
 }
 
+/* The file of a process that died: what a maximum had, what then, and what it has. */
+static void put_noted(const struct fixture *fixture, const char *value, const char *given,
+		      const char *now)
+{
+	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *path =
+		g_build_filename(fixture->root, CPU "cpu0/cpufreq/scaling_max_freq", NULL);
+	g_autofree char *lines = g_strdup_printf("?%s\t%s\n=%s\t%s\n", path, value, path, given);
+
+	put(fixture, CPU "cpu0/cpufreq/scaling_max_freq", now);
+	put_originals(fixture, boot_id, lines);
+}
+
+/* Maxima within the cap are not written, though switching boost might have moved them. */
+static void test_what_was_not_written_is_not_put_back(struct fixture *fixture, gconstpointer data)
+{
+	guint count;
+
+	for (int cpu = 0; cpu < CPUS; cpu++) {
+		g_autofree char *freq = g_strdup_printf(CPU "cpu%d/cpufreq/scaling_max_freq", cpu);
+
+		put(fixture, freq, "1862000\n");
+	}
+	start(fixture);
+	host_cap_check(fixture->cap);
+	put(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1596000\n");
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1596000");
+	assert_holds(fixture, CPU "cpu1/cpufreq/scaling_max_freq", "1862000");
+	assert_holds(fixture, CPU "cpufreq/boost", "1");
+	g_assert_false(g_file_test(fixture->originals, G_FILE_TEST_EXISTS));
+	/* After a crash neither, unless the value is the one that it was moved to. */
+	put_noted(fixture, "1862000", "2660000", "1596000");
+	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
+	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1596000");
+	put_noted(fixture, "1862000", "2660000", "2660000");
+	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
+	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1862000");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -873,6 +913,7 @@ int main(int argc, char **argv)
 	ADD("offline CPUs do not count", test_offline_cpus_do_not_count);
 	ADD("knobs that refuse stay stored", test_knobs_that_refuse_stay_stored);
 	ADD("a policy that is offline stays stored", test_a_policy_that_is_offline_stays_stored);
+	ADD("what was not written is not put back", test_what_was_not_written_is_not_put_back);
 	ADD("a knob that has its value is left alone",
 	    test_a_knob_that_has_its_value_is_left_alone);
 	ADD("a look before the cap settled proves nothing",
