@@ -299,7 +299,7 @@ static bool check_end(const struct run *run, const char *program, int failure, i
 	return false;
 }
 
-GPid subprocess_spawn_outputs(const char *const *argv, const char *const *environment,
+GPid subprocess_spawn_outputs(const char *const *argv, const char *const *environment, int kept_fd,
 			      int ret_fds[2], GError **error)
 {
 	int null_fd = open_null(argv[0], error);
@@ -312,7 +312,7 @@ GPid subprocess_spawn_outputs(const char *const *argv, const char *const *enviro
 
 		g_unix_set_fd_nonblocking(out[0], TRUE, NULL);
 		g_unix_set_fd_nonblocking(err[0], TRUE, NULL);
-		pid = spawn(argv, environment, fds, NULL, 0, SIGKILL, error);
+		pid = spawn(argv, environment, fds, &kept_fd, kept_fd >= 0, SIGKILL, error);
 	}
 	close_fd(&null_fd);
 	close_fd(&out[1]);
@@ -334,7 +334,7 @@ bool subprocess_run(const char *const *argv, const char *const *environment, dou
 			  .deadline_ns = clock_now_ns() + (int64_t)(timeout_s * 1e9)};
 	bool good;
 
-	run.pid = subprocess_spawn_outputs(argv, environment, run.fds, error);
+	run.pid = subprocess_spawn_outputs(argv, environment, -1, run.fds, error);
 	good = run.pid > 0;
 	if (good) {
 		int failure = SUBPROCESS_ERROR_START;

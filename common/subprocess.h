@@ -62,10 +62,10 @@ GPid subprocess_spawn_pipes(const char *const *argv, const char *const *environm
 
 /*
  * subprocess_spawn() with pipes from the child's standard output and error, in that order in
- * `ret_fds`. They are the caller's, non-blocking and close-on-exec. The child gets SIGKILL when
- * this process dies.
+ * `ret_fds`. They are the caller's, non-blocking and close-on-exec. The child inherits `kept_fd`
+ * (-1: none) by the same number, and gets SIGKILL when this process dies.
  */
-GPid subprocess_spawn_outputs(const char *const *argv, const char *const *environment,
+GPid subprocess_spawn_outputs(const char *const *argv, const char *const *environment, int kept_fd,
 			      int ret_fds[2], GError **error);
 
 /*

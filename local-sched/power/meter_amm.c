@@ -19,7 +19,8 @@ enum {
 
 struct meter_amm {
 	struct power_meter base;
-	struct snmp_agent agent;
+	struct snmp_agent *agent; /* borrowed of the set */
+	char *objects[2];         /* NULL-terminated */
 };
 
 char *meter_amm_object(uint32_t bay)
@@ -123,9 +124,11 @@ static void on_answer(const char *output, const char *complaint, const GError *e
 	g_autofree char *gist = NULL;
 	int64_t mw;
 
-	meter->agent.run = NULL;
 	if (error && error->code != SUBPROCESS_ERROR_STATUS) {
-		fail(meter, POWER_METER_ERROR_NO_ANSWER, "snmpget", error->message);
+		fail(meter,
+		     error->code == SUBPROCESS_ERROR_START ? POWER_METER_ERROR_SETUP
+							   : POWER_METER_ERROR_NO_ANSWER,
+		     "snmpget", error->message);
 		return;
 	}
 	verdict = meter_amm_parse(text, &mw);
@@ -140,23 +143,33 @@ static void on_answer(const char *output, const char *complaint, const GError *e
 static void amm_read(struct power_meter *base)
 {
 	struct meter_amm *meter = (struct meter_amm *)base;
-	g_autofree char *object = meter_amm_object(base->config->bay);
-	const char *const objects[] = {object, NULL};
-	g_autoptr(GError) error = NULL;
 
-	if (!snmp_agent_ask(&meter->agent, base->config, objects, base->deadline_ns, on_answer,
-			    meter, &error))
-		fail(meter, POWER_METER_ERROR_SETUP, error->message, "");
+	g_free(meter->objects[0]);
+	meter->objects[0] = meter_amm_object(base->config->bay);
+	snmp_agent_ask(meter->agent, (const char *const *)meter->objects, base->deadline_ns,
+		       on_answer, meter);
+}
+
+static bool amm_open(struct power_meter *base, GError **error)
+{
+	struct meter_amm *meter = (struct meter_amm *)base;
+
+	meter->agent = snmp_agents_find(base->set->agents, base->config);
+	return true;
 }
 
 static void amm_close(struct power_meter *base)
 {
-	snmp_agent_clear(&((struct meter_amm *)base)->agent);
+	struct meter_amm *meter = (struct meter_amm *)base;
+
+	snmp_agent_drop(meter->agent, meter);
+	g_free(meter->objects[0]);
 }
 
 const struct power_meter_ops meter_amm_ops = {
 	.kind = CONFIG_METER_AMM,
 	.size = sizeof(struct meter_amm),
+	.open = amm_open,
 	.read = amm_read,
 	.close = amm_close,
 };

@@ -2,12 +2,14 @@
 #include "local-sched/power/meter_set.h"
 
 #include "local-sched/power/redfish_service.h"
+#include "local-sched/power/snmp_agent.h"
 
 struct meter_set *meter_set_new(void)
 {
 	struct meter_set *set = g_new0(struct meter_set, 1);
 
 	set->services = redfish_services_new();
+	set->agents = snmp_agents_new();
 	return set;
 }
 
@@ -16,6 +18,7 @@ void meter_set_free(struct meter_set *set)
 	if (!set)
 		return;
 	redfish_services_free(set->services);
+	snmp_agents_free(set->agents);
 	g_free(set);
 }
 

@@ -5,11 +5,12 @@
 #include <stdbool.h>
 
 /*
- * What the meters of one owner have in common: the sessions of their BMCs, and how to ask whether
+ * What the meters of one owner have in common: the sessions of their BMCs, the SNMP agents, and how to ask whether
  * VMs run on their hosts. It outlives the meters that were opened with it. Main loop only.
  */
 struct meter_set {
 	struct redfish_services *services;
+	struct snmp_agents *agents;
 	/* Whether a VM of ours runs on the host of that name; NULL: it is not known. */
 	bool (*runs_vm)(const char *host, void *data);
 	void *data;

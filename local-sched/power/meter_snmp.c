@@ -14,8 +14,8 @@
 struct meter_snmp {
 	struct power_meter base;
 	struct meter_value value;
-	struct snmp_agent agent;
-	char **objects; /* NULL-terminated */
+	struct snmp_agent *agent; /* borrowed of the set */
+	char **objects;           /* NULL-terminated */
 };
 
 static void fail(struct meter_snmp *meter, enum power_meter_error code, const char *what,
@@ -84,9 +84,11 @@ static void on_answer(const char *output, const char *complaint, const GError *e
 	g_autofree char *trimmed = g_strstrip(g_strdup(output));
 	g_auto(GStrv) lines = g_strsplit(trimmed, "\n", -1);
 
-	meter->agent.run = NULL;
 	if (error && error->code != SUBPROCESS_ERROR_STATUS)
-		fail(meter, POWER_METER_ERROR_NO_ANSWER, "snmpget", error->message);
+		fail(meter,
+		     error->code == SUBPROCESS_ERROR_START ? POWER_METER_ERROR_SETUP
+							   : POWER_METER_ERROR_NO_ANSWER,
+		     "snmpget", error->message);
 	else if (error && strstr(complaint, "Timeout"))
 		fail(meter, POWER_METER_ERROR_NO_ANSWER,
 		     "no answer (to a wrong community there is none)", "");
@@ -105,11 +107,9 @@ static void on_answer(const char *output, const char *complaint, const GError *e
 static void snmp_read(struct power_meter *base)
 {
 	struct meter_snmp *meter = (struct meter_snmp *)base;
-	g_autoptr(GError) error = NULL;
 
-	if (!snmp_agent_ask(&meter->agent, base->config, (const char *const *)meter->objects,
-			    base->deadline_ns, on_answer, meter, &error))
-		fail(meter, POWER_METER_ERROR_SETUP, error->message, "");
+	snmp_agent_ask(meter->agent, (const char *const *)meter->objects, base->deadline_ns,
+		       on_answer, meter);
 }
 
 static bool snmp_open(struct power_meter *base, GError **error)
@@ -117,6 +117,7 @@ static bool snmp_open(struct power_meter *base, GError **error)
 	struct meter_snmp *meter = (struct meter_snmp *)base;
 	const struct config_meter *config = base->config;
 
+	meter->agent = snmp_agents_find(base->set->agents, config);
 	meter_value_init(&meter->value, config->oid_count);
 	meter->objects = g_new0(char *, config->oid_count + 1);
 	for (uint32_t i = 0; i < config->oid_count; i++)
@@ -128,7 +129,7 @@ static void snmp_close(struct power_meter *base)
 {
 	struct meter_snmp *meter = (struct meter_snmp *)base;
 
-	snmp_agent_clear(&meter->agent);
+	snmp_agent_drop(meter->agent, meter);
 	meter_value_clear(&meter->value);
 	g_strfreev(meter->objects);
 }

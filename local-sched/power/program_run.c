@@ -160,13 +160,13 @@ static gboolean on_deadline(gpointer data)
 }
 
 struct program_run *program_run_start(const char *const *argv, const char *const *environment,
-				      int64_t deadline_ns, program_run_done_f done, void *data,
-				      GError **error)
+				      int kept_fd, int64_t deadline_ns, program_run_done_f done,
+				      void *data, GError **error)
 {
 	const double left_s = clock_elapsed_s(clock_now_ns(), deadline_ns);
 	struct program_run *run;
 	int fds[STREAMS];
-	GPid pid = subprocess_spawn_outputs(argv, environment, fds, error);
+	GPid pid = subprocess_spawn_outputs(argv, environment, kept_fd, fds, error);
 
 	if (pid < 0)
 		return NULL;

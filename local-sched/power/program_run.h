@@ -21,14 +21,15 @@ typedef void (*program_run_done_f)(const char *output, const char *complaint, co
 				   void *data);
 
 /*
- * Starts `argv` with `environment` (KEY=VALUE, added to that of this process). Calls `done` once,
+ * Starts `argv` with `environment` (KEY=VALUE, added to that of this process); it inherits
+ * `kept_fd` (-1: none). Calls `done` once,
  * never before returning, and at the latest at `deadline_ns` (clock_now_ns()). Then, or when the
  * program has exited, what is left of its process group is killed. NULL with `error`
  * (SUBPROCESS_ERROR_START) if it cannot be started.
  */
 struct program_run *program_run_start(const char *const *argv, const char *const *environment,
-				      int64_t deadline_ns, program_run_done_f done, void *data,
-				      GError **error);
+				      int kept_fd, int64_t deadline_ns, program_run_done_f done,
+				      void *data, GError **error);
 
 /* Kills the program and its process group; `done` is not called. NULL is allowed. */
 void program_run_cancel(struct program_run *run);

@@ -3,13 +3,57 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error_fail.h"
+#include "common/read_number.h"
+#include "common/subprocess.h"
 #include "local-sched/power/power_meter.h"
 
 #define CONFIG_FILE "snmp.conf"
+/* The directories of a process are PREFIX PID "-XXXXXX". */
+#define PREFIX "virtbed-snmp-"
+
+enum {
+	/* After a request, for those of other meters that are read at the same interval. */
+	GATHER_MS = 20,
+	/* Of one request: an answer has to fit into one packet. */
+	OBJECTS_MAX = 24,
+};
+
+/* What a meter asks for. */
+struct request {
+	const char *const *objects;
+	int64_t deadline_ns;
+	program_run_done_f done; /* NULL: it was dropped */
+	void *data;
+};
+
+struct snmp_agent {
+	struct config_meter config; /* copies of what is needed of it */
+	char *key;                  /* what meters that share it have in common */
+	/*
+	 * snmpget reads `directory`/snmp.conf, which is a link to /proc/self/fd/`fd`, a file in
+	 * memory that it inherits: what a process leaves when it is killed has no password.
+	 */
+	char *directory; /* or NULL */
+	int fd;
+	char *written;           /* contents of that file, or NULL */
+	struct program_run *run; /* or NULL */
+	GQueue waiting;          /* struct request */
+	GQueue asked;            /* those of the run */
+	bool apart;              /* it does not answer to several requests at once */
+	guint start_id;
+};
+
+struct snmp_agents {
+	GPtrArray *list; /* struct snmp_agent */
+};
 
 /* Whether a value may stand between quotes in snmp.conf(5), in which it must not contain any. */
 static bool quotable(const char *text)
@@ -44,63 +88,7 @@ static char *configuration(const struct config_meter *config, GError **error)
 			       password);
 }
 
-static bool write_configuration(struct snmp_agent *agent, const struct config_meter *config,
-				GError **error)
-{
-	g_autofree char *text = configuration(config, error);
-	g_autofree char *path = NULL;
-
-	if (!text)
-		return false;
-	if (g_strcmp0(text, agent->written) == 0)
-		return true;
-	if (!agent->directory)
-		agent->directory = g_dir_make_tmp("virtbed-snmp-XXXXXX", error);
-	if (!agent->directory)
-		return false;
-	path = g_build_filename(agent->directory, CONFIG_FILE, NULL);
-	if (!g_file_set_contents_full(path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600, error))
-		return false;
-	g_free(agent->written);
-	agent->written = g_steal_pointer(&text);
-	return true;
-}
-
-bool snmp_agent_ask(struct snmp_agent *agent, const struct config_meter *config,
-		    const char *const *objects, int64_t deadline_ns, program_run_done_f done,
-		    void *data, GError **error)
-{
-	/*
-	 * -t 1 -r 2: a silent agent fails a reading in 3 s. No MIB files: the objects are in digits.
-	 */
-	static const char *const options[] = {"snmpget", "-m", "", "-t", "1", "-r", "2", "-Ov"};
-	const bool six = strchr(config->address, ':') != NULL;
-	g_autofree char *peer =
-		g_strdup_printf("%s:%s%s%s:%u", six ? "udp6" : "udp", six ? "[" : "",
-				config->address, six ? "]" : "", config->port);
-	g_autoptr(GPtrArray) argv = g_ptr_array_new();
-	g_autofree char *place = NULL;
-	g_autofree char *state = NULL;
-
-	if (!write_configuration(agent, config, error))
-		return false;
-	place = g_strconcat("SNMPCONFPATH=", agent->directory, NULL);
-	state = g_strconcat("SNMP_PERSISTENT_DIR=", agent->directory, NULL);
-	for (gsize i = 0; i < G_N_ELEMENTS(options); i++)
-		g_ptr_array_add(argv, (gpointer)options[i]);
-	g_ptr_array_add(argv, peer);
-	for (gsize i = 0; objects[i]; i++)
-		g_ptr_array_add(argv, (gpointer)objects[i]);
-	g_ptr_array_add(argv, NULL);
-
-	const char *const environment[] = {place, state, "LC_ALL=C", NULL};
-
-	agent->run = program_run_start((const char *const *)argv->pdata, environment, deadline_ns,
-				       done, data, error);
-	return agent->run != NULL;
-}
-
-/* Removes the directory with the files of snmpget in it. */
+/* Removes a directory of snmpget's with the files in it. */
 static void remove_directory(const char *path)
 {
 	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
@@ -115,11 +103,333 @@ static void remove_directory(const char *path)
 	g_rmdir(path);
 }
 
-void snmp_agent_clear(struct snmp_agent *agent)
+/* Whether a directory is one of ours whose process was killed. */
+static bool is_left(const char *path, const char *name)
 {
+	struct stat status;
+	uint64_t pid;
+
+	return g_str_has_prefix(name, PREFIX) &&
+	       read_number_front_unsigned(name + strlen(PREFIX), &pid) && pid > 0 &&
+	       pid <= G_MAXINT && lstat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
+	       status.st_uid == geteuid() && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+/* Removes what killed processes have left. */
+static void sweep(void)
+{
+	g_autoptr(GDir) dir = g_dir_open(g_get_tmp_dir(), 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename(g_get_tmp_dir(), name, NULL);
+
+		if (is_left(path, name))
+			remove_directory(path);
+	}
+}
+
+/* Makes the directory with the link to the file in memory. */
+static bool make_directory(struct snmp_agent *agent, GError **error)
+{
+	g_autofree char *template = g_strdup_printf(PREFIX "%d-XXXXXX", getpid());
+	g_autofree char *target = g_strdup_printf("/proc/self/fd/%d", agent->fd);
+	g_autofree char *link = NULL;
+
+	g_clear_pointer(&agent->directory, g_free);
+	agent->directory = g_dir_make_tmp(template, error);
+	if (!agent->directory)
+		return false;
+	link = g_build_filename(agent->directory, CONFIG_FILE, NULL);
+	if (symlink(target, link) == 0)
+		return true;
+	g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
+		    "cannot make the link \"%s\": %s", link, g_strerror(errno));
+	return false;
+}
+
+/* Writes the file in memory, with the current password. */
+static bool write_configuration(struct snmp_agent *agent, GError **error)
+{
+	g_autofree char *text = configuration(&agent->config, error);
+
+	if (!text)
+		return false;
+	if (agent->fd < 0)
+		agent->fd = memfd_create("virtbed-snmp", MFD_CLOEXEC);
+	if (g_strcmp0(text, agent->written) != 0) {
+		g_clear_pointer(&agent->written, g_free);
+		if (ftruncate(agent->fd, 0) < 0 ||
+		    pwrite(agent->fd, text, strlen(text), 0) != (ssize_t)strlen(text)) {
+			g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
+				    "cannot write the configuration of snmpget: %s",
+				    g_strerror(errno));
+			return false;
+		}
+		agent->written = g_steal_pointer(&text);
+	}
+	/* Something may tidy the directory for temporary files. */
+	return (agent->directory && g_file_test(agent->directory, G_FILE_TEST_IS_DIR)) ||
+	       make_directory(agent, error);
+}
+
+static void end_request(struct request *request, const char *output, const char *complaint,
+			const GError *error)
+{
+	if (request->done)
+		request->done(output, complaint, error, request->data);
+	g_free(request);
+}
+
+/* Ends the requests of a run alike. They may ask again. */
+static void end_all(struct snmp_agent *agent, const char *output, const char *complaint,
+		    const GError *error)
+{
+	struct request *request;
+
+	while ((request = g_queue_pop_head(&agent->asked)))
+		end_request(request, output, complaint, error);
+}
+
+static guint count_objects(const GQueue *requests)
+{
+	guint count = 0;
+
+	for (const GList *link = requests->head; link; link = link->next)
+		count += g_strv_length((char **)((const struct request *)link->data)->objects);
+	return count;
+}
+
+/* Gives each request its lines. */
+static void end_each(struct snmp_agent *agent, char *const *lines, const char *complaint)
+{
+	struct request *request;
+
+	while ((request = g_queue_pop_head(&agent->asked))) {
+		g_autoptr(GString) output = g_string_new(NULL);
+
+		for (gsize i = 0; request->objects[i]; i++)
+			g_string_append_printf(output, "%s\n", *lines++);
+		end_request(request, output->str, complaint, NULL);
+	}
+}
+
+static void start(struct snmp_agent *agent);
+
+static gboolean on_start(gpointer data)
+{
+	struct snmp_agent *agent = data;
+
+	agent->start_id = 0;
+	start(agent);
+	return G_SOURCE_REMOVE;
+}
+
+static void start_soon(struct snmp_agent *agent, guint after_ms)
+{
+	if (!agent->run && agent->start_id == 0 && !g_queue_is_empty(&agent->waiting))
+		agent->start_id = g_timeout_add(after_ms, on_start, agent);
+}
+
+/*
+ * Whether a failure may be that of one object among several: SNMP v1 refuses all for it, an answer
+ * may be too big for the agent, or a text has several lines.
+ */
+static bool may_be_of_one(const char *complaint, const GError *error)
+{
+	return !error || strstr(complaint, "Error in packet") || strstr(complaint, "tooBig");
+}
+
+static void on_done(const char *output, const char *complaint, const GError *error, void *data)
+{
+	struct snmp_agent *agent = data;
+	g_autofree char *trimmed = g_strchomp(g_strdup(output));
+	g_auto(GStrv) lines = g_strsplit(trimmed, "\n", -1);
+
+	agent->run = NULL;
+	if (g_queue_get_length(&agent->asked) == 1) {
+		end_all(agent, output, complaint, error);
+	} else if (!error && g_strv_length(lines) == count_objects(&agent->asked)) {
+		end_each(agent, lines, complaint);
+	} else if (may_be_of_one(complaint, error)) {
+		struct request *request;
+
+		agent->apart = true;
+		while ((request = g_queue_pop_tail(&agent->asked)))
+			g_queue_push_head(&agent->waiting, request);
+	} else {
+		end_all(agent, output, complaint, error);
+	}
+	start_soon(agent, 0);
+}
+
+/* Takes the requests that go together, and their objects. Returns the earliest deadline. */
+static int64_t take_requests(struct snmp_agent *agent, GPtrArray *argv)
+{
+	int64_t deadline_ns = INT64_MAX;
+	guint count = 0;
+
+	while (!g_queue_is_empty(&agent->waiting) && (count == 0 || !agent->apart)) {
+		struct request *request = g_queue_peek_head(&agent->waiting);
+
+		count += g_strv_length((char **)request->objects);
+		if (count > OBJECTS_MAX && !g_queue_is_empty(&agent->asked))
+			break;
+		g_queue_push_tail(&agent->asked, g_queue_pop_head(&agent->waiting));
+		deadline_ns = MIN(deadline_ns, request->deadline_ns);
+		for (gsize i = 0; request->objects[i]; i++)
+			g_ptr_array_add(argv, (gpointer)request->objects[i]);
+	}
+	return deadline_ns;
+}
+
+static bool run(struct snmp_agent *agent, GError **error)
+{
+	/*
+	 * -t 1 -r 2: a silent agent fails a reading in 3 s. No MIB files: the objects are in digits.
+	 */
+	static const char *const options[] = {"snmpget", "-m", "", "-t", "1", "-r", "2", "-Ov"};
+	const struct config_meter *config = &agent->config;
+	const bool six = strchr(config->address, ':') != NULL;
+	g_autofree char *peer =
+		g_strdup_printf("%s:%s%s%s:%u", six ? "udp6" : "udp", six ? "[" : "",
+				config->address, six ? "]" : "", config->port);
+	g_autoptr(GPtrArray) argv = g_ptr_array_new();
+	g_autofree char *place = NULL;
+	g_autofree char *state = NULL;
+	int64_t deadline_ns;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(options); i++)
+		g_ptr_array_add(argv, (gpointer)options[i]);
+	g_ptr_array_add(argv, peer);
+	deadline_ns = take_requests(agent, argv);
+	g_ptr_array_add(argv, NULL);
+	if (!write_configuration(agent, error))
+		return false;
+	place = g_strconcat("SNMPCONFPATH=", agent->directory, NULL);
+	state = g_strconcat("SNMP_PERSISTENT_DIR=", agent->directory, NULL);
+
+	const char *const environment[] = {place, state, "LC_ALL=C", NULL};
+
+	agent->run = program_run_start((const char *const *)argv->pdata, environment, agent->fd,
+				       deadline_ns, on_done, agent, error);
+	return agent->run != NULL;
+}
+
+static void start(struct snmp_agent *agent)
+{
+	g_autoptr(GError) reason = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (agent->run || g_queue_is_empty(&agent->waiting) || run(agent, &reason))
+		return;
+	error = g_error_new_literal(SUBPROCESS_ERROR, SUBPROCESS_ERROR_START, reason->message);
+	end_all(agent, "", "", error);
+	start_soon(agent, 0);
+}
+
+void snmp_agent_ask(struct snmp_agent *agent, const char *const *objects, int64_t deadline_ns,
+		    program_run_done_f done, void *data)
+{
+	struct request *request = g_new0(struct request, 1);
+
+	*request = (struct request){.objects = objects,
+				    .deadline_ns = deadline_ns,
+				    .done = done,
+				    .data = data};
+	g_queue_push_tail(&agent->waiting, request);
+	start_soon(agent, GATHER_MS);
+}
+
+void snmp_agent_drop(struct snmp_agent *agent, const void *data)
+{
+	bool wanted = false;
+
+	for (GList *link = agent->waiting.head, *next; link; link = next) {
+		next = link->next;
+		if (((struct request *)link->data)->data != data)
+			continue;
+		g_free(link->data);
+		g_queue_delete_link(&agent->waiting, link);
+	}
+	for (GList *link = agent->asked.head, *next; link; link = next) {
+		struct request *request = link->data;
+
+		next = link->next;
+		if (request->data == data)
+			request->done = NULL;
+		wanted |= request->done != NULL;
+	}
+	if (wanted || !agent->run)
+		return;
 	g_clear_pointer(&agent->run, program_run_cancel);
+	g_queue_clear_full(&agent->asked, g_free);
+	start_soon(agent, 0);
+}
+
+static void agent_free(gpointer data)
+{
+	struct snmp_agent *agent = data;
+
+	g_clear_handle_id(&agent->start_id, g_source_remove);
+	program_run_cancel(agent->run);
+	g_queue_clear_full(&agent->waiting, g_free);
+	g_queue_clear_full(&agent->asked, g_free);
 	if (agent->directory)
 		remove_directory(agent->directory);
-	g_clear_pointer(&agent->directory, g_free);
-	g_clear_pointer(&agent->written, g_free);
+	if (agent->fd >= 0)
+		close(agent->fd);
+	g_free(agent->config.address);
+	g_free(agent->config.user);
+	g_free(agent->config.password_file);
+	g_free(agent->directory);
+	g_free(agent->written);
+	g_free(agent->key);
+	g_free(agent);
+}
+
+struct snmp_agents *snmp_agents_new(void)
+{
+	struct snmp_agents *agents = g_new0(struct snmp_agents, 1);
+
+	agents->list = g_ptr_array_new_with_free_func(agent_free);
+	return agents;
+}
+
+void snmp_agents_free(struct snmp_agents *agents)
+{
+	if (!agents)
+		return;
+	g_ptr_array_unref(agents->list);
+	g_free(agents);
+}
+
+struct snmp_agent *snmp_agents_find(struct snmp_agents *agents, const struct config_meter *config)
+{
+	g_autofree char *key =
+		g_strdup_printf("%s\n%u\n%s\n%s\n%d\n%d\n%g", config->address, config->port,
+				config->user ?: "", config->password_file ?: "", config->snmp,
+				config->privacy, config->timeout_s);
+	struct snmp_agent *agent;
+
+	for (guint i = 0; i < agents->list->len; i++) {
+		agent = agents->list->pdata[i];
+		if (strcmp(agent->key, key) == 0)
+			return agent;
+	}
+	if (agents->list->len == 0)
+		sweep();
+	agent = g_new0(struct snmp_agent, 1);
+	agent->key = g_steal_pointer(&key);
+	agent->fd = -1;
+	agent->config = (struct config_meter){
+		.address = g_strdup(config->address),
+		.port = config->port,
+		.user = g_strdup(config->user),
+		.password_file = g_strdup(config->password_file),
+		.snmp = config->snmp,
+		.privacy = config->privacy,
+	};
+	g_ptr_array_add(agents->list, agent);
+	return agent;
 }

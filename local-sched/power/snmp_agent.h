@@ -9,24 +9,30 @@
 #include "local-sched/power/program_run.h"
 
 /*
- * Asking an SNMP agent (an AMM, a metered outlet) by snmpget. The password goes to it in a file of
- * a directory of its own, never in an argument vector. The driver's struct has it, all zero at
- * first.
+ * An SNMP agent (an AMM, a metered power strip), asked by snmpget. The objects that meters ask for
+ * at about the same time are asked for together, since a process for each would take several
+ * milliseconds of CPU time. The password goes to snmpget in a file that has no name, never in an
+ * argument vector. Main loop only.
  */
-struct snmp_agent {
-	char *directory;         /* of snmpget's configuration, or NULL */
-	char *written;           /* contents of the file there, or NULL */
-	struct program_run *run; /* the request under way, or NULL; `done` sets it to NULL */
-};
+struct snmp_agent;
+
+/* The agents of one owner. */
+struct snmp_agents;
+
+struct snmp_agents *snmp_agents_new(void);
+/* NULL is allowed. Requests were dropped before. */
+void snmp_agents_free(struct snmp_agents *agents);
+
+/* The agent that `config` names, borrowed until snmp_agents_free(). */
+struct snmp_agent *snmp_agents_find(struct snmp_agents *agents, const struct config_meter *config);
 
 /*
- * Asks for `objects` (OIDs in digits, NULL-terminated) of the agent that `config` names, until
- * `deadline_ns`. `done` is called as by program_run_start(). Returns false with POWER_METER_ERROR
- * or SUBPROCESS_ERROR if it cannot be asked.
+ * Asks for `objects` (OIDs in digits, NULL-terminated; borrowed until the end), until
+ * `deadline_ns`. `done` is called once, never before returning, as by program_run_start(): its
+ * output is a line for each object. SUBPROCESS_ERROR_START also if there is no valid password.
  */
-bool snmp_agent_ask(struct snmp_agent *agent, const struct config_meter *config,
-		    const char *const *objects, int64_t deadline_ns, program_run_done_f done,
-		    void *data, GError **error);
+void snmp_agent_ask(struct snmp_agent *agent, const char *const *objects, int64_t deadline_ns,
+		    program_run_done_f done, void *data);
 
-/* Drops the request under way and removes the directory. */
-void snmp_agent_clear(struct snmp_agent *agent);
+/* Drops the request whose `data` is this, without a callback. */
+void snmp_agent_drop(struct snmp_agent *agent, const void *data);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The SNMP meter against the distribution's snmpd, which has objects as metered outlets have them. */
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/subprocess.h"
 #include "local-sched/power/power_meter.h"
@@ -129,6 +131,95 @@ static void test_wrong_secrets_are_refused(struct fixture *fixture, gconstpointe
 	g_assert_null(strstr(fixture->meter.message, "n0t-the"));
 }
 
+/* Has what stands for snmpget in PATH count its runs in the file `log`. */
+static void count_runs(const struct fixture *fixture, const char *log)
+{
+	g_autofree char *real = g_find_program_in_path("snmpget");
+	g_autofree char *script =
+		g_strdup_printf("#!/bin/sh\necho x >>'%s'\nexec '%s' \"$@\"\n", log, real);
+	g_autofree char *own = meter_fixture_path(&fixture->meter, "snmpget");
+	g_autofree char *path = g_strdup_printf("%s:%s", fixture->meter.dir, g_getenv("PATH"));
+
+	meter_fixture_write(own, script);
+	g_assert_cmpint(g_chmod(own, 0700), ==, 0);
+	g_setenv("PATH", path, TRUE);
+}
+
+/* Each gets its own; one that is missing takes nothing from the others. */
+static void test_outlets_of_a_strip_are_read_together(struct fixture *fixture, gconstpointer snmp)
+{
+	enum { METERS = 3, ROUNDS = 3 };
+	static const char *const objects[METERS] = {OUTLETS ".1", OUTLETS ".2", OUTLETS ".9"};
+	static const int64_t mw[METERS] = {245000, 24500, -1};
+	g_autofree char *log = meter_fixture_path(&fixture->meter, "runs");
+	g_autofree char *before = g_strdup(g_getenv("PATH"));
+	g_autofree char *text = NULL;
+	struct meter_set *set = meter_set_new();
+	struct meter_fixture meters[METERS];
+	char *object[METERS];
+	gsize runs;
+
+	count_runs(fixture, log);
+	for (int i = 0; i < METERS; i++) {
+		object[i] = (char *)objects[i];
+		meters[i] = (struct meter_fixture){.host = "b",
+						   .config = fixture->meter.config,
+						   .set = set};
+		meters[i].config.oid = &object[i];
+		meter_fixture_open(&meters[i]);
+	}
+	for (int round = 1; round <= ROUNDS; round++) {
+		for (int i = 0; i < METERS; i++)
+			power_meter_read(meters[i].meter, meter_fixture_on_read, &meters[i]);
+		for (int i = 0; i < METERS; i++)
+			METER_FIXTURE_WAIT_FOR(meters[i].reads == round);
+		for (int i = 0; i < METERS; i++)
+			g_assert_cmpint(meters[i].mw, ==, mw[i]);
+		g_assert_cmpint(meters[2].code, ==, POWER_METER_ERROR_REJECTED);
+	}
+	for (int i = 0; i < METERS; i++) {
+		meter_fixture_close(&meters[i]);
+		g_free(meters[i].message);
+	}
+	meter_set_free(set);
+	g_setenv("PATH", before, TRUE);
+	g_assert_true(g_file_get_contents(log, &text, &runs, NULL));
+	runs /= strlen("x\n");
+	/* Version 1 refuses all objects for one of them. */
+	g_assert_cmpuint(runs, <=,
+			 fixture->meter.config.snmp == CONFIG_METER_SNMP_V1 ? 1 + METERS * ROUNDS
+									    : ROUNDS);
+}
+
+/* What would be left of a process that is killed. */
+static void test_no_file_has_the_password(struct fixture *fixture, gconstpointer snmp)
+{
+	g_autofree char *start = g_strdup_printf("virtbed-snmp-%d-", getpid());
+	g_autofree char *left = g_build_filename(g_get_tmp_dir(), "virtbed-snmp-4194305-x", NULL);
+	g_autoptr(GDir) dir = NULL;
+	const char *name;
+	int found = 0;
+
+	meter_fixture_close(&fixture->meter);
+	/* The process of that number, which is above the highest, does not live. */
+	g_assert_cmpint(g_mkdir_with_parents(left, 0700), ==, 0);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+	g_assert_false(g_file_test(left, G_FILE_TEST_EXISTS));
+	dir = g_dir_open(g_get_tmp_dir(), 0, NULL);
+	while ((name = g_dir_read_name(dir))) {
+		g_autofree char *path = NULL;
+		g_autofree char *target = NULL;
+
+		if (!g_str_has_prefix(name, start))
+			continue;
+		path = g_build_filename(g_get_tmp_dir(), name, "snmp.conf", NULL);
+		target = g_file_read_link(path, NULL);
+		g_assert_true(target && g_str_has_prefix(target, "/proc/self/fd/"));
+		found++;
+	}
+	g_assert_cmpint(found, ==, 1);
+}
+
 /* Whether the peer is installed; snmpd lies in sbin. */
 static bool has_peer(void)
 {
@@ -157,5 +248,9 @@ int main(int argc, char **argv)
 	ADD(V2C, "objects are read", test_objects_are_read);
 	ADD(V3, "wrong secrets are refused", test_wrong_secrets_are_refused);
 	ADD(V2C, "wrong secrets are refused", test_wrong_secrets_are_refused);
+	ADD(V3, "outlets of a strip are read together", test_outlets_of_a_strip_are_read_together);
+	ADD(V1, "outlets of a strip are read together", test_outlets_of_a_strip_are_read_together);
+	ADD(V2C, "outlets of a strip are read together", test_outlets_of_a_strip_are_read_together);
+	ADD(V3, "no file has the password", test_no_file_has_the_password);
 	return g_test_run();
 }
