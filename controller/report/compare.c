@@ -6,6 +6,7 @@
 #include "common/error_fail.h"
 #include "controller/report/accuracy.h"
 #include "controller/report/arrivals.h"
+#include "controller/report/deviation.h"
 #include "controller/report/stretch.h"
 
 #define LEVEL 0.95
@@ -454,6 +455,9 @@ struct compare *compare_new(const struct compare_sides *sides, bool trials, GErr
 	compare->measure = measure_of(compare);
 	if (!compare_limits(compare, error) || !measure_accuracies(compare, error))
 		return NULL;
+	compare->deviations = deviation_measure(sides, error);
+	if (!compare->deviations)
+		return NULL;
 	if (compare->pairs->len == 0)
 		return error_null(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING,
 				  "%s and %s have no limit at which both ran the same two policies",
@@ -474,6 +478,7 @@ void compare_free(struct compare *compare)
 	g_clear_pointer(&compare->ranks, g_array_unref);
 	for (guint i = 0; i < 2; i++)
 		g_clear_pointer(&compare->accuracies[i], g_array_unref);
+	g_clear_pointer(&compare->deviations, g_array_unref);
 	g_clear_pointer(&compare->missing, g_ptr_array_unref);
 	g_free(compare);
 }

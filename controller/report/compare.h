@@ -16,10 +16,11 @@
  * the two directories have on record is compared; nothing here depends on the policies of this
  * build.
  *
- * Simulated runs beside measured ones. A measured experiment has one workload. If the simulation ran that workload too
- * (trial 1 of the same seed, with the same arrivals) and the noise of measuring can be simulated,
- * only that trial is compared: another workload may rank the policies differently without any fault
- * of the simulation. Otherwise the mean over all trials is compared. Tables show both.
+ * Simulated runs beside measured ones. A measured experiment has one workload. If the simulation
+ * ran that workload too (trial 1 of the same seed, with the same arrivals) and the noise of
+ * measuring can be simulated, only that trial is compared: another workload may rank the policies
+ * differently without any fault of the simulation. Otherwise the mean over all trials is compared.
+ * Tables show both.
  *
  * Measure. Policies are ranked by utility, and where hosts are shared in time by the mean bounded
  * stretch of their tasks (stretch.h), of which less is better, as in Stillwell 2010.
@@ -118,6 +119,7 @@ struct compare {
 	GArray *ranks;       /* struct compare_rank, by limit; the last one over all */
 	/* struct accuracy, by cluster, the last one over all; NULL: the side is simulated */
 	GArray *accuracies[2];
+	GArray *deviations; /* struct deviation */
 	GPtrArray *missing; /* char *: cells of only one side */
 	uint32_t same, opposite, noisy;
 	enum compare_verdict verdict;
@@ -135,8 +137,8 @@ enum compare_error {
 /*
  * Compares two sides, borrowed for the life of the result. A simulated run on the measured arrivals
  * has the noise of the measured side. `trials`: compare the simulation's trials even where it ran
- * the measured arrivals. Returns a new comparison that the caller frees with compare_free(), or NULL
- * with `error` (COMPARE_ERROR, DATABASE_ERROR).
+ * the measured arrivals. Returns a new comparison that the caller frees with compare_free(), or
+ * NULL with `error` (COMPARE_ERROR, DATABASE_ERROR).
  */
 struct compare *compare_new(const struct compare_sides *sides, bool trials, GError **error);
 

@@ -7,6 +7,7 @@
 #include "common/read_number.h"
 #include "controller/report/accuracy.h"
 #include "controller/report/compare.h"
+#include "controller/report/deviation.h"
 #include "controller/report/listing.h"
 
 static void append_heading(GString *text, const struct compare *compare,
@@ -390,6 +391,7 @@ char *compare_text(const struct compare *compare)
 {
 	GString *text = g_string_new(NULL);
 	g_autofree char *sentence = compare_sentence(compare);
+	g_autofree char *deviations = deviation_text(compare->sides, compare->deviations);
 
 	for (int i = 0; i < 2; i++)
 		append_heading(text, compare, &compare->sides->side[i]);
@@ -397,6 +399,7 @@ char *compare_text(const struct compare *compare)
 	append_pairs(text, compare);
 	append_bases(text, compare);
 	append_ranks(text, compare);
+	g_string_append(text, deviations);
 	for (guint i = 0; i < 2; i++)
 		if (compare->accuracies[i])
 			append_accuracies(text, compare, i);
@@ -499,6 +502,8 @@ json_t *compare_json(const struct compare *compare)
 	if (mixed)
 		json_object_set_new(object, "accuracy",
 				    listing_json(&accuracy_record, compare->accuracies[0]));
+	json_object_set_new(object, "deviations",
+			    deviation_json(compare->sides, compare->deviations));
 	json_object_set_new(object, "not_compared", summary_texts_json(compare->missing));
 	return object;
 }

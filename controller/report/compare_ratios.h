@@ -31,6 +31,9 @@ GArray *compare_ratios(const struct compare *compare, const char *baseline, GErr
 char *compare_ratios_text(const struct compare *compare, const GArray *ratios,
 			  const char *baseline);
 
-/* {"policy": NAME, "ratios": [{"limit", "policy", SIDE: {"utility": {...}, ...}}]}. New reference. */
+/*
+ * {"policy": NAME, "ratios": [{"limit", "policy", SIDE: {"utility": {"ratio", "low", "high", "n"},
+ * ...}}]}. New reference.
+ */
 json_t *compare_ratios_json(const struct compare *compare, const GArray *ratios,
 			    const char *baseline);

@@ -852,6 +852,7 @@ make_single() {
 	run -0 --separate-stderr virtbed compare --json --simulate measured simulated
 	[ -z "$stderr" ]
 	[ "$(jq -r '[.simulated_on, .pairs[0].measured.from] | join(", ")' <<<"$output")" = "same arrivals, simulated repeats" ]
+	[ "$(jq -c '.deviations | [(.rows | length), (.medians | length), .rows[0].makespan_s.deviation]' <<<"$output")" = "[12,4,0]" ]
 	# A configuration that this build cannot read is told.
 	echo "nonsense: 1" >>measured/config.yaml
 	virtbed compare measured simulated 2>/dev/null | grep -q "! this build cannot read its configuration.*nonsense"
