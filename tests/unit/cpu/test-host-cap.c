@@ -877,7 +877,7 @@ static void test_what_was_not_written_is_not_put_back(struct fixture *fixture, g
 	assert_holds(fixture, CPU "cpu1/cpufreq/scaling_max_freq", "1862000");
 	assert_holds(fixture, CPU "cpufreq/boost", "1");
 	g_assert_false(g_file_test(fixture->originals, G_FILE_TEST_EXISTS));
-	/* After a crash neither, unless the value is the one that it was moved to. */
+	/* After a crash neither, unless the value is that of the move. */
 	put_noted(fixture, "1862000", "2660000", "1596000");
 	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
 	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1596000");

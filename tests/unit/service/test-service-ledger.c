@@ -545,7 +545,7 @@ static void what_a_former_counter_counted_stays(struct bed *bed, const void *dat
 	assert_ledger(bed, PROVISIONAL_UJ + 7, PROVISIONAL_UJ + 7);
 }
 
-/* A controller died soon after its start: who takes over reads samples of the time before, too. */
+/* A controller died soon after its start: the next one reads samples of the time before, too. */
 static void samples_of_unserved_time_do_not_count(struct bed *bed, const void *data)
 {
 	struct wire_sample sample = {.energy_uj = 5000};
