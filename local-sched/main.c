@@ -247,7 +247,8 @@ static int run_daemon(const struct options *options)
 	g_autoptr(image_t) image = NULL;
 	g_autoptr(task_store_t) store = NULL;
 	g_autoptr(GError) error = NULL;
-	struct scheduler_settings settings = {.state_directory = options->state};
+	struct scheduler_settings settings = {.platform = &platform_machine,
+					      .state_directory = options->state};
 	g_autofree char *directory = NULL;
 	bool input_good;
 
@@ -265,7 +266,7 @@ static int run_daemon(const struct options *options)
 		log_error("%s", error->message);
 		return STATUS_USAGE;
 	}
-	store = task_store_open(options->state, &error);
+	store = task_store_open(settings.platform, options->state, &error);
 	if (!store) {
 		log_error("%s", error->message);
 		return STATUS_FAILED;

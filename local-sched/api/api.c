@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/api/api.h"
 
-#include "common/clock.h"
 #include "common/http_server.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/api/output_api.h"
 
 #define EVENTS_MAX 1000
@@ -34,10 +34,15 @@ static const struct {
 	{SCHEDULER_ERROR_NOT_NOW, 503},
 };
 
-/* Replies with `body` (taken over) and the time. */
-static void reply(struct http_request *request, int status, json_t *body)
+static int64_t api_now_ns(const struct api *api)
 {
-	json_object_set_new(body, "now_ns", json_integer(clock_now_ns()));
+	return platform_now_ns(scheduler_platform(api->scheduler));
+}
+
+/* Replies with `body` (taken over) and the time. */
+static void reply(const struct api *api, struct http_request *request, int status, json_t *body)
+{
+	json_object_set_new(body, "now_ns", json_integer(api_now_ns(api)));
 	http_request_reply(request, status, body);
 }
 
@@ -59,7 +64,7 @@ static void get_document(struct http_request *request, const char *const *argume
 	uint64_t after;
 
 	if (http_request_query_integer(request, "after", 0, INT64_MAX, 0, &after))
-		reply(request, 200,
+		reply(api, request, 200,
 		      scheduler_document(api->scheduler,
 					 (enum scheduler_document)http_request_what(request),
 					 after));
@@ -69,7 +74,7 @@ static void get_document(struct http_request *request, const char *const *argume
 
 static json_t *task_with_output(struct api *api, const struct task *task)
 {
-	json_t *object = task_to_json(task);
+	json_t *object = task_to_json(task, api_now_ns(api));
 	g_autofree char *output = NULL;
 
 	if (task->state == TASK_ENDED)
@@ -91,7 +96,7 @@ static void operate(struct http_request *request, const char *const *arguments, 
 				  arguments[0], arguments[1], body, &is_new, &error);
 
 	if (task)
-		reply(request, is_new ? 201 : 200, task_with_output(api, task));
+		reply(api, request, is_new ? 201 : 200, task_with_output(api, task));
 	else
 		reply_error(request, error);
 }
@@ -103,7 +108,7 @@ static void get_task(struct http_request *request, const char *const *arguments,
 	const struct task *task = scheduler_task(api->scheduler, arguments[0]);
 
 	if (task)
-		reply(request, 200, task_with_output(api, task));
+		reply(api, request, 200, task_with_output(api, task));
 	else
 		output_api_unknown(api->scheduler, request, arguments[0]);
 }
@@ -135,7 +140,7 @@ static void get_files(struct http_request *request, const char *const *arguments
 		stream = task_store_results(scheduler_store(api->scheduler), task->id);
 	if (!stream)
 		stream = g_bytes_new_static("", 0);
-	reply(request, 200, task_script_results(stream));
+	reply(api, request, 200, task_script_results(stream));
 }
 
 static void get_tasks(struct http_request *request, const char *const *arguments, json_t *body,
@@ -146,8 +151,8 @@ static void get_tasks(struct http_request *request, const char *const *arguments
 	json_t *array = json_array();
 
 	for (guint i = 0; i < tasks->len; i++)
-		json_array_append_new(array, task_to_json(tasks->pdata[i]));
-	reply(request, 200, json_pack("{s:o}", "tasks", array));
+		json_array_append_new(array, task_to_json(tasks->pdata[i], api_now_ns(api)));
+	reply(api, request, 200, json_pack("{s:o}", "tasks", array));
 }
 
 /* Events. */
@@ -165,7 +170,7 @@ static void reply_events(struct api *api, struct http_request *request, uint64_t
 	if (json_array_size(events) == EVENTS_MAX)
 		last = json_integer_value(
 			json_object_get(json_array_get(events, EVENTS_MAX - 1), "seq"));
-	reply(request, 200, json_pack("{s:o, s:I}", "events", events, "last", last));
+	reply(api, request, 200, json_pack("{s:o, s:I}", "events", events, "last", last));
 }
 
 static void waiter_free(gpointer data)
@@ -225,7 +230,8 @@ static void get_events(struct http_request *request, const char *const *argument
 	waiter->api = api;
 	waiter->request = request;
 	waiter->after = after;
-	waiter->timeout_source = g_timeout_add((guint)wait_s * 1000, wait_over, waiter);
+	waiter->timeout_source = platform_after_ms(scheduler_platform(api->scheduler),
+						   (guint)wait_s * 1000, wait_over, waiter);
 	g_ptr_array_add(api->waiters, waiter);
 	http_request_on_cancel(request, reader_gone, waiter);
 }

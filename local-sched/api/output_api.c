@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/api/output_api.h"
 
-#include "common/clock.h"
+#include "common/platform.h"
 
 #define LOOK_MS 500
 #define NOW_MS 2000            /* the limit of a read of the current output */
@@ -67,12 +67,11 @@ size_t output_api_whole(const char *bytes, size_t length)
 	return length;
 }
 
-static void answer(struct http_request *request, const struct scheduler_output *output,
-		   uint64_t from)
+static void answer(const struct waiter *waiter, const struct scheduler_output *output)
 {
 	gsize length;
 	const char *bytes = g_bytes_get_data(output->bytes, &length);
-	gsize start = MIN(from, length);
+	gsize start = MIN(waiter->from, length);
 	gsize count = MIN(length - start, (gsize)ANSWER_MAX);
 	bool rest = start + count < length;
 	g_autofree char *text = NULL;
@@ -80,11 +79,12 @@ static void answer(struct http_request *request, const struct scheduler_output *
 	if (rest || !output->ended)
 		count = count > 0 ? output_api_whole(bytes + start, count) : 0;
 	text = g_utf8_make_valid(count > 0 ? bytes + start : "", (gssize)count);
-	http_request_reply(request, 200,
+	http_request_reply(waiter->request, 200,
 			   json_pack("{s:s, s:I, s:I, s:b, s:I}", "output", text, "from",
 				     (json_int_t)start, "next", (json_int_t)(start + count),
 				     "ended", output->ended && !rest, "now_ns",
-				     (json_int_t)clock_now_ns()));
+				     (json_int_t)platform_now_ns(
+					     scheduler_platform(waiter->api->scheduler))));
 }
 
 /* Replies to the request if that is possible now; returns whether it was. */
@@ -95,7 +95,7 @@ static bool serve(const struct waiter *waiter, const struct scheduler_output *ou
 		    (waiter->now ? output->looks != waiter->looks : more);
 
 	if (good)
-		answer(waiter->request, output, waiter->from);
+		answer(waiter, output);
 	return good;
 }
 
@@ -188,10 +188,12 @@ void output_api_get(struct output_api *api, struct http_request *request, const 
 		return;
 	}
 	waiter->timeout_source =
-		g_timeout_add(wait_s > 0 ? (guint)wait_s * 1000 : NOW_MS, wait_over, waiter);
+		platform_after_ms(scheduler_platform(api->scheduler),
+				  wait_s > 0 ? (guint)wait_s * 1000 : NOW_MS, wait_over, waiter);
 	g_ptr_array_add(api->waiters, waiter);
 	http_request_on_cancel(request, gone, waiter);
 	scheduler_look(api->scheduler, task);
 	if (!api->look_source)
-		api->look_source = g_timeout_add(LOOK_MS, read_outputs, api);
+		api->look_source = platform_after_ms(scheduler_platform(api->scheduler), LOOK_MS,
+						     read_outputs, api);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/core/scheduler.h"
 
-#include "common/clock.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/core/scheduler_private.h"
 
 #define LOG_SUBSYSTEM "scheduler"
@@ -35,7 +35,7 @@ static void on_node_ready(uint32_t node, double boot_s, void *data)
 
 	scheduler->was_ready[node] = true;
 	scheduler_record(scheduler, "node-ready", node, host_of_node(scheduler, node), detail,
-			 clock_now_ns());
+			 platform_now_ns(scheduler->settings.platform));
 	scheduler_look_for_turns(scheduler);
 }
 
@@ -46,7 +46,7 @@ static void on_node_down(uint32_t node, const char *reason, void *data)
 
 	json_object_set_new(detail, "reason", json_string(reason ? reason : "not known"));
 	scheduler_record(scheduler, "node-down", node, host_of_node(scheduler, node), detail,
-			 clock_now_ns());
+			 platform_now_ns(scheduler->settings.platform));
 }
 
 static void on_settled(void *data)
@@ -118,9 +118,9 @@ static bool check_config(const struct scheduler *scheduler, GError **error)
 	return scheduler->cluster->hosts_count > 0 && !wrong;
 }
 
-static void lose(struct task *task, const char *reason)
+static void lose(const struct scheduler *scheduler, struct task *task, const char *reason)
 {
-	task_end(task, TASK_OUTCOME_LOST, reason, clock_now_ns());
+	task_end(task, TASK_OUTCOME_LOST, reason, platform_now_ns(scheduler->settings.platform));
 	if (task_last_suspension(task) && task_last_suspension(task)->frozen_ns == 0)
 		scheduler_drop_suspension(task);
 	scheduler_drop_unmoved(task);
@@ -147,11 +147,11 @@ static bool load_tasks(struct scheduler *scheduler, GError **error)
 		g_hash_table_insert(scheduler->by_id, task->id, task);
 		if (task->state == TASK_ENDED)
 			continue;
-		lose(task, task->state == TASK_SUSPENDED
-				   ? "the local scheduler died while the task was suspended"
-			   : task->state == TASK_QUEUED
-				   ? "the local scheduler died before its turn came"
-				   : "the local scheduler died while the task ran");
+		lose(scheduler, task,
+		     task->state == TASK_SUSPENDED
+			     ? "the local scheduler died while the task was suspended"
+		     : task->state == TASK_QUEUED ? "the local scheduler died before its turn came"
+						  : "the local scheduler died while the task ran");
 		log_warning_of(LOG_LOCAL(task->id), "lost: %s", task->reason);
 		task_store_update(scheduler->settings.store, task, "task-ended");
 	}
@@ -189,8 +189,8 @@ static bool start_power(struct scheduler *scheduler, GError **error)
 			.open = scheduler->executor->ops->meter ? open_meter : NULL,
 			.open_data = scheduler->executor,
 		};
-	scheduler->power =
-		power_new(hosts, cluster->hosts_count, journal, on_meter, scheduler, error);
+	scheduler->power = power_new(scheduler->settings.platform, hosts, cluster->hosts_count,
+				     journal, on_meter, scheduler, error);
 	return scheduler->power != NULL;
 }
 
@@ -198,6 +198,7 @@ static bool open_executor(struct scheduler *scheduler, GError **error)
 {
 	const struct scheduler_settings *settings = &scheduler->settings;
 	const struct executor_settings executor = {
+		.platform = settings->platform,
 		.config = settings->config,
 		.cluster = settings->cluster,
 		.state_directory = settings->state_directory,
@@ -232,6 +233,11 @@ static void watch_usage(struct scheduler *scheduler)
 	power_watch(scheduler->power, on_sample, scheduler);
 }
 
+const struct platform *scheduler_platform(const struct scheduler *scheduler)
+{
+	return scheduler->settings.platform;
+}
+
 struct scheduler *scheduler_new(const struct scheduler_settings *settings, GError **error)
 {
 	g_autoptr(scheduler_t) scheduler = g_new0(struct scheduler, 1);
@@ -249,8 +255,10 @@ struct scheduler *scheduler_new(const struct scheduler_settings *settings, GErro
 	if (scheduler->executor->ops->runs_vm)
 		power_ask_vms(scheduler->power, runs_vm, scheduler);
 	watch_usage(scheduler);
-	scheduler->flush_source = g_timeout_add(FLUSH_INTERVAL_MS, flush, scheduler);
-	scheduler_record(scheduler, "scheduler-started", -1, NULL, NULL, clock_now_ns());
+	scheduler->flush_source = platform_after_ms(scheduler->settings.platform, FLUSH_INTERVAL_MS,
+						    flush, scheduler);
+	scheduler_record(scheduler, "scheduler-started", -1, NULL, NULL,
+			 platform_now_ns(scheduler->settings.platform));
 	return g_steal_pointer(&scheduler);
 }
 
@@ -268,7 +276,7 @@ static void drop_tasks(struct scheduler *scheduler)
 					     "the local scheduler was stopped");
 			continue;
 		}
-		lose(task, "the local scheduler was stopped");
+		lose(scheduler, task, "the local scheduler was stopped");
 		scheduler_record_task(scheduler, task, "task-ended");
 	}
 }

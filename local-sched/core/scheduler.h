@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/image.h"
 #include "local-sched/hypervisor/virt_type.h"
 #include "local-sched/store/task_store.h"
@@ -19,6 +20,7 @@ struct scheduler;
 
 /* The parts of a scheduler; all are borrowed, and must stay open, until it is freed. */
 struct scheduler_settings {
+	const struct platform *platform;
 	const struct config *config;
 	uint32_t cluster;          /* index */
 	const struct image *image; /* NULL: the cluster is simulated */
@@ -103,6 +105,9 @@ struct scheduler_output {
 struct scheduler_output scheduler_output(const struct scheduler *scheduler,
 					 const struct task *task);
 void scheduler_look(struct scheduler *scheduler, const struct task *task);
+
+/* The platform of its settings. */
+const struct platform *scheduler_platform(const struct scheduler *scheduler);
 
 /* Task `id` (borrowed), or NULL: unknown. */
 const struct task *scheduler_task(const struct scheduler *scheduler, const char *id);

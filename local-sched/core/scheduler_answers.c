@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/clock.h"
+#include "common/platform.h"
 #include "common/version/build_version.h"
 #include "local-sched/core/scheduler_private.h"
 
@@ -29,7 +29,7 @@ static bool has_modelled_watts(const struct scheduler *scheduler)
 
 static json_t *capabilities(const struct scheduler *scheduler)
 {
-	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *boot_id = platform_boot_id(scheduler->settings.platform);
 	json_t *object = scheduler->executor->ops->describe(scheduler->executor);
 
 	json_object_set_new(object, "cluster", json_string(scheduler->cluster->name));

@@ -4,6 +4,7 @@
  * shares.
  */
 #include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/core/scheduler_private.h"
 #include "local-sched/launch/task_fsm.h"
 
@@ -156,7 +157,7 @@ static bool node_is_free(uint32_t node, void *data)
 static void take_turn(struct scheduler *scheduler, struct task *task)
 {
 	task_fsm_move(task, TASK_FSM_TURN);
-	task->requested_ns = clock_now_ns();
+	task->requested_ns = platform_now_ns(scheduler->settings.platform);
 	log_info_of(LOG_LOCAL(task->id), "its turn has come after %.3f s",
 		    clock_elapsed_s(task->queued_ns, task->requested_ns));
 	scheduler_record_task(scheduler, task, "task-begun");
@@ -195,8 +196,10 @@ void scheduler_take_turns(struct scheduler *scheduler)
 {
 	struct task *task;
 
-	while (!scheduler->stopping && (task = task_queue_take(scheduler->queue, clock_now_ns(),
-							       node_is_free, scheduler))) {
+	while (!scheduler->stopping &&
+	       (task = task_queue_take(scheduler->queue,
+				       platform_now_ns(scheduler->settings.platform), node_is_free,
+				       scheduler))) {
 		if (scheduler_vms_suit(scheduler, task, true))
 			take_turn(scheduler, task);
 		else
@@ -219,15 +222,15 @@ static gboolean turns_are_due(gpointer data)
 void scheduler_look_for_turns(struct scheduler *scheduler)
 {
 	if (!scheduler->turn_source)
-		scheduler->turn_source =
-			g_idle_add_full(G_PRIORITY_HIGH, turns_are_due, scheduler, NULL);
+		scheduler->turn_source = platform_soon(scheduler->settings.platform,
+						       G_PRIORITY_HIGH, turns_are_due, scheduler);
 }
 
 void scheduler_end_queued(struct scheduler *scheduler, struct task *task, enum task_outcome outcome,
 			  const char *reason)
 {
 	task_queue_remove(scheduler->queue, task);
-	task_end(task, outcome, reason, clock_now_ns());
+	task_end(task, outcome, reason, platform_now_ns(scheduler->settings.platform));
 	drop_script(task);
 	scheduler_record_task(scheduler, task, "task-ended");
 	scheduler_look_for_turns(scheduler); /* for the tasks behind it */

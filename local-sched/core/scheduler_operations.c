@@ -4,8 +4,8 @@
  * repeated, the answer is the known one; if it is not possible now, it is refused; the intent is
  * stored before anything is done. Here are also the kinds that begin and end a task.
  */
-#include "common/clock.h"
 #include "common/error_fail.h"
+#include "common/platform.h"
 #include "local-sched/core/scheduler_private.h"
 #include "local-sched/launch/task_fsm.h"
 
@@ -63,7 +63,7 @@ static void apply_start(struct operation *operation)
 {
 	struct task *task = operation->task = g_steal_pointer(&operation->made);
 
-	task->requested_ns = clock_now_ns();
+	task->requested_ns = platform_now_ns(operation->scheduler->settings.platform);
 	if (!task->queue)
 		return;
 	task->queued_ns = task->requested_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The retention of ended tasks: tasks that the store removes are removed from memory as well. */
-#include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/core/scheduler_private.h"
 
 #define SECONDS_PER_DAY 86400.0
@@ -51,9 +51,10 @@ static gboolean step(gpointer data)
 
 void scheduler_taken(struct scheduler *scheduler, uint64_t seq)
 {
-	retention_taken(scheduler->retention, seq, clock_now_ns());
+	retention_taken(scheduler->retention, seq, platform_now_ns(scheduler->settings.platform));
 	if (!scheduler->retention_source)
-		scheduler->retention_source = g_timeout_add(STEP_MS, step, scheduler);
+		scheduler->retention_source =
+			platform_after_ms(scheduler->settings.platform, STEP_MS, step, scheduler);
 }
 
 bool scheduler_is_past(const struct scheduler *scheduler, const char *id)

@@ -2,8 +2,8 @@
 /* The kinds of operations on a task that is under way: steps and shares. */
 #include <math.h>
 
-#include "common/clock.h"
 #include "common/error_fail.h"
+#include "common/platform.h"
 #include "local-sched/core/scheduler_private.h"
 #include "local-sched/launch/task_fsm.h"
 
@@ -109,7 +109,7 @@ static void apply_suspend(struct operation *operation)
 	struct task *task = operation->task;
 	struct task_suspension *suspension =
 		task_suspension_new((uint32_t)request->n, task_placed(task), task->nodes_count,
-				    clock_now_ns());
+				    platform_now_ns(operation->scheduler->settings.platform));
 
 	suspension->attempt = request->attempt;
 	suspension->keep = suspension->asked = request->keep;
@@ -178,7 +178,7 @@ static void apply_resume(struct operation *operation)
 	operation->resume_attempt_before = last->resume_attempt;
 	last->resume_attempt = operation->request.attempt;
 	last->resumed_nodes = g_steal_pointer(&operation->request.nodes);
-	last->resume_requested_ns = clock_now_ns();
+	last->resume_requested_ns = platform_now_ns(operation->scheduler->settings.platform);
 	task_fsm_move(operation->task, TASK_FSM_RESUME);
 }
 
@@ -276,7 +276,8 @@ static void apply_migrate(struct operation *operation)
 	struct task *task = operation->task;
 	struct task_migration *migration =
 		task_migration_new((uint32_t)request->n, task_placed(task), request->nodes,
-				   request->count, clock_now_ns());
+				   request->count,
+				   platform_now_ns(operation->scheduler->settings.platform));
 
 	migration->attempt = request->attempt;
 	g_ptr_array_add(task->migrations, migration);
@@ -332,7 +333,7 @@ static void apply_share(struct operation *operation)
 	operation->share_before = *share;
 	share->n = operation->request.n;
 	share->fraction = operation->request.share;
-	share->requested_ns = clock_now_ns();
+	share->requested_ns = platform_now_ns(operation->scheduler->settings.platform);
 	share->set_ns = 0;
 	share->given_cores = share->asked_cores = (double)NAN;
 }

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/error_fail.h"
+#include "common/platform.h"
 #include "common/visible.h"
 #include "local-sched/cpu/sysfs.h"
 
@@ -42,6 +42,7 @@ struct knob {
 };
 
 struct cap_originals {
+	const struct platform *platform;
 	char *path;
 	int fd;           /* locked */
 	GPtrArray *knobs; /* struct knob, in the order in which they were changed */
@@ -142,7 +143,7 @@ static void parse_line(struct cap_originals *originals, char *line)
 /* Reads the file, unless it is from an earlier boot. A truncated line is skipped. */
 static void parse(struct cap_originals *originals, const char *text)
 {
-	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *boot_id = platform_boot_id(originals->platform);
 	g_autofree char *header = g_strconcat(HEADER, boot_id, NULL);
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 	const guint count = g_strv_length(lines);
@@ -316,7 +317,7 @@ static guint refused(const struct cap_originals *originals)
 /* Replaces the contents of the file, in which no knob is left, by its first line. */
 static bool write_header(struct cap_originals *originals, GError **error)
 {
-	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *boot_id = platform_boot_id(originals->platform);
 	g_autofree char *line = g_strconcat(HEADER, boot_id, "\n", NULL);
 
 	if (ftruncate(originals->fd, 0) < 0)
@@ -350,10 +351,11 @@ static int open_locked(const char *path, int flags, bool *ret_held)
 	}
 }
 
-static struct cap_originals *create(const char *path)
+static struct cap_originals *create(const struct platform *platform, const char *path)
 {
 	struct cap_originals *originals = g_new0(struct cap_originals, 1);
 
+	originals->platform = platform;
 	originals->path = g_strdup(path);
 	originals->fd = -1;
 	originals->knobs = g_ptr_array_new_with_free_func(knob_free);
@@ -381,9 +383,10 @@ static bool open_file(struct cap_originals *originals, GError **error)
 	return read_file(originals, error);
 }
 
-struct cap_originals *cap_originals_open(const char *path, GError **error)
+struct cap_originals *cap_originals_open(const struct platform *platform, const char *path,
+					 GError **error)
 {
-	struct cap_originals *originals = create(path);
+	struct cap_originals *originals = create(platform, path);
 
 	if (open_file(originals, error)) {
 		if (originals->knobs->len > 0)
@@ -512,9 +515,10 @@ guint cap_originals_close(struct cap_originals *originals)
 	return originals ? finish(originals, &count) : 0;
 }
 
-bool cap_originals_recover(const char *path, guint *ret_count, GError **error)
+bool cap_originals_recover(const struct platform *platform, const char *path, guint *ret_count,
+			   GError **error)
 {
-	struct cap_originals *originals = create(path);
+	struct cap_originals *originals = create(platform, path);
 	bool held = false;
 	bool good = true;
 

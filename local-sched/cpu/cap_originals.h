@@ -4,6 +4,8 @@
 #include <glib.h>
 #include <stdbool.h>
 
+#include "common/platform.h"
+
 /*
  * The original values of a machine's knobs, in a file. Each value is on disk before its knob is
  * changed, so that the next process can restore it, however this one ends. Knobs belong to the
@@ -38,7 +40,8 @@ enum cap_originals_error {
  * Opens the file `path`, created with its directory if missing, and locks it. Knobs that a dead
  * process has left changed are restored first; those that refuse stay in the file.
  */
-struct cap_originals *cap_originals_open(const char *path, GError **error);
+struct cap_originals *cap_originals_open(const struct platform *platform, const char *path,
+					 GError **error);
 
 /*
  * Stores the value of `knob` unless it is stored already: for a knob that another one moves, before
@@ -72,4 +75,5 @@ guint cap_originals_close(struct cap_originals *originals);
  * Restores the knobs that a dead process has left changed, by the file `path`. True also if there
  * is nothing to do, or if the process lives. *ret_count is the number of restored knobs.
  */
-bool cap_originals_recover(const char *path, guint *ret_count, GError **error);
+bool cap_originals_recover(const struct platform *platform, const char *path, guint *ret_count,
+			   GError **error);

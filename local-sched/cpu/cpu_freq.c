@@ -56,6 +56,7 @@ struct cpu {
 };
 
 struct cpu_freq {
+	const struct platform *platform;
 	char *sys_root;
 	char *dev_root;
 	uint64_t max_khz;
@@ -65,8 +66,8 @@ struct cpu_freq {
 	char *note;        /* how the setting differs from what was asked for; NULL: it does not */
 	char *boost_failure; /* why boost could not be switched off; NULL: it could */
 	char *failure;       /* why a CPU's maximum could not be written; NULL: it could */
-	int64_t settle_us;
-	int64_t written_us; /* monotonic: when a setting was last written */
+	int64_t settle_ns;
+	int64_t written_ns; /* when a setting was last written */
 	int writes;         /* rounds of writing */
 	bool settled;
 	bool held;              /* the settings stayed until the cap settled */
@@ -415,7 +416,7 @@ static void write_settings(struct cpu_freq *freq, int most)
 		if (highest_set(freq) > 0)
 			write_frequencies(freq, freq->writes == 0);
 		freq->writes++;
-		freq->written_us = g_get_monotonic_time();
+		freq->written_ns = platform_now_ns(freq->platform);
 		if (highest_set(freq) == 0 || !any_is_above(freq, &khz))
 			return;
 	}
@@ -508,7 +509,8 @@ static enum cpu_speed look_at_cpus(struct cpu_freq *freq, uint64_t *ret_khz, boo
 		enum cpu_speed speed;
 		uint64_t khz;
 
-		cpu_speed_look(&(struct cpu_speed_place){.cpufreq = cpu->cpufreq,
+		cpu_speed_look(&(struct cpu_speed_place){.platform = freq->platform,
+							 .cpufreq = cpu->cpufreq,
 							 .dev_root = freq->dev_root,
 							 .proc_stat = proc_stat,
 							 .number = cpu->number},
@@ -638,18 +640,20 @@ static void judge_frequency(struct cpu_freq *freq, struct host_knob *frequency)
 					freq->held ? ", which another program has set" : ""));
 }
 
-struct cpu_freq *cpu_freq_apply(const char *sys_root, const char *dev_root, uint32_t max_mhz,
-				double settle_s, struct cap_originals *originals,
-				struct host_knob *ret_frequency, struct host_knob *ret_boost)
+struct cpu_freq *cpu_freq_apply(const struct platform *platform, const char *sys_root,
+				const char *dev_root, uint32_t max_mhz, double settle_s,
+				struct cap_originals *originals, struct host_knob *ret_frequency,
+				struct host_knob *ret_boost)
 {
 	struct cpu_freq *freq = g_new0(struct cpu_freq, 1);
 	bool was_off;
 
+	freq->platform = platform;
 	freq->sys_root = g_strdup(sys_root);
 	freq->dev_root = g_strdup(dev_root);
 	freq->max_khz = (uint64_t)max_mhz * KHZ_PER_MHZ;
 	freq->originals = originals;
-	freq->settle_us = (int64_t)(settle_s * 1e6);
+	freq->settle_ns = (int64_t)(settle_s * 1e9);
 	freq->cpus = g_ptr_array_new_with_free_func(cpu_free);
 	freq->boosts = g_ptr_array_new_with_free_func(boost_free);
 	*ret_frequency = (struct host_knob){.name = "frequency"};
@@ -688,7 +692,8 @@ void cpu_freq_check(struct cpu_freq *freq, struct host_knob *frequency, struct h
 	}
 	if (!freq->settled && !is_as_set(freq) && freq->writes < WRITES_MAX) {
 		write_settings(freq, 1);
-	} else if (!freq->settled && g_get_monotonic_time() - freq->written_us >= freq->settle_us) {
+	} else if (!freq->settled &&
+		   platform_now_ns(freq->platform) - freq->written_ns >= freq->settle_ns) {
 		settle(freq);
 	}
 	read_back(freq, frequency, boost);

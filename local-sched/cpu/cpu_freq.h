@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/platform.h"
 #include "local-sched/cpu/cap_originals.h"
 #include "local-sched/cpu/host_knob.h"
 
@@ -35,9 +36,10 @@ bool cpu_freq_available(const char *sys_root, GError **error);
  * nothing. `originals` is borrowed for the life of the result, which the caller frees. Never
  * returns NULL.
  */
-struct cpu_freq *cpu_freq_apply(const char *sys_root, const char *dev_root, uint32_t max_mhz,
-				double settle_s, struct cap_originals *originals,
-				struct host_knob *ret_frequency, struct host_knob *ret_boost);
+struct cpu_freq *cpu_freq_apply(const struct platform *platform, const char *sys_root,
+				const char *dev_root, uint32_t max_mhz, double settle_s,
+				struct cap_originals *originals, struct host_knob *ret_frequency,
+				struct host_knob *ret_boost);
 
 /*
  * Reads the settings back, and how fast the CPUs run. Caps a CPU that came online. If there is no

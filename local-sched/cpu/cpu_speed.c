@@ -116,7 +116,7 @@ void cpu_speed_look(const struct cpu_speed_place *place, struct cpu_speed_look *
 	ret_look->states_count = read_states(place->cpufreq, ret_look);
 	ret_look->has_busy = read_busy(place->proc_stat, place->number, &ret_look->busy);
 	/* The time and the counters belong together. */
-	ret_look->at_us = g_get_monotonic_time();
+	ret_look->at_us = platform_now_ns(place->platform) / 1000;
 	ret_look->has_counts = read_counters(msr, ret_look);
 }
 

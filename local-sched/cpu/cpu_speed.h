@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/platform.h"
+
 /*
  * How fast a CPU ran between two looks at it, while it was busy. The sources, the best first:
  *
@@ -38,6 +40,7 @@ struct cpu_speed_look {
 
 /* Where a CPU's files are; all borrowed. */
 struct cpu_speed_place {
+	const struct platform *platform;
 	const char *cpufreq;   /* its directory */
 	const char *dev_root;  /* "/dev", or a test's */
 	const char *proc_stat; /* the text of /proc/stat; NULL: not known */

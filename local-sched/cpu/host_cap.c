@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/platform.h"
 #include "local-sched/cpu/host_cap.h"
 
 #include "local-sched/cpu/cap_originals.h"
@@ -12,6 +13,7 @@
 enum { KNOB_FREQUENCY = 0, KNOB_BOOST, KNOB_IDLE, KNOBS };
 
 struct host_cap {
+	const struct platform *platform;
 	char *host;
 	struct cap_originals *originals;
 	struct cpu_freq *freq; /* NULL: not configured */
@@ -66,27 +68,29 @@ static void plan_check(struct host_cap *cap, double most_s)
 {
 	const double wait_s = cap->freq ? MIN(most_s, cpu_freq_patience_s(cap->freq)) : most_s;
 
-	cap->timer_id = g_timeout_add((guint)(wait_s * 1e3), on_check, cap);
+	cap->timer_id = platform_after_ms(cap->platform, (guint)(wait_s * 1e3), on_check, cap);
 }
 
 struct host_cap *host_cap_new(const struct host_cap_settings *settings, GError **error)
 {
-	struct cap_originals *originals = cap_originals_open(settings->originals, error);
+	struct cap_originals *originals =
+		cap_originals_open(settings->platform, settings->originals, error);
 	struct host_cap *cap;
 
 	if (!originals)
 		return NULL;
 	cap = g_new0(struct host_cap, 1);
+	cap->platform = settings->platform;
 	cap->host = g_strdup(settings->host);
 	cap->originals = originals;
 	cap->check_s = settings->check_s > 0 ? settings->check_s : HOST_CAP_CHECK_S;
 	if (settings->max_mhz > 0)
-		cap->freq =
-			cpu_freq_apply(settings->sys_root, settings->dev_root, settings->max_mhz,
-				       settings->settle_s > 0 ? settings->settle_s
-							      : HOST_CAP_SETTLE_S,
-				       originals, &cap->knobs[KNOB_FREQUENCY],
-				       &cap->knobs[KNOB_BOOST]);
+		cap->freq = cpu_freq_apply(settings->platform, settings->sys_root,
+					   settings->dev_root, settings->max_mhz,
+					   settings->settle_s > 0 ? settings->settle_s
+								  : HOST_CAP_SETTLE_S,
+					   originals, &cap->knobs[KNOB_FREQUENCY],
+					   &cap->knobs[KNOB_BOOST]);
 	if (settings->max_cstate)
 		cap->idle = cpu_idle_apply(settings->sys_root, settings->dev_root,
 					   settings->max_cstate, originals, &cap->knobs[KNOB_IDLE]);

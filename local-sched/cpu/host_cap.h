@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "common/platform.h"
 #include "local-sched/cpu/host_knob.h"
 
 /*
@@ -18,6 +19,7 @@ typedef struct host_cap host_cap_t;
 
 /* All borrowed for the call. */
 struct host_cap_settings {
+	const struct platform *platform;
 	const char *host;       /* its name, for messages */
 	const char *sys_root;   /* "/sys", or a test's */
 	const char *dev_root;   /* "/dev", or a test's */

@@ -14,6 +14,7 @@
 #define OUT_OF_REACH "the host is not the machine that the local scheduler runs on"
 
 struct host_caps {
+	const struct platform *platform;
 	const struct config_cluster *cluster;
 	const struct cpu_cap *cap;
 	struct host_cap **hosts; /* hosts_count of the cluster; NULL: nothing is set there */
@@ -60,6 +61,7 @@ static bool cap_host(struct host_caps *caps, uint32_t index, bool frequency,
 	const struct config_host *host = &caps->cluster->hosts[index];
 	g_autofree char *originals = originals_path(host, state_directory);
 	const struct host_cap_settings settings = {
+		.platform = caps->platform,
 		.host = host->name,
 		.sys_root = host->sys_root,
 		.dev_root = host->dev_root,
@@ -74,12 +76,14 @@ static bool cap_host(struct host_caps *caps, uint32_t index, bool frequency,
 	return caps->hosts[index] != NULL;
 }
 
-struct host_caps *host_caps_new(const struct config_cluster *cluster, const char *state_directory,
+struct host_caps *host_caps_new(const struct platform *platform,
+				const struct config_cluster *cluster, const char *state_directory,
 				struct cpu_cap *cap, GError **error)
 {
 	g_autoptr(host_caps_t) caps = g_new0(struct host_caps, 1);
 	const bool frequency = has_cpufreq(cluster);
 
+	caps->platform = platform;
 	caps->cluster = cluster;
 	caps->cap = cap;
 	caps->hosts = g_new0(struct host_cap *, cluster->hosts_count);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "common/platform.h"
 #include "local-sched/cpu/cpu_cap.h"
 
 /*
@@ -21,7 +22,8 @@ typedef struct host_caps host_caps_t;
  * originals of a /sys that a test has moved. NULL with `error` (CAP_ORIGINALS_ERROR) if the
  * originals cannot be stored.
  */
-struct host_caps *host_caps_new(const struct config_cluster *cluster, const char *state_directory,
+struct host_caps *host_caps_new(const struct platform *platform,
+				const struct config_cluster *cluster, const char *state_directory,
 				struct cpu_cap *cap, GError **error);
 
 /* Restores everything; NULL is allowed. */

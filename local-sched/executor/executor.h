@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "common/platform.h"
 #include "common/wire/wire_report.h"
 #include "local-sched/cpu/cpu_account.h"
 #include "local-sched/hypervisor/image.h"
@@ -47,6 +48,7 @@ struct executor_events {
 
 /* The parts of an executor; all borrowed until it is freed. */
 struct executor_settings {
+	const struct platform *platform;
 	const struct config *config;
 	uint32_t cluster; /* index */
 	const char *state_directory;

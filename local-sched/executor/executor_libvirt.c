@@ -5,6 +5,7 @@
  */
 #include "common/error_fail.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/executor/executor.h"
 #include "local-sched/executor/libvirt_about.h"
 #include "local-sched/executor/libvirt_cpu.h"
@@ -160,7 +161,8 @@ static struct executor *libvirt_open(const struct executor_settings *settings, G
 	executor->patience = patience_new();
 	executor->boots = boot_queue_new(BOOTS_AT_ONCE);
 	cpu_cap_init(&executor->cap, cluster);
-	executor->caps = host_caps_new(cluster, settings->state_directory, &executor->cap, error);
+	executor->caps = host_caps_new(executor->settings.platform, cluster,
+				       settings->state_directory, &executor->cap, error);
 	if (executor->caps)
 		return &executor->base;
 	libvirt_free(&executor->base);
@@ -196,6 +198,7 @@ static void create_sites(struct executor_libvirt *executor, const struct power *
 	executor->cpus = g_new0(struct libvirt_cpu, executor->sites_count);
 	for (uint32_t i = 0; i < executor->sites_count; i++) {
 		const struct vm_host_settings vm_host = {
+			.platform = executor->settings.platform,
 			.host = &executor->cluster->hosts[i],
 			.cluster = executor->cluster,
 			.cluster_index = executor->settings.cluster,
@@ -257,6 +260,7 @@ static void create_pool(struct executor_libvirt *executor)
 	uint32_t count = executor->cluster->nodes;
 	const uint32_t first = first_vm(executor);
 	const struct pool_settings settings = {
+		.platform = executor->settings.platform,
 		.cluster = executor->cluster,
 		.cluster_index = executor->settings.cluster,
 		.prefix = executor->prefix,
@@ -343,7 +347,8 @@ static void libvirt_clean(struct executor *base, void (*done)(bool clean, void *
 	executor->cleaned = done;
 	executor->cleaned_data = data;
 	executor->cleans_pending = executor->sites_count;
-	executor->clean_source = g_timeout_add_seconds(CLEAN_LIMIT_S, clean_expired, executor);
+	executor->clean_source = platform_after_s(executor->settings.platform, CLEAN_LIMIT_S,
+						  clean_expired, executor);
 	for (uint32_t i = 0; i < executor->sites_count; i++)
 		vm_host_clean(executor->vm_hosts[i], vm_host_cleaned, executor);
 }
@@ -434,6 +439,7 @@ static void libvirt_start(struct executor *base, struct task *task)
 {
 	struct executor_libvirt *executor = of(base);
 	const struct job_settings settings = {
+		.platform = executor->settings.platform,
 		.task = task,
 		.pool = executor->pool,
 		.sources = executor->sources,

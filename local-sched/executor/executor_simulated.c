@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/executor/executor.h"
 #include "local-sched/executor/meter_simulated.h"
 #include "local-sched/executor/simulated_host.h"
@@ -66,6 +67,11 @@ struct executor_simulated {
 static struct executor_simulated *of(const struct executor *executor)
 {
 	return (struct executor_simulated *)executor;
+}
+
+static const struct platform *platform_of(const struct simulated_job *job)
+{
+	return job->executor->settings.platform;
 }
 
 static struct simulated_job *job_of(const struct executor *executor, const struct task *task)
@@ -139,7 +145,7 @@ static void count_cpu(struct simulated_job *job, int64_t now_ns)
 static void simulated_read_cpu(struct executor *base, uint32_t host, executor_cpu_f done,
 			       void *data)
 {
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(of(base)->settings.platform);
 	GHashTableIter iter;
 	gpointer value;
 
@@ -180,7 +186,7 @@ static void run_until_next_step(struct simulated_job *job)
 	const double until_deadline_s = job->task->deadline_s - job->ran_s;
 
 	job->is_cut = left_s > until_deadline_s + SLACK_S;
-	job->since_ns = job->counted_ns = clock_now_ns();
+	job->since_ns = job->counted_ns = platform_now_ns(platform_of(job));
 	job->before = hosts_use(job, job->since_ns);
 	load_hosts(job, 1, job->since_ns);
 	set_timer(job, STEP_RUN, MIN(left_s, until_deadline_s));
@@ -212,7 +218,7 @@ static void stand_still(struct simulated_job *job, int64_t now_ns)
 static void note_progress(struct simulated_job *job)
 {
 	struct task *task = job->task;
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(platform_of(job));
 	double left_s = job->left_s;
 
 	if (task->script_summary || !task->started_ns || !(job->run.time_s > 0))
@@ -260,7 +266,7 @@ static void tell_end(struct simulated_job *job)
 	struct task *task = job->task;
 	g_autofree char *output = NULL;
 
-	task_end(task, job->outcome, job->reason, clock_now_ns());
+	task_end(task, job->outcome, job->reason, platform_now_ns(platform_of(job)));
 	task->cpu_s = job->ran_s * job->task->ranks * job->share;
 	task->host_cpu_s = job->used.cpu_s;
 	task->host_energy_uj = job->used.energy_j * 1e6;
@@ -282,7 +288,7 @@ static void end(struct simulated_job *job, enum task_outcome outcome, const char
 	if (job->step == STEP_END)
 		return;
 	note_progress(job);
-	stand_still(job, clock_now_ns());
+	stand_still(job, platform_now_ns(platform_of(job)));
 	leave_nodes(job);
 	job->outcome = outcome;
 	if (outcome == TASK_OUTCOME_COMPLETED)
@@ -298,7 +304,7 @@ static void started(struct simulated_job *job)
 	const struct executor_simulated *executor = job->executor;
 
 	task_fsm_move(job->task, TASK_FSM_STARTED);
-	job->task->started_ns = clock_now_ns();
+	job->task->started_ns = platform_now_ns(platform_of(job));
 	run_until_next_step(job);
 	executor->settings.events->tasks.started(job->task, executor->settings.data);
 }
@@ -307,7 +313,7 @@ static void ran(struct simulated_job *job)
 {
 	g_autofree char *text = NULL;
 
-	stand_still(job, clock_now_ns());
+	stand_still(job, platform_now_ns(platform_of(job)));
 	if (job->is_cut) {
 		text = g_strdup_printf("ran longer than its deadline of %g s",
 				       job->task->deadline_s);
@@ -326,7 +332,7 @@ static void suspended(struct simulated_job *job)
 	leave_nodes(job);
 	record->keep = CONFIG_KEEP_MEMORY;
 	record->skew_ns = 0;
-	record->suspended_ns = clock_now_ns();
+	record->suspended_ns = platform_now_ns(platform_of(job));
 	executor->settings.events->tasks.changed(job->task, NULL, executor->settings.data);
 }
 
@@ -335,7 +341,7 @@ static void resumed(struct simulated_job *job)
 	const struct executor_simulated *executor = job->executor;
 	struct task_suspension *record = task_last_suspension(job->task);
 
-	record->resumed_ns = clock_now_ns();
+	record->resumed_ns = platform_now_ns(platform_of(job));
 	run_until_next_step(job);
 	executor->settings.events->tasks.changed(job->task, NULL, executor->settings.data);
 }
@@ -348,7 +354,7 @@ static void migrated(struct simulated_job *job)
 	leave_nodes(job);
 	for (uint32_t i = 0; i < record->count; i++)
 		task_migration_set_moved(record, i, true);
-	record->moved_ns = record->settled_ns = clock_now_ns();
+	record->moved_ns = record->settled_ns = platform_now_ns(platform_of(job));
 	take_nodes(job);
 	run_until_next_step(job);
 	executor->settings.events->tasks.moved(job->task, NULL, executor->settings.data);
@@ -371,7 +377,8 @@ static void set_timer(struct simulated_job *job, enum step step, double after_s)
 {
 	g_clear_handle_id(&job->timer, g_source_remove);
 	job->step = step;
-	job->timer = g_timeout_add((guint)ceil(CLAMP(after_s, 0, 4e6) * 1e3), timer_came, job);
+	job->timer = platform_after_ms(platform_of(job), (guint)ceil(CLAMP(after_s, 0, 4e6) * 1e3),
+				       timer_came, job);
 }
 
 /* Tasks. */
@@ -412,7 +419,7 @@ static bool simulated_may_step(const struct executor *executor, const struct tas
 static void simulated_suspend(struct executor *executor, struct task *task)
 {
 	struct simulated_job *job = job_of(executor, task);
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(platform_of(job));
 
 	note_progress(job);
 	stand_still(job, now_ns);
@@ -425,7 +432,7 @@ static void simulated_resume(struct executor *executor, struct task *task)
 	struct simulated_job *job = job_of(executor, task);
 
 	/* it is at its new nodes from then on */
-	task_last_suspension(task)->running_ns = clock_now_ns();
+	task_last_suspension(task)->running_ns = platform_now_ns(platform_of(job));
 	take_nodes(job);
 	set_timer(job, STEP_RESUME, 0);
 }
@@ -441,8 +448,8 @@ static void simulated_migrate(struct executor *executor, struct task *task)
 	struct simulated_job *job = job_of(executor, task);
 	const struct task_migration *record = task_last_migration(task);
 
-	stand_still(job, clock_now_ns());
-	task_last_migration(task)->begun_ns = clock_now_ns();
+	stand_still(job, platform_now_ns(platform_of(job)));
+	task_last_migration(task)->begun_ns = platform_now_ns(platform_of(job));
 	for (uint32_t i = 0; i < record->count; i++)
 		of(executor)->nodes[record->vms[i].to] = job;
 	set_timer(job, STEP_MIGRATE, 0);
@@ -454,7 +461,7 @@ static gboolean share_is_set(gpointer data)
 	const struct executor_simulated *executor = job->executor;
 
 	job->share_timer = 0;
-	job->task->share.set_ns = clock_now_ns();
+	job->task->share.set_ns = platform_now_ns(platform_of(job));
 	executor->settings.events->tasks.shared(job->task, NULL, executor->settings.data);
 	return G_SOURCE_REMOVE;
 }
@@ -463,12 +470,12 @@ static void simulated_share(struct executor *executor, struct task *task)
 {
 	struct simulated_job *job = job_of(executor, task);
 
-	stand_still(job, clock_now_ns());
+	stand_still(job, platform_now_ns(platform_of(job)));
 	job->share = task->share.fraction;
 	task->share.asked_cores = task->share.given_cores = task->share.fraction * task->ranks;
 	run_until_next_step(job);
 	if (!job->share_timer)
-		job->share_timer = g_timeout_add(0, share_is_set, job);
+		job->share_timer = platform_after_ms(platform_of(job), 0, share_is_set, job);
 }
 
 /* Nodes. */
@@ -515,7 +522,7 @@ static uint32_t simulated_spares(const struct executor *executor)
 
 static struct power_meter *simulated_meter(struct executor *executor, uint32_t host)
 {
-	return meter_simulated_new(&of(executor)->hosts[host]);
+	return meter_simulated_new(of(executor)->settings.platform, &of(executor)->hosts[host]);
 }
 
 static struct executor *simulated_open(const struct executor_settings *settings, GError **error)
@@ -532,7 +539,7 @@ static struct executor *simulated_open(const struct executor_settings *settings,
 		executor->accounts[i] = cpu_account_new();
 	for (uint32_t i = 0; i < cluster->hosts_count; i++)
 		simulated_host_init(&executor->hosts[i], cluster->simulated->idle_w,
-				    clock_now_ns());
+				    platform_now_ns(settings->platform));
 	executor->nodes = g_new0(struct simulated_job *, cluster->nodes);
 	executor->jobs = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, job_free);
 	return &executor->base;
@@ -551,7 +558,8 @@ static gboolean come_up(gpointer data)
 
 static void simulated_begin(struct executor *base, const struct power *power)
 {
-	of(base)->begin_source = g_idle_add(come_up, of(base));
+	of(base)->begin_source = platform_soon(of(base)->settings.platform, G_PRIORITY_DEFAULT_IDLE,
+					       come_up, of(base));
 }
 
 static void simulated_stop(struct executor *base)
@@ -574,7 +582,8 @@ static void simulated_clean(struct executor *base, void (*done)(bool clean, void
 {
 	of(base)->cleaned = done;
 	of(base)->cleaned_data = data;
-	of(base)->clean_source = g_idle_add(is_clean, of(base));
+	of(base)->clean_source = platform_soon(of(base)->settings.platform, G_PRIORITY_DEFAULT_IDLE,
+					       is_clean, of(base));
 }
 
 static void simulated_free(struct executor *base)

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 
 struct meter_simulated {
 	struct power_meter base;
@@ -15,7 +16,7 @@ struct meter_simulated {
 static gboolean answer(gpointer user_data)
 {
 	struct meter_simulated *meter = user_data;
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(meter->base.platform);
 	const double energy_j = simulated_host_use(meter->host, now_ns).energy_j;
 	const double watts =
 		meter->before_ns && now_ns > meter->before_ns
@@ -30,7 +31,7 @@ static gboolean answer(gpointer user_data)
 
 static void simulated_read(struct power_meter *meter)
 {
-	meter->timer_id = g_idle_add(answer, meter);
+	meter->timer_id = platform_soon(meter->platform, G_PRIORITY_DEFAULT_IDLE, answer, meter);
 }
 
 /* Its source is its kind: neither a meter's watts nor those of the model from CPU time. */
@@ -39,10 +40,12 @@ static const struct power_meter_ops meter_simulated_ops = {
 	.read = simulated_read,
 };
 
-struct power_meter *meter_simulated_new(const struct simulated_host *host)
+struct power_meter *meter_simulated_new(const struct platform *platform,
+					const struct simulated_host *host)
 {
 	struct meter_simulated *meter = g_new0(struct meter_simulated, 1);
 
+	meter->base.platform = platform;
 	meter->base.ops = &meter_simulated_ops;
 	meter->host = host;
 	return &meter->base;

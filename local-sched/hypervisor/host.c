@@ -24,6 +24,7 @@ struct worker {
 };
 
 struct host {
+	const struct platform *platform;
 	/* one of the owner, and one per worker, call and idle event under way */
 	gatomicrefcount references;
 	gint closed;  /* atomic: no result is delivered any more */
@@ -98,6 +99,11 @@ struct host *host_ref(struct host *host)
 {
 	g_atomic_ref_count_inc(&host->references);
 	return host;
+}
+
+const struct platform *host_platform(const struct host *host)
+{
+	return host->platform;
 }
 
 /* Notices. */
@@ -598,7 +604,8 @@ static void start(struct errand *errand, struct worker *worker)
 	worker->errand = errand;
 	g_queue_push_tail(&host->under_way, errand);
 	if (errand->call.limit_s)
-		errand->limit_source = g_timeout_add_seconds(errand->call.limit_s, give_up, errand);
+		errand->limit_source =
+			platform_after_s(host->platform, errand->call.limit_s, give_up, errand);
 	HANDOFF_GIVE(errand);
 	g_async_queue_push(worker->errands, errand);
 }
@@ -683,17 +690,19 @@ static gboolean try_connect(gpointer data)
 static void schedule_retry(struct host *host)
 {
 	if (host->retry_source == 0)
-		host->retry_source = g_timeout_add(host->retry_ms, try_connect, host);
+		host->retry_source =
+			platform_after_ms(host->platform, host->retry_ms, try_connect, host);
 }
 
-struct host *host_new(const char *name, const char *uri, const struct host_events *events,
-		      void *data)
+struct host *host_new(const struct platform *platform, const char *name, const char *uri,
+		      const struct host_events *events, void *data)
 {
 	struct host *host = g_new0(struct host, 1);
 
 	g_atomic_ref_count_init(&host->references);
 	g_mutex_init(&host->lock);
 	g_cond_init(&host->ended);
+	host->platform = platform;
 	host->name = g_strdup(name);
 	host->uri = g_strdup(uri);
 	host->events = events;

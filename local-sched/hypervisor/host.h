@@ -5,6 +5,8 @@
 #include <libvirt/libvirt.h>
 #include <stdbool.h>
 
+#include "common/platform.h"
+
 /*
  * A machine with a hypervisor, reached by its libvirt URI. Calls of libvirt block, so none of them
  * runs on the main loop: worker threads do the work, and the result returns as an idle event on the
@@ -114,8 +116,8 @@ struct host_call {
  * A host called `name` at libvirt URI `uri`; opens the connection in the background.
  * gvir_event_register() must have been called, once, before. `events` is borrowed.
  */
-struct host *host_new(const char *name, const char *uri, const struct host_events *events,
-		      void *data);
+struct host *host_new(const struct platform *platform, const char *name, const char *uri,
+		      const struct host_events *events, void *data);
 
 /*
  * Waits for work under way, except for calls that hang, drops queued work without calling its
@@ -136,6 +138,9 @@ void host_unref(struct host *host);
  * with `error` (VIRT_ERROR_CONNECTION): the host is out of reach, or was freed.
  */
 virConnectPtr host_connect(struct host *host, GError **error);
+
+/* The platform given to host_new(). */
+const struct platform *host_platform(const struct host *host);
 
 /* The host's name, for messages. */
 const char *host_name(const struct host *host);

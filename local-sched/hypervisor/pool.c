@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/platform.h"
 #include "local-sched/hypervisor/pool.h"
 
 #include <string.h>
@@ -444,7 +445,7 @@ static bool record_move(struct pool *pool, const struct vm *vm, const struct vm_
 		return true;
 	refusal = g_new0(struct refusal, 1);
 	*refusal = (struct refusal){.done = done, .data = data};
-	g_idle_add(report_refusal, refusal);
+	platform_soon(pool->settings.platform, G_PRIORITY_DEFAULT_IDLE, report_refusal, refusal);
 	return false;
 }
 
@@ -612,6 +613,11 @@ static void create_nodes(struct pool *pool, const struct node_events *events, vo
 		if (vm)
 			vm_want(vm, true);
 	}
+}
+
+const struct platform *pool_platform(const struct pool *pool)
+{
+	return pool->settings.platform;
 }
 
 struct pool *pool_new(const struct pool_settings *settings, const struct node_events *events,

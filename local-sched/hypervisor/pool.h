@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/node.h"
 
 /*
@@ -21,6 +22,7 @@ struct pool;
 
 /* The parts of a pool; borrowed until it is freed. */
 struct pool_settings {
+	const struct platform *platform;
 	const struct config_cluster *cluster;
 	uint32_t cluster_index;
 	const char *prefix;              /* of the names of the cluster's VMs */
@@ -55,6 +57,9 @@ void pool_stop(struct pool *pool);
 
 /* After the vm_hosts were freed. NULL is allowed. */
 void pool_free(struct pool *pool);
+
+/* The platform of its settings. */
+const struct platform *pool_platform(const struct pool *pool);
 
 /* Node `index`, below the number of nodes. */
 struct node *pool_node(const struct pool *pool, uint32_t index);

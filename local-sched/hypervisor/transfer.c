@@ -4,7 +4,6 @@
 #include <libvirt/virterror.h>
 #include <stdlib.h>
 
-#include "common/clock.h"
 #include "common/error_fail.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/domain_xml.h"
@@ -130,7 +129,7 @@ static gpointer took(const struct order *order, int64_t start_ns)
 	if (!order->live)
 		return HOST_DONE;
 	took = g_new0(struct transfer_took, 1);
-	took->total_ns = clock_now_ns() - start_ns;
+	took->total_ns = platform_now_ns(host_platform(order->to)) - start_ns;
 	took->downtime_ns = downtime_ns(order);
 	return took;
 }
@@ -160,7 +159,7 @@ static gpointer migrate_work(virConnectPtr connection, gpointer input, GError **
 	g_autoptr(virDomain) domain = NULL;
 	g_autofree char *uri = data_uri(order->to_uri);
 	g_autofree char *xml = NULL;
-	int64_t start_ns = clock_now_ns();
+	int64_t start_ns = platform_now_ns(host_platform(order->to));
 	virTypedParameterPtr params = NULL;
 	int count = 0;
 	int max = 0;

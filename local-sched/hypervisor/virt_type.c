@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/platform.h"
 #include "local-sched/hypervisor/virt_type.h"
 
 #include <string.h>
@@ -165,8 +166,8 @@ static void start_probe(struct virt_type_decision *decision)
 	spec.virt_type = "kvm";
 	xml = domain_xml(&spec);
 	decision->booting = true;
-	decision->timeout_source =
-		g_timeout_add_seconds(VIRT_TYPE_PROBE_S, probe_timeout, decision);
+	decision->timeout_source = platform_after_s(host_platform(decision->host),
+						    VIRT_TYPE_PROBE_S, probe_timeout, decision);
 	domain_destroy(decision->host, spec.name, spec.keeper, NULL, NULL);
 	domain_create_bound(decision->host, spec.name, spec.keeper, xml, probe_created, decision);
 }
@@ -208,7 +209,9 @@ struct virt_type_decision *virt_type_decide(struct host *host, enum virt_type_ch
 	case VIRT_TYPE_KVM:
 	case VIRT_TYPE_QEMU:
 		set(decision, choices[choice], "as set by --virt-type");
-		decision->timeout_source = g_idle_add(finish_idle, decision);
+		decision->timeout_source =
+			platform_soon(host_platform(decision->host), G_PRIORITY_DEFAULT_IDLE,
+				      finish_idle, decision);
 		break;
 	}
 	return decision;

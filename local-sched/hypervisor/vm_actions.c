@@ -6,6 +6,7 @@
 #include "local-sched/hypervisor/vm_private.h"
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/vm_requests.h"
@@ -34,7 +35,7 @@ static gboolean again(gpointer data)
 static void step_later(struct vm *vm, guint delay_ms)
 {
 	if (vm->step_source == 0)
-		vm->step_source = g_timeout_add(delay_ms, again, vm);
+		vm->step_source = platform_after_ms(vm_platform(vm), delay_ms, again, vm);
 }
 
 bool vm_failed(struct vm *vm, const GError *error)
@@ -81,12 +82,13 @@ static void enter_down(struct vm *vm)
 	if (!vm->wanted)
 		return;
 	if (vm->boot_inhibited) {
-		vm->step_source = g_idle_add(report_stuck, vm);
+		vm->step_source =
+			platform_soon(vm_platform(vm), G_PRIORITY_DEFAULT_IDLE, report_stuck, vm);
 		return;
 	}
 	if (vm->failures > 0)
 		delay_s = MIN(1U << MIN(vm->failures - 1, 10U), (guint)VM_BACKOFF_MAX_S);
-	vm->step_source = g_timeout_add(delay_s * 1000, retry, vm);
+	vm->step_source = platform_after_ms(vm_platform(vm), delay_s * 1000, retry, vm);
 }
 
 static void on_turn(void *data)
@@ -139,7 +141,7 @@ static void enter_creating(struct vm *vm)
 	vm->shared = false;
 	vm->agent_up = false;
 	vm->doubtful = false;
-	vm->boot_start_ns = clock_now_ns();
+	vm->boot_start_ns = platform_now_ns(vm_platform(vm));
 	domain_create(vm->settings.host, vm->settings.domain, vm->settings.keeper, vm->xml,
 		      vm_call_answered, vm_call_new(vm, created_answer));
 }
@@ -160,7 +162,8 @@ static void check_boot_later(struct vm *vm);
 static void look_answer(struct vm *vm, gpointer result, const GError *error)
 {
 	uint64_t cpu_ns = error ? 0 : cpu_time_of(vm, result);
-	const char *hangs = boot_watch_look(&vm->boot_watch, clock_now_ns(), cpu_ns);
+	const char *hangs =
+		boot_watch_look(&vm->boot_watch, platform_now_ns(vm_platform(vm)), cpu_ns);
 	g_autofree char *reason = NULL;
 
 	if (!hangs) {
@@ -182,7 +185,7 @@ static gboolean check_boot(gpointer data)
 
 static void check_boot_later(struct vm *vm)
 {
-	vm->step_source = g_timeout_add_seconds(BOOT_WATCH_INTERVAL_S, check_boot, vm);
+	vm->step_source = platform_after_s(vm_platform(vm), BOOT_WATCH_INTERVAL_S, check_boot, vm);
 }
 
 static void enter_awaiting(struct vm *vm)
@@ -217,7 +220,7 @@ static void clock_set(struct vm *vm, gpointer result, const GError *error)
 
 static void set_clock(struct vm *vm)
 {
-	g_autofree char *request = agent_set_time_request(g_get_real_time() * 1000);
+	g_autofree char *request = agent_set_time_request(platform_utc_us(vm_platform(vm)) * 1000);
 
 	vm_request(vm, request, vm_call_answered, vm_call_new(vm, clock_set));
 }
@@ -361,7 +364,7 @@ static void health_answer(struct vm *vm, gpointer result, const GError *error)
 		vm->unhealthy = 0;
 		vm->failures = 0;
 	}
-	vm->step_source = g_timeout_add_seconds(HEALTH_S, health_check, vm);
+	vm->step_source = platform_after_s(vm_platform(vm), HEALTH_S, health_check, vm);
 }
 
 static gboolean health_check(gpointer data)
@@ -370,7 +373,7 @@ static gboolean health_check(gpointer data)
 	g_autofree char *request = agent_ping_request();
 
 	vm->step_source = 0;
-	vm->health_ns = clock_now_ns();
+	vm->health_ns = platform_now_ns(vm_platform(vm));
 	vm_request(vm, request, vm_call_answered, vm_call_new(vm, health_answer));
 	return G_SOURCE_REMOVE;
 }
@@ -387,7 +390,7 @@ static void settle_user(struct vm *vm)
 static void enter_ready(struct vm *vm)
 {
 	if (vm->boot_start_ns) {
-		vm->boot_s = clock_elapsed_s(vm->boot_start_ns, clock_now_ns());
+		vm->boot_s = clock_elapsed_s(vm->boot_start_ns, platform_now_ns(vm_platform(vm)));
 		vm->boot_start_ns = 0;
 		log_info_of(LOG_NODE(vm->settings.name), "ready, %.1f s after its VM was started",
 			    vm->boot_s);
@@ -395,7 +398,7 @@ static void enter_ready(struct vm *vm)
 	g_clear_pointer(&vm->reason, g_free);
 	vm->adopted = false;
 	vm->unhealthy = 0;
-	vm->step_source = g_timeout_add_seconds(HEALTH_S, health_check, vm);
+	vm->step_source = platform_after_s(vm_platform(vm), HEALTH_S, health_check, vm);
 	vm->events->ready(vm, vm->data);
 	settle_user(vm);
 }
@@ -419,7 +422,7 @@ static void enter_parked(struct vm *vm)
 {
 	if (vm->boot_start_ns) {
 		log_info_of(LOG_NODE(vm->settings.name), "a spare VM, %.1f s after it was started",
-			    clock_elapsed_s(vm->boot_start_ns, clock_now_ns()));
+			    clock_elapsed_s(vm->boot_start_ns, platform_now_ns(vm_platform(vm))));
 		vm->boot_start_ns = 0;
 	}
 	vm->failures = 0;
@@ -481,8 +484,9 @@ static gboolean boot_expired(gpointer data)
 static void update_deadline(struct vm *vm, enum vm_state previous)
 {
 	if (vm_is_booting(vm->state) && vm->deadline_source == 0)
-		vm->deadline_source = g_timeout_add((guint)(vm->settings.boot_timeout_s * 1000),
-						    boot_expired, vm);
+		vm->deadline_source = platform_after_ms(vm_platform(vm),
+							(guint)(vm->settings.boot_timeout_s * 1000),
+							boot_expired, vm);
 	if (!vm_is_booting(vm->state))
 		g_clear_handle_id(&vm->deadline_source, g_source_remove);
 	if (!vm_is_booting(vm->state) && vm->state != VM_QUEUED &&

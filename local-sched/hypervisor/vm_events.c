@@ -4,6 +4,7 @@
  * reports about it.
  */
 #include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/vm_private.h"
 #include "local-sched/hypervisor/vm_requests.h"
 
@@ -98,7 +99,8 @@ void vm_agent_changed(struct vm *vm, bool connected)
 		vm_fire(vm, VM_EVENT_AGENT, NULL);
 	else if (!connected && (vm->state == VM_READY || vm->state == VM_BUSY))
 		vm->agent_source =
-			g_timeout_add((guint)(vm_patience_s(vm) * 1000), agent_is_gone, vm);
+			platform_after_ms(vm_platform(vm), (guint)(vm_patience_s(vm) * 1000),
+					  agent_is_gone, vm);
 }
 
 void vm_was_frozen(struct vm *vm, int64_t host_us)
@@ -113,7 +115,7 @@ void vm_resumed(struct vm *vm)
 {
 	if (!vm->paused_ns)
 		return;
-	vm->unpaused_ns = clock_now_ns();
+	vm->unpaused_ns = platform_now_ns(vm_platform(vm));
 	log_info_of(LOG_NODE(vm->settings.name),
 		    "its VM runs again, after it was paused from outside for %.3f s",
 		    clock_elapsed_s(vm->paused_ns, vm->unpaused_ns));
@@ -132,7 +134,7 @@ void vm_was_paused(struct vm *vm, bool paused, const char *failure)
 	} else if (failure) {
 		vm_fire(vm, VM_EVENT_FAIL, reason);
 	} else if (!vm->paused_ns) {
-		vm->paused_ns = clock_now_ns();
+		vm->paused_ns = platform_now_ns(vm_platform(vm));
 		log_warning_of(LOG_LOCAL_NODE(vm->task, vm->settings.name),
 			       "its VM was paused from outside%s",
 			       vm->task ? "; the task waits for it" : "");

@@ -165,7 +165,8 @@ struct vm_host *vm_host_new(const struct vm_host_settings *settings)
 	vm_host->probe_name = g_strconcat(settings->prefix, PROBE_SUFFIX, NULL);
 	vm_host->claim = claim_new(settings->keeper);
 	vm_host->claim_name = g_strconcat(settings->prefix, CLAIM_SUFFIX, NULL);
-	vm_host->host = host_new(settings->host->name, settings->host->uri, &host_events, vm_host);
+	vm_host->host = host_new(settings->platform, settings->host->name, settings->host->uri,
+				 &host_events, vm_host);
 	return vm_host;
 }
 

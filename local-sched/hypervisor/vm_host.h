@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/host_info.h"
 #include "local-sched/hypervisor/image.h"
 #include "local-sched/hypervisor/transfer.h"
@@ -23,6 +24,7 @@ struct vm_host;
 
 /* The parts of a vm_host; borrowed until it is freed. */
 struct vm_host_settings {
+	const struct platform *platform;
 	const struct config_host *host;
 	const struct config_cluster *cluster;
 	uint32_t cluster_index;

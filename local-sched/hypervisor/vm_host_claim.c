@@ -3,7 +3,7 @@
  * Judges the answer to a request for the cluster's claim on a host (claim.h): whether the claim is
  * held, or another local scheduler serves the cluster there.
  */
-#include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/claim.h"
 #include "local-sched/hypervisor/vm_host_private.h"
 
@@ -48,7 +48,8 @@ static enum vm_host_claim watch(struct vm_host *vm_host, const struct claim_resu
 	g_autofree char *who = NULL;
 	g_autofree char *reason = NULL;
 
-	if (claim_watch_see(&vm_host->watch, result->seen, clock_now_ns()))
+	if (claim_watch_see(&vm_host->watch, result->seen,
+			    platform_now_ns(host_platform(vm_host->host))))
 		return vm_host_lose_claim(vm_host, result);
 	who = who_serves(vm_host, result);
 	reason = g_strdup_printf("%s, unless that one gives no sign of life for %d s", who,
@@ -65,7 +66,8 @@ enum vm_host_claim vm_host_judge_claim(struct vm_host *vm_host, const struct cla
 		return vm_host_lose_claim(vm_host, result);
 	if (result->standing == CLAIM_DOUBTFUL)
 		return watch(vm_host, result);
-	if (result->who && claim_watch_lapsed(&vm_host->watch, clock_now_ns()))
+	if (result->who &&
+	    claim_watch_lapsed(&vm_host->watch, platform_now_ns(host_platform(vm_host->host))))
 		log_warning_of(LOG_HOST(host_name(vm_host->host)),
 			       "the cluster is taken over from a local scheduler that gives no "
 			       "sign of life (%s)",

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "common/platform.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/managed_save.h"
 #include "local-sched/hypervisor/vm_host_private.h"
@@ -75,8 +76,8 @@ static void awaited_removed(gpointer result, const GError *error, gpointer data)
 		log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again in %d s",
 			       error->message, RETRY_S);
 		if (vm_host->await_source == 0)
-			vm_host->await_source =
-				g_timeout_add_seconds(RETRY_S, remove_again, vm_host);
+			vm_host->await_source = platform_after_s(host_platform(vm_host->host),
+								 RETRY_S, remove_again, vm_host);
 		return;
 	}
 	g_ptr_array_remove(vm_host->awaiting, removal->vm);

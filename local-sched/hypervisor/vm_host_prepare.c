@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/claim.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/image.h"
@@ -31,7 +31,8 @@ static gboolean retry(gpointer data)
 static void retry_later(struct vm_host *vm_host)
 {
 	if (vm_host->retry_source == 0)
-		vm_host->retry_source = g_timeout_add_seconds(RETRY_S, retry, vm_host);
+		vm_host->retry_source =
+			platform_after_s(host_platform(vm_host->host), RETRY_S, retry, vm_host);
 }
 
 /* Ends a step. True: it succeeded, and the vm_host is still in use. */
@@ -99,8 +100,8 @@ static void claim_answered(gpointer data_result, const GError *error, gpointer d
 	switch (vm_host_judge_claim(vm_host, result)) {
 	case VM_HOST_CLAIM_HELD:
 		if (vm_host->renew_source == 0)
-			vm_host->renew_source =
-				g_timeout_add_seconds(CLAIM_RENEW_S, renew, vm_host);
+			vm_host->renew_source = platform_after_s(host_platform(vm_host->host),
+								 CLAIM_RENEW_S, renew, vm_host);
 		vm_host_step(vm_host);
 		return;
 	case VM_HOST_CLAIM_AWAITED:
@@ -115,7 +116,9 @@ static void take_claim(struct vm_host *vm_host)
 {
 	vm_host->claim->beat++;
 	claim_take(vm_host->host, vm_host->claim_name, vm_host->claim,
-		   claim_watch_lapsed(&vm_host->watch, clock_now_ns()), claim_answered, vm_host);
+		   claim_watch_lapsed(&vm_host->watch,
+				      platform_now_ns(host_platform(vm_host->host))),
+		   claim_answered, vm_host);
 }
 
 /* The host's facts. */

@@ -3,6 +3,7 @@
  * The PMI ports of a VM, one for each core. They are opened, opened again where they were cut off,
  * and opened at the host that the VM is migrated to.
  */
+#include "common/platform.h"
 #include "local-sched/hypervisor/vm_private.h"
 #include "local-sched/hypervisor/virt_error.h"
 
@@ -104,7 +105,7 @@ static void channel_broken(struct channel *channel, const char *reason, void *da
 	if (vm->state == VM_HELD)
 		return; /* opened again before the VM runs on */
 	if (vm->state == VM_BUSY && vm->reopen_source == 0)
-		vm->reopen_source = g_timeout_add(REOPEN_MS, reopen, vm);
+		vm->reopen_source = platform_after_ms(vm_platform(vm), REOPEN_MS, reopen, vm);
 	else
 		vm_fire(vm, VM_EVENT_UNWIRED, NULL);
 }
@@ -152,7 +153,8 @@ void vm_reopen_soon(struct vm *vm)
 {
 	for (uint32_t i = 0; i < vm->cores; i++)
 		if (!channel_is_open(vm->channels[i]) && vm->reopen_source == 0)
-			vm->reopen_source = g_timeout_add(REOPEN_MS, reopen, vm);
+			vm->reopen_source =
+				platform_after_ms(vm_platform(vm), REOPEN_MS, reopen, vm);
 }
 
 /* Ports at another host. */

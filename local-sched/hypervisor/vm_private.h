@@ -86,6 +86,11 @@ struct vm {
 	int64_t frozen_us;
 };
 
+static inline const struct platform *vm_platform(const struct vm *vm)
+{
+	return host_platform(vm->settings.host);
+}
+
 /* The end of a call to the host: `result` is borrowed, NULL for HOST_DONE. */
 typedef void (*vm_answer_f)(struct vm *vm, gpointer result, const GError *error);
 

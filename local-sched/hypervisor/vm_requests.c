@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/vm_private.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -52,7 +52,7 @@ static void request_answered(gpointer result, const GError *error, gpointer data
 
 	request_free(request);
 	if (virt_error_is_answer(error))
-		vm->heard_ns = clock_now_ns();
+		vm->heard_ns = platform_now_ns(vm_platform(vm));
 	if (!g_queue_is_empty(&vm->requests))
 		send_request(vm);
 	taken.done(result, error, taken.data);

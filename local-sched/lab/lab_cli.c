@@ -331,7 +331,7 @@ static bool recover_caps(GError **error)
 {
 	guint count;
 
-	if (!cap_originals_recover(CAP_ORIGINALS_MACHINE, &count, error))
+	if (!cap_originals_recover(&platform_machine, CAP_ORIGINALS_MACHINE, &count, error))
 		return false;
 	if (count > 0)
 		fprintf(stderr, "lab: %u CPU settings are as they were before\n", count);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/platform.h"
 #include "local-sched/hypervisor/pool.h"
 #include "local-sched/launch/job_usage.h"
 #include "local-sched/launch/migration.h"
@@ -26,6 +27,7 @@ struct job;
 
 /* The parts of a job; borrowed until it is freed. */
 struct job_settings {
+	const struct platform *platform;
 	struct task *task;            /* the job writes the fields under "What became of it" */
 	struct pool *pool;            /* the nodes of the cluster */
 	struct usage_source *sources; /* sources_count of them, by host */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests to the agents of a task's nodes about its ranks. */
-#include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/hypervisor/vm_requests.h"
 #include "local-sched/launch/job_private.h"
@@ -15,7 +15,7 @@ void job_ask_rank(struct rank *rank, const char *request, host_done_f done)
 	struct question *question = g_new0(struct question, 1);
 
 	question->rank = rank;
-	question->asked_ns = clock_now_ns();
+	question->asked_ns = platform_now_ns(rank->place->job->settings.platform);
 	job_call_begins(rank->place->job);
 	vm_request(rank->place->vm, request, done, question);
 }

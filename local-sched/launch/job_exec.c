@@ -3,7 +3,7 @@
  * The programs that are started in the guests for a task: virtbed-rank with a benchmark for each
  * rank, or with a script for each node.
  */
-#include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_private.h"
@@ -142,7 +142,8 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 	if (g_error_matches(error, VIRT_ERROR, VIRT_ERROR_PAUSED)) {
 		log_debug_of(LOG_LOCAL(job->task->id), "rank %u: not started yet: %s", rank->index,
 			     error->message);
-		rank->start_source = g_timeout_add(START_AGAIN_MS, start_again, rank);
+		rank->start_source = platform_after_ms(job->settings.platform, START_AGAIN_MS,
+						       start_again, rank);
 		return;
 	}
 	job->execs_pending--;
@@ -163,7 +164,7 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 	if (job->execs_pending == 0 && job->phase == PHASE_STARTING) {
 		job->phase = PHASE_RUNNING;
 		task_fsm_move(job->task, TASK_FSM_STARTED);
-		job->task->started_ns = clock_now_ns();
+		job->task->started_ns = platform_now_ns(job->settings.platform);
 		job_watch_progress(job);
 		job->events->started(job->task, job->data);
 	}

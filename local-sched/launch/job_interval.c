@@ -4,6 +4,7 @@
  * deadline, and what is used in it is the task's.
  */
 #include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/launch/job_private.h"
 
 /* The deadline. */
@@ -22,7 +23,8 @@ static gboolean deadline_reached(gpointer data)
 static void start_deadline(struct job *job)
 {
 	job->deadline_source =
-		g_timeout_add((guint)(MAX(job->left_s, 0) * 1000), deadline_reached, job);
+		platform_after_ms(job->settings.platform, (guint)(MAX(job->left_s, 0) * 1000),
+				  deadline_reached, job);
 }
 
 /* Intervals. */
@@ -47,7 +49,7 @@ void job_end_interval(struct job *job, int64_t t_ns)
 /* The next interval begins once the counters are read. */
 void job_next_interval(struct job *job)
 {
-	int64_t now_ns = clock_now_ns();
+	int64_t now_ns = platform_now_ns(job->settings.platform);
 
 	job->left_s -= clock_elapsed_s(job->interval_start_ns, now_ns);
 	job->interval_start_ns = now_ns;

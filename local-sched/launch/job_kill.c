@@ -5,6 +5,7 @@
  * and the remaining ranks are killed.
  */
 #include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/hypervisor/vm_requests.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -97,9 +98,11 @@ static gboolean grace_over(gpointer data)
 static void await_line(struct rank *rank)
 {
 	if (!rank->exited && rank->grace_source == 0)
-		rank->grace_source = g_timeout_add((guint)(EXIT_GRACE_PATIENCE *
-							   vm_patience_s(rank->place->vm) * 1000),
-						   grace_over, rank);
+		rank->grace_source =
+			platform_after_ms(rank->place->job->settings.platform,
+					  (guint)(EXIT_GRACE_PATIENCE *
+						  vm_patience_s(rank->place->vm) * 1000),
+					  grace_over, rank);
 }
 
 static void poll_answered(gpointer result, const GError *error, gpointer data)
@@ -177,7 +180,7 @@ static gboolean poll_now(gpointer data)
 
 void job_start_polling(struct job *job)
 {
-	job->poll_source = g_timeout_add_seconds(POLL_S, poll_now, job);
+	job->poll_source = platform_after_s(job->settings.platform, POLL_S, poll_now, job);
 }
 
 /* Killing. */
@@ -190,7 +193,8 @@ static void kill_answered(gpointer result, const GError *error, gpointer data)
 	if (rank) {
 		rank->killing = false;
 		if (rank->kill_answered_ns == 0 && virt_error_is_answer(error))
-			rank->kill_answered_ns = clock_now_ns();
+			rank->kill_answered_ns =
+				platform_now_ns(rank->place->job->settings.platform);
 	}
 	g_free(result);
 }
@@ -220,8 +224,9 @@ static int64_t may_die_ns(const struct job *job, const struct rank *rank)
 
 static bool is_stubborn(const struct job *job, const struct rank *rank)
 {
-	return !rank->exited && clock_elapsed_s(may_die_ns(job, rank), clock_now_ns()) >
-					vm_patience_s(rank->place->vm);
+	return !rank->exited &&
+	       clock_elapsed_s(may_die_ns(job, rank), platform_now_ns(job->settings.platform)) >
+		       vm_patience_s(rank->place->vm);
 }
 
 /* Removes VMs whose ranks do not die, which ends those ranks (vm_lost()). */
@@ -247,7 +252,7 @@ void job_kill_ranks(struct job *job)
 	bool all_ended = true;
 
 	if (job->kill_start_ns == 0)
-		job->kill_start_ns = clock_now_ns();
+		job->kill_start_ns = platform_now_ns(job->settings.platform);
 	remove_stubborn(job);
 	for (uint32_t i = 0; i < job->processes; i++) {
 		struct rank *rank = &job->ranks[i];
@@ -267,5 +272,6 @@ void job_kill_ranks(struct job *job)
 	if (all_ended)
 		job_advance(job);
 	else
-		job->kill_source = g_timeout_add(KILL_AGAIN_MS, kill_again, job);
+		job->kill_source =
+			platform_after_ms(job->settings.platform, KILL_AGAIN_MS, kill_again, job);
 }

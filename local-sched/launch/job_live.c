@@ -4,7 +4,7 @@
  * a file, which the agent reads piece by piece. Output is therefore not lost with a port that was
  * cut off, and costs nothing if it is not read.
  */
-#include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/hypervisor/vm_requests.h"
 #include "local-sched/launch/job_private.h"
@@ -114,7 +114,7 @@ void job_look(struct job *job)
 {
 	struct job_live *live = &job->live;
 	g_autofree char *request = NULL;
-	int64_t now_ns = clock_now_ns();
+	int64_t now_ns = platform_now_ns(job->settings.platform);
 
 	if (live->asking || now_ns - live->looked_ns < LOOK_NS || !may_ask(job))
 		return;

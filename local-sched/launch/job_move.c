@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/job_private.h"
 
-#include "common/clock.h"
+#include "common/platform.h"
 
 #define LOOK_MS 200
 /*
@@ -18,7 +18,7 @@ static bool is_quiet(void *data)
 
 	return job_is_quiet(job) && !job->usage_closing &&
 	       (job->task->script_summary || pmi_server_is_calm(job->pmi)) &&
-	       clock_now_ns() - job->sent_ns >= STILL_NS;
+	       platform_now_ns(job->settings.platform) - job->sent_ns >= STILL_NS;
 }
 
 static gboolean check_migration(gpointer data)
@@ -36,7 +36,7 @@ static void on_held(int64_t t_ns G_GNUC_UNUSED, void *data)
 
 	job->given_n = 0; /* not a whole interval with the share */
 	job_next_interval(job);
-	job->look_source = g_timeout_add(LOOK_MS, check_migration, job);
+	job->look_source = platform_after_ms(job->settings.platform, LOOK_MS, check_migration, job);
 }
 
 /* Handles events that came meanwhile. */

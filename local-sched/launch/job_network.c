@@ -5,6 +5,7 @@
  * booted again.
  */
 #include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/hypervisor/vm_requests.h"
 #include "local-sched/launch/job_private.h"
@@ -118,7 +119,8 @@ static void answered(gpointer result, const GError *error, gpointer data)
 		return;
 	ping = &job->network->pings[question->i];
 	if (error || ping->place->lost ||
-	    clock_elapsed_s(ping->start_ns, clock_now_ns()) > vm_patience_s(ping->place->vm)) {
+	    clock_elapsed_s(ping->start_ns, platform_now_ns(job->settings.platform)) >
+		    vm_patience_s(ping->place->vm)) {
 		end_ping(job, ping, NETWORK_UNKNOWN);
 	} else if (!ping->pid) {
 		if (agent_parse_exec(reply, &ping->pid, NULL))
@@ -134,7 +136,8 @@ static void answered(gpointer result, const GError *error, gpointer data)
 		if (status.exited)
 			end_ping(job, ping, answer);
 		else
-			ping->source = g_timeout_add(PING_POLL_MS, send_question_again, ping);
+			ping->source = platform_after_ms(job->settings.platform, PING_POLL_MS,
+							 send_question_again, ping);
 		agent_status_clear(&status);
 	}
 }
@@ -180,7 +183,8 @@ bool job_test_network(struct job *job, job_network_done_f done)
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		if (!job->places[i].lost)
 			network->pings[network->count++] =
-				(struct ping){.place = &job->places[i], .start_ns = clock_now_ns()};
+				(struct ping){.place = &job->places[i],
+					      .start_ns = platform_now_ns(job->settings.platform)};
 	if (network->count < 2)
 		return false;
 	job->phase = PHASE_TESTING;

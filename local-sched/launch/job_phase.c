@@ -4,6 +4,7 @@
  * collected; then it is read what the task used, and the nodes are given back.
  */
 #include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/hypervisor/vm_requests.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -89,7 +90,8 @@ static void finish_usage(struct job *job)
 	if (job->usage)
 		job_close_usage(job, job->task->ended_ns);
 	else
-		job->publish_source = g_idle_add(publish_idle, job);
+		job->publish_source = platform_soon(job->settings.platform, G_PRIORITY_DEFAULT_IDLE,
+						    publish_idle, job);
 }
 
 /* Collecting. */
@@ -113,14 +115,15 @@ static void collect_later(struct rank *rank)
 {
 	struct job *job = rank->place->job;
 
-	if (clock_elapsed_s(job->collect_start_ns, clock_now_ns()) >
+	if (clock_elapsed_s(job->collect_start_ns, platform_now_ns(job->settings.platform)) >
 	    vm_patience_s(rank->place->vm)) {
 		rank->lost_output = true;
 		return;
 	}
 	rank->collect_ms =
 		rank->collect_ms ? MIN(rank->collect_ms * 2, COLLECT_MAX_MS) : COLLECT_FIRST_MS;
-	rank->collect_source = g_timeout_add(rank->collect_ms, collect_again, rank);
+	rank->collect_source =
+		platform_after_ms(job->settings.platform, rank->collect_ms, collect_again, rank);
 }
 
 static void collect_answered(gpointer result, const GError *error, gpointer data)
@@ -137,7 +140,7 @@ static void collect_answered(gpointer result, const GError *error, gpointer data
 	job = rank->place->job;
 	/* The deadline limits the wait. */
 	if (excused && job->deadline_source)
-		job->collect_start_ns = clock_now_ns();
+		job->collect_start_ns = platform_now_ns(job->settings.platform);
 	if (rank->collected) {
 		/* A poll has got the status, which is reported once; this request came too late. */
 	} else if (rank->place->lost) {
@@ -198,7 +201,7 @@ static void collect(struct job *job)
 	if (job->suspension)
 		suspension_abort(job->suspension);
 	job_stop_moving(job);
-	job->collect_start_ns = clock_now_ns();
+	job->collect_start_ns = platform_now_ns(job->settings.platform);
 	g_clear_handle_id(&job->kill_source, g_source_remove);
 	stop_looking(job);
 	for (uint32_t i = 0; i < job->processes; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Events from the VMs of a task: bytes of the ranks on their PMI ports, and the ends of VMs. */
-#include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/launch/job_private.h"
 
 #define LOG_SUBSYSTEM "job"
@@ -21,7 +21,7 @@ void job_send_answers(struct job *job)
 
 		if (!bytes || rank->place->lost)
 			continue;
-		job->sent_ns = clock_now_ns();
+		job->sent_ns = platform_now_ns(job->settings.platform);
 		vm_send(rank->place->vm, rank->core, bytes, length);
 	}
 }

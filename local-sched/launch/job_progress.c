@@ -11,6 +11,7 @@
  * counts by that share.
  */
 #include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/launch/job_private.h"
 
@@ -67,7 +68,7 @@ static void forget_cpu(struct job *job)
 void job_note_progress(struct job *job)
 {
 	struct task_progress *progress = &job->task->progress;
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(job->settings.platform);
 	int64_t done;
 	int64_t total;
 
@@ -167,7 +168,7 @@ static void note_cpu(struct job *job, const struct host *host, const GPtrArray *
 static void evaluate_readings(struct job *job)
 {
 	struct job_silence *silence = &job->silence;
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(job->settings.platform);
 
 	if (silence->unknown || !is_heard(job)) {
 		silence->pending_s = 0;
@@ -228,7 +229,7 @@ static void ask_cpu(struct job *job)
 
 void job_look_at_progress(struct job *job)
 {
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(job->settings.platform);
 
 	if (job->phase != PHASE_RUNNING || job->silence.asked > 0)
 		return;
@@ -252,6 +253,6 @@ void job_watch_progress(struct job *job)
 {
 	if (job->task->script_summary)
 		return;
-	job->silence.counted_ns = clock_now_ns();
-	job->silence.source = g_timeout_add_seconds(LOOK_S, check_progress, job);
+	job->silence.counted_ns = platform_now_ns(job->settings.platform);
+	job->silence.source = platform_after_s(job->settings.platform, LOOK_S, check_progress, job);
 }

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/domain.h"
 
 #define LOG_SUBSYSTEM "job"
@@ -43,7 +43,7 @@ static void report_share(struct job *job)
 	g_autofree char *trouble = g_steal_pointer(&job->share_failure);
 
 	if (!trouble)
-		job->task->share.set_ns = clock_now_ns();
+		job->task->share.set_ns = platform_now_ns(job->settings.platform);
 	job->events->shared(job->task, trouble, job->data);
 }
 
@@ -126,7 +126,7 @@ static void given_read(gpointer result, const GError *error, gpointer data)
 	struct job *job = question->job;
 	const struct host *host;
 	struct job_given *given;
-	int64_t now_ns = clock_now_ns();
+	int64_t now_ns = platform_now_ns(job->settings.platform);
 	double cpu_ns = 0;
 
 	if (!job_call_ended(job))
@@ -203,5 +203,6 @@ void job_share(struct job *job)
 	if (!job->given)
 		job->given = g_new0(struct job_given, job->settings.sources_count);
 	if (job->given_source == 0)
-		job->given_source = g_timeout_add_seconds(GIVEN_S, read_given, job);
+		job->given_source =
+			platform_after_s(job->settings.platform, GIVEN_S, read_given, job);
 }

@@ -2,7 +2,7 @@
 /* The state of a job: its calls to hosts, its VMs and its ranks. */
 #include "local-sched/launch/job_private.h"
 
-#include "common/clock.h"
+#include "common/platform.h"
 
 /* Calls to hosts. */
 
@@ -59,7 +59,7 @@ void job_rank_ended(struct rank *rank, int status)
 	rank->exited = true;
 	rank->status = status;
 	g_clear_handle_id(&rank->grace_source, g_source_remove);
-	job->task->ended_ns = clock_now_ns();
+	job->task->ended_ns = platform_now_ns(job->settings.platform);
 }
 
 /* Suspension and migration. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/migration_private.h"
 
-#include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/vm_requests.h"
 
 #define LOG_SUBSYSTEM "migration"
@@ -40,12 +40,13 @@ static void enter_quieting(struct migration *migration)
 	if (migration->events->is_quiet(migration->data))
 		fire(migration, MIGRATION_EVENT_DONE);
 	else
-		migration->quiet_source = g_timeout_add(QUIET_MS, check_quiet, migration);
+		migration->quiet_source = platform_after_ms(pool_platform(migration->pool),
+							    QUIET_MS, check_quiet, migration);
 }
 
 static void enter_moving(struct migration *migration)
 {
-	migration->record->begun_ns = clock_now_ns();
+	migration->record->begun_ns = platform_now_ns(pool_platform(migration->pool));
 	for (uint32_t i = 0; i < migration->count; i++)
 		vm_hold(migration->vms[i].vm);
 	migration->events->held(migration->record->begun_ns, migration->data);
@@ -76,7 +77,7 @@ static void wait_for_nodes(struct migration *migration)
  */
 static void enter_clocking(struct migration *migration)
 {
-	migration->record->moved_ns = clock_now_ns();
+	migration->record->moved_ns = platform_now_ns(pool_platform(migration->pool));
 	for (uint32_t i = 0; i < migration->count; i++) {
 		if (migration->vms[i].gone)
 			continue;
@@ -106,7 +107,7 @@ static void enter_idle(struct migration *migration, guint event)
 		return;
 	if (event == MIGRATION_EVENT_LIMIT)
 		leave_nodes(migration); /* no VM has moved */
-	migration->record->settled_ns = clock_now_ns();
+	migration->record->settled_ns = platform_now_ns(pool_platform(migration->pool));
 	if (!all_moved(migration))
 		migration->record->reason = vm_steps_take_reason(migration->steps);
 	migration->events->ended(migration->record->reason, migration->data);
@@ -198,8 +199,8 @@ struct migration *migration_new(const struct task *task, struct pool *pool, stru
 	migration->count = task->nodes_count;
 	migration->events = events;
 	migration->data = data;
-	migration->steps =
-		vm_steps_new(&kind, task->id, task->nodes_count, vm_patience_s(vms[0]), migration);
+	migration->steps = vm_steps_new(pool_platform(pool), &kind, task->id, task->nodes_count,
+					vm_patience_s(vms[0]), migration);
 	migration->vms = g_new0(struct moving_vm, task->nodes_count);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		migration->vms[i] =
@@ -324,5 +325,6 @@ void migration_abort(struct migration *migration)
 	if (migration_step(migration) != MIGRATION_MOVING)
 		return;
 	abort_moves(migration);
-	migration->abort_source = g_timeout_add(ABORT_AGAIN_MS, abort_moves, migration);
+	migration->abort_source = platform_after_ms(pool_platform(migration->pool), ABORT_AGAIN_MS,
+						    abort_moves, migration);
 }

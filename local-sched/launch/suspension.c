@@ -2,6 +2,7 @@
 #include "local-sched/launch/suspension_private.h"
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/vm_requests.h"
 #include "local-sched/hypervisor/managed_save.h"
 
@@ -76,7 +77,7 @@ static void forget_images(struct suspension *suspension)
 
 static void let_go_all(struct suspension *suspension)
 {
-	int64_t now_ns = clock_now_ns();
+	int64_t now_ns = platform_now_ns(pool_platform(suspension->pool));
 
 	for (uint32_t i = 0; i < suspension->count; i++)
 		vm_unhold(suspension->vms[i].vm);
@@ -113,7 +114,7 @@ static void enter_freezing(struct suspension *suspension)
 
 static void enter_counting(struct suspension *suspension)
 {
-	suspension->record->frozen_ns = clock_now_ns();
+	suspension->record->frozen_ns = platform_now_ns(pool_platform(suspension->pool));
 	suspension->counted = false;
 	log_info_of(LOG_LOCAL(suspension->task), "frozen after %.3f s",
 		    clock_elapsed_s(suspension->record->requested_ns,
@@ -129,7 +130,7 @@ static void enter_leaving(struct suspension *suspension)
 
 static void enter_clocking(struct suspension *suspension)
 {
-	suspension->record->running_ns = clock_now_ns();
+	suspension->record->running_ns = platform_now_ns(pool_platform(suspension->pool));
 	log_info_of(LOG_LOCAL(suspension->task), "runs again after %.3f s",
 		    clock_elapsed_s(suspension->record->resume_requested_ns,
 				    suspension->record->running_ns));
@@ -154,7 +155,7 @@ static void enter_running(struct suspension *suspension, guint previous, guint e
 	if (previous == SUSPENSION_THAWING)
 		let_go_all(suspension);
 	if (previous == SUSPENSION_CLOCKING) {
-		suspension->record->resumed_ns = clock_now_ns();
+		suspension->record->resumed_ns = platform_now_ns(pool_platform(suspension->pool));
 		succeed(suspension);
 	} else {
 		stay(suspension);
@@ -166,7 +167,7 @@ static void enter_suspended(struct suspension *suspension, guint previous)
 	if (previous == SUSPENSION_RETREATING) {
 		stay(suspension);
 	} else {
-		suspension->record->suspended_ns = clock_now_ns();
+		suspension->record->suspended_ns = platform_now_ns(pool_platform(suspension->pool));
 		succeed(suspension);
 	}
 }
@@ -245,8 +246,8 @@ struct suspension *suspension_new(const struct task *task, struct pool *pool, st
 	suspension->task = g_strdup(task->id);
 	suspension->events = events;
 	suspension->data = data;
-	suspension->steps =
-		vm_steps_new(&kind, task->id, task->nodes_count, vm_patience_s(vms[0]), suspension);
+	suspension->steps = vm_steps_new(pool_platform(pool), &kind, task->id, task->nodes_count,
+					 vm_patience_s(vms[0]), suspension);
 	suspension->vms = g_new0(struct suspended_vm, task->nodes_count);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		suspension->vms[i] = (struct suspended_vm){

@@ -2,7 +2,7 @@
 /*
  * Where suspended VMs are kept, and the silence that is waited for before they are saved or moved.
  */
-#include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/launch/suspension_private.h"
 
@@ -27,12 +27,14 @@ static gboolean still(gpointer data)
 
 void suspension_when_still(struct suspension *suspension)
 {
-	int64_t since_ms =
-		(clock_now_ns() - suspension->events->last_sent_ns(suspension->data)) / 1000000;
+	int64_t since_ms = (platform_now_ns(pool_platform(suspension->pool)) -
+			    suspension->events->last_sent_ns(suspension->data)) /
+			   1000000;
 
 	if (since_ms < STILL_MS)
 		suspension->still_source =
-			g_timeout_add((guint)(STILL_MS - since_ms), still, suspension);
+			platform_after_ms(pool_platform(suspension->pool),
+					  (guint)(STILL_MS - since_ms), still, suspension);
 	else if (vm_steps_current(suspension->steps) == SUSPENSION_MOVING)
 		vm_steps_run(suspension->steps);
 	else

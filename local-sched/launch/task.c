@@ -375,13 +375,16 @@ static bool read_cause(const struct record_reading *reading, const struct record
 	return true;
 }
 
-/* The age of an ended task's progress is that at its end. */
+/*
+ * The age of an ended task's progress is that at its end. task_restore() adds the time where the
+ * task has not ended.
+ */
 static json_t *write_progress(const struct record_field *field, const void *data,
 			      const void *context)
 {
 	const struct task *task = data;
 	const struct task_progress *progress = &task->progress;
-	const int64_t at_ns = task->ended_ns ?: clock_now_ns();
+	const int64_t at_ns = task->ended_ns ?: *(const int64_t *)context;
 
 	if (progress->total == 0)
 		return json_null();
@@ -394,12 +397,11 @@ static bool read_progress(const struct record_reading *reading, const struct rec
 			  const json_t *value, void *data)
 {
 	struct task *task = data;
-	const int64_t at_ns = task->ended_ns ?: clock_now_ns();
 	const double age_s = json_number_value(json_object_get(value, "age_s"));
 
 	task->progress.done = json_integer_value(json_object_get(value, "done"));
 	task->progress.total = json_integer_value(json_object_get(value, "total"));
-	task->progress.t_ns = at_ns - llround(age_s * 1e9);
+	task->progress.t_ns = task->ended_ns - llround(age_s * 1e9);
 	return true;
 }
 
@@ -487,12 +489,13 @@ static const struct record_field task_fields[] = {
 };
 static const struct record task_record = {.name = "task", .fields = task_fields, .open = true};
 
-json_t *task_to_json(const struct task *task)
+json_t *task_to_json(const struct task *task, int64_t now_ns)
 {
-	return record_write(&task_record, task, task->queue ? QUEUED : NOT_QUEUED, NULL);
+	return record_write(&task_record, task, task->queue ? QUEUED : NOT_QUEUED, &now_ns);
 }
 
-struct task *task_restore(const char *id, const char *request, const char *record, GError **error)
+struct task *task_restore(const char *id, const char *request, const char *record, int64_t now_ns,
+			  GError **error)
 {
 	g_autoptr(json_t) request_json = json_parse(request, strlen(request), "stored task", error);
 	g_autoptr(json_t) record_json =
@@ -510,6 +513,8 @@ struct task *task_restore(const char *id, const char *request, const char *recor
 	/* Each row by itself: a bad value leaves the others as they are. */
 	for (const struct record_field *field = task_fields; field->name; field++)
 		record_field_from_json(&task_record, field, record_json, task, NULL);
+	if (task->ended_ns == 0)
+		task->progress.t_ns += now_ns;
 	if (task->share.n == 0)
 		task->share.fraction = 1;
 	return g_steal_pointer(&task);

@@ -116,11 +116,12 @@ char *task_request_text(const struct task *task);
 /* The cause of its end, if known; else what follows from its outcome. */
 enum task_cause task_end_cause(const struct task *task);
 
-/* The task object of docs/reference/api.md without output and now_ns; a new reference. */
-json_t *task_to_json(const struct task *task);
+/* The task object of docs/reference/api.md at `now_ns` without output; a new reference. */
+json_t *task_to_json(const struct task *task, int64_t now_ns);
 
-/* Restores a task from the stored texts of task_request_text() and task_to_json(). */
-struct task *task_restore(const char *id, const char *request, const char *record, GError **error);
+/* Restores a task at `now_ns` from the stored texts of task_request_text() and task_to_json(). */
+struct task *task_restore(const char *id, const char *request, const char *record, int64_t now_ns,
+			  GError **error);
 
 /* The last suspension, or NULL: never suspended. */
 struct task_suspension *task_last_suspension(const struct task *task);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/vm_steps.h"
 
-#include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/vm_requests.h"
@@ -26,6 +26,7 @@ struct turn {
 };
 
 struct vm_steps {
+	const struct platform *platform;
 	const struct vm_steps_kind *kind;
 	void *owner; /* NULL: the owner has freed the steps */
 	char *task;
@@ -51,11 +52,12 @@ struct call {
 
 /* Life. */
 
-struct vm_steps *vm_steps_new(const struct vm_steps_kind *kind, const char *task, uint32_t count,
-			      double patience_s, void *owner)
+struct vm_steps *vm_steps_new(const struct platform *platform, const struct vm_steps_kind *kind,
+			      const char *task, uint32_t count, double patience_s, void *owner)
 {
 	struct vm_steps *steps = g_new0(struct vm_steps, 1);
 
+	steps->platform = platform;
 	steps->kind = kind;
 	steps->owner = owner;
 	steps->task = g_strdup(task);
@@ -133,7 +135,8 @@ void vm_steps_set_limit(struct vm_steps *steps, unsigned limit_s)
 	g_clear_handle_id(&steps->limit_source, g_source_remove);
 	steps->limit_s = limit_s;
 	if (limit_s > 0)
-		steps->limit_source = g_timeout_add_seconds(limit_s, limit_reached, steps);
+		steps->limit_source =
+			platform_after_s(steps->platform, limit_s, limit_reached, steps);
 }
 
 void vm_steps_jump(struct vm_steps *steps, guint step)
@@ -195,7 +198,7 @@ void vm_steps_run(struct vm_steps *steps)
 	for (uint32_t i = 0; i < steps->count && steps->generation == generation; i++) {
 		struct turn *turn = &steps->turns[i];
 
-		turn->start_ns = clock_now_ns();
+		turn->start_ns = platform_now_ns(steps->platform);
 		turn->clock_tries = 0;
 		if (turn->dropped)
 			continue;
@@ -239,7 +242,7 @@ void vm_steps_repeat(struct vm_steps *steps, uint32_t vm)
 	struct turn *turn = &steps->turns[vm];
 
 	if (turn->open && turn->again_source == 0)
-		turn->again_source = g_timeout_add(AGAIN_MS, again, turn);
+		turn->again_source = platform_after_ms(steps->platform, AGAIN_MS, again, turn);
 }
 
 void vm_steps_drop(struct vm_steps *steps, uint32_t vm)
@@ -308,7 +311,8 @@ void vm_steps_answer(gpointer result, const GError *error, gpointer data)
 		return;
 	}
 	if (!error && steps->kind->good)
-		steps->kind->good(owner, vm, clock_now_ns() - steps->turns[vm].start_ns);
+		steps->kind->good(owner, vm,
+				  platform_now_ns(steps->platform) - steps->turns[vm].start_ns);
 	vm_steps_done(steps, vm, error);
 }
 
@@ -323,10 +327,10 @@ void vm_steps_place(struct vm_steps *steps, uint32_t index, struct vm *vm)
 
 void vm_steps_set_clock(struct vm_steps *steps, uint32_t index, struct vm *vm)
 {
-	g_autofree char *request = agent_set_time_request(g_get_real_time() * 1000);
+	g_autofree char *request = agent_set_time_request(platform_utc_us(steps->platform) * 1000);
 	struct turn *turn = &steps->turns[index];
 
-	turn->clock_ns = clock_now_ns();
+	turn->clock_ns = platform_now_ns(steps->platform);
 	turn->clock_tries++;
 	vm_request(vm, request, vm_steps_answer, vm_steps_call(steps, index));
 }
@@ -335,5 +339,6 @@ bool vm_steps_is_clock_late(const struct vm_steps *steps, uint32_t vm)
 {
 	const struct turn *turn = &steps->turns[vm];
 
-	return clock_now_ns() - turn->clock_ns > CLOCK_LATE_NS && turn->clock_tries < CLOCK_TRIES;
+	return platform_now_ns(steps->platform) - turn->clock_ns > CLOCK_LATE_NS &&
+	       turn->clock_tries < CLOCK_TRIES;
 }

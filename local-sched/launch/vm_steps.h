@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/platform.h"
 #include "local-sched/hypervisor/vm.h"
 #include "local-sched/launch/vm_step.h"
 
@@ -69,8 +70,8 @@ struct vm_steps_events {
  * Creates the steps for `count` VMs of `task` (copied), at step 0, whose agents may take
  * `patience_s` to answer. `kind` and `owner` are borrowed.
  */
-struct vm_steps *vm_steps_new(const struct vm_steps_kind *kind, const char *task, uint32_t count,
-			      double patience_s, void *owner);
+struct vm_steps *vm_steps_new(const struct platform *platform, const struct vm_steps_kind *kind,
+			      const char *task, uint32_t count, double patience_s, void *owner);
 
 /* Frees them, also while calls are under way; the owner gets no more calls. NULL is allowed. */
 void vm_steps_free(struct vm_steps *steps);

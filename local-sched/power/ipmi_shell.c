@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/error_fail.h"
+#include "common/platform.h"
 #include "common/read_file.h"
 #include "common/subprocess.h"
 #include "local-sched/power/meter_ipmi_parse.h"
@@ -48,6 +49,7 @@ enum shell_state {
 };
 
 struct ipmi_shell {
+	const struct platform *platform;
 	const struct config_meter *config;
 	struct ipmi_target target;
 	enum shell_state state;
@@ -117,8 +119,8 @@ static void end_child(struct ipmi_shell *shell)
 	write_line(shell, "exit\n");
 	leaving = g_new0(struct leaving, 1);
 	leaving->pid = shell->pid;
-	leaving->term_id = g_timeout_add(TERM_AFTER_MS, on_term, leaving);
-	leaving->kill_id = g_timeout_add(KILL_AFTER_MS, on_kill, leaving);
+	leaving->term_id = platform_after_ms(shell->platform, TERM_AFTER_MS, on_term, leaving);
+	leaving->kill_id = platform_after_ms(shell->platform, KILL_AFTER_MS, on_kill, leaving);
 	g_child_watch_add(shell->pid, on_left, leaving);
 	g_clear_handle_id(&shell->from_id, g_source_remove);
 	close(shell->to);
@@ -204,7 +206,7 @@ static const struct login_failure *find_login_failure(const char *output)
 /* The child ended by itself: at login with a message, later by a failure of its own. */
 static void handle_end(struct ipmi_shell *shell)
 {
-	const double after_s = clock_elapsed_s(shell->started_ns, clock_now_ns());
+	const double after_s = clock_elapsed_s(shell->started_ns, platform_now_ns(shell->platform));
 	const bool registry = g_str_has_prefix(shell->output->str, REGISTRY_LINE);
 	g_autofree char *gist =
 		meter_ipmi_parse_gist(shell->output->str + (registry ? strlen(REGISTRY_LINE) : 0));
@@ -243,7 +245,8 @@ static gboolean on_deadline(gpointer data);
 static void set_deadline(struct ipmi_shell *shell, double seconds)
 {
 	g_clear_handle_id(&shell->deadline_id, g_source_remove);
-	shell->deadline_id = g_timeout_add((guint)(seconds * 1e3), on_deadline, shell);
+	shell->deadline_id =
+		platform_after_ms(shell->platform, (guint)(seconds * 1e3), on_deadline, shell);
 }
 
 static void send_command(struct ipmi_shell *shell)
@@ -253,7 +256,7 @@ static void send_command(struct ipmi_shell *shell)
 	set_deadline(shell, timeout_s(shell) + HANG_S);
 	g_string_truncate(shell->output, 0);
 	shell->state = SHELL_BUSY;
-	shell->used_ns = clock_now_ns();
+	shell->used_ns = platform_now_ns(shell->platform);
 	write_line(shell, line);
 }
 
@@ -413,7 +416,7 @@ static bool start_child(struct ipmi_shell *shell, GError **error)
 		return false;
 	}
 	shell->state = SHELL_LOGIN;
-	shell->started_ns = clock_now_ns();
+	shell->started_ns = platform_now_ns(shell->platform);
 	shell->from_id = g_unix_fd_add(shell->from, G_IO_IN | G_IO_HUP, on_output, shell);
 	return true;
 }
@@ -428,11 +431,13 @@ static gboolean on_deadline(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-struct ipmi_shell *ipmi_shell_new(const struct config_meter *config,
+struct ipmi_shell *ipmi_shell_new(const struct platform *platform,
+				  const struct config_meter *config,
 				  const struct ipmi_target *target)
 {
 	struct ipmi_shell *shell = g_new0(struct ipmi_shell, 1);
 
+	shell->platform = platform;
 	shell->config = config;
 	shell->target = *target;
 	shell->output = g_string_new(NULL);
@@ -460,7 +465,7 @@ void ipmi_shell_command(struct ipmi_shell *shell, const char *command, ipmi_shel
 	shell->done = done;
 	shell->data = data;
 	if (shell->state == SHELL_IDLE &&
-	    clock_elapsed_s(shell->used_ns, clock_now_ns()) > IDLE_MAX_S)
+	    clock_elapsed_s(shell->used_ns, platform_now_ns(shell->platform)) > IDLE_MAX_S)
 		end_child(shell);
 	if (shell->state == SHELL_IDLE) {
 		send_command(shell);

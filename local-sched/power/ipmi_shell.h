@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "common/platform.h"
 
 /*
  * An `ipmitool shell` that stays open, on the GLib main loop of the main thread: one command at a
@@ -40,7 +41,8 @@ typedef void (*ipmi_shell_done_f)(const char *output, const GError *error, void 
  * Creates a shell that logs in by `config`, which must outlive it, for commands to `target`. Starts
  * nothing yet.
  */
-struct ipmi_shell *ipmi_shell_new(const struct config_meter *config,
+struct ipmi_shell *ipmi_shell_new(const struct platform *platform,
+				  const struct config_meter *config,
 				  const struct ipmi_target *target);
 
 /* Drops a command under way (its callback is not called) and ends ipmitool. NULL is allowed. */

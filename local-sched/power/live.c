@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/peer_tls.h"
+#include "common/platform.h"
 #include "common/record/record.h"
 #include "local-sched/power/sampler.h"
 
@@ -46,8 +47,8 @@ static void add_host(struct live *live, const struct config_cluster *cluster,
 			g_strdup("it is simulated: its local scheduler alone knows what it draws; "
 				 "`virtbed energy` asks the service");
 	} else if (host->meter && host->meter->kind != CONFIG_METER_NONE) {
-		added.sampler = sampler_new(host->meter, NULL, host->name, live->meters, NULL, NULL,
-					    NULL, &error);
+		added.sampler = sampler_new(&platform_machine, host->meter, NULL, host->name,
+					    live->meters, NULL, NULL, NULL, &error);
 		added.error = error ? g_strdup(error->message) : NULL;
 	} else {
 		added.error = g_strdup("it has no meter");
@@ -60,7 +61,7 @@ struct live *live_new(const struct config *config)
 	struct live *live = g_new0(struct live, 1);
 
 	live->config = config;
-	live->meters = meter_set_new();
+	live->meters = meter_set_new(&platform_machine);
 	live->hosts = g_array_new(FALSE, TRUE, sizeof(struct live_host));
 	g_array_set_clear_func(live->hosts, host_clear);
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
@@ -91,10 +92,11 @@ typedef bool (*stop_f)(struct live *live, const void *data);
 /* Runs the main loop until `stop` says so, or for `seconds`. */
 static void run_main_loop(struct live *live, double seconds, stop_f stop, const void *data)
 {
-	const int64_t from_ns = clock_now_ns();
-	const guint wake_id = g_timeout_add(WAKE_MS, on_wake, NULL);
+	const int64_t from_ns = platform_now_ns(&platform_machine);
+	const guint wake_id = platform_after_ms(&platform_machine, WAKE_MS, on_wake, NULL);
 
-	while (!stop(live, data) && clock_elapsed_s(from_ns, clock_now_ns()) < seconds)
+	while (!stop(live, data) &&
+	       clock_elapsed_s(from_ns, platform_now_ns(&platform_machine)) < seconds)
 		g_main_context_iteration(NULL, TRUE);
 	g_source_remove(wake_id);
 }
@@ -185,7 +187,8 @@ static void add_local(json_t *hosts, const struct live_host *host)
 			reading.watts = (double)counter->last_mw / 1e3;
 		reading.energy_j = (double)counter->energy_uj / 1e6;
 		reading.gap_s = (double)counter->gap_ns / 1e9;
-		reading.age_s = clock_elapsed_s(counter->last_ns, clock_now_ns());
+		reading.age_s =
+			clock_elapsed_s(counter->last_ns, platform_now_ns(&platform_machine));
 	}
 	append(hosts, &reading);
 }

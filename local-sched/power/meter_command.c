@@ -72,8 +72,8 @@ static void command_read(struct power_meter *base)
 	struct meter_command *meter = (struct meter_command *)base;
 	g_autoptr(GError) error = NULL;
 
-	meter->run = program_run_start((const char *const *)meter->argv, environment, -1,
-				       base->deadline_ns, on_done, meter, &error);
+	meter->run = program_run_start(meter->base.platform, (const char *const *)meter->argv,
+				       environment, -1, base->deadline_ns, on_done, meter, &error);
 	if (!meter->run)
 		fail(meter, POWER_METER_ERROR_SETUP, error->message, "");
 }

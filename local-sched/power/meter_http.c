@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/http_client.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/power/meter_value.h"
 
 /*
@@ -111,7 +112,7 @@ static bool identify(struct meter_http *meter, GError **error)
 static void http_read(struct power_meter *base)
 {
 	struct meter_http *meter = (struct meter_http *)base;
-	const double left_s = clock_elapsed_s(clock_now_ns(), base->deadline_ns);
+	const double left_s = clock_elapsed_s(platform_now_ns(base->platform), base->deadline_ns);
 	g_autoptr(GError) error = NULL;
 
 	if (identify(meter, &error))

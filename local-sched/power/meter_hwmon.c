@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/handoff.h"
+#include "common/platform.h"
 #include "common/read_number.h"
 #include "local-sched/cpu/sysfs.h"
 #include "local-sched/power/energy_steps.h"
@@ -33,6 +34,7 @@
 
 /* A read on its thread, which may outlive the meter. */
 struct call {
+	const struct platform *platform;
 	struct meter_hwmon *meter; /* NULL: the result is not wanted any more */
 	char **paths;
 	double interval_s; /* averages over more than this are shortened; 0: they are left alone */
@@ -113,7 +115,7 @@ static bool read_values(struct call *call, GError **error)
 	for (gsize i = 0; i < count; i++)
 		if (!sysfs_read_number(call->paths[i], &call->values[i], error))
 			return false;
-	call->t_ns = clock_now_ns();
+	call->t_ns = platform_now_ns(call->platform);
 	return true;
 }
 
@@ -176,13 +178,15 @@ static void take_energy(struct meter_hwmon *meter, const struct call *call)
 	int64_t mw;
 	const enum energy_steps_verdict verdict =
 		energy_steps_add(&meter->steps, call->values, call->t_ns, &mw);
-	const double left_s = clock_elapsed_s(clock_now_ns(), meter->base.deadline_ns);
+	const double left_s =
+		clock_elapsed_s(platform_now_ns(meter->base.platform), meter->base.deadline_ns);
 	const bool is_late = left_s < POWER_METER_DEADLINE_S - RISE_PATIENCE_S;
 
 	if (verdict == ENERGY_STEPS_OK)
 		power_meter_end(&meter->base, mw);
 	else if ((verdict == ENERGY_STEPS_FIRST || verdict == ENERGY_STEPS_STILL) && !is_late)
-		meter->base.timer_id = g_timeout_add(RISE_POLL_MS, on_poll, meter);
+		meter->base.timer_id =
+			platform_after_ms(meter->base.platform, RISE_POLL_MS, on_poll, meter);
 	else
 		power_meter_fail(&meter->base,
 				 verdict == ENERGY_STEPS_FELL || verdict == ENERGY_STEPS_JUMP
@@ -261,13 +265,16 @@ static gboolean on_deadline(gpointer data)
 
 static void start_call(struct meter_hwmon *meter)
 {
-	const double left_s = clock_elapsed_s(clock_now_ns(), meter->base.deadline_ns);
+	const double left_s =
+		clock_elapsed_s(platform_now_ns(meter->base.platform), meter->base.deadline_ns);
 	g_autoptr(GTask) task = NULL;
 
-	meter->base.timer_id = g_timeout_add((guint)MAX(left_s * 1e3, 0), on_deadline, meter);
+	meter->base.timer_id = platform_after_ms(meter->base.platform, (guint)MAX(left_s * 1e3, 0),
+						 on_deadline, meter);
 	if (meter->call) /* an earlier read still hangs; its answer serves this one */
 		return;
 	meter->call = g_new0(struct call, 1);
+	meter->call->platform = meter->base.platform;
 	meter->call->meter = meter;
 	meter->call->paths = g_strdupv(meter->channels.paths);
 	meter->call->interval_s = meter->looked ? 0 : meter->base.config->interval_s;

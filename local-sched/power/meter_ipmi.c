@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/power/ipmi_shell.h"
 #include "local-sched/power/ipmi_walk.h"
 #include "local-sched/power/meter_ipmi_parse.h"
@@ -105,7 +106,7 @@ static bool ipmi_open(struct power_meter *base, GError **error)
 	meter->command =
 		config->raw ? g_strconcat("raw ", config->raw, NULL) : g_strdup(DCMI_COMMAND);
 	meter->bridges = g_array_new(FALSE, FALSE, sizeof(struct bridge));
-	meter->shell = ipmi_shell_new(config, &bmc);
+	meter->shell = ipmi_shell_new(meter->base.platform, config, &bmc);
 	if (config->sensor_count > 0)
 		meter->walk = ipmi_walk_new(meter->shell, (const char *const *)config->sensor,
 					    config->sensor_count);
@@ -123,9 +124,9 @@ static void settle_on_sensor(struct meter_ipmi *meter)
 {
 	meter->leaving = false;
 	meter->use_sensor = true;
-	meter->dcmi_again_ns = meter->never_again
-				       ? INT64_MAX
-				       : clock_now_ns() + (int64_t)(meter->dcmi_wait_s * 1e9);
+	meter->dcmi_again_ns = meter->never_again ? INT64_MAX
+						  : platform_now_ns(meter->base.platform) +
+							    (int64_t)(meter->dcmi_wait_s * 1e9);
 	meter->dcmi_wait_s = MIN(2 * meter->dcmi_wait_s, DCMI_AGAIN_MAX_S);
 }
 
@@ -217,7 +218,7 @@ static struct ipmi_shell *shell_for(struct meter_ipmi *meter, const struct ipmi_
 		    bridge->target.channel == owner->channel && bridge->target.lun == owner->lun)
 			return bridge->shell;
 	}
-	added.shell = ipmi_shell_new(meter->base.config, owner);
+	added.shell = ipmi_shell_new(meter->base.platform, meter->base.config, owner);
 	g_array_append_val(meter->bridges, added);
 	return added.shell;
 }
@@ -260,7 +261,7 @@ static void on_walked(const GError *error, void *data)
 		fail(meter, (enum power_meter_error)error->code, "%s", error->message);
 		return;
 	}
-	meter->searched_ns = clock_now_ns();
+	meter->searched_ns = platform_now_ns(meter->base.platform);
 	if (meter->wanted)
 		read_sensors(meter);
 }
@@ -421,7 +422,8 @@ static void fail_sensor(struct meter_ipmi *meter, enum power_meter_error verdict
 	default:
 		/* Records change with the firmware, and with what is plugged in. */
 		if (answer->code == CC_NOT_FOUND &&
-		    clock_elapsed_s(meter->searched_ns, clock_now_ns()) >= SEARCH_AGAIN_S)
+		    clock_elapsed_s(meter->searched_ns, platform_now_ns(meter->base.platform)) >=
+			    SEARCH_AGAIN_S)
 			ipmi_walk_forget(meter->walk);
 		fail(meter,
 		     verdict == POWER_METER_ERROR_SETUP ? POWER_METER_ERROR_REJECTED : verdict,
@@ -527,7 +529,8 @@ static gboolean on_deadline(gpointer data)
 	struct meter_ipmi *meter = data;
 	uint32_t read, all;
 
-	meter->base.timer_id = g_timeout_add(PATIENCE_MS, on_deadline, meter);
+	meter->base.timer_id =
+		platform_after_ms(meter->base.platform, PATIENCE_MS, on_deadline, meter);
 	if (meter->step == STEP_WALK) {
 		ipmi_walk_progress(meter->walk, &read, &all);
 		meter->wanted = false;
@@ -545,20 +548,22 @@ static gboolean on_deadline(gpointer data)
 static void ipmi_read(struct power_meter *base)
 {
 	struct meter_ipmi *meter = (struct meter_ipmi *)base;
-	const int64_t left_ms = (base->deadline_ns - clock_now_ns()) / 1000000;
+	const int64_t left_ms =
+		(base->deadline_ns - platform_now_ns(meter->base.platform)) / 1000000;
 
 	meter->wanted = true;
-	meter->began_ns = clock_now_ns();
+	meter->began_ns = platform_now_ns(meter->base.platform);
 	if (meter->late_message) {
 		g_autofree char *message = g_steal_pointer(&meter->late_message);
 
 		fail(meter, meter->late_code, "%s", message);
 		return;
 	}
-	base->timer_id = g_timeout_add((guint)MAX(left_ms, 0), on_deadline, meter);
+	base->timer_id =
+		platform_after_ms(meter->base.platform, (guint)MAX(left_ms, 0), on_deadline, meter);
 	if (meter->step != STEP_NONE)
 		return;
-	if (meter->use_sensor && clock_now_ns() < meter->dcmi_again_ns) {
+	if (meter->use_sensor && platform_now_ns(meter->base.platform) < meter->dcmi_again_ns) {
 		read_sensors(meter);
 	} else {
 		meter->from_sensor = meter->leaving = false;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "common/read_number.h"
 #include "local-sched/cpu/sysfs.h"
 #include "local-sched/power/power_meter.h"
@@ -67,7 +68,7 @@ static bool read_busy(const struct meter_model *meter, uint64_t *ret_ticks, GErr
 static bool model_sample(struct power_meter *base, int64_t *ret_mw, GError **error)
 {
 	struct meter_model *meter = (struct meter_model *)base;
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(base->platform);
 	const double elapsed_s = clock_elapsed_s(meter->before_ns, now_ns);
 	const bool can_compare = meter->before_ns > 0 && elapsed_s > 0;
 	const uint64_t before_ticks = meter->before_ticks;

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/cpu/sysfs.h"
 #include "local-sched/power/power_meter.h"
 
@@ -171,7 +172,7 @@ static bool rapl_sample(struct power_meter *base, int64_t *ret_mw, GError **erro
 {
 	struct meter_rapl *meter = (struct meter_rapl *)base;
 	g_autofree uint64_t *now_uj = g_new(uint64_t, meter->packages->len);
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(base->platform);
 	const double elapsed_s = clock_elapsed_s(meter->before_ns, now_ns);
 	bool good = true;
 

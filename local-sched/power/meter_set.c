@@ -4,12 +4,12 @@
 #include "local-sched/power/redfish_service.h"
 #include "local-sched/power/snmp_agent.h"
 
-struct meter_set *meter_set_new(void)
+struct meter_set *meter_set_new(const struct platform *platform)
 {
 	struct meter_set *set = g_new0(struct meter_set, 1);
 
 	set->services = redfish_services_new();
-	set->agents = snmp_agents_new();
+	set->agents = snmp_agents_new(platform);
 	return set;
 }
 

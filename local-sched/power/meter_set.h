@@ -4,6 +4,8 @@
 #include <glib.h>
 #include <stdbool.h>
 
+#include "common/platform.h"
+
 /*
  * What the meters of one owner have in common: the sessions of their BMCs, the SNMP agents, and how to ask whether
  * VMs run on their hosts. It outlives the meters that were opened with it. Main loop only.
@@ -17,7 +19,7 @@ struct meter_set {
 };
 typedef struct meter_set meter_set_t;
 
-struct meter_set *meter_set_new(void);
+struct meter_set *meter_set_new(const struct platform *platform);
 
 /*
  * Gives all sessions back, side by side: that blocks for two seconds at most. NULL is allowed. Its

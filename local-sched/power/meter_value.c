@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "common/read_number.h"
 #include "common/visible.h"
 
@@ -484,7 +485,7 @@ static gboolean on_again(gpointer data)
 static void end_energy(struct power_meter *meter, struct meter_value *value, const double *numbers,
 		       const char *what)
 {
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(meter->platform);
 	const uint32_t count = value->steps.count;
 	g_autofree uint64_t *now_uj = g_new0(uint64_t, count);
 	enum energy_steps_verdict verdict;
@@ -507,7 +508,7 @@ static void end_energy(struct power_meter *meter, struct meter_value *value, con
 		power_meter_end(meter, mw);
 	} else if (verdict == ENERGY_STEPS_FIRST &&
 		   clock_elapsed_s(now_ns, meter->deadline_ns) > 2 * AGAIN_MS / 1e3) {
-		meter->timer_id = g_timeout_add(AGAIN_MS, on_again, meter);
+		meter->timer_id = platform_after_ms(meter->platform, AGAIN_MS, on_again, meter);
 	} else if (verdict == ENERGY_STEPS_FIRST || verdict == ENERGY_STEPS_STILL) {
 		const bool is_new = !value->was_read &&
 				    clock_elapsed_s(value->since_ns, now_ns) < FIRST_STEPS_S;

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "common/clock.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "common/wire/wire_report.h"
 #include "local-sched/power/power_journal.h"
 #include "local-sched/power/sample_ring.h"
@@ -31,6 +31,7 @@ struct metered {
 };
 
 struct power {
+	const struct platform *platform;
 	struct metered *metered;         /* count of them */
 	const char **names;              /* the same order */
 	struct energy_counter *counters; /* the same order, as the journal has them */
@@ -73,7 +74,7 @@ static void on_lost(const char *reason, void *data)
 
 	log_warning_of(LOG_HOST(name),
 		       "its meter is lost, its energy is estimated until it is back: %s", reason);
-	power->on_event(name, true, reason, clock_now_ns(), power->data);
+	power->on_event(name, true, reason, platform_now_ns(power->platform), power->data);
 }
 
 static void on_back(void *data)
@@ -83,7 +84,7 @@ static void on_back(void *data)
 	const char *name = power->names[metered->index];
 
 	log_info_of(LOG_HOST(name), "its meter is back");
-	power->on_event(name, false, NULL, clock_now_ns(), power->data);
+	power->on_event(name, false, NULL, platform_now_ns(power->platform), power->data);
 }
 
 static const struct sampler_observer observer = {
@@ -100,7 +101,7 @@ static bool start_samplers(struct power *power, const struct power_host *hosts, 
 		if (!meter || meter->kind == CONFIG_METER_NONE)
 			continue;
 		power->metered[i].sampler =
-			sampler_new(meter,
+			sampler_new(power->platform, meter,
 				    hosts[i].open ? hosts[i].open(i, hosts[i].open_data) : NULL,
 				    hosts[i].name, power->meters, &power->counters[i], &observer,
 				    &power->metered[i], error);
@@ -121,14 +122,16 @@ static uint32_t ring_capacity(const struct power_host *hosts, uint32_t count)
 	return (uint32_t)CLAMP(samples, RING_MIN, RING_MAX);
 }
 
-struct power *power_new(const struct power_host *hosts, uint32_t count, const char *journal_path,
-			power_event_f on_event, void *data, GError **error)
+struct power *power_new(const struct platform *platform, const struct power_host *hosts,
+			uint32_t count, const char *journal_path, power_event_f on_event,
+			void *data, GError **error)
 {
 	g_autoptr(power_t) power = g_new0(struct power, 1);
 	const struct sample_ring_entry *entry = NULL;
 
+	power->platform = platform;
 	power->count = count;
-	power->meters = meter_set_new();
+	power->meters = meter_set_new(power->platform);
 	power->on_event = on_event;
 	power->data = data;
 	power->metered = g_new0(struct metered, count);
@@ -142,8 +145,9 @@ struct power *power_new(const struct power_host *hosts, uint32_t count, const ch
 		power->metered[i] = (struct metered){.power = power, .index = i};
 	}
 	if (journal_path) {
-		power->journal = power_journal_open(journal_path, power->names, count, power->ring,
-						    power->counters, power->ids, error);
+		power->journal =
+			power_journal_open(power->platform, journal_path, power->names, count,
+					   power->ring, power->counters, power->ids, error);
 		if (!power->journal)
 			return NULL;
 		while ((entry = sample_ring_after(power->ring, entry ? entry->seq : 0)))
@@ -252,7 +256,8 @@ json_t *power_energy_json(const struct power *power)
 	for (uint32_t i = 0; i < power->count; i++)
 		if (power->metered[i].sampler)
 			json_array_append_new(hosts, host_json(power, i));
-	return json_pack("{s:o, s:I}", "hosts", hosts, "now_ns", (json_int_t)clock_now_ns());
+	return json_pack("{s:o, s:I}", "hosts", hosts, "now_ns",
+			 (json_int_t)platform_now_ns(power->platform));
 }
 
 json_t *power_samples_json(const struct power *power, uint64_t after)
@@ -280,5 +285,5 @@ json_t *power_samples_json(const struct power *power, uint64_t after)
 	if (json_array_size(samples) == ANSWER_MAX)
 		last = after;
 	return json_pack("{s:o, s:I, s:I}", "samples", samples, "last", (json_int_t)last, "now_ns",
-			 (json_int_t)clock_now_ns());
+			 (json_int_t)platform_now_ns(power->platform));
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "common/platform.h"
 #include "local-sched/power/energy_counter.h"
 #include "local-sched/power/power_meter.h"
 
@@ -42,8 +43,9 @@ typedef void (*power_event_f)(const char *host, bool lost, const char *reason, i
  * created if missing; NULL: nothing is preserved. `on_event` is called from the main loop. Returns
  * NULL with `error` if a meter's configuration can never work or the journal is not usable.
  */
-struct power *power_new(const struct power_host *hosts, uint32_t count, const char *journal_path,
-			power_event_f on_event, void *data, GError **error);
+struct power *power_new(const struct platform *platform, const struct power_host *hosts,
+			uint32_t count, const char *journal_path, power_event_f on_event,
+			void *data, GError **error);
 
 /* Called after a sample of the host at `index` was counted; `sample` is borrowed. */
 struct sample_ring_entry;

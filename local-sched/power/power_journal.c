@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/error_fail.h"
+#include "common/platform.h"
 
 #define LOG_SUBSYSTEM "power"
 #include "common/log.h"
@@ -24,6 +24,7 @@
 enum { FILE_SAMPLES_MIN = 16384 };
 
 struct power_journal {
+	const struct platform *platform;
 	char *path;
 	char *old_path;
 	int fd;
@@ -235,7 +236,7 @@ static bool read_file(struct power_journal *journal, const char *path, const cha
 /* Appends the first line of a file, and each counter with its id. */
 static void write_head(const struct power_journal *journal, GString *text)
 {
-	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *boot_id = platform_boot_id(journal->platform);
 
 	g_string_append_printf(text, MAGIC "%s\n", boot_id);
 	for (uint32_t i = 0; i < journal->count; i++) {
@@ -288,13 +289,15 @@ static bool begin_file(struct power_journal *journal)
 	       open_file(journal, NULL);
 }
 
-struct power_journal *power_journal_open(const char *path, const char *const *hosts, uint32_t count,
+struct power_journal *power_journal_open(const struct platform *platform, const char *path,
+					 const char *const *hosts, uint32_t count,
 					 struct sample_ring *ring, struct energy_counter *counters,
 					 char **ids, GError **error)
 {
 	g_autoptr(power_journal_t) journal = g_new0(struct power_journal, 1);
-	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *boot_id = platform_boot_id(platform);
 
+	journal->platform = platform;
 	journal->path = g_strdup(path);
 	journal->old_path = g_strconcat(path, ".old", NULL);
 	journal->fd = -1;
@@ -335,7 +338,7 @@ static bool append_last(const struct power_journal *journal)
 /* Writes the file as a whole after an append failed, unless that is too early again. */
 static void try_rewrite(struct power_journal *journal)
 {
-	const int64_t from_ns = clock_now_ns();
+	const int64_t from_ns = platform_now_ns(journal->platform);
 	g_autoptr(GError) error = NULL;
 
 	if (journal->failing && from_ns < journal->again_ns)
@@ -349,7 +352,8 @@ static void try_rewrite(struct power_journal *journal)
 			  error->message);
 	journal->failing = true;
 	journal->again_ns =
-		clock_now_ns() + (int64_t)((double)(clock_now_ns() - from_ns) / RETRY_SHARE);
+		platform_now_ns(journal->platform) +
+		(int64_t)((double)(platform_now_ns(journal->platform) - from_ns) / RETRY_SHARE);
 }
 
 void power_journal_append(struct power_journal *journal)

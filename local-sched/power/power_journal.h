@@ -4,6 +4,7 @@
 #include <glib.h>
 #include <stdint.h>
 
+#include "common/platform.h"
 #include "local-sched/power/energy_counter.h"
 #include "local-sched/power/sample_ring.h"
 
@@ -33,7 +34,8 @@ typedef struct power_journal power_journal_t;
  * a reboot the counters keep their sums and forget their last sample, and the samples are dropped,
  * but not their numbers. Returns NULL with `error` if the file can be neither read nor created.
  */
-struct power_journal *power_journal_open(const char *path, const char *const *hosts, uint32_t count,
+struct power_journal *power_journal_open(const struct platform *platform, const char *path,
+					 const char *const *hosts, uint32_t count,
 					 struct sample_ring *ring, struct energy_counter *counters,
 					 char **ids, GError **error);
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "common/clock.h"
 #include "common/error_fail.h"
+#include "common/platform.h"
 #include "common/read_file.h"
 #include "common/visible.h"
 
@@ -22,7 +22,8 @@ static const struct power_meter_ops *const drivers[] = {
 	&meter_hwmon_ops, &meter_command_ops, &meter_snmp_ops, &meter_http_ops, &meter_model_ops,
 };
 
-struct power_meter *power_meter_open(const struct config_meter *config, const char *host,
+struct power_meter *power_meter_open(const struct platform *platform,
+				     const struct config_meter *config, const char *host,
 				     struct meter_set *set, GError **error)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(drivers); i++) {
@@ -31,7 +32,8 @@ struct power_meter *power_meter_open(const struct config_meter *config, const ch
 		if (drivers[i]->kind != config->kind)
 			continue;
 		meter = g_malloc0(drivers[i]->size);
-		*meter = (struct power_meter){.ops = drivers[i],
+		*meter = (struct power_meter){.platform = platform,
+					      .ops = drivers[i],
 					      .config = config,
 					      .host = host,
 					      .set = set};
@@ -89,7 +91,7 @@ static void clear_read(struct power_meter *meter)
 
 void power_meter_end(struct power_meter *meter, int64_t mw)
 {
-	const struct power_reading reading = {.mw = mw, .t_ns = clock_now_ns()};
+	const struct power_reading reading = {.mw = mw, .t_ns = platform_now_ns(meter->platform)};
 
 	clear_read(meter);
 	meter->done(&reading, NULL, meter->data);
@@ -114,7 +116,7 @@ void power_meter_fail(struct power_meter *meter, enum power_meter_error code, co
 	va_start(arguments, format);
 	set_error_v(meter, &meter->failure, code, format, arguments);
 	va_end(arguments);
-	meter->timer_id = g_timeout_add(0, on_failure, meter);
+	meter->timer_id = platform_after_ms(meter->platform, 0, on_failure, meter);
 }
 
 static gboolean on_second_sample(gpointer data);
@@ -129,7 +131,8 @@ static void take_sample(struct power_meter *meter, bool is_first)
 	else if (mw >= 0)
 		power_meter_end(meter, mw);
 	else if (is_first)
-		meter->timer_id = g_timeout_add(POWER_METER_FIRST_MS, on_second_sample, meter);
+		meter->timer_id = platform_after_ms(meter->platform, POWER_METER_FIRST_MS,
+						    on_second_sample, meter);
 	else
 		power_meter_fail(meter, POWER_METER_ERROR_GARBAGE,
 				 "its counter cannot be compared with itself %d ms before",
@@ -156,9 +159,9 @@ void power_meter_read(struct power_meter *meter, power_meter_done_f done, void *
 
 	meter->done = done;
 	meter->data = data;
-	meter->deadline_ns = clock_now_ns() + (int64_t)(timeout_s * 1e9);
+	meter->deadline_ns = platform_now_ns(meter->platform) + (int64_t)(timeout_s * 1e9);
 	if (meter->ops->sample)
-		meter->timer_id = g_timeout_add(0, on_first_sample, meter);
+		meter->timer_id = platform_after_ms(meter->platform, 0, on_first_sample, meter);
 	else
 		meter->ops->read(meter);
 }

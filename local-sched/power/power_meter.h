@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "common/platform.h"
 #include "local-sched/power/meter_set.h"
 
 /*
@@ -16,7 +17,7 @@
 /* One reading. */
 struct power_reading {
 	int64_t mw;   /* milliwatts, >= 0 */
-	int64_t t_ns; /* clock_now_ns() when the answer arrived */
+	int64_t t_ns; /* platform_now_ns() when the answer arrived */
 };
 
 #define POWER_METER_ERROR (power_meter_error_quark())
@@ -83,6 +84,7 @@ enum { POWER_METER_FIRST_MS = 200 };
 
 /* The common part of every meter: the first member of the driver's own struct. */
 struct power_meter {
+	const struct platform *platform;
 	const struct power_meter_ops *ops;
 	const struct config_meter *config;
 	const char *host;
@@ -114,7 +116,8 @@ extern const struct power_meter_ops meter_snmp_ops;
  * Opens the meter that `config` describes, as one of `set`, which may be NULL for a meter without
  * a BMC. `config`, `host` (its name) and `set` outlive the meter. A kind without a driver is POWER_METER_ERROR_SETUP.
  */
-struct power_meter *power_meter_open(const struct config_meter *config, const char *host,
+struct power_meter *power_meter_open(const struct platform *platform,
+				     const struct config_meter *config, const char *host,
 				     struct meter_set *set, GError **error);
 
 /*

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "common/subprocess.h"
 
 enum { OUTPUT = 0, COMPLAINT, STREAMS };
@@ -159,11 +160,12 @@ static gboolean on_deadline(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-struct program_run *program_run_start(const char *const *argv, const char *const *environment,
-				      int kept_fd, int64_t deadline_ns, program_run_done_f done,
-				      void *data, GError **error)
+struct program_run *program_run_start(const struct platform *platform, const char *const *argv,
+				      const char *const *environment, int kept_fd,
+				      int64_t deadline_ns, program_run_done_f done, void *data,
+				      GError **error)
 {
-	const double left_s = clock_elapsed_s(clock_now_ns(), deadline_ns);
+	const double left_s = clock_elapsed_s(platform_now_ns(platform), deadline_ns);
 	struct program_run *run;
 	int fds[STREAMS];
 	GPid pid = subprocess_spawn_outputs(argv, environment, kept_fd, fds, error);
@@ -181,6 +183,7 @@ struct program_run *program_run_start(const char *const *argv, const char *const
 			g_unix_fd_add(fds[i], G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, run);
 	}
 	run->child_id = g_child_watch_add(pid, on_ended, run);
-	run->deadline_id = g_timeout_add((guint)MAX(left_s * 1e3, 0), on_deadline, run);
+	run->deadline_id =
+		platform_after_ms(platform, (guint)MAX(left_s * 1e3, 0), on_deadline, run);
 	return run;
 }

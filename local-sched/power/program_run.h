@@ -4,6 +4,8 @@
 #include <glib.h>
 #include <stdint.h>
 
+#include "common/platform.h"
+
 /* A run of a program that answers and ends, on the GLib main loop of the main thread. */
 struct program_run;
 
@@ -27,9 +29,10 @@ typedef void (*program_run_done_f)(const char *output, const char *complaint, co
  * program has exited, what is left of its process group is killed. NULL with `error`
  * (SUBPROCESS_ERROR_START) if it cannot be started.
  */
-struct program_run *program_run_start(const char *const *argv, const char *const *environment,
-				      int kept_fd, int64_t deadline_ns, program_run_done_f done,
-				      void *data, GError **error);
+struct program_run *program_run_start(const struct platform *platform, const char *const *argv,
+				      const char *const *environment, int kept_fd,
+				      int64_t deadline_ns, program_run_done_f done, void *data,
+				      GError **error);
 
 /* Kills the program and its process group; `done` is not called. NULL is allowed. */
 void program_run_cancel(struct program_run *run);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 
 #define LOG_SUBSYSTEM "sampler"
 #include "common/log.h"
@@ -13,6 +14,7 @@
 #define LOGIN_RETRY_MAX_S 60.0
 
 struct sampler {
+	const struct platform *platform;
 	const char *host;
 	struct power_meter *meter;
 	const struct sampler_observer *observer;
@@ -60,7 +62,7 @@ static void learn_latency(struct sampler *sampler, int64_t t_ns)
 /* A meter that is on its way to its first reading, and has not failed, is not lost yet. */
 static void notice_loss(struct sampler *sampler)
 {
-	const int64_t silent_ns = clock_now_ns() - sampler->since_ns;
+	const int64_t silent_ns = platform_now_ns(sampler->platform) - sampler->since_ns;
 
 	if (sampler->readings == 0 && !sampler->failed)
 		return;
@@ -86,7 +88,8 @@ static void take_failure(struct sampler *sampler, const GError *error)
 	if (error->code != POWER_METER_ERROR_NOT_YET)
 		sampler->failed = true;
 	if (error->code == POWER_METER_ERROR_LOGIN || error->code == POWER_METER_ERROR_SETUP) {
-		sampler->not_before_ns = clock_now_ns() + (int64_t)(sampler->retry_s * 1e9);
+		sampler->not_before_ns =
+			platform_now_ns(sampler->platform) + (int64_t)(sampler->retry_s * 1e9);
 		sampler->retry_s = MIN(2 * sampler->retry_s, LOGIN_RETRY_MAX_S);
 	}
 	notice_loss(sampler);
@@ -127,38 +130,41 @@ static gboolean on_tick(gpointer data)
 	struct sampler *sampler = data;
 
 	notice_loss(sampler);
-	if (!sampler->reading && clock_now_ns() >= sampler->not_before_ns) {
+	if (!sampler->reading && platform_now_ns(sampler->platform) >= sampler->not_before_ns) {
 		sampler->reading = true;
-		sampler->asked_ns = clock_now_ns();
+		sampler->asked_ns = platform_now_ns(sampler->platform);
 		power_meter_read(sampler->meter, on_read, sampler);
 	}
 	return G_SOURCE_CONTINUE;
 }
 
-struct sampler *sampler_new(const struct config_meter *config, struct power_meter *opened,
-			    const char *host, struct meter_set *set,
+struct sampler *sampler_new(const struct platform *platform, const struct config_meter *config,
+			    struct power_meter *opened, const char *host, struct meter_set *set,
 			    const struct energy_counter *resume,
 			    const struct sampler_observer *observer, void *data, GError **error)
 {
-	struct power_meter *meter = opened ?: power_meter_open(config, host, set, error);
+	struct power_meter *meter = opened ?: power_meter_open(platform, config, host, set, error);
 	struct sampler *sampler;
 
 	if (!meter)
 		return NULL;
 	sampler = g_new0(struct sampler, 1);
+	sampler->platform = platform;
 	sampler->host = host;
 	sampler->meter = meter;
 	sampler->observer = observer;
 	sampler->data = data;
 	sampler->retry_s = LOGIN_RETRY_S;
-	sampler->since_ns = clock_now_ns();
+	sampler->since_ns = platform_now_ns(sampler->platform);
 	sampler->interval_s = config->interval_s;
 	if (resume)
 		sampler->counter = *resume;
 	else
 		energy_counter_init(&sampler->counter, config->interval_s);
 	energy_counter_set_interval(&sampler->counter, config->interval_s);
-	sampler->tick_id = g_timeout_add((guint)MAX(config->interval_s * 1e3, 1), on_tick, sampler);
+	sampler->tick_id =
+		platform_after_ms(sampler->platform, (guint)MAX(config->interval_s * 1e3, 1),
+				  on_tick, sampler);
 	on_tick(sampler);
 	return sampler;
 }

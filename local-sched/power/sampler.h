@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "common/config/config.h"
+#include "common/platform.h"
 #include "local-sched/power/energy_counter.h"
 #include "local-sched/power/power_meter.h"
 
@@ -39,8 +40,8 @@ struct sampler_observer {
  * continues from `resume` (NULL: from zero). `observer` may be NULL. Returns NULL with `error` if
  * the meter cannot be opened.
  */
-struct sampler *sampler_new(const struct config_meter *config, struct power_meter *opened,
-			    const char *host, struct meter_set *set,
+struct sampler *sampler_new(const struct platform *platform, const struct config_meter *config,
+			    struct power_meter *opened, const char *host, struct meter_set *set,
 			    const struct energy_counter *resume,
 			    const struct sampler_observer *observer, void *data, GError **error);
 

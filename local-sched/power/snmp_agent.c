@@ -35,6 +35,7 @@ struct request {
 };
 
 struct snmp_agent {
+	const struct platform *platform;
 	struct config_meter config; /* copies of what is needed of it */
 	char *key;                  /* what meters that share it have in common */
 	/*
@@ -52,6 +53,7 @@ struct snmp_agent {
 };
 
 struct snmp_agents {
+	const struct platform *platform;
 	GPtrArray *list; /* struct snmp_agent */
 };
 
@@ -228,7 +230,7 @@ static gboolean on_start(gpointer data)
 static void start_soon(struct snmp_agent *agent, guint after_ms)
 {
 	if (!agent->run && agent->start_id == 0 && !g_queue_is_empty(&agent->waiting))
-		agent->start_id = g_timeout_add(after_ms, on_start, agent);
+		agent->start_id = platform_after_ms(agent->platform, after_ms, on_start, agent);
 }
 
 /*
@@ -311,8 +313,8 @@ static bool run(struct snmp_agent *agent, GError **error)
 
 	const char *const environment[] = {place, state, "LC_ALL=C", NULL};
 
-	agent->run = program_run_start((const char *const *)argv->pdata, environment, agent->fd,
-				       deadline_ns, on_done, agent, error);
+	agent->run = program_run_start(agent->platform, (const char *const *)argv->pdata,
+				       environment, agent->fd, deadline_ns, on_done, agent, error);
 	return agent->run != NULL;
 }
 
@@ -388,10 +390,11 @@ static void agent_free(gpointer data)
 	g_free(agent);
 }
 
-struct snmp_agents *snmp_agents_new(void)
+struct snmp_agents *snmp_agents_new(const struct platform *platform)
 {
 	struct snmp_agents *agents = g_new0(struct snmp_agents, 1);
 
+	agents->platform = platform;
 	agents->list = g_ptr_array_new_with_free_func(agent_free);
 	return agents;
 }
@@ -420,6 +423,7 @@ struct snmp_agent *snmp_agents_find(struct snmp_agents *agents, const struct con
 	if (agents->list->len == 0)
 		sweep();
 	agent = g_new0(struct snmp_agent, 1);
+	agent->platform = agents->platform;
 	agent->key = g_steal_pointer(&key);
 	agent->fd = -1;
 	agent->config = (struct config_meter){

@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "common/platform.h"
+#include "common/platform.h"
 #include "local-sched/power/program_run.h"
 
 /*
@@ -19,7 +21,7 @@ struct snmp_agent;
 /* The agents of one owner. */
 struct snmp_agents;
 
-struct snmp_agents *snmp_agents_new(void);
+struct snmp_agents *snmp_agents_new(const struct platform *platform);
 /* NULL is allowed. Requests were dropped before. */
 void snmp_agents_free(struct snmp_agents *agents);
 

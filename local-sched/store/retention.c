@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/store/task_store_private.h"
 
 /* What fails, in errors that are not shown. */
@@ -308,13 +309,14 @@ static bool remove_item(struct retention *retention, struct item *item)
  */
 static guint remove_some(struct retention *retention, GArray *items)
 {
-	const int64_t began_ns = clock_now_ns();
+	const int64_t began_ns = platform_now_ns(retention->store->platform);
 	bool good = database_begin(retention->store->database, NULL);
 	guint done = 0;
 
 	/* The first item is removed however long the transaction took to begin. */
 	while (good && done < items->len &&
-	       (done == 0 || clock_elapsed_s(began_ns, clock_now_ns()) < STEP_S))
+	       (done == 0 ||
+		clock_elapsed_s(began_ns, platform_now_ns(retention->store->platform)) < STEP_S))
 		good = remove_item(retention, &g_array_index(items, struct item, done++));
 	if (good && database_commit(retention->store->database, NULL)) {
 		retention->complained = false;

@@ -109,11 +109,13 @@ static bool read_meta(struct task_store *store, GError **error)
 	return true;
 }
 
-struct task_store *task_store_open(const char *directory, GError **error)
+struct task_store *task_store_open(const struct platform *platform, const char *directory,
+				   GError **error)
 {
 	g_autoptr(task_store_t) store = g_new0(struct task_store, 1);
 	g_autofree char *path = g_build_filename(directory, "local.sqlite", NULL);
 
+	store->platform = platform;
 	store->directory = g_strdup(directory);
 	store->lock_fd = -1;
 	g_queue_init(&store->pending);

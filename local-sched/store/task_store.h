@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/platform.h"
 #include "local-sched/launch/task.h"
 
 /*
@@ -22,7 +23,8 @@ struct task_store;
 typedef struct task_store task_store_t;
 
 /* Opens the store in `directory`, created (mode 0700) if missing. One process at a time. */
-struct task_store *task_store_open(const char *directory, GError **error);
+struct task_store *task_store_open(const struct platform *platform, const char *directory,
+				   GError **error);
 /* NULL is allowed. */
 void task_store_close(struct task_store *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(task_store_t, task_store_close)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Stored tasks. An invalid record is moved aside, and never prevents a start. */
-#include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/store/task_store_private.h"
 
 #define LOG_SUBSYSTEM "store"
@@ -78,11 +78,12 @@ static void put_aside(struct task_store *store, const struct row *row, bool whol
  */
 static struct task *quarantine(struct task_store *store, const struct row *row, const GError *why)
 {
+	const int64_t now_ns = platform_now_ns(store->platform);
 	struct task *task = NULL;
 
 	if (row->id && task_id_ok(row->id))
-		task = task_restore(row->id, row->request ?: "", "{}", NULL)
-			       ?: task_restore(row->id, NO_REQUEST, "{}", NULL);
+		task = task_restore(row->id, row->request ?: "", "{}", now_ns, NULL)
+			       ?: task_restore(row->id, NO_REQUEST, "{}", now_ns, NULL);
 	put_aside(store, row, !task);
 	log_error("task '%s': its record is damaged (%s) and was put aside (table damaged of "
 		  "local.sqlite): the task is lost",
@@ -90,7 +91,7 @@ static struct task *quarantine(struct task_store *store, const struct row *row, 
 	if (!task)
 		return NULL;
 	task_end(task, TASK_OUTCOME_LOST, "what the local scheduler had on record of it is damaged",
-		 clock_now_ns());
+		 now_ns);
 	replace_request(store, task);
 	task_store_update(store, task, "task-ended");
 	return task;
@@ -105,7 +106,8 @@ static struct task *load_task(struct task_store *store, const struct row *row)
 		g_set_error(&why, DATABASE_ERROR, DATABASE_ERROR_OPEN,
 			    "its name is none that a task can have");
 	else if (row->id && row->request && row->record)
-		task = task_restore(row->id, row->request, row->record, &why);
+		task = task_restore(row->id, row->request, row->record,
+				    platform_now_ns(store->platform), &why);
 	else
 		g_set_error(&why, DATABASE_ERROR, DATABASE_ERROR_OPEN, "parts of it are missing");
 	return task ?: quarantine(store, row, why);

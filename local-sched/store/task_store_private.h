@@ -9,6 +9,7 @@
 #include "local-sched/store/task_store.h"
 
 struct task_store {
+	const struct platform *platform;
 	struct database *database;
 	char *directory;
 	char *incarnation;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing tasks and events to disk, and the stream of events. */
-#include "common/clock.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/store/task_store_private.h"
 
 #define LOG_SUBSYSTEM "store"
@@ -41,9 +41,9 @@ void task_store_write_free(gpointer data)
 	g_free(write);
 }
 
-static char *record_text(const struct task *task)
+static char *record_text(const struct task_store *store, const struct task *task)
 {
-	g_autoptr(json_t) object = task_to_json(task);
+	g_autoptr(json_t) object = task_to_json(task, platform_now_ns(store->platform));
 
 	return json_text(object);
 }
@@ -51,7 +51,7 @@ static char *record_text(const struct task *task)
 bool task_store_add(struct task_store *store, const struct task *task, GError **error)
 {
 	g_autofree char *request = task_request_text(task);
-	g_autofree char *record = record_text(task);
+	g_autofree char *record = record_text(store, task);
 
 	return database_do(store->database,
 			   "INSERT INTO tasks (id, state, request, record) VALUES (?, ?, ?, ?)",
@@ -116,10 +116,10 @@ uint64_t task_store_update(struct task_store *store, const struct task *task, co
 
 	write->task_id = g_strdup(task->id);
 	write->task_state = g_strdup(task_state_names[task->state]);
-	write->task_record = record_text(task);
+	write->task_record = record_text(store, task);
 	if (kind) {
 		write->event.seq = (int64_t)++store->last_event;
-		write->event.t_ns = clock_now_ns();
+		write->event.t_ns = platform_now_ns(store->platform);
 		write->event.kind = g_strdup(kind);
 		write->event.task = g_strdup(task->id);
 		write->event.detail = g_strdup(write->task_record);

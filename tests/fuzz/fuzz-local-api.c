@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/launch/task.h"
 #include "local-sched/launch/task_operation.h"
 #include "tests/fuzz/fuzz.h"
@@ -22,14 +23,15 @@ static const char stored_request[] =
 static void check_restored(const char *id, const char *request, const char *record)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(task_t) task = task_restore(id, request, record, &error);
+	g_autoptr(task_t) task =
+		task_restore(id, request, record, platform_now_ns(&platform_machine), &error);
 
 	fuzz_check_error(task, error);
 	if (!task)
 		return;
 
 	g_autofree char *request_again = task_request_text(task);
-	g_autoptr(json_t) record_again = task_to_json(task);
+	g_autoptr(json_t) record_again = task_to_json(task, platform_now_ns(&platform_machine));
 
 	g_assert_cmpstr(request_again, ==, request);
 	fuzz_check(record_again != NULL && task_state_names[task->state] != NULL);
@@ -47,7 +49,7 @@ static void check_task(const char *id, const json_t *body)
 		return;
 
 	g_autofree char *request = task_request_text(task);
-	g_autoptr(json_t) object = task_to_json(task);
+	g_autoptr(json_t) object = task_to_json(task, platform_now_ns(&platform_machine));
 	g_autofree char *record = json_text(object);
 
 	fuzz_check(task->nodes_count > 0 && task->nodes_count <= NODES);

@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/http_server.h"
+#include "common/platform.h"
 #include "common/random.h"
 #include "common/subprocess.h"
 #include "local-sched/lab/bmc/redfish.h"
@@ -375,7 +376,8 @@ static void bed_start(struct bed *bed)
 	g_timeout_add_seconds(20, on_restart, &bed->bmcs[RESTARTING]);
 	for (int i = 0; i < HOSTS; i++)
 		hosts[i] = (struct power_host){.name = names[i], .meter = &bed->meters[i]};
-	bed->power = power_new(hosts, HOSTS, bed->journal, on_event, bed, &error);
+	bed->power =
+		power_new(&platform_machine, hosts, HOSTS, bed->journal, on_event, bed, &error);
 	g_assert_no_error(error);
 	power_watch(bed->power, on_sample, bed);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/platform.h"
 #include "tests/integration/power/meter_fixture.h"
 
 #include <errno.h>
@@ -107,8 +108,9 @@ void meter_fixture_open(struct meter_fixture *fixture)
 
 	fixture->own_set |= !fixture->set;
 	if (!fixture->set)
-		fixture->set = meter_set_new();
-	fixture->meter = power_meter_open(&fixture->config, fixture->host, fixture->set, &error);
+		fixture->set = meter_set_new(&platform_machine);
+	fixture->meter = power_meter_open(&platform_machine, &fixture->config, fixture->host,
+					  fixture->set, &error);
 	g_assert_no_error(error);
 }
 

@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "common/subprocess.h"
 #include "local-sched/lab/bmc/bmc.h"
 #include "local-sched/power/power.h"
@@ -350,7 +351,8 @@ static void start_power(struct fixture *fixture)
 	const struct power_host host = {"b1", &fixture->meter.config};
 	g_autoptr(GError) error = NULL;
 
-	fixture->power = power_new(&host, 1, fixture->journal, on_event, fixture, &error);
+	fixture->power =
+		power_new(&platform_machine, &host, 1, fixture->journal, on_event, fixture, &error);
 	g_assert_no_error(error);
 }
 

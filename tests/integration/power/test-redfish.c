@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/http_server.h"
+#include "common/platform.h"
 #include "local-sched/lab/bmc/redfish.h"
 #include "local-sched/power/power_meter.h"
 #include "tests/integration/power/meter_fixture.h"
@@ -118,7 +119,7 @@ static void test_basic_opens_no_session(struct fixture *fixture, gconstpointer d
 /* Meters of one BMC and one set have one session, which the end of the set gives back. */
 static void test_meters_of_a_bmc_share_a_session(struct fixture *fixture, gconstpointer data)
 {
-	struct meter_set *set = meter_set_new();
+	struct meter_set *set = meter_set_new(&platform_machine);
 	struct meter_fixture other = {.host = "b2", .config = fixture->meter.config, .set = set};
 
 	fixture->meter.set = set;
@@ -142,7 +143,7 @@ static void test_sessions_end_side_by_side(struct fixture *fixture, gconstpointe
 {
 	enum { METERS = 5 };
 	struct meter_fixture meters[METERS];
-	struct meter_set *set = meter_set_new();
+	struct meter_set *set = meter_set_new(&platform_machine);
 	int64_t began_ns;
 
 	for (int i = 0; i < METERS; i++) {

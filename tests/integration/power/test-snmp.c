@@ -154,7 +154,7 @@ static void test_outlets_of_a_strip_are_read_together(struct fixture *fixture, g
 	g_autofree char *log = meter_fixture_path(&fixture->meter, "runs");
 	g_autofree char *before = g_strdup(g_getenv("PATH"));
 	g_autofree char *text = NULL;
-	struct meter_set *set = meter_set_new();
+	struct meter_set *set = meter_set_new(&platform_machine);
 	struct meter_fixture meters[METERS];
 	char *object[METERS];
 	gsize runs;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "common/config/config.h"
+#include "common/platform.h"
 #include "local-sched/cpu/cpu_cap.h"
 #include "local-sched/cpu/host_caps.h"
 #include "tests/unit/backend/scripted_scheduler.h"
@@ -111,7 +112,7 @@ int main(int argc, char **argv)
 		g_error("%s", error->message);
 	cluster = find_cluster(config);
 	cpu_cap_init(&cap, cluster);
-	caps = host_caps_new(cluster, state, &cap, &error);
+	caps = host_caps_new(&platform_machine, cluster, state, &cap, &error);
 	if (!caps)
 		g_error("%s", error->message);
 	scheduler = scripted_scheduler_new_tls(address, config->tls, cluster_name, cluster->nodes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The usage of 64 hosts, two tasks on each, over the hour for which a controller may be away. */
+#include "common/platform.h"
 #include "local-sched/core/host_usage.h"
 
 #include <malloc.h>
@@ -22,6 +23,7 @@ static struct power_meter *open_silent(uint32_t host, void *data)
 {
 	struct power_meter *meter = g_new0(struct power_meter, 1);
 
+	meter->platform = &platform_machine;
 	meter->ops = &silent_ops;
 	return meter;
 }
@@ -99,7 +101,7 @@ static void test_an_hour_of_64_hosts_is_kept_in_64_mib(void)
 		hosts[i] =
 			(struct power_host){.name = names[i], .meter = &meter, .open = open_silent};
 	}
-	power = power_new(hosts, HOSTS, NULL, on_event, NULL, &error);
+	power = power_new(&platform_machine, hosts, HOSTS, NULL, on_event, NULL, &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(power_samples_kept(power), >, HOSTS * HOUR_S);
 	usage = host_usage_new(&cluster, power, read_cpus, NULL);

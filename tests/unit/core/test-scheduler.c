@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/core/scheduler.h"
 #include "local-sched/store/task_store.h"
 
@@ -39,7 +40,8 @@ struct fixture {
 
 static void set_up(struct fixture *fixture, gconstpointer data)
 {
-	struct scheduler_settings settings = {.boot_timeout_s = DEADLINE_S};
+	struct scheduler_settings settings = {.platform = &platform_machine,
+					      .boot_timeout_s = DEADLINE_S};
 	g_autoptr(GError) error = NULL;
 	g_autofree char *path = NULL;
 
@@ -49,7 +51,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	fixture->config = config_load(path, &error);
 	g_assert_no_error(error);
 	g_unlink(path);
-	fixture->store = task_store_open(fixture->directory, &error);
+	fixture->store = task_store_open(&platform_machine, fixture->directory, &error);
 	g_assert_no_error(error);
 	settings.config = fixture->config;
 	settings.store = fixture->store;
@@ -262,7 +264,7 @@ static void change_store(const struct fixture *fixture, const char *sql)
 
 static char *text_of(const struct task *task)
 {
-	g_autoptr(json_t) object = task_to_json(task);
+	g_autoptr(json_t) object = task_to_json(task, platform_now_ns(&platform_machine));
 
 	return json_text(object);
 }

@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/cpu/cap_originals.h"
 #include "local-sched/cpu/cpu_freq.h"
 #include "local-sched/cpu/host_cap.h"
@@ -103,7 +104,8 @@ static void setup(struct fixture *fixture, gconstpointer data)
 		put_cpu(fixture, cpu);
 	put(fixture, CPU "cpufreq/boost", "1\n");
 	put(fixture, CPU "cpuidle/current_driver", "intel_idle\n");
-	fixture->settings = (struct host_cap_settings){.host = "h1",
+	fixture->settings = (struct host_cap_settings){.platform = &platform_machine,
+						       .host = "h1",
 						       .sys_root = fixture->root,
 						       .dev_root = fixture->root,
 						       .originals = fixture->originals,
@@ -370,11 +372,11 @@ static void test_what_a_dead_process_left_is_put_back(struct fixture *fixture, g
 	crash(fixture);
 	assert_capped(fixture);
 	/* `virtbed lab down` */
-	g_assert_true(cap_originals_recover(fixture->originals, &count, &error));
+	g_assert_true(cap_originals_recover(&platform_machine, fixture->originals, &count, &error));
 	g_assert_no_error(error);
 	g_assert_cmpuint(count, ==, 2 + 1 + 4);
 	assert_untouched(fixture);
-	g_assert_true(cap_originals_recover(fixture->originals, &count, &error));
+	g_assert_true(cap_originals_recover(&platform_machine, fixture->originals, &count, &error));
 	g_assert_cmpuint(count, ==, 0);
 	/* The next start: what it puts back at its end is what was there before the first. */
 	crash(fixture);
@@ -394,7 +396,7 @@ static void test_one_process_holds_the_knobs(struct fixture *fixture, gconstpoin
 	g_assert_null(host_cap_new(&fixture->settings, &error));
 	g_assert_error(error, CAP_ORIGINALS_ERROR, CAP_ORIGINALS_ERROR_HELD);
 	/* Nor does `lab down` put back what a living process has set. */
-	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
+	g_assert_true(cap_originals_recover(&platform_machine, fixture->originals, &count, NULL));
 	g_assert_cmpuint(count, ==, 0);
 	assert_capped(fixture);
 }
@@ -422,18 +424,18 @@ static void test_originals_are_believed_only_so_far(struct fixture *fixture, gco
 	put(fixture, "victim", "unharmed");
 	/* Of an earlier boot: the kernel has put everything back. */
 	put_originals(fixture, "another-boot", lines);
-	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
+	g_assert_true(cap_originals_recover(&platform_machine, fixture->originals, &count, NULL));
 	g_assert_cmpuint(count, ==, 0);
 	assert_untouched(fixture);
 	/* Only knobs are written, and a line that was cut is none. */
 	put_originals(fixture, boot_id, lines);
-	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
+	g_assert_true(cap_originals_recover(&platform_machine, fixture->originals, &count, NULL));
 	g_assert_cmpuint(count, ==, 1);
 	assert_holds(fixture, "victim", "unharmed");
 	assert_holds(fixture, CPU "cpufreq/boost", "0");
 	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2660000");
 	put(fixture, "run/caps", "rubbish");
-	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
+	g_assert_true(cap_originals_recover(&platform_machine, fixture->originals, &count, NULL));
 	g_assert_cmpuint(count, ==, 0);
 }
 
@@ -490,7 +492,7 @@ static void test_knobs_that_refuse_stay_stored(struct fixture *fixture, gconstpo
 	crash(fixture);
 	/* Its CPU went offline: nothing can be written, nothing is forgotten, nothing failed. */
 	g_assert_cmpint(g_rename(knob, moved), ==, 0);
-	g_assert_true(cap_originals_recover(fixture->originals, &count, &error));
+	g_assert_true(cap_originals_recover(&platform_machine, fixture->originals, &count, &error));
 	g_assert_no_error(error);
 	g_assert_cmpuint(count, ==, 2 + 1 + 4 - 1);
 	g_assert_true(g_file_test(fixture->originals, G_FILE_TEST_EXISTS));
@@ -498,7 +500,7 @@ static void test_knobs_that_refuse_stay_stored(struct fixture *fixture, gconstpo
 	put(fixture, CPU "cpufreq/boost", "0\n");
 	put(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2661000\n");
 	g_assert_cmpint(g_rename(moved, knob), ==, 0);
-	g_assert_true(cap_originals_recover(fixture->originals, &count, &error));
+	g_assert_true(cap_originals_recover(&platform_machine, fixture->originals, &count, &error));
 	g_assert_cmpuint(count, ==, 1);
 	assert_holds(fixture, CPU "cpufreq/boost", "0");
 	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2661000");
@@ -521,13 +523,13 @@ static void test_a_policy_that_is_offline_stays_stored(struct fixture *fixture, 
 	g_assert_cmpint(g_unlink(knob), ==, 0);
 	g_assert_cmpint(g_mkdir(knob, 0700), ==, 0);
 	put(fixture, CPU "cpu1/online", "0\n");
-	g_assert_true(cap_originals_recover(fixture->originals, &count, &error));
+	g_assert_true(cap_originals_recover(&platform_machine, fixture->originals, &count, &error));
 	g_assert_no_error(error);
 	g_assert_cmpuint(count, ==, 2 + 1 + 4 - 1);
 	g_assert_cmpint(g_rmdir(knob), ==, 0);
 	put(fixture, CPU "cpu1/online", "1\n");
 	put(fixture, CPU "cpufreq/policy1/scaling_max_freq", "1862000\n");
-	g_assert_true(cap_originals_recover(fixture->originals, &count, &error));
+	g_assert_true(cap_originals_recover(&platform_machine, fixture->originals, &count, &error));
 	g_assert_cmpuint(count, ==, 1);
 	assert_holds(fixture, CPU "cpufreq/policy1/scaling_max_freq", "2660000");
 	g_assert_false(g_file_test(fixture->originals, G_FILE_TEST_EXISTS));
@@ -562,7 +564,7 @@ static void test_lines_after_a_torn_one_are_whole(struct fixture *fixture, gcons
 	put_originals(fixture, boot_id, lines);
 	crash(fixture); /* appends */
 	assert_capped(fixture);
-	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
+	g_assert_true(cap_originals_recover(&platform_machine, fixture->originals, &count, NULL));
 	g_assert_cmpuint(count, ==, 2 + 1 + 4);
 	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2660000");
 }

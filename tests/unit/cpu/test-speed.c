@@ -134,7 +134,10 @@ static void test_looking(void)
 	g_autofree char *root = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
 	const char *const argv[] = {"rm", "-rf", root, NULL};
 	struct cpu_speed_look look;
-	struct cpu_speed_place place = {.cpufreq = root, .dev_root = root, .number = 1};
+	struct cpu_speed_place place = {.platform = &platform_machine,
+					.cpufreq = root,
+					.dev_root = root,
+					.number = 1};
 
 	cpu_speed_look(&place, &look);
 	g_assert_false(cpu_speed_tells(&look));

@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/executor/executor.h"
 #include "local-sched/executor/simulated_host.h"
 #include "local-sched/executor/simulated_run.h"
@@ -128,7 +129,9 @@ static struct config *load(const char *text)
 
 static void set_up(struct fixture *fixture, gconstpointer data)
 {
-	struct executor_settings settings = {.events = &events, .data = fixture};
+	struct executor_settings settings = {.platform = &platform_machine,
+					     .events = &events,
+					     .data = fixture};
 	g_autoptr(GError) error = NULL;
 
 	fixture->config = load(config_text);

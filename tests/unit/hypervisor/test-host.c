@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/platform.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/domain_xml.h"
 #include "local-sched/hypervisor/host.h"
@@ -89,7 +90,7 @@ static void set_up(struct fixture *fixture, gconstpointer uri)
 {
 	fixture->loop = g_main_loop_new(NULL, FALSE);
 	fixture->main_thread = g_thread_self();
-	fixture->host = host_new("t", uri, &events, fixture);
+	fixture->host = host_new(&platform_machine, "t", uri, &events, fixture);
 	if (g_str_has_prefix(uri, "test:"))
 		run(fixture);
 }

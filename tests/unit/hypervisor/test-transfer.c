@@ -7,6 +7,7 @@
 #include <libvirt/libvirt.h>
 #include <pthread.h>
 
+#include "common/platform.h"
 #include "local-sched/hypervisor/domain_xml.h"
 #include "local-sched/hypervisor/transfer.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -100,7 +101,7 @@ static struct host *host_with(const char *directory, const char *name, enum has 
 
 	if (has != OUT_OF_REACH)
 		g_assert_true(g_file_set_contents(path, text, -1, NULL));
-	return host_new(name, uri, &deaf_host, NULL);
+	return host_new(&platform_machine, name, uri, &deaf_host, NULL);
 }
 
 static gboolean too_late(gpointer data)

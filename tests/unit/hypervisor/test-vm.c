@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "common/platform.h"
 #include "local-sched/hypervisor/domain.h"
 #include "common/clock.h"
 #include "local-sched/hypervisor/vm_private.h"
@@ -143,7 +144,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 				       .boot_timeout_s = 60};
 
 	fixture->queue = boot_queue_new(1);
-	fixture->host = host_new("t", "test:///default", &host_events, fixture);
+	fixture->host = host_new(&platform_machine, "t", "test:///default", &host_events, fixture);
 	cpu_cap_init(&fixture->cap, &cluster);
 	settings.host = fixture->host;
 	settings.queue = fixture->queue;

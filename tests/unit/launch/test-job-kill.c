@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/platform.h"
 #include "local-sched/hypervisor/vm_private.h"
 #include "local-sched/hypervisor/vm_requests.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -66,11 +67,13 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	struct job *job = fixture->job = g_new0(struct job, 1);
 
 	settings.queue = fixture->queue = boot_queue_new(1);
-	settings.host = fixture->host = host_new("t", "test:///default", &deaf_host, fixture);
+	settings.host = fixture->host =
+		host_new(&platform_machine, "t", "test:///default", &deaf_host, fixture);
 	fixture->vm = vm_new(&settings, 0, &deaf_vm_events, fixture);
 	fixture->vm->state = VM_READY;
 	fixture->task = (struct task){.id = (char *)"t", .user = VM_OWNER_ANY, .nodes_count = 1};
 	job->task = &fixture->task;
+	job->settings.platform = &platform_machine;
 	job->events = &task_events;
 	job->phase = PHASE_RUNNING;
 	job->pmi = pmi_server_new(RANKS, 1, RANKS);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/platform.h"
 #include "local-sched/hypervisor/vm_private.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_private.h"
@@ -90,7 +91,8 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	struct job *job = fixture->job = g_new0(struct job, 1);
 
 	settings.queue = fixture->queue = boot_queue_new(1);
-	settings.host = fixture->host = host_new("t", "test:///default", &deaf_host, fixture);
+	settings.host = fixture->host =
+		host_new(&platform_machine, "t", "test:///default", &deaf_host, fixture);
 	fixture->vm = vm_new(&settings, 0, &deaf_vm_events, fixture);
 	fixture->vm->state = VM_READY;
 	fixture->task = (struct task){.id = (char *)"t",
@@ -104,7 +106,8 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	fixture->source = (struct usage_source){.host = fixture->host};
 	fixture->patience = patience_new();
 	job->task = &fixture->task;
-	job->settings = (struct job_settings){.task = &fixture->task,
+	job->settings = (struct job_settings){.platform = &platform_machine,
+					      .task = &fixture->task,
 					      .sources = &fixture->source,
 					      .sources_count = 1,
 					      .patience = fixture->patience};

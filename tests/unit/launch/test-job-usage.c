@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/platform.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_usage.h"
@@ -76,8 +77,8 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	struct vm_settings settings = {.name = "n0", .domain = "test", .boot_timeout_s = 60};
 
 	fixture->queue = boot_queue_new(1);
-	fixture->hosts[0] = host_new("b1", "test:///default", &deaf_host, NULL);
-	fixture->hosts[1] = host_new("b2", DEAD, &deaf_host, NULL);
+	fixture->hosts[0] = host_new(&platform_machine, "b1", "test:///default", &deaf_host, NULL);
+	fixture->hosts[1] = host_new(&platform_machine, "b2", DEAD, &deaf_host, NULL);
 	for (int i = 0; i < HOSTS; i++)
 		fixture->sources[i] = (struct usage_source){.host = fixture->hosts[i],
 							    .account = cpu_account_new()};
@@ -253,7 +254,7 @@ static void test_the_host_that_it_left_ends_nothing(struct fixture *fixture, gco
 	bool read = false;
 
 	host_free(fixture->hosts[1]);
-	fixture->hosts[1] = host_new("b2", uri, &deaf_host, NULL);
+	fixture->hosts[1] = host_new(&platform_machine, "b2", uri, &deaf_host, NULL);
 	fixture->sources[1].host = fixture->hosts[1];
 	usage = start(fixture);
 	vm_move(fixture->vm, fixture->hosts[1]);

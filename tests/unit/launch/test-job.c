@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/vm_private.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_private.h"
@@ -70,6 +71,7 @@ static struct job *make_job(struct fixture *fixture)
 	job->task = fixture->task;
 	job->events = &task_events;
 	job->data = fixture;
+	job->settings.platform = &platform_machine;
 	job->settings.release = release;
 	job->settings.owner = fixture;
 	job->phase = PHASE_RUNNING;
@@ -96,7 +98,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 			  "deadline_s", 60);
 
 	fixture->queue = boot_queue_new(1);
-	fixture->host = host_new("b1", "test:///default", &deaf_host, NULL);
+	fixture->host = host_new(&platform_machine, "b1", "test:///default", &deaf_host, NULL);
 	settings.host = fixture->host;
 	settings.queue = fixture->queue;
 	fixture->vm = vm_new(&settings, RANKS, &deaf_vm_events, NULL);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/launch/migration_step.h"
 #include "local-sched/launch/task.h"
 #include "tests/unit/fsm_page.h"
@@ -169,10 +170,10 @@ static void test_comes_back_from_the_store(void)
 
 	move(task, 1, 3, true)->attempt = 2;
 	move(task, 2, 2, false)->reason = g_strdup("moving: no way");
-	object = task_to_json(task);
+	object = task_to_json(task, platform_now_ns(&platform_machine));
 	record = json_text(object);
-	again = task_restore("t", request, record, NULL);
-	object_again = task_to_json(again);
+	again = task_restore("t", request, record, platform_now_ns(&platform_machine), NULL);
+	object_again = task_to_json(again, platform_now_ns(&platform_machine));
 	g_assert_true(json_equal(object, object_again));
 	g_assert_cmpuint(again->migrations->len, ==, 2);
 	g_assert_cmpuint(task_placed(again)[1], ==, 3);

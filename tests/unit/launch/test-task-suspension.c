@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/launch/task.h"
 #include "local-sched/launch/task_operation.h"
 
@@ -105,11 +106,12 @@ static struct task *suspended_task(void)
 static void test_comes_back_from_the_store(void)
 {
 	g_autoptr(task_t) task = suspended_task();
-	g_autoptr(json_t) object = task_to_json(task);
+	g_autoptr(json_t) object = task_to_json(task, platform_now_ns(&platform_machine));
 	g_autofree char *record = json_text(object);
 	g_autofree char *request = task_request_text(task);
-	g_autoptr(task_t) again = task_restore("t", request, record, NULL);
-	g_autoptr(json_t) object_again = task_to_json(again);
+	g_autoptr(task_t) again =
+		task_restore("t", request, record, platform_now_ns(&platform_machine), NULL);
+	g_autoptr(json_t) object_again = task_to_json(again, platform_now_ns(&platform_machine));
 
 	g_assert_true(json_equal(object, object_again));
 	g_assert_cmpint(again->state, ==, TASK_SUSPENDED);
@@ -141,7 +143,7 @@ static void test_tells_where_it_was_put_last(void)
 static void test_opens_old_records(void)
 {
 	g_autoptr(task_t) task =
-		task_restore("t", REQUEST, "{\"state\": \"ended\", \"outcome\": \"completed\"}",
+		task_restore("t", REQUEST, "{\"state\": \"ended\", \"outcome\": \"completed\"}", 0,
 			     NULL);
 
 	g_assert_nonnull(task);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/launch/task.h"
 
 #define GOOD                                                                                       \
@@ -116,14 +117,15 @@ static void test_round_trip(void)
 	task->cpu_s = 0.1;
 	task->host_energy_uj = 123456789;
 	{
-		g_autoptr(json_t) object = task_to_json(task);
+		g_autoptr(json_t) object = task_to_json(task, platform_now_ns(&platform_machine));
 
 		record = json_text(object);
 	}
-	restored = task_restore("t", request, record, &error);
+	restored = task_restore("t", request, record, platform_now_ns(&platform_machine), &error);
 	g_assert_no_error(error);
 	{
-		g_autoptr(json_t) object = task_to_json(restored);
+		g_autoptr(json_t) object =
+			task_to_json(restored, platform_now_ns(&platform_machine));
 
 		again = json_text(object);
 	}
@@ -162,7 +164,7 @@ static void test_causes(void)
 
 		task->outcome = causes[i].outcome;
 		task->cause = causes[i].given;
-		object = task_to_json(task);
+		object = task_to_json(task, platform_now_ns(&platform_machine));
 		g_assert_cmpstr(json_string_value(json_object_get(object, "cause")), ==,
 				causes[i].name);
 		g_assert_true(json_is_null(json_object_get(object, "progress")));
@@ -204,9 +206,9 @@ static void test_script(void)
 	g_assert_cmpint(task->user, ==, 1000);
 	request = task_request_text(task);
 	g_assert_null(strstr(request, "aGVsbG8"));
-	object = task_to_json(task);
+	object = task_to_json(task, platform_now_ns(&platform_machine));
 	record = json_text(object);
-	restored = task_restore("t", request, record, &error);
+	restored = task_restore("t", request, record, platform_now_ns(&platform_machine), &error);
 	g_assert_no_error(error);
 	again = task_request_text(restored);
 	g_assert_cmpstr(again, ==, request);

@@ -3,6 +3,7 @@
 #include <gio/gio.h>
 #include <string.h>
 
+#include "common/platform.h"
 #include "local-sched/launch/vm_steps.h"
 
 #define VMS 3
@@ -101,7 +102,7 @@ static const struct vm_steps_kind kind = {
 
 static void begin(struct owner *owner)
 {
-	owner->steps = vm_steps_new(&kind, "t", VMS, 15, owner);
+	owner->steps = vm_steps_new(&platform_machine, &kind, "t", VMS, 15, owner);
 	vm_steps_fire(owner->steps, START, NULL);
 	g_assert_cmpuint(vm_steps_current(owner->steps), ==, WORKING);
 }

@@ -10,6 +10,7 @@
 
 #include "common/http_client.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "common/subprocess.h"
 #include "local-sched/api/api.h"
 #include "local-sched/api/output_api.h"
@@ -87,7 +88,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	g_autofree char *text = NULL;
 	g_autofree char *config = NULL;
 	g_autofree char *address = NULL;
-	struct scheduler_settings settings = {.boot_timeout_s = 10};
+	struct scheduler_settings settings = {.platform = &platform_machine, .boot_timeout_s = 10};
 
 	fixture->directory = g_dir_make_tmp("virtbed-api-XXXXXX", &error);
 	g_assert_no_error(error);
@@ -100,7 +101,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	g_assert_no_error(error);
 	fixture->image = image_load(fixture->directory, &error);
 	g_assert_no_error(error);
-	fixture->store = task_store_open(fixture->directory, &error);
+	fixture->store = task_store_open(&platform_machine, fixture->directory, &error);
 	g_assert_no_error(error);
 	settings.config = fixture->config;
 	settings.image = fixture->image;

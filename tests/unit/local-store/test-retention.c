@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "common/subprocess.h"
 #include "local-sched/store/retention.h"
 
@@ -38,7 +39,7 @@ static void open_store(struct fixture *fixture)
 	const struct retention_tasks tasks = {may_go, gone, fixture};
 	g_autoptr(GError) error = NULL;
 
-	fixture->store = task_store_open(fixture->directory, &error);
+	fixture->store = task_store_open(&platform_machine, fixture->directory, &error);
 	g_assert_no_error(error);
 	fixture->retention = retention_new(fixture->store, KEEP_S, &tasks);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/json.h"
+#include "common/platform.h"
 #include "common/subprocess.h"
 #include "common/sqlite/database.h"
 #include "local-sched/store/task_store.h"
@@ -33,7 +34,7 @@ static void remove_directory(char *directory)
 static struct task_store *reopen(const char *directory)
 {
 	g_autoptr(GError) error = NULL;
-	struct task_store *store = task_store_open(directory, &error);
+	struct task_store *store = task_store_open(&platform_machine, directory, &error);
 
 	g_assert_no_error(error);
 	return store;
@@ -204,7 +205,7 @@ static void test_a_newer_file_is_refused(void)
 	task_store_close(reopen(directory));
 	damage(directory, "PRAGMA user_version = 99; DROP TABLE past");
 	before = schema_of(directory);
-	g_assert_null(task_store_open(directory, &error));
+	g_assert_null(task_store_open(&platform_machine, directory, &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SCHEMA);
 	g_assert_nonnull(strstr(error->message, "written with schema 99"));
 	after = schema_of(directory);
@@ -221,7 +222,7 @@ static void test_a_damaged_file_is_named(void)
 	task_store_close(reopen(directory));
 	g_assert_true(
 		g_file_set_contents(path, "This is no database, however long it is.", -1, NULL));
-	g_assert_null(task_store_open(directory, &error));
+	g_assert_null(task_store_open(&platform_machine, directory, &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN);
 	g_assert_nonnull(strstr(error->message, path));
 	g_assert_nonnull(strstr(error->message, "move the state directory away"));
@@ -296,7 +297,7 @@ static void test_one_process(void)
 	g_autoptr(task_store_t) store = reopen(directory);
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(task_store_open(directory, &error));
+	g_assert_null(task_store_open(&platform_machine, directory, &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN);
 	remove_directory(directory);
 }
@@ -353,7 +354,7 @@ static void test_kill(void)
 	int status;
 
 	if (child == 0) {
-		struct task_store *theirs = task_store_open(directory, NULL);
+		struct task_store *theirs = task_store_open(&platform_machine, directory, NULL);
 		struct task *task = new_task("a");
 
 		task_store_add(theirs, task, NULL);

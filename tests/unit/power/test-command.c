@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/power/power_meter.h"
 
 /* One read of a meter. */
@@ -86,7 +87,8 @@ static void test_what_a_program_prints(void)
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		const struct config_meter config = config_of((char **)cases[i].argv);
 		g_autoptr(GError) error = NULL;
-		g_autoptr(power_meter_t) meter = power_meter_open(&config, "h1", NULL, &error);
+		g_autoptr(power_meter_t) meter =
+			power_meter_open(&platform_machine, &config, "h1", NULL, &error);
 		struct outcome outcome;
 
 		g_assert_no_error(error);
@@ -119,7 +121,7 @@ static void test_what_a_program_leaves_behind_ends(void)
 	struct outcome outcome;
 
 	config.value = CONFIG_METER_MILLIWATTS;
-	meter = power_meter_open(&config, "h1", NULL, NULL);
+	meter = power_meter_open(&platform_machine, &config, "h1", NULL, NULL);
 	outcome = read_once(meter);
 	g_assert_cmpint(outcome.code, ==, 0);
 	while (executes(outcome.mw) && clock_now_ns() < deadline_ns)
@@ -136,7 +138,7 @@ static void test_a_counter_of_a_program(void)
 
 	config.value = CONFIG_METER_JOULES;
 	config.scale = 250;
-	meter = power_meter_open(&config, "h1", NULL, NULL);
+	meter = power_meter_open(&platform_machine, &config, "h1", NULL, NULL);
 	for (int i = 0; i < 2; i++) {
 		const struct outcome outcome = read_once(meter);
 
@@ -158,7 +160,7 @@ static void test_a_counter_that_stands_still(void)
 	struct outcome outcome;
 
 	config.value = CONFIG_METER_WATT_HOURS;
-	meter = power_meter_open(&config, "h1", NULL, NULL);
+	meter = power_meter_open(&platform_machine, &config, "h1", NULL, NULL);
 	outcome = read_once(meter);
 	g_assert_cmpint(outcome.code, ==, POWER_METER_ERROR_NOT_YET);
 	g_assert_nonnull(strstr(outcome.message, "stands still"));
@@ -170,12 +172,13 @@ static void test_the_user_is_another(void)
 	static const char *const argv[] = {"id", "-u", NULL};
 	struct config_meter config = config_of((char **)argv);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(power_meter_t) meter = power_meter_open(&config, "h1", NULL, &error);
+	g_autoptr(power_meter_t) meter =
+		power_meter_open(&platform_machine, &config, "h1", NULL, &error);
 	g_autoptr(power_meter_t) none = NULL;
 	struct outcome outcome;
 
 	config.run_as = (char *)"no-such-user";
-	none = power_meter_open(&config, "h1", NULL, &error);
+	none = power_meter_open(&platform_machine, &config, "h1", NULL, &error);
 	g_assert_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP);
 	g_assert_nonnull(strstr(error->message, "there is no user \"no-such-user\""));
 	if (geteuid() != 0) {
@@ -203,7 +206,7 @@ static void test_closing_ends_the_program(void)
 	GPid pid;
 
 	config.run_as = user;
-	meter = power_meter_open(&config, "h1", NULL, NULL);
+	meter = power_meter_open(&platform_machine, &config, "h1", NULL, NULL);
 	power_meter_read(meter, on_read, &outcome);
 	while (!text || !strchr(text, '\n')) {
 		g_clear_pointer(&text, g_free);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/platform.h"
 #include "local-sched/power/power_journal.h"
 
 #include <glib/gstdio.h>
@@ -30,8 +31,8 @@ static void state_open(struct state *state, const char *path)
 		energy_counter_init(&state->counters[i], 1.0);
 	for (int i = 0; i < HOSTS; i++)
 		state->ids[i] = g_uuid_string_random();
-	state->journal = power_journal_open(path, hosts, HOSTS, state->ring, state->counters,
-					    state->ids, &error);
+	state->journal = power_journal_open(&platform_machine, path, hosts, HOSTS, state->ring,
+					    state->counters, state->ids, &error);
 	g_assert_no_error(error);
 }
 
@@ -284,11 +285,12 @@ static void test_path_that_cannot_be_written_is_an_error(void)
 	sample_ring_t *ring = sample_ring_new(10, 1);
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(power_journal_open("/nonexistent/journal", hosts, HOSTS, ring, counters, ids,
-					 &error));
+	g_assert_null(power_journal_open(&platform_machine, "/nonexistent/journal", hosts, HOSTS,
+					 ring, counters, ids, &error));
 	g_assert_nonnull(error);
 	g_clear_error(&error);
-	g_assert_null(power_journal_open("/proc", hosts, HOSTS, ring, counters, ids, &error));
+	g_assert_null(power_journal_open(&platform_machine, "/proc", hosts, HOSTS, ring, counters,
+					 ids, &error));
 	g_assert_nonnull(error);
 	sample_ring_free(ring);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "local-sched/power/meter_rapl.h"
 #include "local-sched/power/power_meter.h"
 
@@ -83,7 +84,7 @@ static void open_meter(struct fixture *fixture)
 {
 	g_autoptr(GError) error = NULL;
 
-	fixture->meter = power_meter_open(&fixture->config, "h1", NULL, &error);
+	fixture->meter = power_meter_open(&platform_machine, &fixture->config, "h1", NULL, &error);
 	g_assert_no_error(error);
 }
 
@@ -92,7 +93,7 @@ static void assert_not_there(const struct fixture *fixture, const char *words)
 {
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(power_meter_open(&fixture->config, "h1", NULL, &error));
+	g_assert_null(power_meter_open(&platform_machine, &fixture->config, "h1", NULL, &error));
 	g_assert_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP);
 	g_test_message("%s", error->message);
 	g_assert_nonnull(strstr(error->message, words));

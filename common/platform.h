@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdint.h>
+
+/*
+ * The platform is what a daemon stands on and cannot compute: clocks and timers. A daemon's main
+ * object gets it at creation and hands it down; nothing in a daemon reads a clock or sets a timer
+ * in another way, so that two daemons of one process may have different ones. platform_machine is
+ * that of this machine; a simulation has its own, with virtual time.
+ *
+ * A platform outlives everything that was made with it.
+ */
+struct platform {
+	const struct platform_clock *clock;
+};
+
+/*
+ * Clocks and timers. All are required. An implementation that needs data of its own has the struct
+ * platform as the first member of its own struct.
+ */
+struct platform_clock {
+	/* Nanoseconds of the boot clock, above 0. It never goes back. */
+	int64_t (*now_ns)(const struct platform *platform);
+	/* Microseconds since 1970 in UTC. This clock may be set. */
+	int64_t (*utc_us)(const struct platform *platform);
+	/*
+	 * Which boot it is: times of now_ns() can be compared only under the same boot id. The
+	 * caller frees.
+	 */
+	char *(*boot_id)(const struct platform *platform);
+	/*
+	 * Calls function(data) from the default main context with `priority` every `ms`
+	 * milliseconds of the boot clock, 0: in the next turn of the main loop, until it returns
+	 * G_SOURCE_REMOVE. Returns the id of a source, which g_source_remove() removes.
+	 */
+	guint (*timer)(const struct platform *platform, int priority, guint ms,
+		       GSourceFunc function, void *data);
+};
+
+/* The platform of this machine. Its timers wait by CLOCK_MONOTONIC. */
+extern const struct platform platform_machine;
+
+/* The operations of the clock, as above. */
+int64_t platform_now_ns(const struct platform *platform);
+int64_t platform_utc_us(const struct platform *platform);
+char *platform_boot_id(const struct platform *platform);
+
+/* platform_utc_us() as ISO 8601, "2026-01-31T23:59:59.123Z"; the caller frees it. */
+char *platform_utc(const struct platform *platform);
+
+/* A timer of G_PRIORITY_DEFAULT. */
+guint platform_after_ms(const struct platform *platform, guint ms, GSourceFunc function,
+			void *data);
+guint platform_after_s(const struct platform *platform, guint s, GSourceFunc function, void *data);
+
+/* Calls function(data) from the main loop once this turn is over, with `priority`. */
+guint platform_soon(const struct platform *platform, int priority, GSourceFunc function,
+		    void *data);
