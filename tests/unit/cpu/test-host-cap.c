@@ -881,10 +881,10 @@ static void test_what_was_not_written_is_not_put_back(struct fixture *fixture, g
 	g_assert_false(g_file_test(fixture->originals, G_FILE_TEST_EXISTS));
 	/* After a crash neither, unless the value is that of the move. */
 	put_noted(fixture, "1862000", "2660000", "1596000");
-	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
+	g_assert_true(cap_originals_recover(&platform_machine, fixture->originals, &count, NULL));
 	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1596000");
 	put_noted(fixture, "1862000", "2660000", "2660000");
-	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
+	g_assert_true(cap_originals_recover(&platform_machine, fixture->originals, &count, NULL));
 	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1862000");
 }
 
