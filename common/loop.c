@@ -3,10 +3,9 @@
 
 #include <glib.h>
 
-#include "common/clock.h"
-
 struct until {
 	GSource source;
+	const struct platform *platform;
 	bool (*done)(void *data);
 	void *data;
 	int64_t end_ns;
@@ -19,7 +18,7 @@ struct until {
 static bool is_over(struct until *until)
 {
 	until->is_done = until->is_done || until->done(until->data);
-	return until->is_done || clock_now_ns() >= until->end_ns;
+	return until->is_done || platform_now_ns(until->platform) >= until->end_ns;
 }
 
 static gboolean prepare(GSource *source, gint *timeout_ms)
@@ -31,7 +30,8 @@ static gboolean prepare(GSource *source, gint *timeout_ms)
 	if (is_over(until))
 		return TRUE;
 	*timeout_ms =
-		(gint)MIN(until->every_ms, MAX(0, until->end_ns - clock_now_ns()) / 1000000 + 1);
+		(gint)MIN(until->every_ms,
+			  MAX(0, until->end_ns - platform_now_ns(until->platform)) / 1000000 + 1);
 	return FALSE;
 }
 
@@ -51,13 +51,15 @@ static gboolean quit(GSource *source, GSourceFunc callback, gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-bool loop_until(bool (*done)(void *data), void *data, int64_t end_ns, int every_ms)
+bool loop_until(const struct platform *platform, bool (*done)(void *data), void *data,
+		int64_t end_ns, int every_ms)
 {
 	static GSourceFuncs funcs = {.prepare = prepare, .check = check, .dispatch = quit};
 	GSource *source = g_source_new(&funcs, sizeof(struct until));
 	struct until *until = (struct until *)source;
 	bool is_done;
 
+	until->platform = platform;
 	until->done = done;
 	until->data = data;
 	until->end_ns = end_ns;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/platform.h"
 
+#include <time.h>
+
 #include "common/clock.h"
 
 /* This machine. */
@@ -13,6 +15,14 @@ static int64_t machine_now_ns(const struct platform *platform)
 static int64_t machine_utc_us(const struct platform *platform)
 {
 	return g_get_real_time();
+}
+
+static int64_t machine_thread_ns(const struct platform *platform)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
 static char *machine_boot_id(const struct platform *platform)
@@ -30,6 +40,7 @@ static guint machine_timer(const struct platform *platform, int priority, guint 
 static const struct platform_clock machine_clock = {
 	.now_ns = machine_now_ns,
 	.utc_us = machine_utc_us,
+	.thread_ns = machine_thread_ns,
 	.boot_id = machine_boot_id,
 	.timer = machine_timer,
 };
@@ -46,6 +57,11 @@ int64_t platform_now_ns(const struct platform *platform)
 int64_t platform_utc_us(const struct platform *platform)
 {
 	return platform->clock->utc_us(platform);
+}
+
+int64_t platform_thread_ns(const struct platform *platform)
+{
+	return platform->clock->thread_ns(platform);
 }
 
 char *platform_boot_id(const struct platform *platform)
@@ -70,6 +86,11 @@ guint platform_after_ms(const struct platform *platform, guint ms, GSourceFunc f
 guint platform_after_s(const struct platform *platform, guint s, GSourceFunc function, void *data)
 {
 	return platform_after_ms(platform, s * 1000, function, data);
+}
+
+void platform_due_now(guint timer)
+{
+	g_source_set_ready_time(g_main_context_find_source_by_id(NULL, timer), 0);
 }
 
 guint platform_soon(const struct platform *platform, int priority, GSourceFunc function, void *data)

@@ -31,9 +31,15 @@ struct platform_clock {
 	 */
 	char *(*boot_id)(const struct platform *platform);
 	/*
+	 * Nanoseconds of processor time that the calling thread has used. As now_ns(), it may be
+	 * called from any thread.
+	 */
+	int64_t (*thread_ns)(const struct platform *platform);
+	/*
 	 * Calls function(data) from the default main context with `priority` every `ms`
 	 * milliseconds of the boot clock, 0: in the next turn of the main loop, until it returns
-	 * G_SOURCE_REMOVE. Returns the id of a source, which g_source_remove() removes.
+	 * G_SOURCE_REMOVE. Returns the id of a source, which g_source_remove() removes, and which
+	 * is due once g_source_set_ready_time() was called with 0.
 	 */
 	guint (*timer)(const struct platform *platform, int priority, guint ms,
 		       GSourceFunc function, void *data);
@@ -45,6 +51,7 @@ extern const struct platform platform_machine;
 /* The operations of the clock, as above. */
 int64_t platform_now_ns(const struct platform *platform);
 int64_t platform_utc_us(const struct platform *platform);
+int64_t platform_thread_ns(const struct platform *platform);
 char *platform_boot_id(const struct platform *platform);
 
 /* platform_utc_us() as ISO 8601, "2026-01-31T23:59:59.123Z"; the caller frees it. */
@@ -54,6 +61,9 @@ char *platform_utc(const struct platform *platform);
 guint platform_after_ms(const struct platform *platform, guint ms, GSourceFunc function,
 			void *data);
 guint platform_after_s(const struct platform *platform, guint s, GSourceFunc function, void *data);
+
+/* Makes a timer due in the next turn of the main loop. */
+void platform_due_now(guint timer);
 
 /* Calls function(data) from the main loop once this turn is over, with `priority`. */
 guint platform_soon(const struct platform *platform, int priority, GSourceFunc function,

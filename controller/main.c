@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 		g_free(options.run_dir);
 		return EXIT_INPUT;
 	}
-	session = run_session_open(options.run_dir, &error);
+	session = run_session_open(&platform_machine, options.run_dir, &error);
 	g_free(options.run_dir);
 	if (!session)
 		return hand_over_error(error, options.words_fd);

@@ -125,7 +125,7 @@ static json_t *measure_policy(const struct experiment *experiment, const struct 
 		const double begun_s = host_cpu_s();
 
 		setup.trim = true;
-		setup.times_events = true;
+		setup.platform = &platform_machine;
 		setup.recorder = &witness->recorder;
 		experiment_simulate(&setup, &result);
 		run_s += host_cpu_s() - begun_s;

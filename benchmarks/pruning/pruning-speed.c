@@ -211,7 +211,7 @@ static void run_mapper(const struct job *job, const struct workload *workload, c
 		.duration_s = NEVER_S,
 		.recorder = job->options->plain ? NULL : &watch.recorder,
 		.moments = POLICY_AT_CHANGES,
-		.times_events = true,
+		.platform = &platform_machine,
 	};
 	struct backend *backend = backend_sim_new(job->system, workload->tasks_count);
 	struct engine_result result;

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/clock.h"
+#include "common/platform.h"
 
 #define LOG_SUBSYSTEM "tokens"
 #include "common/log.h"
@@ -28,18 +28,21 @@ struct sight {
 };
 
 struct token_book {
+	const struct platform *platform;
 	char *dir;
 	char *path;
 	struct sight seen; /* when the file was last read */
 	GPtrArray *tokens; /* NULL: no usable file */
-	int64_t retry_ns;  /* clock_now_ns() from which on an unusable file is read again */
-	char *complaint;   /* the last message logged; NULL since the file was read */
+	/* from which time on an unusable file is read again */
+	int64_t retry_ns;
+	char *complaint; /* the last message logged; NULL since the file was read */
 };
 
-struct token_book *token_book_new(const char *dir)
+struct token_book *token_book_new(const struct platform *platform, const char *dir)
 {
 	struct token_book *book = g_new0(struct token_book, 1);
 
+	book->platform = platform;
 	book->dir = g_strdup(dir);
 	book->path = g_build_filename(dir, TOKENS_FILE, NULL);
 	return book;
@@ -94,7 +97,7 @@ static void read_tokens(struct token_book *book)
 
 static void bring_up_to_date(struct token_book *book)
 {
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(book->platform);
 	struct sight now;
 
 	/*
@@ -123,5 +126,6 @@ const struct token *token_book_look_up(struct token_book *book, const char *auth
 	if (strlen(secret) > SECRET_MAX)
 		return NULL;
 	token = tokens_find(book->tokens, secret);
-	return token && g_get_real_time() / G_USEC_PER_SEC < token->expires_s ? token : NULL;
+	return token && platform_utc_us(book->platform) / G_USEC_PER_SEC < token->expires_s ? token
+											    : NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "common/platform.h"
 #include "controller/access/tokens.h"
 
 /*
@@ -13,7 +14,7 @@
 struct token_book;
 
 /* For the tokens of directory `dir`; reads nothing yet. */
-struct token_book *token_book_new(const char *dir);
+struct token_book *token_book_new(const struct platform *platform, const char *dir);
 /* NULL is allowed. */
 void token_book_free(struct token_book *book);
 typedef struct token_book token_book_t;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "controller/api/status_api_private.h"
 #include "controller/run/run_utc.h"
 
 double api_time_s(const struct run_session *session, int64_t t_ns)
 {
-	return clock_elapsed_s(view_start_ns(session) ?: clock_now_ns(), t_ns);
+	return clock_elapsed_s(view_start_ns(session) ?: platform_now_ns(view_platform(session)),
+			       t_ns);
 }
 
 void api_set_time(json_t *object, const struct run_session *session, const char *name,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/platform.h"
 #include "controller/api/events_api.h"
 
 #include <math.h>
@@ -184,7 +185,8 @@ static void on_event(void *data)
 	struct events_api *api = data;
 
 	if (!api->answer_source && !g_queue_is_empty(&api->waiting))
-		api->answer_source = g_idle_add_full(G_PRIORITY_DEFAULT, answer_all, api, NULL);
+		api->answer_source = platform_soon(view_platform(api->session), G_PRIORITY_DEFAULT,
+						   answer_all, api);
 }
 
 struct events_api *events_api_new(struct run_session *session)
@@ -223,7 +225,8 @@ void events_api_get(struct http_request *request, const char *const *arguments, 
 	waiter->api = api;
 	waiter->request = request;
 	waiter->after = (int64_t)MIN(after, last);
-	waiter->timeout_source = g_timeout_add((guint)ceil(wait_s * 1000), on_timeout, waiter);
+	waiter->timeout_source = platform_after_ms(view_platform(api->session),
+						   (guint)ceil(wait_s * 1000), on_timeout, waiter);
 	g_queue_push_tail(&api->waiting, waiter);
 	http_request_on_cancel(request, on_cancel, waiter);
 }

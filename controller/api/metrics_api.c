@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "common/version/build_version.h"
 #include "controller/api/fleet_api.h"
 #include "controller/api/metrics_text.h"
@@ -164,42 +165,42 @@ static void add_fleet(GString *text, const struct run_session *session)
 }
 
 /* The families of a host's meter. */
-static double meter_energy_j(const struct remote_meter *meter)
+static double meter_energy_j(const struct remote_meter *meter, int64_t now_ns)
 {
 	const struct wire_sample *last = remote_meter_last(meter);
 
 	return last ? (double)last->energy_uj * 1e-6 : (double)NAN;
 }
 
-static double meter_watts(const struct remote_meter *meter)
+static double meter_watts(const struct remote_meter *meter, int64_t now_ns)
 {
 	const struct wire_sample *last = remote_meter_last(meter);
 
 	return last ? (double)last->mw * 1e-3 : (double)NAN;
 }
 
-static double meter_idle_w(const struct remote_meter *meter)
+static double meter_idle_w(const struct remote_meter *meter, int64_t now_ns)
 {
 	return meter->start_ns ? meter->idle_w : (double)NAN;
 }
 
-static double meter_gap_s(const struct remote_meter *meter)
+static double meter_gap_s(const struct remote_meter *meter, int64_t now_ns)
 {
 	return meter->gap_s;
 }
 
-static double meter_age_s(const struct remote_meter *meter)
+static double meter_age_s(const struct remote_meter *meter, int64_t now_ns)
 {
 	const struct wire_sample *last = remote_meter_last(meter);
 
-	return last ? clock_elapsed_s(last->t_ns, clock_now_ns()) : (double)NAN;
+	return last ? clock_elapsed_s(last->t_ns, now_ns) : (double)NAN;
 }
 
 static const struct {
 	const char *name;
 	const char *type;
 	const char *help;
-	double (*value)(const struct remote_meter *meter);
+	double (*value)(const struct remote_meter *meter, int64_t now_ns);
 } meter_families[] = {
 	{"virtbed_host_energy_joules_total", "counter",
 	 "Energy of the host by its meter, estimated gaps included.", meter_energy_j},
@@ -226,6 +227,7 @@ static const char *modelled(const struct run_session *session, uint32_t cluster)
 static void add_meters(GString *text, const struct run_session *session)
 {
 	const struct config *config = view_config(session);
+	const int64_t now_ns = platform_now_ns(view_platform(session));
 
 	for (gsize i = 0; i < G_N_ELEMENTS(meter_families); i++) {
 		metrics_text_family(text, meter_families[i].name, meter_families[i].type,
@@ -237,9 +239,10 @@ static void add_meters(GString *text, const struct run_session *session)
 				const struct remote_meter *meter = g_ptr_array_index(meters, m);
 
 				metrics_text_sample(text, meter_families[i].name,
-						    meter_families[i].value(meter), "cluster",
-						    config->clusters[k].name, "host", meter->host,
-						    "modelled", modelled(session, k), NULL);
+						    meter_families[i].value(meter, now_ns),
+						    "cluster", config->clusters[k].name, "host",
+						    meter->host, "modelled", modelled(session, k),
+						    NULL);
 			}
 		}
 	}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/platform.h"
 #include "controller/api/output_api.h"
 
 #include <inttypes.h>
@@ -174,7 +175,8 @@ static void begin_wait(struct http_request *request, const struct run_session *s
 		.cluster = task->cluster,
 	};
 	http_request_on_cancel(request, cancelled, wait);
-	wait->late_source = g_timeout_add_seconds(WAIT_MAX_S + ANSWER_S, late, wait);
+	wait->late_source =
+		platform_after_s(view_platform(session), WAIT_MAX_S + ANSWER_S, late, wait);
 	request_next(wait);
 }
 

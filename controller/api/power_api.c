@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/decimal.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/window_api.h"
 #include "controller/backend/remote_curve.h"
@@ -99,7 +100,7 @@ static void put_host(GString *text, const struct run_session *session,
 		     int64_t after_us)
 {
 	const struct wire_sample *last = remote_meter_last(meter);
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(view_platform(session));
 
 	g_string_append_printf(text,
 			       "%s{\"host\":\"%s\",\"cluster\":\"%s\",\"lost\":%s,\"cap_w\":null",
@@ -173,7 +174,7 @@ static void put_energy(GString *text, const struct status_api *api, double energ
 	const bool serves = run_session_service(api->session) != NULL;
 	GPtrArray *meters = view_meters(session);
 	const double from_s = metered_from_s(session, meters);
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(view_platform(session));
 	const double sum_w = idle_w(meters);
 	const struct remote_curve_point *points;
 	const GArray *curve;

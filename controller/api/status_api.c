@@ -248,7 +248,7 @@ bool status_api_listen(struct status_api *api, const char *address, GError **err
 				    routes, api, error);
 	if (!api->browsers)
 		return false;
-	api->tokens = token_book_new(view_directory(api->session));
+	api->tokens = token_book_new(view_platform(api->session), view_directory(api->session));
 	http_server_guard(api->browsers, access_of_token, api->tokens);
 	http_server_limit(api->browsers,
 			  config_service_of(view_config(api->session)).user_requests_per_s);

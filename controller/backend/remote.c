@@ -100,7 +100,7 @@ static void on_node(struct remote_link *link, uint32_t node, bool up, int64_t t_
 static void check_limit(struct remote_backend *remote)
 {
 	GPtrArray *meters = remote_fleet_meters(remote->fleet);
-	int64_t covered_ns = remote_meters_covered_ns(meters, clock_now_ns());
+	int64_t covered_ns = remote_meters_covered_ns(meters, remote_now_ns(remote));
 	struct backend_event event = {.kind = BACKEND_EVENT_ENERGY_LIMIT};
 	int64_t t_ns;
 
@@ -174,7 +174,7 @@ static void on_note(struct remote_link *link, const char *kind, const char *text
 static gboolean guard(gpointer data)
 {
 	struct remote_backend *remote = data;
-	int64_t now_ns = clock_now_ns();
+	int64_t now_ns = remote_now_ns(remote);
 	GHashTableIter iter;
 	void *value;
 
@@ -195,7 +195,7 @@ static struct remote_backend *remote_of(struct backend *backend)
 
 static double remote_now_s(struct backend *backend)
 {
-	return remote_run_s(remote_of(backend), clock_now_ns());
+	return remote_run_s(remote_of(backend), remote_now_ns(remote_of(backend)));
 }
 
 char *remote_attempt_id(const char *experiment, int64_t run, uint32_t task, uint32_t attempt)
@@ -244,7 +244,7 @@ static struct remote_attempt *attempt_new(struct remote_backend *remote,
 	set_nodes(entry, start);
 	entry->deadline_s =
 		remote_deadline_s(remote->config, start->type, start->cluster, remote->run.profile);
-	entry->start_ns = clock_now_ns();
+	entry->start_ns = remote_now_ns(remote);
 	return entry;
 }
 
@@ -369,7 +369,7 @@ static void remote_share(struct backend *backend, uint32_t task, uint32_t attemp
 static double remote_energy_j(struct backend *backend)
 {
 	return remote_meters_dynamic_j(remote_fleet_meters(remote_of(backend)->fleet),
-				       clock_now_ns());
+				       remote_now_ns(remote_of(backend)));
 }
 
 static double remote_energy_at_j(struct backend *backend, double time_s)
@@ -382,7 +382,7 @@ static struct backend_watermark remote_watermark(struct backend *backend)
 {
 	const struct remote_backend *remote = remote_of(backend);
 	GPtrArray *meters = remote_fleet_meters(remote->fleet);
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = remote_now_ns(remote);
 
 	return (struct backend_watermark){
 		.from_s = remote_run_s(remote, remote_meters_kept_ns(meters)),
@@ -419,7 +419,7 @@ static bool take_abort(struct remote_backend *remote, struct backend_event *ret_
 		return false;
 	remote->aborted = true;
 	*ret_event = (struct backend_event){.kind = BACKEND_EVENT_ABORTED, .reason = why};
-	ret_event->time_s = remote_run_s(remote, clock_now_ns());
+	ret_event->time_s = remote_run_s(remote, remote_now_ns(remote));
 	return true;
 }
 
@@ -463,8 +463,10 @@ void remote_backend_wait(struct backend *backend, double until_s, struct backend
 	struct wait wait = {backend, until_s};
 	const double left_s = until_s - remote_now_s(backend);
 
-	loop_until(has_event, &wait,
-		   clock_now_ns() + (int64_t)(fmin(fmax(left_s, 0), WAIT_MAX_S) * 1e9), INT_MAX);
+	loop_until(remote_fleet_platform(remote_of(backend)->fleet), has_event, &wait,
+		   remote_now_ns(remote_of(backend)) +
+			   (int64_t)(fmin(fmax(left_s, 0), WAIT_MAX_S) * 1e9),
+		   INT_MAX);
 	if (!remote_backend_take(backend, until_s, ret_event))
 		*ret_event = (struct backend_event){.time_s = until_s};
 }
@@ -606,7 +608,7 @@ static void report_down_nodes(struct remote_backend *remote)
 
 		for (uint32_t j = 0; j < remote->config->clusters[i].nodes; j++)
 			if (!remote_link_node_up(link, j))
-				on_node(link, j, false, clock_now_ns(), "not ready", remote);
+				on_node(link, j, false, remote_now_ns(remote), "not ready", remote);
 	}
 }
 
@@ -630,7 +632,8 @@ struct backend *remote_backend_new(struct remote_fleet *fleet, const struct remo
 		.note = on_note,
 		.data = remote,
 	};
-	remote->guard_source = g_timeout_add_seconds(GUARD_INTERVAL_S, guard, remote);
+	remote->guard_source = platform_after_s(remote_fleet_platform(remote->fleet),
+						GUARD_INTERVAL_S, guard, remote);
 	remote_fleet_listen(fleet, &remote->listener);
 	report_down_nodes(remote);
 	return &remote->base;

@@ -43,14 +43,14 @@ static void report_started(struct remote_attempt *entry, int64_t t_ns)
 			      clock_elapsed_s(entry->start_ns, t_ns), run->data);
 	/* The task's start is not an overhead of a step that was called before. */
 	if (entry->step.called_ns)
-		entry->step.called_ns = clock_now_ns();
+		entry->step.called_ns = remote_now_ns(entry->remote);
 }
 
 /* Reports an end that the local scheduler has not reported. */
 static void report_end(struct remote_attempt *entry, enum backend_outcome outcome,
 		       const char *reason)
 {
-	int64_t now_ns = clock_now_ns();
+	int64_t now_ns = remote_now_ns(entry->remote);
 	struct backend_event event = remote_attempt_event(entry, BACKEND_EVENT_ENDED, now_ns);
 
 	event.outcome = outcome;
@@ -98,7 +98,7 @@ static double idle_j(const struct remote_attempt *entry, const struct remote_tas
 static void report_task_end(struct remote_attempt *entry, const struct remote_task *task)
 {
 	const bool queued = entry->state == ATTEMPT_QUEUED;
-	int64_t end_ns = task->ended_ns ?: clock_now_ns();
+	int64_t end_ns = task->ended_ns ?: remote_now_ns(entry->remote);
 	struct backend_event event;
 
 	if (!remote_attempt_move(entry, ATTEMPT_END))

@@ -18,6 +18,7 @@
 G_DEFINE_QUARK(virtbed_remote, remote_error)
 
 struct remote_fleet {
+	const struct platform *platform;
 	const struct config *config;
 	struct remote_link **links; /* one per cluster */
 	GPtrArray *meters;          /* of all links; not owned */
@@ -30,18 +31,19 @@ void remote_baseline_clear(struct remote_baseline *baseline)
 	baseline->count = 0;
 }
 
-struct remote_fleet *remote_fleet_new(const struct config *config, const char *const *addresses,
-				      GError **error)
+struct remote_fleet *remote_fleet_new(const struct platform *platform, const struct config *config,
+				      const char *const *addresses, GError **error)
 {
 	struct remote_fleet *fleet = g_new0(struct remote_fleet, 1);
 	g_autoptr(GError) reason = NULL;
 
+	fleet->platform = platform;
 	fleet->config = config;
 	fleet->links = g_new0(struct remote_link *, config->clusters_count);
 	fleet->meters = g_ptr_array_new();
 	for (uint32_t i = 0; i < config->clusters_count; i++) {
-		struct remote_link *link = remote_link_new(&config->clusters[i], i, addresses[i],
-							   config->tls, &reason);
+		struct remote_link *link = remote_link_new(platform, &config->clusters[i], i,
+							   addresses[i], config->tls, &reason);
 
 		if (!link) {
 			g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_ADDRESS,
@@ -54,6 +56,11 @@ struct remote_fleet *remote_fleet_new(const struct config *config, const char *c
 		g_ptr_array_extend(fleet->meters, remote_link_meters(link), NULL, NULL);
 	}
 	return fleet;
+}
+
+const struct platform *remote_fleet_platform(const struct remote_fleet *fleet)
+{
+	return fleet->platform;
 }
 
 void remote_fleet_free(struct remote_fleet *fleet)
@@ -124,8 +131,8 @@ bool remote_fleet_until(struct remote_fleet *fleet, bool (*done)(void *data), vo
 {
 	struct awaited awaited = {fleet, done, data, heed_stop, false};
 
-	loop_until(is_done_or_stopped, &awaited, clock_now_ns() + (int64_t)(timeout_s * 1e9),
-		   WAKE_MS);
+	loop_until(fleet->platform, is_done_or_stopped, &awaited,
+		   platform_now_ns(fleet->platform) + (int64_t)(timeout_s * 1e9), WAKE_MS);
 	return awaited.is_done;
 }
 
@@ -284,6 +291,7 @@ bool remote_fleet_wait(struct remote_fleet *fleet, double duration_s, GError **e
 }
 
 struct covered {
+	const struct platform *platform;
 	GPtrArray *meters;
 	int64_t t_ns;
 };
@@ -292,12 +300,15 @@ static bool is_covered(void *data)
 {
 	struct covered *covered = data;
 
-	return remote_meters_covered_ns(covered->meters, clock_now_ns()) >= covered->t_ns;
+	return remote_meters_covered_ns(covered->meters, platform_now_ns(covered->platform)) >=
+	       covered->t_ns;
 }
 
 bool remote_fleet_wait_covered(struct remote_fleet *fleet, int64_t t_ns, double timeout_s)
 {
-	struct covered covered = {.meters = fleet->meters, .t_ns = t_ns};
+	struct covered covered = {.platform = fleet->platform,
+				  .meters = fleet->meters,
+				  .t_ns = t_ns};
 
 	return remote_fleet_until(fleet, is_covered, &covered, timeout_s, true);
 }
@@ -315,6 +326,7 @@ static double longest_interval_s(const struct remote_fleet *fleet)
 }
 
 struct baseline_wait {
+	const struct platform *platform;
 	GPtrArray *meters;
 	int64_t from_ns;
 };
@@ -326,7 +338,7 @@ static bool has_samples(void *data)
 
 	for (guint i = 0; i < wait->meters->len; i++)
 		if (!remote_meter_mean_w(g_ptr_array_index(wait->meters, i), wait->from_ns,
-					 clock_now_ns(), &mean_w))
+					 platform_now_ns(wait->platform), &mean_w))
 			return false;
 	return true;
 }
@@ -353,21 +365,23 @@ bool remote_fleet_baseline(struct remote_fleet *fleet, double duration_s,
 	double least_s = BASELINE_INTERVALS * longest_interval_s(fleet);
 	double silence_s = BASELINE_SILENCE_INTERVALS * longest_interval_s(fleet);
 	struct remote_baseline baseline = {.count = fleet->meters->len};
-	int64_t from_ns = clock_now_ns();
-	struct baseline_wait wait = {.meters = fleet->meters, .from_ns = from_ns};
+	int64_t from_ns = platform_now_ns(fleet->platform);
+	struct baseline_wait wait = {.platform = fleet->platform,
+				     .meters = fleet->meters,
+				     .from_ns = from_ns};
 	int64_t to_ns;
 
 	baseline.duration_s = MAX(duration_s, least_s);
 	if (!remote_fleet_wait(fleet, baseline.duration_s, error))
 		return false;
-	to_ns = clock_now_ns();
+	to_ns = platform_now_ns(fleet->platform);
 	remote_fleet_wait_covered(fleet, to_ns, least_s);
 	remote_fleet_until(fleet, has_samples, &wait, config_patience(fleet->config, silence_s),
 			   true);
 	if (refuse_stopped(fleet, error))
 		return false;
 	baseline.idle_w = g_new0(double, MAX(baseline.count, 1));
-	if (!read_baseline(fleet, from_ns, clock_now_ns(), &baseline, error)) {
+	if (!read_baseline(fleet, from_ns, platform_now_ns(fleet->platform), &baseline, error)) {
 		remote_baseline_clear(&baseline);
 		return false;
 	}

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/platform.h"
 #include "controller/backend/remote_link.h"
 
 /*
@@ -37,11 +38,13 @@ void remote_baseline_clear(struct remote_baseline *baseline);
  * Connects to the local schedulers of `config` (borrowed); `addresses` holds one per cluster, in
  * order. Does not wait. Returns NULL with `error` (REMOTE_ERROR_ADDRESS).
  */
-struct remote_fleet *remote_fleet_new(const struct config *config, const char *const *addresses,
-				      GError **error);
+struct remote_fleet *remote_fleet_new(const struct platform *platform, const struct config *config,
+				      const char *const *addresses, GError **error);
 /* Drops the requests under way; every backend on it must be destroyed before. NULL is allowed. */
 void remote_fleet_free(struct remote_fleet *fleet);
 
+/* The platform given to remote_fleet_new(). */
+const struct platform *remote_fleet_platform(const struct remote_fleet *fleet);
 /* The configuration given to remote_fleet_new() (borrowed). */
 const struct config *remote_fleet_config(const struct remote_fleet *fleet);
 /* The link to the local scheduler of the cluster with this index; owned by the fleet. */

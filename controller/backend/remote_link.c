@@ -54,13 +54,14 @@ static int64_t since_moment_ns(const struct remote_link *link, int64_t interval_
 	const double part = link->index * GOLDEN_SECTION;
 	const int64_t moment_ns = (int64_t)((part - floor(part)) * (double)interval_ns);
 
-	return (clock_now_ns() - moment_ns) % interval_ns;
+	return (platform_now_ns(link->platform) - moment_ns) % interval_ns;
 }
 
 /* Whether the link's moment has passed since `then_ns`. */
 static bool is_due(const struct remote_link *link, int64_t then_ns, double interval_s)
 {
-	return clock_now_ns() - then_ns > since_moment_ns(link, (int64_t)(interval_s * 1e9));
+	return platform_now_ns(link->platform) - then_ns >
+	       since_moment_ns(link, (int64_t)(interval_s * 1e9));
 }
 
 static guint tick_ms(const struct remote_link *link)
@@ -89,7 +90,7 @@ static void poll_due(struct remote_link *link)
 	 * Not directly after the last request: a caller that begins to wait needs states reported
 	 * after that.
 	 */
-	if (remote_link_seconds_since(link->nodes_asked_ns) >= NODES_WAITING_S &&
+	if (remote_link_seconds_since(link, link->nodes_asked_ns) >= NODES_WAITING_S &&
 	    is_due(link, link->nodes_asked_ns, nodes_interval_s(link)))
 		remote_link_poll_nodes(link);
 	if (is_due(link, link->identified_ns, identify_interval_s(link)))
@@ -111,12 +112,7 @@ static void add_meters(struct remote_link *link)
 	}
 }
 
-static gboolean dispatch_tick(GSource *source, GSourceFunc callback, gpointer data)
-{
-	return callback(data);
-}
-
-static GSourceFuncs tick_funcs = {.dispatch = dispatch_tick};
+static gboolean tick(gpointer data);
 
 /* The next tick is at the link's own moment, whenever the present one was. */
 static void set_next_tick(struct remote_link *link)
@@ -124,26 +120,18 @@ static void set_next_tick(struct remote_link *link)
 	const int64_t tick_ns = (int64_t)tick_ms(link) * 1000000;
 	const int64_t left_ns = tick_ns - since_moment_ns(link, tick_ns);
 
-	g_source_set_ready_time(link->tick, g_get_monotonic_time() + left_ns / 1000 + 1);
+	link->tick = platform_after_ms(link->platform, (guint)(left_ns / 1000000) + 1, tick, link);
 }
 
 static gboolean tick(gpointer data)
 {
 	set_next_tick(data);
 	poll_due(data);
-	return G_SOURCE_CONTINUE;
+	return G_SOURCE_REMOVE;
 }
 
-/* A source of our own: the time of one of g_timeout_add() cannot be set. */
-static void add_tick(struct remote_link *link)
-{
-	link->tick = g_source_new(&tick_funcs, sizeof(*link->tick));
-	g_source_set_callback(link->tick, tick, link, NULL);
-	set_next_tick(link);
-	g_source_attach(link->tick, NULL);
-}
-
-struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32_t index,
+struct remote_link *remote_link_new(const struct platform *platform,
+				    const struct config_cluster *cluster, uint32_t index,
 				    const char *address, const struct config_tls *tls,
 				    GError **error)
 {
@@ -153,6 +141,7 @@ struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32
 	if (!client)
 		return NULL;
 	link = g_new0(struct remote_link, 1);
+	link->platform = platform;
 	link->address = g_strdup(address);
 	link->client = client;
 	link->tls = tls;
@@ -162,11 +151,11 @@ struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32
 	link->away_s = REMOTE_LINK_AWAY_S;
 	link->events_after = -1;
 	link->samples_after = -1;
-	link->last_good_ns = clock_now_ns();
+	link->last_good_ns = platform_now_ns(link->platform);
 	link->nodes = g_new0(struct remote_node, cluster->nodes);
 	link->requests = g_ptr_array_new_with_free_func(remote_link_request_free);
 	add_meters(link);
-	add_tick(link);
+	set_next_tick(link);
 	remote_link_identify(link);
 	return link;
 }
@@ -181,8 +170,7 @@ void remote_link_free(struct remote_link *link)
 	g_ptr_array_unref(link->requests);
 	if (link->events_source)
 		g_source_remove(link->events_source);
-	g_source_destroy(link->tick);
-	g_source_unref(link->tick);
+	g_clear_handle_id(&link->tick, g_source_remove);
 	for (uint32_t i = 0; i < link->cluster->nodes; i++)
 		record_clear(&wire_node_record, &link->nodes[i].report);
 	g_free(link->nodes);
@@ -269,7 +257,7 @@ bool remote_link_ready(const struct remote_link *link, char **ret_why)
 	for (guint i = 0; i < link->meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(link->meters, i);
 
-		if (remote_meter_fresh(meter, clock_now_ns()))
+		if (remote_meter_fresh(meter, platform_now_ns(link->platform)))
 			continue;
 		*ret_why = g_strdup_printf("the meter of host '%s' gives no samples", meter->host);
 		return false;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "common/platform.h"
 #include "controller/backend/remote_meter.h"
 #include "controller/backend/remote_task.h"
 #include "controller/backend/remote_usage.h"
@@ -71,7 +72,8 @@ struct remote_listener {
  * (borrowed, may be NULL). Returns NULL with `error` for a bad address, or a key file that others
  * can read.
  */
-struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32_t index,
+struct remote_link *remote_link_new(const struct platform *platform,
+				    const struct config_cluster *cluster, uint32_t index,
 				    const char *address, const struct config_tls *tls,
 				    GError **error);
 /* Drops the requests under way. NULL is allowed. */

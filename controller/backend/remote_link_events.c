@@ -94,7 +94,8 @@ static const char *const task_kinds[] = {
 /* The time of an event on the peer's clock; now, with a note, if it is impossible. */
 static int64_t event_time(struct remote_link *link, const json_t *event)
 {
-	const int64_t now_ns = clock_now_ns() - remote_clock_ours_ns(&link->clock, 0);
+	const int64_t now_ns =
+		platform_now_ns(link->platform) - remote_clock_ours_ns(&link->clock, 0);
 	g_autoptr(GError) wrong = NULL;
 	int64_t t_ns;
 
@@ -189,7 +190,8 @@ static void events_done(int status, json_t *body, const GError *error, void *dat
 	if (good)
 		remote_link_poll_events(link);
 	else if (!link->events_source)
-		link->events_source = g_timeout_add(RETRY_MS, events_again, link);
+		link->events_source =
+			platform_after_ms(link->platform, RETRY_MS, events_again, link);
 }
 
 /*

@@ -10,9 +10,9 @@
 #define REQUEST_TIMEOUT_S 10.0
 #define NOTE_INTERVAL_NS (10 * INT64_C(1000000000))
 
-double remote_link_seconds_since(int64_t then_ns)
+double remote_link_seconds_since(const struct remote_link *link, int64_t then_ns)
 {
-	return clock_elapsed_s(then_ns, clock_now_ns());
+	return clock_elapsed_s(then_ns, platform_now_ns(link->platform));
 }
 
 void remote_link_note(struct remote_link *link, const char *kind, const char *format, ...)
@@ -30,7 +30,7 @@ void remote_link_note(struct remote_link *link, const char *kind, const char *fo
 
 void remote_link_note_protocol_error(struct remote_link *link, const GError *error)
 {
-	int64_t now_ns = clock_now_ns();
+	int64_t now_ns = platform_now_ns(link->platform);
 
 	if (link->last_protocol_note_ns && now_ns - link->last_protocol_note_ns < NOTE_INTERVAL_NS)
 		return;
@@ -72,7 +72,7 @@ static void translate(const struct remote_link *link, int64_t *t_ns)
 
 void remote_link_translate(const struct remote_link *link, struct remote_task *task)
 {
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(link->platform);
 
 	translate(link, &task->queued_ns);
 	translate(link, &task->requested_ns);
@@ -107,7 +107,7 @@ void remote_link_resync(struct remote_link *link)
 /* Counts a valid answer: the peer is available. */
 static void answered(struct remote_link *link)
 {
-	link->last_good_ns = clock_now_ns();
+	link->last_good_ns = platform_now_ns(link->platform);
 	if (link->away) {
 		link->away = false;
 		remote_link_note(link, "scheduler-back",
@@ -143,7 +143,7 @@ void remote_link_silence(struct remote_link *link, const GError *error)
 		g_strdup_printf("%s: %s",
 				is_transport(error) ? "does not answer" : "sends malformed answers",
 				why);
-	if (link->away || remote_link_seconds_since(link->last_good_ns) < link->away_s)
+	if (link->away || remote_link_seconds_since(link, link->last_good_ns) < link->away_s)
 		return;
 	link->away = true;
 	remote_link_note(link, "scheduler-away",
@@ -172,7 +172,7 @@ bool remote_link_usable(struct remote_link *link, json_t *body, const GError *er
 		remote_link_silence(link, wrong);
 		return false;
 	}
-	remote_clock_observe(&link->clock, now_ns, clock_now_ns());
+	remote_clock_observe(&link->clock, now_ns, platform_now_ns(link->platform));
 	return true;
 }
 
@@ -228,7 +228,7 @@ void remote_link_forget_peer(struct remote_link *link)
 
 static bool read_capabilities(struct remote_link *link, json_t *body, GError **error)
 {
-	g_autofree char *ours = clock_boot_id();
+	g_autofree char *ours = platform_boot_id(link->platform);
 	const char *what = "capabilities";
 	const char *cluster;
 	const char *boot_id;
@@ -273,7 +273,7 @@ static void capabilities_done(int status, json_t *body, const GError *error, voi
 	 * After a failed poll of events the next one has its time.
 	 */
 	if (good && !link->events_pending && !link->events_source)
-		g_source_set_ready_time(link->tick, 0); /* in the next turn of the main loop */
+		platform_due_now(link->tick);
 }
 
 void remote_link_identify(struct remote_link *link)
@@ -281,7 +281,7 @@ void remote_link_identify(struct remote_link *link)
 	if (link->identifying)
 		return;
 	link->identifying = true;
-	link->identified_ns = clock_now_ns();
+	link->identified_ns = platform_now_ns(link->platform);
 	http_client_request(link->client, "GET", "/v1/capabilities", NULL, REQUEST_TIMEOUT_S,
 			    capabilities_done, link);
 }

@@ -30,6 +30,7 @@ struct remote_node {
 };
 
 struct remote_link {
+	const struct platform *platform;
 	const struct config_cluster *cluster;
 	uint32_t index;
 	const struct remote_listener *listener;
@@ -77,7 +78,7 @@ struct remote_link {
 	bool usage_skipped; /* an interval made no sense, and a note was made */
 	char *usage_stream; /* the stream that usage_after numbers; NULL: not known yet */
 	int64_t usage_after;
-	GSource *tick; /* polls what is due; a lower file makes it ready to have that done now */
+	guint tick; /* timer: polls what is due; a lower file makes it due to have that done now */
 	guint events_source;
 	GPtrArray *requests;
 	GQueue turns;           /* elements of `requests` that wait for their turn; borrowed */
@@ -87,7 +88,7 @@ struct remote_link {
 };
 
 /* Seconds since a reading of our clock. */
-double remote_link_seconds_since(int64_t then_ns);
+double remote_link_seconds_since(const struct remote_link *link, int64_t then_ns);
 
 /* Reports something to record to the listener. */
 void remote_link_note(struct remote_link *link, const char *kind, const char *format, ...)

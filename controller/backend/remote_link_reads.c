@@ -17,7 +17,7 @@
  */
 static bool convert_time(struct remote_link *link, struct wire_sample *sample)
 {
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(link->platform);
 	const int64_t ours_ns =
 		remote_clock_ours_ns(&link->clock, MIN(sample->t_ns, WIRE_CLOCK_MAX_NS));
 
@@ -140,7 +140,7 @@ void remote_link_poll_samples(struct remote_link *link)
 	if (link->samples_pending)
 		return;
 	link->samples_pending = true;
-	link->samples_asked_ns = clock_now_ns();
+	link->samples_asked_ns = platform_now_ns(link->platform);
 	path = g_strdup_printf("/v1/samples?after=%" PRId64, link->samples_after);
 	http_client_request(link->client, "GET", path, NULL, REQUEST_TIMEOUT_S, samples_done, link);
 }
@@ -203,8 +203,9 @@ static bool read_usage(struct remote_link *link, const json_t *body, GError **er
 	int64_t last;
 	bool more;
 	g_autoptr(GError) wrong = NULL;
-	g_autoptr(GPtrArray) intervals = remote_usage_parse(body, &link->clock, clock_now_ns(),
-							    &stream, &last, &wrong, error);
+	g_autoptr(GPtrArray) intervals =
+		remote_usage_parse(body, &link->clock, platform_now_ns(link->platform), &stream,
+				   &last, &wrong, error);
 
 	if (!intervals)
 		return false;
@@ -214,7 +215,7 @@ static bool read_usage(struct remote_link *link, const json_t *body, GError **er
 	}
 	more = json_array_size(json_object_get(body, "intervals")) >= USAGE_ANSWER_MAX;
 	link->usage_read_ns = more ? 0 : link->usage_asked_ns;
-	link->usage_answered_ns = clock_now_ns();
+	link->usage_answered_ns = platform_now_ns(link->platform);
 	if (last == 0)
 		return true;
 	link->usage_after = last;
@@ -243,7 +244,7 @@ void remote_link_poll_usage(struct remote_link *link)
 	if (!link->usage_wanted || link->usage_pending || !link->meters->len)
 		return;
 	link->usage_pending = true;
-	link->usage_asked_ns = clock_now_ns();
+	link->usage_asked_ns = platform_now_ns(link->platform);
 	path = g_strdup_printf("/v1/usage?after=%" PRId64, link->usage_after);
 	http_client_request(link->client, "GET", path, NULL, REQUEST_TIMEOUT_S, usage_done, link);
 }
@@ -311,7 +312,7 @@ void remote_link_poll_nodes(struct remote_link *link)
 	if (link->nodes_pending)
 		return;
 	link->nodes_pending = true;
-	link->nodes_asked_ns = clock_now_ns();
+	link->nodes_asked_ns = platform_now_ns(link->platform);
 	http_client_request(link->client, "GET", "/v1/nodes", NULL, REQUEST_TIMEOUT_S, nodes_done,
 			    link);
 }

@@ -92,7 +92,8 @@ static bool has_patience(struct request *request)
 {
 	if (!request->unanswered_ns)
 		request->unanswered_ns = request->passed_ns;
-	return remote_link_seconds_since(request->unanswered_ns) < request->link->away_s;
+	return remote_link_seconds_since(request->link, request->unanswered_ns) <
+	       request->link->away_s;
 }
 
 /*
@@ -122,7 +123,9 @@ static void request_later(struct request *request)
 	guint delay_ms = RETRY_FIRST_MS << MIN(request->tries, 8);
 
 	request->tries++;
-	request->retry_source = g_timeout_add(MIN(delay_ms, RETRY_MAX_MS), request_again, request);
+	request->retry_source =
+		platform_after_ms(request->link->platform, MIN(delay_ms, RETRY_MAX_MS),
+				  request_again, request);
 }
 
 /* "/v1/tasks/ID" for the path of a task or of a part of it. */
@@ -216,7 +219,7 @@ static void request_pass(struct request *request)
 	request->passed = true;
 	request->refused = false;
 	request->link->under_way += !request->polls;
-	request->passed_ns = clock_now_ns();
+	request->passed_ns = platform_now_ns(request->link->platform);
 	http_client_request(request->link->client, request->method, request->path, request->body,
 			    fmin(REQUEST_TIMEOUT_S, request->link->away_s), request_done, request);
 }
@@ -250,8 +253,8 @@ static void pass_next(struct remote_link *link)
 		}
 		request->waits = false;
 		/* not before the request function has returned */
-		request->retry_source =
-			g_idle_add_full(G_PRIORITY_DEFAULT, fail_turn, request, NULL);
+		request->retry_source = platform_soon(request->link->platform, G_PRIORITY_DEFAULT,
+						      fail_turn, request);
 	}
 }
 

@@ -119,8 +119,8 @@ bool remote_migrate_ctl_reattach(struct remote_attempt *entry)
 	if (past) {
 		report_moved(entry, past);
 	} else if (!entry->step.hosts && is_there(entry)) {
-		struct backend_event event =
-			remote_attempt_event(entry, BACKEND_EVENT_MIGRATED, clock_now_ns());
+		struct backend_event event = remote_attempt_event(entry, BACKEND_EVENT_MIGRATED,
+								  remote_now_ns(entry->remote));
 
 		event.n = entry->step.n;
 		remote_operation_end(&entry->step);

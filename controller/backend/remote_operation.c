@@ -43,7 +43,7 @@ static void begin(struct remote_operation *step, enum remote_operation_kind kind
 		.kind = kind,
 		.open = step->open,
 		.n = n,
-		.called_ns = clock_now_ns(),
+		.called_ns = remote_now_ns(step->entry->remote),
 	};
 	remote_operation_move(step, OPERATION_CALL);
 }
@@ -52,8 +52,8 @@ static void begin(struct remote_operation *step, enum remote_operation_kind kind
 static void report_failure(struct remote_attempt *entry, enum remote_operation_kind kind,
 			   uint32_t n, const char *reason)
 {
-	struct backend_event event =
-		remote_attempt_event(entry, remote_kinds[kind].failed, clock_now_ns());
+	struct backend_event event = remote_attempt_event(entry, remote_kinds[kind].failed,
+							  remote_now_ns(entry->remote));
 
 	event.n = n;
 	event.reason = reason;
@@ -98,7 +98,7 @@ void remote_operation_call(struct remote_attempt *entry, enum remote_operation_k
 void remote_operation_accept(struct remote_operation *step)
 {
 	remote_operation_move(step, OPERATION_ANSWER);
-	step->answered_ns = clock_now_ns();
+	step->answered_ns = remote_now_ns(step->entry->remote);
 }
 
 void remote_operation_reattach(struct remote_operation *step, enum remote_operation_kind kind,
@@ -179,6 +179,7 @@ double remote_operation_answered_s(const struct remote_operation *step, int64_t 
 void remote_operation_checked(struct remote_operation *step, enum task_state state)
 {
 	if (!remote_attempt_is(step->entry, ATTEMPT_OVER) && is_back(step, state) &&
-	    remote_operation_answered_s(step, clock_now_ns()) > REMOTE_OPERATION_CHECK_S)
+	    remote_operation_answered_s(step, remote_now_ns(step->entry->remote)) >
+		    REMOTE_OPERATION_CHECK_S)
 		remote_operation_fail(step, NULL);
 }

@@ -38,7 +38,7 @@ static bool is_orphan(const char *id, void *data)
 static void note_unlisted(struct remote_orphans *orphans, const struct remote_link *link,
 			  const char *why)
 {
-	orphans->again_ns = clock_now_ns();
+	orphans->again_ns = remote_now_ns(orphans->remote);
 	if (!orphans->noted)
 		remote_note(orphans->remote, "tasks-unlisted",
 			    "local scheduler of cluster '%s' does not list its tasks, which may "
@@ -60,7 +60,8 @@ static void kill_listed(int status, json_t *body, const GError *error, void *dat
 	}
 	orphans->noted = false;
 	count = remote_fleet_kill_listed(link, body, is_orphan, orphans);
-	orphans->again_ns = count > 0 ? clock_now_ns() + (int64_t)(AGAIN_S * 1e9) : 0;
+	orphans->again_ns =
+		count > 0 ? remote_now_ns(orphans->remote) + (int64_t)(AGAIN_S * 1e9) : 0;
 	if (count > 0)
 		remote_note(remote, "tasks-unknown",
 			    "cluster '%s' still had %" PRIu32 " task(s) under way without a record "

@@ -157,6 +157,12 @@ struct remote_backend {
 	struct remote_orphans *orphans;
 };
 
+/* The time on our clock. */
+static inline int64_t remote_now_ns(const struct remote_backend *remote)
+{
+	return platform_now_ns(remote_fleet_platform(remote->fleet));
+}
+
 /* remote_orphans.c */
 
 /*

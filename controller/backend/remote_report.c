@@ -20,7 +20,7 @@ void remote_note(struct remote_backend *remote, const char *kind, const char *fo
 	va_start(arguments, format);
 	text = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
-	remote->run.note(remote_run_s(remote, clock_now_ns()), kind, text, remote->run.data);
+	remote->run.note(remote_run_s(remote, remote_now_ns(remote)), kind, text, remote->run.data);
 }
 
 void remote_event_free(void *data)

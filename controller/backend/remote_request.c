@@ -18,7 +18,7 @@ static char *task_path(const struct remote_attempt *entry)
  */
 static int64_t try_now(const struct remote_attempt *entry)
 {
-	const double ms = 1e3 * remote_run_s(entry->remote, clock_now_ns());
+	const double ms = 1e3 * remote_run_s(entry->remote, remote_now_ns(entry->remote));
 
 	return 1 + (int64_t)fmax(0, ms);
 }
@@ -60,7 +60,7 @@ static char *refuse(struct remote_operation *operation, const uint32_t *nodes, i
 /* Seconds left until start_before_s; a millisecond if that has passed. */
 static double start_within_s(const struct remote_attempt *entry)
 {
-	const double now_s = remote_run_s(entry->remote, clock_now_ns());
+	const double now_s = remote_run_s(entry->remote, remote_now_ns(entry->remote));
 
 	return fmin(4e6, fmax(1e-3, entry->start_before_s - now_s));
 }
@@ -195,7 +195,7 @@ void remote_request_delete(struct remote_attempt *entry)
 	remote_operation_move(&entry->kill,
 			      remote_attempt_is_killed(entry) ? OPERATION_RETRY : OPERATION_CALL);
 	remote_operation_move(&entry->kill, OPERATION_SEND);
-	entry->kill.called_ns = clock_now_ns();
+	entry->kill.called_ns = remote_now_ns(entry->remote);
 	remote_link_send(remote_attempt_link(entry), "DELETE", path, NULL, kill_done, &entry->kill);
 }
 
@@ -288,7 +288,9 @@ static gboolean wait_is_over(gpointer data)
 static bool is_due(struct remote_operation *operation)
 {
 	if (operation->wait_ms && !operation->source)
-		operation->source = g_timeout_add(operation->wait_ms, wait_is_over, operation);
+		operation->source =
+			platform_after_ms(remote_fleet_platform(operation->entry->remote->fleet),
+					  operation->wait_ms, wait_is_over, operation);
 	return operation->state == OPERATION_WAITING && !operation->open && !operation->wait_ms &&
 	       !remote_attempt_is(operation->entry, ATTEMPT_OVER);
 }
@@ -332,7 +334,7 @@ static void note_unclear(struct remote_attempt *entry, const GError *error)
 
 	if (remote_attempt_is(entry, ATTEMPT_OVER) || entry->unclear_ns)
 		return;
-	entry->unclear_ns = clock_now_ns();
+	entry->unclear_ns = remote_now_ns(entry->remote);
 	remote_note(entry->remote, "task-unclear",
 		    "local scheduler of cluster '%s' does not report the state of task %" PRIu32
 		    ": %s; it is asked again, and the task is given up after %.0f s",

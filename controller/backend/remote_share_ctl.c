@@ -103,6 +103,6 @@ void remote_share_ctl_take(struct remote_attempt *entry, const struct remote_tas
 	if (!run->delivered || !remote_slots_shared(entry) || !told->set_ns ||
 	    task->state != TASK_RUNNING || isnan(told->given_cores))
 		return;
-	run->delivered(remote_run_s(entry->remote, clock_now_ns()), entry->task, entry->attempt,
-		       told, run->data);
+	run->delivered(remote_run_s(entry->remote, remote_now_ns(entry->remote)), entry->task,
+		       entry->attempt, told, run->data);
 }

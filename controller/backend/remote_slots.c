@@ -92,7 +92,7 @@ uint32_t *remote_slots_pick(const struct remote_attempt *entry, const uint32_t *
 void remote_slots_give_up(const struct remote_attempt *entry, const uint32_t *nodes)
 {
 	const struct config_cluster *cluster = cluster_of(entry);
-	const double now_s = remote_run_s(entry->remote, clock_now_ns());
+	const double now_s = remote_run_s(entry->remote, remote_now_ns(entry->remote));
 
 	if (!cluster->shared || !nodes || remote_attempt_is_killed(entry))
 		return;

@@ -3,9 +3,11 @@
 
 #include <glib.h>
 #include <string.h>
-#include <time.h>
+
+#include "common/clock.h"
 
 struct async_decider {
+	const struct platform *platform;
 	gatomicrefcount count;     /* one for the owner, and one for each pending call of `ready` */
 	void (*ready)(void *data); /* NULL: the owner has freed the decider */
 	async_decided_f decided;
@@ -101,12 +103,13 @@ static void unref(gpointer data)
 	g_free(decider);
 }
 
-struct async_decider *async_decider_new(void (*ready)(void *data), async_decided_f decided,
-					void *data)
+struct async_decider *async_decider_new(const struct platform *platform, void (*ready)(void *data),
+					async_decided_f decided, void *data)
 {
 	struct async_decider *decider = g_new0(struct async_decider, 1);
 
 	g_atomic_ref_count_init(&decider->count);
+	decider->platform = platform;
 	decider->ready = ready;
 	decider->decided = decided;
 	decider->data = data;
@@ -138,23 +141,15 @@ static gboolean call_ready(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-double async_decider_thread_s(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static gpointer run_policy(gpointer data)
 {
 	struct async_decider *decider = data;
 	struct policy_context context = {.arena = decider->arena, .flags = decider->flags};
-	const double begun_s = async_decider_thread_s();
+	const int64_t begun_ns = platform_thread_ns(decider->platform);
 
 	if (policy_decide(&decider->policy, &decider->snapshot, &context, &decider->plan) < 0)
 		g_error("out of memory");
-	decider->decide_s = async_decider_thread_s() - begun_s;
+	decider->decide_s = clock_elapsed_s(begun_ns, platform_thread_ns(decider->platform));
 	decider->decided(&decider->policy, &decider->snapshot, &decider->plan, decider->data);
 	g_atomic_int_set(&decider->done, 1);
 	g_atomic_ref_count_inc(&decider->count);
@@ -171,7 +166,7 @@ void async_decider_ask(struct async_decider *decider, const struct policy *polic
 	decider->policy = *policy;
 	decider->flags = flags;
 	decider->done = 0;
-	decider->asked_s = (double)g_get_monotonic_time() * 1e-6;
+	decider->asked_s = (double)platform_now_ns(decider->platform) * 1e-9;
 	copy_snapshot(decider->copies, snapshot, &decider->snapshot);
 	decider->asked = true;
 	decider->thread = g_thread_try_new("policy", run_policy, decider, &error);

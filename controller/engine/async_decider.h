@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "common/platform.h"
 #include "controller/sched/policy.h"
 
 /*
@@ -21,7 +22,7 @@ struct async_answer {
 	const struct sched_snapshot *snapshot; /* the copy that it decided on */
 	const struct sched_plan *plan;
 	double decide_s; /* processor time */
-	double asked_s;  /* g_get_monotonic_time() at async_decider_ask(), in seconds */
+	double asked_s;  /* when async_decider_ask() was called, seconds of the platform's clock */
 };
 
 /* Called on the thread that decided, before the answer is available; the arguments are borrowed. */
@@ -32,8 +33,8 @@ typedef void (*async_decided_f)(const struct policy *policy, const struct sched_
  * `ready` is called from the default main context when an answer is available. `decided` is called
  * before that, on the thread that decides. Both get `data`.
  */
-struct async_decider *async_decider_new(void (*ready)(void *data), async_decided_f decided,
-					void *data);
+struct async_decider *async_decider_new(const struct platform *platform, void (*ready)(void *data),
+					async_decided_f decided, void *data);
 
 /* Waits for a pending decision and drops it. NULL is allowed. */
 void async_decider_free(struct async_decider *decider);
@@ -49,9 +50,6 @@ void async_decider_ask(struct async_decider *decider, const struct policy *polic
 
 /* Whether a decision is pending or its answer was not taken yet. */
 bool async_decider_is_busy(const struct async_decider *decider);
-
-/* Processor time of this thread, in seconds: other programs and trials share the processor. */
-double async_decider_thread_s(void);
 
 /* Takes the answer. Returns false if there is none. */
 bool async_decider_take(struct async_decider *decider, struct async_answer *ret_answer);

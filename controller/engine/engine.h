@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/platform.h"
 #include "controller/backend/backend.h"
 #include "controller/engine/node_fsm.h"
 #include "controller/engine/refusal.h"
@@ -423,8 +424,8 @@ struct engine_setup {
 	/*
 	 * The policy decides on a thread of its own while the engine handles events: for a service.
 	 * Actions of its plan that became impossible meanwhile are skipped, and the policy is asked
-	 * again. Needs a caller that runs the default main context (run_loop.h). No effect where
-	 * clusters have queues or tasks share hosts.
+	 * again. Needs `platform`, and a caller that runs the default main context (run_loop.h). No
+	 * effect where clusters have queues or tasks share hosts.
 	 */
 	bool apart;
 	/*
@@ -459,11 +460,11 @@ struct engine_setup {
 	uint32_t marks_count;
 	bool trim; /* leave out place-holders that cannot matter (POLICY_TRIM) */
 	/*
-	 * Measure how long mapping events take: decide_s and mapping_... of the result. Otherwise
-	 * they are 0 where the policy decides on the engine's thread. A simulation would spend a third of its time on reading the clocks of
-	 * processor time, a system call.
+	 * Whose clocks measure how long mapping events take: decide_s and mapping_... of the
+	 * result. NULL: they are 0. A simulation would spend a third of its time on reading the
+	 * clocks of processor time, a system call.
 	 */
-	bool times_events;
+	const struct platform *platform;
 	/*
 	 * What a task whose attempt has just ended has used, by an account of energy, as far as it
 	 * is reported, and whether that is all (ENGINE_ENERGY_FINAL) or provisional:

@@ -40,7 +40,8 @@ void engine_decider_init(struct engine *engine)
 		g_error("out of memory");
 	engine->decider = decider;
 	if (engine_decides_apart(engine))
-		decider->async = async_decider_new(answer_is_there, engine_prepare_entry, engine);
+		decider->async = async_decider_new(engine->setup.platform, answer_is_there,
+						   engine_prepare_entry, engine);
 }
 
 void engine_decider_finish(struct engine *engine)
@@ -68,12 +69,13 @@ bool engine_is_deciding(const struct engine *engine)
 
 static double wall_s(const struct engine *engine)
 {
-	return engine->setup.times_events ? (double)g_get_monotonic_time() * 1e-6 : 0;
+	return engine->setup.platform ? (double)platform_now_ns(engine->setup.platform) * 1e-9 : 0;
 }
 
 static double processor_s(const struct engine *engine)
 {
-	return engine->setup.times_events ? async_decider_thread_s() : 0;
+	return engine->setup.platform ? (double)platform_thread_ns(engine->setup.platform) * 1e-9
+				      : 0;
 }
 
 /*
@@ -103,7 +105,7 @@ static void finish_plan(struct engine *engine)
 	struct applying *applying = &engine->decider->applying;
 
 	applying->is_further = false;
-	if (engine->setup.times_events)
+	if (engine->setup.platform)
 		engine_count_mapping(engine, wall_s(engine) - applying->answer.asked_s);
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "common/read_number.h"
 #include "controller/measure/run_measured.h"
 #include "controller/run/run_finished.h"
@@ -18,7 +19,7 @@
 
 static bool can_continue(const struct run_series *series, const struct store_run *row)
 {
-	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *boot_id = platform_boot_id(series->session->platform);
 	g_autoptr(json_t) baseline = run_record_find_baseline(series->session->store, row->run);
 
 	/* Tasks on shared hosts cannot be restored (engine.h). */
@@ -81,7 +82,7 @@ static struct store_run new_row(const struct run_series *series, const struct po
 static bool do_cell(struct run_series *series, const struct policy *policy, double limit,
 		    uint32_t repeat, GError **error)
 {
-	const int64_t began_ns = clock_now_ns();
+	const int64_t began_ns = platform_now_ns(series->session->platform);
 	struct store_run row = {0};
 	bool ended;
 	bool good = find_cell(series, policy, limit, repeat, &ended, &row, error);
@@ -91,7 +92,8 @@ static bool do_cell(struct run_series *series, const struct policy *policy, doub
 			row = new_row(series, policy, limit, repeat);
 		good = run_measured(series, policy, &row, error);
 		series->timed++;
-		series->timed_s += clock_elapsed_s(began_ns, clock_now_ns());
+		series->timed_s +=
+			clock_elapsed_s(began_ns, platform_now_ns(series->session->platform));
 	}
 	series->session->run = 0;
 	series->done += good;

@@ -153,7 +153,7 @@ static bool open_run(struct measured_run *run, GError **error)
 	recorder_store_tell(run->recorder, run_record_log);
 	run->setup.recorder = recorder_store_engine(run->recorder);
 	run->setup.record_steps = true;
-	run->setup.times_events = true;
+	run->setup.platform = session->platform;
 	run->engine = engine_new(&run->setup, run->backend);
 	show_run(run);
 	return !run->continued || restore_run(run, error);
@@ -272,7 +272,7 @@ static bool carry_out_run(struct measured_run *run, GError **error)
 		run->series->session->engine = NULL;
 		correct_end(run, &result);
 		/* before the probe of the machine's speed, which is a load itself */
-		host_load_read(NULL, &run->after);
+		host_load_read(run->series->session->platform, NULL, &run->after);
 		end_speed(run, &result);
 		good = end_run(run, &result, error);
 	}

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "common/error_fail.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "controller/backend/remote.h"
 #include "controller/config/config_measured.h"
 #include "controller/session/run_record.h"
@@ -407,7 +407,8 @@ static bool measure_rest(struct measuring *measuring, GError **error)
 		return false;
 	run_progress_note(session->progress, "profile", "suspending and resuming %u time%s",
 			  measuring->total, measuring->total == 1 ? "" : "s");
-	measuring->backend = run_record_profile_backend(session, clock_now_ns(), false);
+	measuring->backend =
+		run_record_profile_backend(session, platform_now_ns(session->platform), false);
 	good = store_set_durable(session->store, true, error) && measure(measuring, error);
 	backend_destroy(measuring->backend);
 	return store_set_durable(session->store, false, good ? error : NULL) && good;

@@ -104,7 +104,7 @@ static bool record_measurement(struct profile *profile, const struct run_job *jo
 	};
 	const double span_s = backend_now_s(profile->backend) - profile->started_s;
 	struct host_load now = {0};
-	const bool known = host_load_read(NULL, &now);
+	const bool known = host_load_read(profile->session->platform, NULL, &now);
 	const struct run_profiled_sums sums = {
 		.span_s = span_s,
 		.busy_s = known ? now.busy_s - profile->load.busy_s : (double)NAN,
@@ -544,7 +544,7 @@ static bool measure_rest(struct profile *profile, GError **error)
 	remote_baseline_clear(&baseline);
 	open_backend(profile, t0_ns);
 	note_begin(profile);
-	host_load_read(NULL, &profile->load);
+	host_load_read(session->platform, NULL, &profile->load);
 	done = store_set_durable(session->store, true, error) && measure(profile, error);
 	return store_set_durable(session->store, false, done ? error : NULL) && done;
 }

@@ -10,6 +10,7 @@
 #include "common/lab_state.h"
 #include "common/log.h"
 #include "common/machine_probe.h"
+#include "common/platform.h"
 #include "common/subprocess.h"
 #include "controller/run/run_paths.h"
 #include "controller/session/run_session_private.h"
@@ -50,7 +51,7 @@ double run_speed_change(const double *speeds, guint count)
 /* Ends the present window if it is at least `least_s` long, and begins the next. */
 static void take_window(struct run_speed *speed, double least_s)
 {
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(speed->session->platform);
 	struct lab_state_metronome now;
 	double round_ns;
 
@@ -76,7 +77,7 @@ static gboolean on_look(gpointer data)
 	if (speed->session->run > 0) {
 		take_window(speed, speed->window_s);
 	} else if (lab_state_read_metronome(speed->session->config->name, &speed->from)) {
-		speed->from_ns = clock_now_ns();
+		speed->from_ns = platform_now_ns(speed->session->platform);
 	}
 	return G_SOURCE_CONTINUE;
 }
@@ -120,10 +121,10 @@ struct run_speed *run_speed_begin(struct run_session *session)
 	speed->speeds = g_array_new(FALSE, FALSE, sizeof(double));
 	if (has_metronome) {
 		speed->from = from;
-		speed->from_ns = clock_now_ns();
+		speed->from_ns = platform_now_ns(speed->session->platform);
 		speed->window_s = CLAMP(session->config->experiment->duration_s / WINDOWS_LEAST,
 					WINDOW_LEAST_S, RUN_SPEED_WINDOW_S);
-		speed->source = g_timeout_add_seconds(LOOK_S, on_look, speed);
+		speed->source = platform_after_s(speed->session->platform, LOOK_S, on_look, speed);
 	} else {
 		take_probe(speed);
 	}

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-#include "common/clock.h"
+#include "common/platform.h"
 
 /* A smaller step of the wall clock does not change shown times. */
 #define STEP_US 100000
@@ -20,13 +20,17 @@
 #define LATEST_US 253000000000000000.0
 
 struct run_utc {
+	const struct platform *platform;
 	int64_t t0_ns;   /* of the last run */
 	int64_t zero_us; /* 0: not computed yet */
 };
 
-struct run_utc *run_utc_new(void)
+struct run_utc *run_utc_new(const struct platform *platform)
 {
-	return g_new0(struct run_utc, 1);
+	struct run_utc *utc = g_new0(struct run_utc, 1);
+
+	utc->platform = platform;
+	return utc;
 }
 
 void run_utc_free(struct run_utc *utc)
@@ -38,14 +42,14 @@ void run_utc_free(struct run_utc *utc)
  * Computes the start of a run from the present readings of both clocks. False: they could not be
  * read together.
  */
-static bool read_zero(int64_t t0_ns, int64_t *ret_zero_us)
+static bool read_zero(const struct platform *platform, int64_t t0_ns, int64_t *ret_zero_us)
 {
 	int64_t before_ns, after_ns;
 
 	for (int i = 0; i < TRIES; i++) {
-		before_ns = clock_now_ns();
-		*ret_zero_us = g_get_real_time() - (before_ns - t0_ns) / 1000;
-		after_ns = clock_now_ns();
+		before_ns = platform_now_ns(platform);
+		*ret_zero_us = platform_utc_us(platform) - (before_ns - t0_ns) / 1000;
+		after_ns = platform_now_ns(platform);
 		if (after_ns - before_ns < TOGETHER_NS)
 			return true;
 	}
@@ -55,11 +59,11 @@ static bool read_zero(int64_t t0_ns, int64_t *ret_zero_us)
 int64_t run_utc_zero_us(struct run_utc *utc, int64_t t0_ns)
 {
 	int64_t zero_us;
-	const bool good = read_zero(t0_ns, &zero_us);
+	const bool good = read_zero(utc->platform, t0_ns, &zero_us);
 
 	if (utc->zero_us == 0 || utc->t0_ns != t0_ns ||
 	    (good && ABS(zero_us - utc->zero_us) >= STEP_US))
-		*utc = (struct run_utc){t0_ns, zero_us};
+		*utc = (struct run_utc){utc->platform, t0_ns, zero_us};
 	return utc->zero_us;
 }
 

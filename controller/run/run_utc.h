@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "common/platform.h"
+
 /*
  * Wall time of a run's events. A run counts seconds of the boot clock since its start. Their UTC
  * follows the clock as it is set now, since the clock may have been wrong when the run began: a
@@ -11,7 +13,7 @@
  */
 struct run_utc;
 
-struct run_utc *run_utc_new(void);
+struct run_utc *run_utc_new(const struct platform *platform);
 /* NULL is allowed. */
 void run_utc_free(struct run_utc *utc);
 

@@ -5,9 +5,9 @@
 #include <math.h>
 
 #define LOG_SUBSYSTEM "service"
-#include "common/clock.h"
 #include "common/error_fail.h"
 #include "common/log.h"
+#include "common/platform.h"
 #include "controller/backend/remote.h"
 #include "controller/config/config_controller.h"
 #include "controller/run/run_paths.h"
@@ -268,7 +268,7 @@ static void make_setup(struct run_service *service)
 	service->setup.duration_s = FOREVER_S;
 	service->setup.record_changes = true;
 	service->setup.record_steps = true;
-	service->setup.times_events = true;
+	service->setup.platform = service->session->platform;
 	service->setup.apart = true;
 	service->setup.at_once = ACTIONS_AT_ONCE;
 	service->setup.recorder = recorder_store_engine(service->recorder);
@@ -326,7 +326,7 @@ static bool store_policy(struct run_service *service, const char *policy, GError
 /* Stores which policy decides from now on, for reports. */
 static void note_policy(struct run_service *service)
 {
-	g_autofree char *utc = clock_utc();
+	g_autofree char *utc = platform_utc(service->session->platform);
 	GError *error = NULL;
 
 	if (!store_note_policy(service->session->store, service->row.policy,
@@ -513,7 +513,7 @@ static bool serve_until_end(struct run_service *service, GError **error)
 	service->check = store_check_new(session->store, checked, service);
 	if (session->reload_wanted)
 		run_service_reload(session);
-	service->tick = g_timeout_add_seconds(1, on_tick, service);
+	service->tick = platform_after_s(service->session->platform, 1, on_tick, service);
 	run_loop(service->engine, service->backend, &result);
 	g_clear_pointer(&service->check, store_check_free);
 	g_source_remove(service->tick);

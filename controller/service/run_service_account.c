@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/platform.h"
 #include "controller/service/run_service_private.h"
 #include "controller/session/run_record.h"
 
@@ -60,7 +61,7 @@ static const struct record account_record = {.size = sizeof(struct account),
 bool run_service_account_keep(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(session->platform);
 	g_autoptr(GPtrArray) unreported = run_service_energy_provisional(service, now_ns);
 	g_autoptr(json_t) seqs = run_record_samples_seq(session);
 	const struct ledger_older *older = ledger_older(service->ledger);
@@ -102,7 +103,8 @@ static void read_account(struct store *store, struct account *ret_account)
 static double age_by_utc_s(const struct run_service *service, const struct account *account)
 {
 	g_autoptr(GDateTime) began = g_date_time_new_from_iso8601(service->row.started_utc, NULL);
-	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(
+		platform_utc_us(service->session->platform) / G_USEC_PER_SEC);
 	const double age_s =
 		began ? (double)g_date_time_difference(now, began) / G_USEC_PER_SEC : 0;
 
@@ -144,9 +146,9 @@ static void recall_older(struct run_service *service, const struct account *acco
 bool run_service_account_resume(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
-	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *boot_id = platform_boot_id(service->session->platform);
 	g_autoptr(json_t) baseline = run_record_find_baseline(session->store, service->row.run);
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(service->session->platform);
 	struct account account;
 	bool same_boot;
 	bool follows; /* on the account, without a break */
@@ -174,7 +176,7 @@ bool run_service_prune(struct run_service *service, GError **error)
 {
 	const double before_s = run_session_now_s(service->session) -
 				service->config.retention_days * SECONDS_PER_DAY;
-	const int64_t began_ns = clock_now_ns();
+	const int64_t began_ns = platform_now_ns(service->session->platform);
 	bool good;
 
 	do {
@@ -182,6 +184,7 @@ bool run_service_prune(struct run_service *service, GError **error)
 		good = before_s <= 0 || store_prune(service->session->store, service->row.run,
 						    before_s, PRUNE_ROWS, &service->pruning, error);
 	} while (good && service->pruning &&
-		 clock_elapsed_s(began_ns, clock_now_ns()) < PRUNE_TAKES_S);
+		 clock_elapsed_s(began_ns, platform_now_ns(service->session->platform)) <
+			 PRUNE_TAKES_S);
 	return good;
 }

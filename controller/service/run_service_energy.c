@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "common/read_number.h"
 #include "controller/energy/energy_split.h"
 #include "controller/run/run_meters.h"
@@ -43,7 +44,8 @@ static double run_s(const struct run_service *service, int64_t t_ns)
 static char *day_of(const struct run_service *service, double time_s)
 {
 	const double ago_s = run_session_now_s(service->session) - time_s;
-	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(
+		platform_utc_us(service->session->platform) / G_USEC_PER_SEC);
 	g_autoptr(GDateTime) then = g_date_time_add_seconds(now, -ago_s);
 
 	return g_date_time_format(then, "%Y-%m-%d");
@@ -518,7 +520,7 @@ static bool have_reported(void *data)
 /* Energy that is not reported by then is provisional for the next controller. */
 void run_service_energy_end(struct run_service *service)
 {
-	struct ending ending = {service->session, clock_now_ns()};
+	struct ending ending = {service->session, platform_now_ns(service->session->platform)};
 
 	remote_fleet_until(service->session->fleet, have_reported, &ending, LAST_WORDS_S, false);
 }

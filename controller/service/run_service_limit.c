@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "controller/service/run_service_private.h"
 
 /* Smaller differences come from steering the clock, and are followed once they have added up. */
@@ -18,7 +19,8 @@
 /* UTC in seconds, at the run's time 0. */
 static double epoch_s(const struct run_service *service)
 {
-	return (double)g_get_real_time() * 1e-6 - run_session_now_s(service->session);
+	return (double)platform_utc_us(service->session->platform) * 1e-6 -
+	       run_session_now_s(service->session);
 }
 
 /* The time of the run at which UTC is a multiple of the window's length. */
@@ -98,7 +100,7 @@ static void follow_clock(struct run_service *service)
 static bool follow_ledger(struct run_service *service, GError **error)
 {
 	const double begin_s = engine_window_begin_s(service->engine);
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(service->session->platform);
 	double used_j;
 
 	if (!run_service_used_until(service, begin_s, now_ns, &used_j, error))
@@ -133,7 +135,7 @@ bool run_service_limit(const struct run_session *session, struct run_service_lim
 {
 	const struct run_service *service = session->service;
 	GPtrArray *meters = remote_fleet_meters(session->fleet);
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(service->session->platform);
 	struct run_service_limit limit = {0};
 
 	if (!service || !service->engine || !(service->config.energy_limit_j > 0))

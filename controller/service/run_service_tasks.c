@@ -4,10 +4,10 @@
 #include <string.h>
 
 #define LOG_SUBSYSTEM "service"
-#include "common/clock.h"
 #include "common/error_fail.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/platform.h"
 #include "common/visible.h"
 #include "controller/service/run_service_private.h"
 #include "controller/service/run_service_scripts.h"
@@ -305,7 +305,7 @@ static struct store_submission *new_submission(const struct run_service *service
 
 	submission->run = service->row.run;
 	submission->task = first + i;
-	submission->submitted_utc = clock_utc();
+	submission->submitted_utc = platform_utc(service->session->platform);
 	submission->first = first;
 	submission->asked_held = order->task.held;
 	submission->script_sha256 = script_digest(order);
@@ -500,7 +500,8 @@ void run_service_when_safe(struct run_service *service, store_sync_done_f done, 
 
 	if (!service->waiters) {
 		service->waiters = g_array_new(FALSE, FALSE, sizeof(waiter));
-		service->recording = g_idle_add_full(G_PRIORITY_HIGH, on_recording, service, NULL);
+		service->recording = platform_soon(service->session->platform, G_PRIORITY_HIGH,
+						   on_recording, service);
 	}
 	g_array_append_val(service->waiters, waiter);
 }
@@ -556,7 +557,7 @@ bool run_service_request(struct run_service *service, enum run_service_task_op o
 static bool record_drain(struct run_service *service, bool drain, uint32_t cluster, uint32_t node,
 			 const char *reason, const char *user, GError **error)
 {
-	g_autofree char *now = clock_utc();
+	g_autofree char *now = platform_utc(service->session->platform);
 	char *name = service->session->config->clusters[cluster].name;
 	const struct store_drain row = {
 		.run = service->row.run,

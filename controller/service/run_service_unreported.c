@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "controller/service/run_service_private.h"
 
 static double run_s(const struct run_service *service, int64_t t_ns)
@@ -121,7 +122,9 @@ static double all_unreported_j(const struct run_service *service, double begin_s
 
 double run_service_unreported_j(const struct run_session *session)
 {
-	return session->service ? all_unreported_j(session->service, -INFINITY, clock_now_ns()) : 0;
+	return session->service ? all_unreported_j(session->service, -INFINITY,
+						   platform_now_ns(session->platform))
+				: 0;
 }
 
 /*
@@ -262,7 +265,7 @@ bool run_service_used_since(const struct run_service *service, double begin_s, d
 		return false;
 	*ret_j = (double)uj * 1e-6 +
 		 (double)ledger_older_since_uj(service->ledger, begin_s) * 1e-6 +
-		 all_unreported_j(service, begin_s, clock_now_ns());
+		 all_unreported_j(service, begin_s, platform_now_ns(service->session->platform));
 	return true;
 }
 

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/clock.h"
+#include "common/platform.h"
 #include "common/read_number.h"
 
 /* proc(5): user nice system idle iowait irq softirq steal; guest time is part of user. */
-bool host_load_read(const char *path, struct host_load *ret_load)
+bool host_load_read(const struct platform *platform, const char *path, struct host_load *ret_load)
 {
 	g_autofree char *text = NULL;
 	const char *at;
@@ -31,7 +31,7 @@ bool host_load_read(const char *path, struct host_load *ret_load)
 		(double)(ticks[USER] + ticks[NICE] + ticks[SYSTEM] + ticks[IRQ] + ticks[SOFTIRQ]) *
 		tick_s;
 	ret_load->steal_s = (double)ticks[STEAL] * tick_s;
-	ret_load->at_s = (double)clock_now_ns() * 1e-9;
+	ret_load->at_s = (double)platform_now_ns(platform) * 1e-9;
 	return true;
 }
 

@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "common/platform.h"
+
 /*
  * How busy this machine is, from /proc/stat: a measurement on emulated blades, which share its
  * cores, depends on the cores that were free.
@@ -14,7 +16,7 @@ struct host_load {
 };
 
 /* Reads the counters from `path` (NULL: "/proc/stat"). Returns false if it cannot be read. */
-bool host_load_read(const char *path, struct host_load *ret_load);
+bool host_load_read(const struct platform *platform, const char *path, struct host_load *ret_load);
 
 /* Mean busy cores between two readings; NAN when no time has passed. */
 double host_load_cores(const struct host_load *from, const struct host_load *to);

@@ -4,10 +4,10 @@
 #include <float.h>
 #include <inttypes.h>
 
-#include "common/clock.h"
 #include "common/host_facts.h"
 #include "common/json.h"
 #include "common/machine_probe.h"
+#include "common/platform.h"
 #include "common/read_file.h"
 #include "common/read_number.h"
 #include "common/version/build_version.h"
@@ -159,7 +159,7 @@ static bool put_experiment(const struct run_session *session, GError **error)
 	struct store *store = session->store;
 	const struct config *config = session->config;
 	g_autofree char *began = store_get_meta(store, "started_utc");
-	g_autofree char *now = clock_utc();
+	g_autofree char *now = platform_utc(session->platform);
 	g_autofree char *order = cluster_order(config);
 	g_autofree char *repeats = g_strdup_printf("%u", session->plan->repeats);
 	g_autofree char *seed =
@@ -181,7 +181,7 @@ bool run_meta_end(struct run_session *session, GError **error)
 {
 	g_autofree char *path = g_build_filename(session->dir, "config.yaml", NULL);
 	g_autofree char *text = read_file(path, READ_FILE_SMALL_MAX, NULL, error);
-	g_autofree char *now = clock_utc();
+	g_autofree char *now = platform_utc(session->platform);
 	/* Some meters know it only after their first readings. */
 	g_autofree char *mean_s = meter_mean_s(session);
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "common/clock.h"
+#include "common/platform.h"
 #define LOG_SUBSYSTEM "run"
 #include "common/json.h"
 #include "common/log.h"
@@ -23,10 +23,11 @@ const char *run_phase_name(enum run_phase phase)
 	return phase_names[phase];
 }
 
-struct run_progress *run_progress_new(void)
+struct run_progress *run_progress_new(const struct platform *platform)
 {
 	struct run_progress *progress = g_new0(struct run_progress, 1);
 
+	progress->platform = platform;
 	g_queue_init(&progress->notices);
 	progress->phase_left_s = (double)NAN;
 	progress->left_s = (double)NAN;
@@ -77,7 +78,7 @@ void run_progress_note(struct run_progress *progress, const char *kind, const ch
 	notice->text = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
 	notice->seq = ++progress->notices_last;
-	notice->utc = clock_utc();
+	notice->utc = platform_utc(progress->platform);
 	notice->kind = g_strdup(kind);
 	g_queue_push_tail(&progress->notices, notice);
 	if (g_queue_get_length(&progress->notices) > RUN_NOTICES_KEPT)

@@ -27,6 +27,7 @@ enum run_phase {
 const char *run_phase_name(enum run_phase phase);
 
 struct run_progress {
+	const struct platform *platform;
 	enum run_phase phase;
 	uint32_t run; /* number of the present run, from 1 to `runs`; 0: none yet */
 	uint32_t runs;
@@ -59,7 +60,7 @@ struct run_notice {
 };
 
 /* Progress in phase STARTING, without notices; times left are not known. */
-struct run_progress *run_progress_new(void);
+struct run_progress *run_progress_new(const struct platform *platform);
 /* Frees it with its texts and notices. NULL is allowed. */
 void run_progress_free(struct run_progress *progress);
 

@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/platform.h"
 #include "common/record/record.h"
 #include "controller/engine/engine.h"
 #include "controller/run/run_meters.h"
@@ -245,7 +246,7 @@ static bool record_baseline(struct run_session *session, int64_t run,
 	g_autofree char *text = NULL;
 
 	json_object_set_new(document, "samples_seq", run_record_samples_seq(session));
-	host_load_read(NULL, ret_before);
+	host_load_read(session->platform, NULL, ret_before);
 	json_object_set_new(document, "host_busy_s", json_real(ret_before->busy_s));
 	json_object_set_new(document, "host_at_s", json_real(ret_before->at_s));
 	text = json_text(document);
@@ -277,8 +278,8 @@ bool run_record_begin(struct run_session *session, struct store_run *row,
 	if (!run_session_baseline(session, &baseline, &session->t0_ns, error))
 		return false;
 	row->t0_ns = session->t0_ns;
-	row->boot_id = clock_boot_id();
-	row->started_utc = clock_utc();
+	row->boot_id = platform_boot_id(session->platform);
+	row->started_utc = platform_utc(session->platform);
 	row->idle_w = baseline.sum_w;
 	good = store_begin(session->store, error) &&
 	       store_end(session->store,

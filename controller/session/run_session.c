@@ -8,6 +8,7 @@
 #include "common/error_fail.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/platform.h"
 #include "controller/config/config_controller.h"
 #include "controller/config/config_holes.h"
 #include "controller/journal/recorder_store.h"
@@ -50,20 +51,22 @@ static bool read_files(struct run_session *session, GError **error)
 	return true;
 }
 
-struct run_session *run_session_open(const char *dir, GError **error)
+struct run_session *run_session_open(const struct platform *platform, const char *dir,
+				     GError **error)
 {
 	struct run_session *session = g_new0(struct run_session, 1);
 
+	session->platform = platform;
 	session->dir = g_strdup(dir);
-	session->progress = run_progress_new();
-	session->utc = run_utc_new();
+	session->progress = run_progress_new(platform);
+	session->utc = run_utc_new(platform);
 	if (!read_files(session, error))
 		goto fail;
 	session->store = session->plan->serve ? store_open_to_serve(dir, error)
 					      : store_open(dir, true, error);
 	if (!session->store)
 		goto fail;
-	session->fleet = remote_fleet_new(session->config,
+	session->fleet = remote_fleet_new(platform, session->config,
 					  (const char *const *)session->plan->schedulers, error);
 	if (!session->fleet)
 		goto fail;
@@ -122,7 +125,8 @@ bool run_session_commit(struct run_session *session, GError **error)
 
 double run_session_now_s(const struct run_session *session)
 {
-	return session->t0_ns ? clock_elapsed_s(session->t0_ns, clock_now_ns()) : 0;
+	return session->t0_ns ? clock_elapsed_s(session->t0_ns, platform_now_ns(session->platform))
+			      : 0;
 }
 
 void run_session_note_at(struct run_session *session, double time_s, const char *kind,
@@ -227,7 +231,7 @@ bool run_session_baseline(struct run_session *session, struct remote_baseline *r
 	if (!remote_fleet_baseline(session->fleet, session->config->experiment->baseline_s,
 				   ret_baseline, error))
 		return false;
-	*ret_t0_ns = clock_now_ns();
+	*ret_t0_ns = platform_now_ns(session->platform);
 	for (guint i = 0; i < meters->len; i++)
 		remote_meter_start(g_ptr_array_index(meters, i), *ret_t0_ns,
 				   ret_baseline->idle_w[i]);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/platform.h"
+
 struct engine;
 struct remote_baseline;
 struct run_service;
@@ -30,7 +32,8 @@ enum run_error {
  * Opens the session of run directory `dir`, which holds plan.json and run_paths_config(), creates
  * the store if need be, and starts to talk to the local schedulers. Returns NULL with `error` set.
  */
-struct run_session *run_session_open(const char *dir, GError **error);
+struct run_session *run_session_open(const struct platform *platform, const char *dir,
+				     GError **error);
 /* NULL is allowed. */
 void run_session_close(struct run_session *session);
 

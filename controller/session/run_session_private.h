@@ -13,6 +13,7 @@
  * daemon. The API reads it by view.h.
  */
 struct run_session {
+	const struct platform *platform;
 	char *dir;
 	struct run_plan *plan;
 	struct config *config;

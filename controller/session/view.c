@@ -15,6 +15,11 @@ bool view_serves(const struct run_session *session)
 	return session->plan->serve;
 }
 
+const struct platform *view_platform(const struct run_session *session)
+{
+	return session->platform;
+}
+
 const char *view_directory(const struct run_session *session)
 {
 	return session->dir;

@@ -28,6 +28,9 @@ const struct config *view_config(const struct run_session *session);
 /* Whether the session is a service, which may still be starting; else it is an experiment. */
 bool view_serves(const struct run_session *session);
 
+/* The platform of the daemon. */
+const struct platform *view_platform(const struct run_session *session);
+
 /* The run directory. */
 const char *view_directory(const struct run_session *session);
 

@@ -29,15 +29,16 @@ void api_bed_open(struct api_bed *bed, const char *config_text)
 	bed->socket_path = g_build_filename(bed->directory, "s", NULL);
 	address = g_strconcat("unix:", bed->socket_path, NULL);
 	bed->plan.experiment = (char *)"fuzz";
+	session->platform = &platform_machine;
 	session->dir = bed->directory;
 	session->plan = &bed->plan;
 	session->config =
 		config_controller_load(fuzz_file((const uint8_t *)config_text, strlen(config_text)),
 				       &error);
 	g_assert_no_error(error);
-	session->progress = run_progress_new();
+	session->progress = run_progress_new(&platform_machine);
 	session->store = store_open(bed->directory, true, NULL);
-	session->fleet = remote_fleet_new(session->config, schedulers, NULL);
+	session->fleet = remote_fleet_new(&platform_machine, session->config, schedulers, NULL);
 	bed->api = status_api_new(address, session, NULL);
 	bed->experiment = experiment_new(session->config, NULL, &error);
 	g_assert_no_error(error);

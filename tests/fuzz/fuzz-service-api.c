@@ -86,6 +86,7 @@ static struct run_service make_service(void)
 	service.setup.open = service.workload;
 	service.setup.moments = POLICY_AT_BOTH;
 	service.setup.record_changes = true;
+	service.setup.platform = &platform_machine;
 	service.setup.apart = true;
 	service.setup.recorder = recorder_store_engine(service.recorder);
 	return service;

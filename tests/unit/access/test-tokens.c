@@ -60,7 +60,7 @@ static const struct token *show(struct token_book *book, const char *secret)
 
 static void a_token_is_good_until_it_is_revoked(struct fixture *fixture, gconstpointer data)
 {
-	g_autoptr(token_book_t) book = token_book_new(fixture->dir);
+	g_autoptr(token_book_t) book = token_book_new(&platform_machine, fixture->dir);
 	g_autoptr(GPtrArray) list = NULL;
 	g_autofree char *text = NULL;
 	g_autofree char *secret = NULL;
@@ -98,7 +98,7 @@ static void a_token_is_good_until_it_is_revoked(struct fixture *fixture, gconstp
 
 static void only_the_whole_header_will_do(struct fixture *fixture, gconstpointer data)
 {
-	g_autoptr(token_book_t) book = token_book_new(fixture->dir);
+	g_autoptr(token_book_t) book = token_book_new(&platform_machine, fixture->dir);
 	g_autofree char *secret = create(fixture, HTTP_ROLE_VIEWER, FOREVER_S);
 	g_autofree char *cut = g_strndup(secret, strlen(secret) - 1);
 	g_autofree char *hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, secret, -1);
@@ -209,7 +209,7 @@ static void a_file_that_was_cut_makes_nobody_known(struct fixture *fixture, gcon
 
 static void a_token_that_has_expired_is_not_good(struct fixture *fixture, gconstpointer data)
 {
-	g_autoptr(token_book_t) book = token_book_new(fixture->dir);
+	g_autoptr(token_book_t) book = token_book_new(&platform_machine, fixture->dir);
 	g_autofree char *hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, "old", -1);
 	g_autofree char *text = g_strdup_printf(TOKEN("01234567", "%s", "operator", "0",
 						      "\"2026-01-31T00:00:00Z\""),
@@ -239,7 +239,7 @@ static void assert_list_fails(const char *dir, const char *words)
 
 static void files_that_others_reach_are_not_gone_by(struct fixture *fixture, gconstpointer data)
 {
-	g_autoptr(token_book_t) book = token_book_new(fixture->dir);
+	g_autoptr(token_book_t) book = token_book_new(&platform_machine, fixture->dir);
 	g_autofree char *secret = create(fixture, HTTP_ROLE_USER, FOREVER_S);
 
 	g_assert_nonnull(show(book, secret));
@@ -264,7 +264,7 @@ static void files_that_others_reach_are_not_gone_by(struct fixture *fixture, gco
 /* A file of the directory's owner is as good as ours, until another user owns the directory. */
 static void a_directory_that_changes_hands_is_noticed(struct fixture *fixture, gconstpointer data)
 {
-	g_autoptr(token_book_t) book = token_book_new(fixture->dir);
+	g_autoptr(token_book_t) book = token_book_new(&platform_machine, fixture->dir);
 	g_autofree char *secret = NULL;
 
 	if (geteuid() != 0) {
@@ -285,7 +285,7 @@ static void a_directory_that_changes_hands_is_noticed(struct fixture *fixture, g
 static void a_file_that_could_not_be_read_is_read_again(struct fixture *fixture, gconstpointer data)
 {
 	const int64_t deadline_ns = clock_now_ns() + INT64_C(20000000000);
-	g_autoptr(token_book_t) book = token_book_new(fixture->dir);
+	g_autoptr(token_book_t) book = token_book_new(&platform_machine, fixture->dir);
 	g_autofree char *secret = create(fixture, HTTP_ROLE_USER, FOREVER_S);
 	struct rlimit before, none;
 

@@ -64,7 +64,7 @@ static void bed_init(struct bed *bed, struct script *script)
 	struct engine_setup setup;
 	struct engine_result result;
 
-	*bed = (struct bed){.session = {.config = load(), .run = 1}};
+	*bed = (struct bed){.session = {.platform = &platform_machine, .config = load(), .run = 1}};
 	bed->experiment = experiment_new(bed->session.config, NULL, NULL);
 	g_assert_nonnull(bed->experiment);
 	g_assert_true(experiment_trial_init(bed->experiment, 0, 1, &bed->trial, NULL));
@@ -72,7 +72,8 @@ static void bed_init(struct bed *bed, struct script *script)
 				       1000000);
 	*script = (struct script){.system = setup.system};
 	bed->backend = scripted_backend_new(script);
-	bed->session.fleet = remote_fleet_new(bed->session.config, schedulers, NULL);
+	bed->session.fleet =
+		remote_fleet_new(&platform_machine, bed->session.config, schedulers, NULL);
 	bed->session.engine = engine_new(&setup, bed->backend);
 	bed->texts = task_texts_new(&bed->session);
 	drive(bed->session.engine, bed->backend, scripted_backend_wait, &result);

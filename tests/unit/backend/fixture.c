@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 
 static struct config_meter meter = {.kind = CONFIG_METER_IPMI, .interval_s = SCRIPTED_INTERVAL_S};
 static struct config_host host = {.name = (char *)"b1", .meter = &meter};
@@ -86,7 +87,7 @@ static void connect_to(struct fixture *fixture, const struct config *config)
 	const char *const addresses[] = {fixture->address, NULL};
 	g_autoptr(GError) error = NULL;
 
-	fixture->fleet = remote_fleet_new(config, addresses, &error);
+	fixture->fleet = remote_fleet_new(&platform_machine, config, addresses, &error);
 	g_assert_no_error(error);
 	remote_link_set_patience(remote_fleet_link(fixture->fleet, 0), FIXTURE_PATIENCE_S);
 	g_assert_true(remote_fleet_wait_ready(fixture->fleet, FIXTURE_SOON_S, &error));

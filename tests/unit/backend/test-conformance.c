@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "common/lab_state.h"
+#include "common/platform.h"
 #include "controller/backend/remote.h"
 #include "controller/backend/sim.h"
 #include "tests/unit/backend/fixture.h"
@@ -86,7 +87,7 @@ static void open_fleet(struct subject *subject, const struct config *config,
 	struct remote_baseline baseline = {0};
 	GPtrArray *meters;
 
-	subject->fleet = remote_fleet_new(config, addresses, &error);
+	subject->fleet = remote_fleet_new(&platform_machine, config, addresses, &error);
 	g_assert_no_error(error);
 	remote_fleet_wait_ready(subject->fleet, READY_S, &error);
 	g_assert_no_error(error);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "common/json.h"
 #include "controller/backend/remote.h"
 #include "controller/backend/remote_link_private.h"
@@ -538,7 +539,7 @@ static void it_is_not_ready_before_all_was_said(struct fixture *fixture, gconstp
 	struct remote_fleet *fleet;
 
 	scripted_scheduler_set_unsaid(fixture->scheduler, 2);
-	fleet = remote_fleet_new(&fixture_config, addresses, &error);
+	fleet = remote_fleet_new(&platform_machine, &fixture_config, addresses, &error);
 	g_assert_no_error(error);
 	g_assert_true(remote_fleet_wait_ready(fleet, FIXTURE_SOON_S, &error));
 	g_assert_true(json_is_true(
@@ -1198,7 +1199,7 @@ static void what_is_wrong_from_the_start_is_told(gconstpointer data)
 	g_autoptr(GError) error = NULL;
 
 	scripted_scheduler_set_mood(scheduler, wrong->mood);
-	telling.fleet = remote_fleet_new(&fixture_config, addresses, &error);
+	telling.fleet = remote_fleet_new(&platform_machine, &fixture_config, addresses, &error);
 	g_assert_no_error(error);
 	g_assert_true(remote_fleet_until(telling.fleet, is_told, &telling, FIXTURE_SOON_S, true));
 	g_assert_false(remote_fleet_wait_known(telling.fleet, 0.1, &error));

@@ -30,7 +30,7 @@ static void test_true_at_once(void)
 	int turns = 0;
 	guint source = g_idle_add(count, &turns);
 
-	g_assert_true(loop_until(is_set, &flag, NEVER_NS, OFTEN_MS));
+	g_assert_true(loop_until(&platform_machine, is_set, &flag, NEVER_NS, OFTEN_MS));
 	g_assert_cmpint(turns, ==, 0);
 	g_source_remove(source);
 }
@@ -43,7 +43,7 @@ static void test_becomes_true(void)
 
 	g_idle_add_full(G_PRIORITY_DEFAULT, set, &flag, NULL);
 	source = g_idle_add_full(G_PRIORITY_DEFAULT + 1, count, &turns, NULL);
-	g_assert_true(loop_until(is_set, &flag, NEVER_NS, OFTEN_MS));
+	g_assert_true(loop_until(&platform_machine, is_set, &flag, NEVER_NS, OFTEN_MS));
 	g_assert_cmpint(turns, ==, 0); /* it is not dispatched once the condition holds */
 	g_source_remove(source);
 }
@@ -53,9 +53,9 @@ static void test_time_is_over(void)
 	const int64_t end_ns = clock_now_ns() + 20000000;
 	bool flag = false;
 
-	g_assert_false(loop_until(is_set, &flag, end_ns, 1000));
+	g_assert_false(loop_until(&platform_machine, is_set, &flag, end_ns, 1000));
 	g_assert_cmpint(clock_now_ns(), >=, end_ns);
-	g_assert_false(loop_until(is_set, &flag, end_ns, OFTEN_MS));
+	g_assert_false(loop_until(&platform_machine, is_set, &flag, end_ns, OFTEN_MS));
 }
 
 /* Both conditions of nested calls; the outer one becomes true first. */
@@ -78,7 +78,7 @@ static gboolean run_inner(gpointer data)
 
 	nested->outer = true;
 	g_idle_add(set_inner, nested);
-	g_assert_true(loop_until(is_set, &nested->inner, NEVER_NS, OFTEN_MS));
+	g_assert_true(loop_until(&platform_machine, is_set, &nested->inner, NEVER_NS, OFTEN_MS));
 	return G_SOURCE_REMOVE;
 }
 
@@ -87,7 +87,7 @@ static void test_nested(void)
 	struct nested nested = {0};
 
 	g_idle_add(run_inner, &nested);
-	g_assert_true(loop_until(is_set, &nested.outer, NEVER_NS, OFTEN_MS));
+	g_assert_true(loop_until(&platform_machine, is_set, &nested.outer, NEVER_NS, OFTEN_MS));
 	g_assert_cmpint(nested.turns, ==, 3);
 }
 

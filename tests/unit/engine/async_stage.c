@@ -307,7 +307,7 @@ void async_stage_init(struct async_stage *stage, const struct async_scene *scene
 		.moments = POLICY_AT_BOTH,
 		.changes_apart_s = 1,
 		.apart = true,
-		.times_events = true,
+		.platform = &platform_machine,
 		.at_once = scene->at_once,
 		.duration_s = DURATION_S,
 		.recorder = &stage->recorder,

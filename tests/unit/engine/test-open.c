@@ -83,6 +83,7 @@ static void check_same(const char *policy, bool shared, bool apart, uint64_t see
 	closed.workload->tasks_max = 0;
 	closed.setup.open = NULL;
 	open.closed = closed.workload;
+	open.setup.platform = apart ? &platform_machine : NULL;
 	open.setup.apart = apart;
 	open.wait = apart_wait;
 	open.caller.calls_count = OPEN_TASKS_MAX;
@@ -202,6 +203,7 @@ static void test_anything_apart(void)
 		bed.wait = apart_wait;
 		bed.recorder.decision = NULL; /* nodes may have come and gone since */
 		bed.setup.changes_apart_s = 1;
+		bed.setup.platform = &platform_machine;
 		bed.setup.apart = bed.hasty = true;
 		open_bed_run(&bed);
 		check_end(&bed);

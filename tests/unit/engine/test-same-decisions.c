@@ -113,7 +113,7 @@ static void open_remote(struct side *side)
 	scripted_scheduler_set_watts(side->scheduler, IDLE_W);
 	scripted_scheduler_set_busy(side->scheduler, BUSY_W);
 	scripted_scheduler_set_auto(side->scheduler, duration_of, &side->times);
-	side->fleet = remote_fleet_new(&config, addresses, &error);
+	side->fleet = remote_fleet_new(&platform_machine, &config, addresses, &error);
 	g_assert_no_error(error);
 	g_assert_true(remote_fleet_wait_ready(side->fleet, SOON_S, &error));
 	run.t0_ns = clock_now_ns();

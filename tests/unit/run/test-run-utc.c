@@ -35,7 +35,7 @@ static void test_text(void)
 /* The same however often it is asked for; another run has another start. */
 static void test_zero(void)
 {
-	struct run_utc *utc = run_utc_new();
+	struct run_utc *utc = run_utc_new(&platform_machine);
 	const int64_t t0_ns = clock_now_ns();
 	const int64_t now_us = g_get_real_time();
 	const int64_t zero_us = run_utc_zero_us(utc, t0_ns);

@@ -351,16 +351,16 @@ static void load_is_read_from_counters(void)
 
 	g_assert_true(
 		g_file_set_contents(path, "cpu  100 0 50 1000 7 1 2 3 0 0\ncpu0 ...\n", -1, NULL));
-	g_assert_true(host_load_read(path, &before));
+	g_assert_true(host_load_read(&platform_machine, path, &before));
 	after = before;
 	after.busy_s += 3;
 	after.at_s += 2;
 	g_assert_cmpfloat_with_epsilon(host_load_cores(&before, &after), 1.5, 1e-9);
 	g_assert_true(isnan(host_load_cores(&before, &before)));
 	g_assert_true(g_file_set_contents(path, "cpu  100 x\n", -1, NULL));
-	g_assert_false(host_load_read(path, &before));
-	g_assert_false(host_load_read("/nowhere", &before));
-	g_assert_true(host_load_read(NULL, &before));
+	g_assert_false(host_load_read(&platform_machine, path, &before));
+	g_assert_false(host_load_read(&platform_machine, "/nowhere", &before));
+	g_assert_true(host_load_read(&platform_machine, NULL, &before));
 	g_unlink(path);
 	g_rmdir(dir);
 }
@@ -403,7 +403,7 @@ static void a_recorder_that_failed_records_nothing_more(void)
 
 static void notices_are_numbered_and_few(void)
 {
-	struct run_progress *progress = run_progress_new();
+	struct run_progress *progress = run_progress_new(&platform_machine);
 	g_autoptr(json_t) all = NULL;
 	g_autoptr(json_t) some = NULL;
 
@@ -419,7 +419,7 @@ static void notices_are_numbered_and_few(void)
 
 static void a_line_says_where_it_is(void)
 {
-	struct run_progress *progress = run_progress_new();
+	struct run_progress *progress = run_progress_new(&platform_machine);
 	g_autoptr(json_t) document = NULL;
 	g_autofree char *line = NULL;
 

@@ -102,12 +102,13 @@ void bed_set_up(struct bed *bed, const void *data)
 	run_dir_make(&bed->record);
 	bed->plan.experiment = (char *)"test";
 	bed->session.plan = &bed->plan;
+	bed->session.platform = &platform_machine;
 	bed->session.config = (struct config *)&lab;
-	bed->session.progress = run_progress_new();
+	bed->session.progress = run_progress_new(&platform_machine);
 	bed->session.t0_ns = clock_now_ns() - AGE_S * S;
 	bed->session.store = bed->record.store;
 	bed->session.service = &bed->service;
-	bed->session.fleet = remote_fleet_new(&lab, addresses, &error);
+	bed->session.fleet = remote_fleet_new(&platform_machine, &lab, addresses, &error);
 	g_assert_no_error(error);
 	bed->system = make_system();
 	bed->service.session = &bed->session;

@@ -53,9 +53,10 @@ static void set_up(struct account *account, gconstpointer data)
 	run_dir_make(&account->record);
 	account->plan.experiment = (char *)"test";
 	account->session.plan = &account->plan;
+	account->session.platform = &platform_machine;
 	account->session.config = (struct config *)&fixture_config;
 	account->session.fleet = account->remote.fleet;
-	account->session.progress = run_progress_new();
+	account->session.progress = run_progress_new(&platform_machine);
 	account->session.t0_ns = clock_now_ns() - AGE_S * S;
 	account->session.store = account->record.store;
 	account->service.row.run = account->record.run;

@@ -123,6 +123,7 @@ static void set_up(struct bed *bed, const void *data)
 	bed->type = (struct config_type){.name = "short", .benchmark = "script", .cores = 1};
 	bed->config = (struct config){.types = &bed->type, .types_count = 1};
 	g_assert_true(config_type_is_script(&bed->type));
+	bed->session.platform = &platform_machine;
 	bed->session.config = &bed->config;
 	bed->session.dir = g_dir_make_tmp("virtbed-restore-XXXXXX", NULL);
 	scripts = g_build_filename(bed->session.dir, "scripts", NULL);
@@ -131,7 +132,7 @@ static void set_up(struct bed *bed, const void *data)
 	g_assert_no_error(error);
 	g_assert_true(store_add_run(bed->session.store, &run, &error));
 	bed->session.t0_ns = 1; /* the run began when this machine was booted */
-	bed->session.progress = run_progress_new();
+	bed->session.progress = run_progress_new(&platform_machine);
 	bed->system = make_system();
 	service->session = &bed->session;
 	service->row.run = run.run;
@@ -404,7 +405,7 @@ static void test_a_request_that_is_not_recorded(struct bed *bed, const void *dat
 	g_autoptr(GError) error = NULL;
 
 	go_on_recording(bed);
-	bed->session.fleet = remote_fleet_new(&bed->config, schedulers, &error);
+	bed->session.fleet = remote_fleet_new(&platform_machine, &bed->config, schedulers, &error);
 	g_assert_no_error(error);
 	change(bed, "CREATE TEMP TRIGGER full BEFORE INSERT ON main.task"
 		    " BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END");
@@ -424,7 +425,7 @@ static void test_a_request_after_a_lost_transaction(struct bed *bed, const void 
 	g_autoptr(GError) error = NULL;
 
 	go_on_recording(bed);
-	bed->session.fleet = remote_fleet_new(&bed->config, schedulers, &error);
+	bed->session.fleet = remote_fleet_new(&platform_machine, &bed->config, schedulers, &error);
 	g_assert_no_error(error);
 	recorder = recorder_store_engine(bed->service.recorder);
 	g_assert_true(recorder->event(recorder, 1, "submitted", "{}"));
@@ -448,7 +449,7 @@ static void check_wish(struct bed *bed, bool drains)
 	put(bed, 0, 0, 1);
 	go_on_recording(bed);
 	bed->cluster.name = (char *)"c";
-	bed->session.fleet = remote_fleet_new(&bed->config, schedulers, &error);
+	bed->session.fleet = remote_fleet_new(&platform_machine, &bed->config, schedulers, &error);
 	g_assert_no_error(error);
 	change(bed, "CREATE TEMP TRIGGER full BEFORE INSERT ON main.event"
 		    " BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END");

@@ -37,6 +37,7 @@ static void set_up(struct bed *bed, gconstpointer data)
 	bed->session.store = store_open(bed->dir, true, &error);
 	g_assert_no_error(error);
 	g_assert_true(store_add_run(bed->session.store, &run, &error));
+	bed->session.platform = &platform_machine;
 	bed->service.session = &bed->session;
 	bed->service.row.run = run.run;
 	bed->service.recorder = recorder_store_new(bed->session.store, run.run, NULL, true);
