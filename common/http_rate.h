@@ -22,5 +22,5 @@ struct http_rate *http_rate_new(double per_s);
 void http_rate_free(struct http_rate *rate);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(http_rate_t, http_rate_free)
 
-/* Whether the peer `key` may act at `now_ns` (clock_now_ns()); if so, the action is counted. */
+/* Whether the peer `key` may act at `now_ns` (platform_now_ns()); if so, the action is counted. */
 bool http_rate_take(struct http_rate *rate, int64_t key, int64_t now_ns);

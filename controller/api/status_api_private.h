@@ -36,7 +36,7 @@ static inline const struct run_session *api_session(const void *data)
 	return ((const struct status_api *)data)->session;
 }
 
-/* A reading of clock_now_ns() in seconds of the present run. */
+/* A reading of platform_now_ns() in seconds of the present run. */
 double api_time_s(const struct run_session *session, int64_t t_ns);
 
 /*

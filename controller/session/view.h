@@ -83,7 +83,7 @@ struct view_node view_node(const struct run_session *session, uint32_t cluster, 
 /* Its row in the store; 0: there is none. */
 int64_t view_run(const struct run_session *session);
 
-/* The start of it, or of the run before, by clock_now_ns(); 0: no run has begun. */
+/* The start of it, or of the run before, by platform_now_ns(); 0: no run has begun. */
 int64_t view_start_ns(const struct run_session *session);
 
 /*

@@ -21,7 +21,7 @@ struct simulated_host {
 	int64_t at_ns;
 };
 
-/* Initialises an idle host that draws `idle_w` from now on (clock_now_ns()). */
+/* Initialises an idle host that draws `idle_w` from now on (platform_now_ns()). */
 void simulated_host_init(struct simulated_host *host, double idle_w, int64_t now_ns);
 
 /* Adds `watts` and busy `cores` to the host's load from now on; negative values subtract. */

@@ -76,7 +76,7 @@ enum claim_standing claim_judge(const struct claim *found, const struct claim *o
 
 /*
  * The observation of another local scheduler's claim; zeroed: none is observed. Times are those of
- * clock_now_ns(). Time during which the host was out of reach does not count, because the holder
+ * platform_now_ns(). Time during which the host was out of reach does not count, because the holder
  * may not have reached it either.
  */
 struct claim_watch {

@@ -33,11 +33,11 @@ double vm_patience_s(const struct vm *vm);
  */
 void vm_request(struct vm *vm, const char *request, host_done_f done, gpointer data);
 
-/* When the agent answered last, whatever the request (clock_now_ns()); 0: never. */
+/* When the agent answered last, whatever the request (platform_now_ns()); 0: never. */
 int64_t vm_heard_ns(const struct vm *vm);
 
 /*
- * Whether a request made at `asked_ns` (clock_now_ns()) failed with `error` (VIRT_ERROR; NULL: it
+ * Whether a request made at `asked_ns` (platform_now_ns()) failed with `error` (VIRT_ERROR; NULL: it
  * did not) only because the VM is, or was, paused from outside.
  */
 bool vm_is_excused(const struct vm *vm, int64_t asked_ns, const GError *error);

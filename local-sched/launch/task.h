@@ -46,7 +46,7 @@ struct task {
 	struct task_script *script; /* NULL: no script, the task has ended, or it was restored */
 	/* number and size of the group of tasks that came together; 0, 1: not known */
 	uint32_t index, count;
-	/* What became of it. Times: clock_now_ns(), 0: not yet. */
+	/* What became of it. Times: platform_now_ns(), 0: not yet. */
 	enum task_state state; /* task_fsm_move() changes it */
 	enum task_outcome outcome;
 	enum task_cause cause; /* NONE: not known; see task_end_cause() */

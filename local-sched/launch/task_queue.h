@@ -36,7 +36,7 @@ void task_queue_push_front(struct task_queue *queue, struct task *task);
 bool task_queue_remove(struct task_queue *queue, const struct task *task);
 
 /*
- * Removes and returns the first task whose turn has come at `now_ns` (clock_now_ns()), or NULL:
+ * Removes and returns the first task whose turn has come at `now_ns` (platform_now_ns()), or NULL:
  * none has.
  */
 struct task *task_queue_take(struct task_queue *queue, int64_t now_ns, task_queue_ready_f ready,

@@ -60,7 +60,7 @@ struct vm_steps_events {
 	void (*ended)(const char *reason, void *data);
 	/* The rollback failed, or a VM is gone or not usable: the task has to be ended. */
 	void (*lost)(const char *reason, void *data);
-	/* When something was sent to a PMI port last, clock_now_ns(). */
+	/* When something was sent to a PMI port last, platform_now_ns(). */
 	int64_t (*last_sent_ns)(void *data);
 	/* The end of suspension_cancel(): the VMs may be removed. */
 	void (*cancelled)(void *data);

@@ -59,7 +59,7 @@ void ipmi_shell_free(struct ipmi_shell *shell);
 void ipmi_shell_command(struct ipmi_shell *shell, const char *command, ipmi_shell_done_f done,
 			void *data);
 
-/* When ipmitool was last started (clock_now_ns()); 0: never. */
+/* When ipmitool was last started (platform_now_ns()); 0: never. */
 int64_t ipmi_shell_started_ns(const struct ipmi_shell *shell);
 
 /* Whether a command waits for the login. */

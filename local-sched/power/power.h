@@ -32,7 +32,7 @@ struct power_host {
 };
 
 /*
- * Called at `t_ns` of clock_now_ns() when a meter was lost (no reading for more than three
+ * Called at `t_ns` of platform_now_ns() when a meter was lost (no reading for more than three
  * intervals; `reason` says why, borrowed) or is back (`reason` is NULL).
  */
 typedef void (*power_event_f)(const char *host, bool lost, const char *reason, int64_t t_ns,

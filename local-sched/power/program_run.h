@@ -25,7 +25,7 @@ typedef void (*program_run_done_f)(const char *output, const char *complaint, co
 /*
  * Starts `argv` with `environment` (KEY=VALUE, added to that of this process); it inherits
  * `kept_fd` (-1: none). Calls `done` once,
- * never before returning, and at the latest at `deadline_ns` (clock_now_ns()). Then, or when the
+ * never before returning, and at the latest at `deadline_ns` (platform_now_ns()). Then, or when the
  * program has exited, what is left of its process group is killed. NULL with `error`
  * (SUBPROCESS_ERROR_START) if it cannot be started.
  */

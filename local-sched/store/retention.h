@@ -37,7 +37,7 @@ void retention_free(struct retention *retention);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(retention_t, retention_free)
 
 /*
- * Records a request of the controller at `now_ns` (clock_now_ns()), which has all events up to
+ * Records a request of the controller at `now_ns` (platform_now_ns()), which has all events up to
  * number `seq` on record. A number that does not exist yet is ignored: the controller takes this
  * local scheduler for another one.
  */

@@ -50,7 +50,7 @@ bool task_store_add(struct task_store *store, const struct task *task, GError **
 uint64_t task_store_update(struct task_store *store, const struct task *task, const char *kind);
 
 /*
- * Records an event: its kind, its time (clock_now_ns()), and its subjects (NULL or -1: none).
+ * Records an event: its kind, its time (platform_now_ns()), and its subjects (NULL or -1: none).
  * `detail` is borrowed and may be NULL. Returns its number.
  */
 uint64_t task_store_event(struct task_store *store, const char *kind, int64_t t_ns,
