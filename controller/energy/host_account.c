@@ -17,7 +17,7 @@ struct host_account *host_account_new(struct store_account_meter *meter)
 	struct host_account *account = g_new0(struct host_account, 1);
 
 	account->meter = meter;
-	account->until_s = meter->at_s;
+	account->spans = g_array_new(FALSE, FALSE, sizeof(struct host_span));
 	account->parts = g_array_new(FALSE, FALSE, sizeof(struct store_account_part));
 	return account;
 }
@@ -29,33 +29,65 @@ int64_t host_account_counted_uj(const struct host_account *account)
 	return host_account_sum(meter->before_uj, MAX(meter->at_uj - meter->begin_uj, 0));
 }
 
-void host_account_expect(struct host_account *account, double until_s, double length_s,
-			 int64_t until_uj)
+static struct host_span *span_at(const struct host_account *account, guint i)
 {
-	const double at_s = account->meter->at_s;
+	return &g_array_index(account->spans, struct host_span, i);
+}
 
-	if (!(until_s > at_s) || !isfinite(until_s) || !(length_s >= 0) ||
-	    until_uj <= host_account_counted_uj(account))
+void host_account_expect(struct host_account *account, const struct host_span *span)
+{
+	struct host_span after = *span;
+
+	after.from_s = fmax(after.from_s, host_account_until_s(account));
+	if (isfinite(after.from_s) && isfinite(after.until_s) && after.until_s > after.from_s &&
+	    after.uj >= 0)
+		g_array_append_val(account->spans, after);
+}
+
+/* The part of `uj` by time. */
+static int64_t part_of(int64_t uj, double length_s, double all_s)
+{
+	return length_s < all_s ? (int64_t)((double)uj * (length_s / all_s)) : uj;
+}
+
+void host_account_replace(struct host_account *account, const struct store_account_rise *rise)
+{
+	struct host_span *span;
+	double length_s;
+
+	while (account->spans->len > 0 && span_at(account, 0)->until_s <= rise->to_s)
+		g_array_remove_index(account->spans, 0);
+	if (account->spans->len == 0 || span_at(account, 0)->from_s >= rise->to_s)
 		return;
-	account->until_s = until_s;
-	account->length_s = fmin(length_s, until_s - at_s);
-	account->until_uj = until_uj;
+	span = span_at(account, 0);
+	length_s = rise->to_s - span->from_s;
+	span->uj -= rise->uj < 0 ? part_of(span->uj, length_s, span->until_s - span->from_s)
+				 : part_of(rise->uj, length_s, rise->to_s - rise->from_s);
+	span->uj = MAX(span->uj, 0);
+	span->from_s = rise->to_s;
 }
 
 int64_t host_account_provisional_uj(const struct host_account *account)
 {
-	return account->until_s > account->meter->at_s
-		       ? MAX(account->until_uj - host_account_counted_uj(account), 0)
-		       : 0;
+	int64_t sum_uj = 0;
+
+	for (guint i = 0; i < account->spans->len; i++)
+		sum_uj = host_account_sum(sum_uj, span_at(account, i)->uj);
+	return sum_uj;
 }
 
-/* The account ends at to_s: of provisional energy, what is left was counted in its part by time. */
-static void shorten_provisional(struct host_account *account, double to_s)
+double host_account_until_s(const struct host_account *account)
 {
-	const double at_s = account->meter->at_s;
+	return account->spans->len > 0 ? span_at(account, account->spans->len - 1)->until_s
+				       : -INFINITY;
+}
 
-	if (account->until_s > at_s)
-		account->length_s *= fmax(0, account->until_s - to_s) / (account->until_s - at_s);
+bool host_account_expects(const struct host_account *account, double time_s)
+{
+	for (guint i = 0; i < account->spans->len; i++)
+		if (time_s > span_at(account, i)->from_s && time_s <= span_at(account, i)->until_s)
+			return true;
+	return false;
 }
 
 void host_account_free(struct host_account *account)
@@ -64,6 +96,7 @@ void host_account_free(struct host_account *account)
 		return;
 	store_account_meter_free(account->meter);
 	g_array_unref(account->parts);
+	g_array_unref(account->spans);
 	g_free(account->day);
 	g_free(account);
 }
@@ -145,8 +178,11 @@ bool host_account_add(struct host_account *account, struct store *store,
 		      GError **error)
 {
 	struct store_account_meter *meter = account->meter;
+	const bool known = g_strcmp0(interval->mark, STORE_ACCOUNT_NEW_COUNTER) != 0;
+	const struct store_account_rise rise = {interval->from_s, interval->to_s,
+						known ? interval->to_uj - interval->from_uj : -1};
 
-	shorten_provisional(account, interval->to_s);
+	host_account_replace(account, &rise);
 	meter->at_uj = interval->to_uj;
 	meter->at_s = interval->to_s;
 	meter->n++;

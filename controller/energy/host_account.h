@@ -4,6 +4,15 @@
 #include "controller/store/store_account.h"
 
 /*
+ * A time in which a controller served and a host's meter was read, and what it counted, idle
+ * included: energy that its local scheduler has not reported, and may never report.
+ */
+struct host_span {
+	double from_s, until_s; /* of the run */
+	int64_t uj;
+};
+
+/*
  * The energy account of a host while it grows (store_account.h). Intervals are added one after the
  * other; the parts of tasks are summed up over a minute, since a row for each task, host and second
  * would be 25 GB a day for 200 hosts with 7,000 tasks.
@@ -17,27 +26,33 @@ struct host_account {
 	/* the day that the parts count to; NULL: none since the last host_account_put() */
 	char *day;
 	/*
-	 * Provisional energy of the time before a restart: by until_s the host's counters had
-	 * counted until_uj in all (host_account_counted_uj()). What is beyond the end of the
-	 * account is not reported yet; until_s at most that end: everything is. Of the time between
-	 * the two it was counted in length_s: while no controller served nothing was.
+	 * Provisional energy: struct host_span, by time. What is beyond the end of the account is
+	 * not reported yet.
 	 */
-	double until_s, length_s;
-	int64_t until_uj;
+	GArray *spans;
 };
 
 /* What all counters of the host have counted, one after the other, as far as reported. */
 int64_t host_account_counted_uj(const struct host_account *account);
 
-/*
- * Sets the provisional energy. No effect where the account is beyond until_s, or has counted
- * until_uj.
- */
-void host_account_expect(struct host_account *account, double until_s, double length_s,
-			 int64_t until_uj);
+/* Adds provisional energy of a time after all that there is; of other times it has no effect. */
+void host_account_expect(struct host_account *account, const struct host_span *span);
 
-/* What is counted in the account's provisional energy, idle included; 0: there is none. */
+/*
+ * Replaces provisional energy by what is reported of an interval: spans that end by its end are
+ * dropped, and its part is subtracted from the span in which it ends; where it is not known how
+ * much that is, the part of the span. host_account_add() does this.
+ */
+void host_account_replace(struct host_account *account, const struct store_account_rise *rise);
+
+/* All provisional energy, idle included; 0: there is none. */
 int64_t host_account_provisional_uj(const struct host_account *account);
+
+/* Until when there is provisional energy; -INFINITY: there is none. */
+double host_account_until_s(const struct host_account *account);
+
+/* Whether there is provisional energy of the time that ends at time_s. */
+bool host_account_expects(const struct host_account *account, double time_s);
 
 /* The sum, at most INT64_MAX: an older store may have any numbers. */
 int64_t host_account_sum(int64_t sum, int64_t more);

@@ -54,12 +54,19 @@ bool ledger_load(struct ledger *ledger, struct store *store, int64_t run, GError
 	return true;
 }
 
+static const struct record_field span_fields[] = {
+	{RECORD_FIELD_REAL(host_span, from_s)},
+	{RECORD_FIELD_REAL(host_span, until_s)},
+	{RECORD_FIELD_I64(host_span, uj)},
+	{NULL},
+};
+static const struct record span_record = {.fields = span_fields};
+
 static const struct record_field expected_fields[] = {
 	{RECORD_FIELD_TEXT(ledger_expected, host)},
+	{RECORD_FIELD_I64(ledger_expected, n)},
 	{RECORD_FIELD_REAL(ledger_expected, at_s)},
-	{RECORD_FIELD_REAL(ledger_expected, until_s)},
-	{RECORD_FIELD_REAL(ledger_expected, length_s)},
-	{RECORD_FIELD_I64(ledger_expected, until_uj)},
+	{RECORD_FIELD_STRUCT(ledger_expected, span, span_record)},
 	{NULL},
 };
 RECORD_DEFINE_FREE_OF(free_expected, ledger_expected_record)
@@ -69,16 +76,39 @@ const struct record ledger_expected_record = {.name = "provisional energy of a h
 					      .open = true,
 					      .free = free_expected};
 
-void ledger_expect(struct ledger *ledger, const struct ledger_expected *expected)
+/* Replaces what was expected by the intervals of the account after that, up to its end. */
+static bool replace_expected(struct host_account *account, struct store *store,
+			     const struct ledger_expected *expected, GError **error)
 {
-	struct host_account *account = ledger_account(ledger, expected->host);
-	double left;
+	const double at_s = account->meter->at_s;
+	const struct store_account_rise end = {at_s, at_s, -1};
+	g_autoptr(GPtrArray) rises =
+		store_account_rises(store, account->meter, expected->n, expected->at_s, error);
 
-	if (!account || !(expected->until_s > expected->at_s))
-		return;
-	left = (expected->until_s - account->meter->at_s) / (expected->until_s - expected->at_s);
-	host_account_expect(account, expected->until_s, expected->length_s * fmin(left, 1),
-			    expected->until_uj);
+	for (guint i = 0; rises && i < rises->len; i++)
+		host_account_replace(account, g_ptr_array_index(rises, i));
+	host_account_replace(account, &end);
+	return rises != NULL;
+}
+
+bool ledger_expect(struct ledger *ledger, struct store *store, const GPtrArray *list,
+		   GError **error)
+{
+	for (guint i = 0; i < list->len; i++) {
+		const struct ledger_expected *expected = g_ptr_array_index(list, i);
+		const struct ledger_expected *next =
+			i + 1 < list->len ? g_ptr_array_index(list, i + 1) : NULL;
+		struct host_account *account = ledger_account(ledger, expected->host);
+
+		if (!account)
+			continue;
+		host_account_expect(account, &expected->span);
+		/* The last one of the host. */
+		if (!(next && g_str_equal(next->host, expected->host)) &&
+		    !replace_expected(account, store, expected, error))
+			return false;
+	}
+	return true;
 }
 
 void ledger_set_older(struct ledger *ledger, const struct ledger_older *older)

@@ -31,21 +31,22 @@ bool ledger_load(struct ledger *ledger, struct store *store, int64_t run, GError
 bool ledger_load_sums(struct ledger *ledger, struct store *store, int64_t run, uint32_t tasks_count,
 		      GError **error);
 
-/* The provisional energy of a host as it is stored (struct host_account). */
+/* Provisional energy of a host as it is stored. */
 struct ledger_expected {
 	char *host;
-	double at_s; /* the end of the account by then; length_s is of the time since */
-	double until_s, length_s;
-	int64_t until_uj;
+	int64_t n;   /* of the last interval of the account by then, */
+	double at_s; /* and its end */
+	struct host_span span;
 };
 extern const struct record ledger_expected_record;
 
 /*
- * Restores provisional energy, after ledger_load(). It is replaced as the host reports, and by what
- * it has reported since the energy was stored. No effect where the host has no account or has
- * reported beyond until_s.
+ * Restores provisional energy, after ledger_load(): a list of struct ledger_expected, by host and
+ * time. Intervals that were stored since replace it. No effect where a host has no account. False
+ * with `error`: the store cannot be read.
  */
-void ledger_expect(struct ledger *ledger, const struct ledger_expected *expected);
+bool ledger_expect(struct ledger *ledger, struct store *store, const GPtrArray *list,
+		   GError **error);
 
 /*
  * Energy of a limit's window that an older version of the controller counted and no host's account

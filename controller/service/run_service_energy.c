@@ -21,7 +21,6 @@
 #define MARK_GAP "gap"
 #define MARK_UNREAD "unread"
 #define MARK_MISSED "missed"
-#define MARK_NEW "new-counter"
 
 /* Key in the store's meta: since when a controller serves, seconds of the run. */
 #define SERVED_KEY "service_served_s"
@@ -82,9 +81,8 @@ static bool add(struct run_service *service, struct host_account *account,
 			  error);
 }
 
-/* Adds an unattributed interval, of which length_s counts for idle. */
-static bool add_span(struct run_service *service, struct host_account *account, double to_s,
-		     int64_t to_uj, double length_s, const char *mark, GError **error)
+static bool add_hole(struct run_service *service, struct host_account *account, double to_s,
+		     int64_t to_uj, const char *mark, GError **error)
 {
 	struct store_account_interval interval = {
 		.from_s = account->meter->at_s,
@@ -95,7 +93,7 @@ static bool add_span(struct run_service *service, struct host_account *account, 
 	};
 	const struct energy_interval all = {
 		.meter_uj = (uint64_t)(to_uj - interval.from_uj),
-		.duration_ns = (uint64_t)(length_s * 1e9),
+		.duration_ns = (uint64_t)((interval.to_s - interval.from_s) * 1e9),
 		.idle_mw = idle_mw_of(service, account->meter->host),
 	};
 	const struct energy_split split = energy_split(&all, NULL, 0);
@@ -103,31 +101,55 @@ static bool add_span(struct run_service *service, struct host_account *account, 
 	return add(service, account, &interval, &split, NULL, error);
 }
 
-static bool add_hole(struct run_service *service, struct host_account *account, double to_s,
-		     int64_t to_uj, const char *mark, GError **error)
+/* Adds the part of a span until to_s; the time before it was not served. */
+static bool add_span(struct run_service *service, struct host_account *account,
+		     const struct host_span *span, double to_s, int64_t most_uj, GError **error)
 {
-	return add_span(service, account, to_s, to_uj, to_s - account->meter->at_s, mark, error);
+	const int64_t room_uj = RUN_SERVICE_COUNTED_MAX_UJ - ledger_counted_uj(service->ledger);
+	const int64_t at_uj = account->meter->at_uj;
+	int64_t uj = span->uj;
+
+	if (span->from_s > account->meter->at_s &&
+	    !add_hole(service, account, span->from_s, at_uj, STORE_ACCOUNT_UNSERVED, error))
+		return false;
+	if (to_s < span->until_s)
+		uj = (int64_t)((double)uj *
+			       ((to_s - span->from_s) / (span->until_s - span->from_s)));
+	uj = CLAMP(uj, 0, MAX(room_uj, 0));
+	return add_hole(service, account, fmin(to_s, span->until_s),
+			MIN(host_account_sum(at_uj, uj), most_uj), MARK_MISSED, error);
 }
 
 /*
  * Adds the provisional energy of the time until to_s, if there is any, at most up to `most_uj`: it
- * was not reported. What is left is of the time after to_s.
+ * was not reported.
  */
 static bool add_provisional(struct run_service *service, struct host_account *account, double to_s,
 			    int64_t most_uj, GError **error)
 {
-	const int64_t room_uj = RUN_SERVICE_COUNTED_MAX_UJ - ledger_counted_uj(service->ledger);
-	const int64_t all_uj = MIN(host_account_provisional_uj(account), room_uj);
-	const double at_s = account->meter->at_s;
-	const double part = (fmin(to_s, account->until_s) - at_s) / (account->until_s - at_s);
-	int64_t until_uj;
+	while (account->spans->len > 0) {
+		const struct host_span span = g_array_index(account->spans, struct host_span, 0);
 
-	if (all_uj <= 0 || !(part > 0))
-		return true;
-	until_uj = host_account_sum(account->meter->at_uj,
-				    part < 1 ? (int64_t)((double)all_uj * part) : all_uj);
-	return add_span(service, account, fmin(to_s, account->until_s), MIN(until_uj, most_uj),
-			account->length_s * part, MARK_MISSED, error);
+		if (span.from_s >= to_s)
+			break;
+		if (!add_span(service, account, &span, to_s, most_uj, error))
+			return false;
+	}
+	return true;
+}
+
+/* The end of the last span that ends by to_s; -INFINITY: none does. */
+static double complete_s(const struct host_account *account, double to_s)
+{
+	double until_s = -INFINITY;
+
+	for (guint i = 0; i < account->spans->len; i++) {
+		const struct host_span *span = &g_array_index(account->spans, struct host_span, i);
+
+		if (span->until_s <= to_s)
+			until_s = span->until_s;
+	}
+	return until_s;
 }
 
 /*
@@ -139,7 +161,7 @@ static bool was_served(const struct run_service *service, const struct host_acco
 {
 	const struct ledger_older *older = ledger_older(service->ledger);
 
-	return to_s > service->served_s || (account && to_s <= account->until_s) ||
+	return to_s > service->served_s || (account && host_account_expects(account, to_s)) ||
 	       to_s <= older->until_s;
 }
 
@@ -156,7 +178,7 @@ static bool add_unreported(struct run_service *service, struct host_account *acc
 	int64_t at_uj;
 	int64_t uj;
 
-	if (account->until_s <= to_s && !add_provisional(service, account, to_s, to_uj, error))
+	if (!add_provisional(service, account, complete_s(account, to_s), to_uj, error))
 		return false;
 	at_s = account->meter->at_s;
 	at_uj = account->meter->at_uj;
@@ -182,7 +204,7 @@ static bool begin_counter(struct run_service *service, struct host_account *acco
 		.to_s = fmax(at_s, meter->at_s),
 		.from_uj = at_uj,
 		.to_uj = at_uj,
-		.mark = MARK_NEW,
+		.mark = STORE_ACCOUNT_NEW_COUNTER,
 	};
 	const struct energy_split nothing = {0};
 
@@ -427,10 +449,9 @@ bool run_service_energy_load(struct run_service *service, GError **error)
 	struct store *store = service->session->store;
 	g_autoptr(GError) fault = NULL;
 
-	if (!ledger_load(service->ledger, store, service->row.run, error))
-		return false;
-	run_service_recall_provisional(service);
-	if (!run_service_recall_older(service, error))
+	if (!ledger_load(service->ledger, store, service->row.run, error) ||
+	    !run_service_recall_provisional(service, error) ||
+	    !run_service_recall_older(service, error))
 		return false;
 	service->ledger_complete = ledger_load_sums(service->ledger, store, service->row.run,
 						    service->submissions->len, &fault);

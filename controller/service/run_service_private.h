@@ -199,8 +199,7 @@ void run_service_update_energy(struct run_service *service, const GArray *parts)
 
 /*
  * What the hosts have used since the ends of their accounts, until now_ns, as it is stored: a list
- * of struct ledger_expected, owned by the caller. Provisional energy of a host that has counted
- * nothing since stays as it is.
+ * of struct ledger_expected, owned by the caller. Provisional energy of the hosts stays as it is.
  */
 GPtrArray *run_service_energy_provisional(const struct run_service *service, int64_t now_ns);
 
@@ -208,11 +207,14 @@ GPtrArray *run_service_energy_provisional(const struct run_service *service, int
  * Another counter of a host began at from_ns: what its meter had counted by the last sample of the
  * former one, and no report has brought, is provisional energy of the account from now on.
  */
-void run_service_expect_counted(struct run_service *service, const struct host_account *account,
+void run_service_expect_counted(struct run_service *service, struct host_account *account,
 				int64_t from_ns);
 
-/* Gives service->expected to the ledger, after ledger_load(), and frees it. */
-void run_service_recall_provisional(struct run_service *service);
+/*
+ * Gives service->expected to the ledger, after ledger_load(), and frees it. False with `error`: the
+ * store cannot be read.
+ */
+bool run_service_recall_provisional(struct run_service *service, GError **error);
 
 /*
  * After that: has the ledger keep what an older version counted of a window beyond the accounts of

@@ -15,28 +15,23 @@ static double run_s(const struct run_service *service, int64_t t_ns)
 	return clock_elapsed_s(service->session->t0_ns, t_ns);
 }
 
-/* A part of what a host has used since the end of its account. */
-struct unreported {
-	double uj; /* idle included */
-	double length_s;
-};
-
-/* Dynamic energy; idle is at most all of it, as in the account (energy_split.h). */
-static double dynamic_j(const struct remote_meter *meter, const struct unreported *part)
+static const struct host_span *span_at(const struct host_account *account, guint i)
 {
-	return fmax(0, part->uj * 1e-6 - meter->idle_w * part->length_s);
+	return &g_array_index(account->spans, struct host_span, i);
 }
 
-/* The provisional energy of the time since begin_s, time of the run: the part by time. */
-static struct unreported provisional_since(const struct host_account *account, double begin_s)
+/*
+ * Joules above idle of the time since begin_s: the part by time. Idle is at most all of it, as in
+ * the account (energy_split.h).
+ */
+static double span_j(const struct remote_meter *meter, const struct host_span *span, double begin_s)
 {
-	const double at_s = account->meter->at_s;
-	const double part = (account->until_s - fmax(at_s, begin_s)) / (account->until_s - at_s);
+	const double length_s = span->until_s - span->from_s;
+	const double all_j = (double)span->uj * 1e-6 - meter->idle_w * length_s;
 
-	if (!(account->until_s > fmax(at_s, begin_s)))
-		return (struct unreported){0};
-	return (struct unreported){(double)host_account_provisional_uj(account) * part,
-				   account->length_s * part};
+	if (!(all_j > 0) || span->until_s <= begin_s)
+		return 0;
+	return all_j * fmin(1, (span->until_s - begin_s) / length_s);
 }
 
 /*
@@ -71,27 +66,41 @@ static int64_t known_from_ns(const struct remote_meter *meter)
 }
 
 /*
- * What a host's meter has counted until now_ns since the provisional energy, since the end of the
- * account, since a controller serves, and since begin_s. A meter without samples has counted
- * nothing.
+ * From when on what a host's meter has counted is in no account: after the end of the account and
+ * its provisional energy, while this controller serves, as far as is known. `account` may be NULL.
  */
-static struct unreported counted_since(const struct run_service *service,
-				       const struct remote_meter *meter,
-				       const struct host_account *account, double begin_s,
-				       int64_t now_ns)
+static int64_t live_from_ns(const struct run_service *service, const struct remote_meter *meter,
+			    const struct host_account *account)
 {
-	const double until_s = account ? fmax(account->meter->at_s, account->until_s) : -INFINITY;
-	const double start_s = fmax(run_s(service, meter->start_ns), service->served_s);
-	const double from_s = fmax(fmax(start_s, until_s), begin_s);
-	int64_t from_ns = service->session->t0_ns + (int64_t)(from_s * 1e9);
+	double from_s = fmax(run_s(service, meter->start_ns), service->served_s);
 
+	if (account)
+		from_s = fmax(fmax(from_s, account->meter->at_s), host_account_until_s(account));
+	return MAX(service->session->t0_ns + (int64_t)(from_s * 1e9), known_from_ns(meter));
+}
+
+/* What a meter that has samples has counted from from_ns to to_ns. */
+static double live_uj(const struct remote_meter *meter, int64_t from_ns, int64_t to_ns)
+{
+	return remote_meter_counter_uj(meter, to_ns) - counter_uj(meter, from_ns);
+}
+
+/* Joules above idle that a meter has counted and no account has, of the time since begin_s. */
+static double live_j(const struct run_service *service, const struct remote_meter *meter,
+		     const struct host_account *account, double begin_s, int64_t now_ns)
+{
+	int64_t from_ns;
+
+	/* A meter without samples has counted nothing. */
 	if (!remote_meter_last(meter))
-		return (struct unreported){0};
-	from_ns = MIN(MAX(from_ns, known_from_ns(meter)), now_ns);
-	return (struct unreported){
-		.uj = remote_meter_counter_uj(meter, now_ns) - counter_uj(meter, from_ns),
-		.length_s = clock_elapsed_s(from_ns, now_ns),
-	};
+		return 0;
+	from_ns = live_from_ns(service, meter, account);
+	if (isfinite(begin_s))
+		from_ns = MAX(from_ns, service->session->t0_ns + (int64_t)(begin_s * 1e9));
+	if (from_ns >= now_ns)
+		return 0;
+	return fmax(0, live_uj(meter, from_ns, now_ns) * 1e-6 -
+			       meter->idle_w * clock_elapsed_s(from_ns, now_ns));
 }
 
 /* Joules above idle of a host that are not reported yet, of the time since begin_s. */
@@ -99,14 +108,10 @@ static double unreported_j(const struct run_service *service, const struct remot
 			   double begin_s, int64_t now_ns)
 {
 	const struct host_account *account = ledger_account(service->ledger, meter->host);
-	const struct unreported counted = counted_since(service, meter, account, begin_s, now_ns);
-	double sum_j = dynamic_j(meter, &counted);
+	double sum_j = live_j(service, meter, account, begin_s, now_ns);
 
-	if (account) {
-		const struct unreported provisional = provisional_since(account, begin_s);
-
-		sum_j += dynamic_j(meter, &provisional);
-	}
+	for (guint i = 0; account && i < account->spans->len; i++)
+		sum_j += span_j(meter, span_at(account, i), begin_s);
 	return sum_j;
 }
 
@@ -127,42 +132,73 @@ double run_service_unreported_j(const struct run_session *session)
 				: 0;
 }
 
-/*
- * Adds a part to what is stored of a host. What is below idle is of so much less time, so that no
- * debt is left to another part.
- */
-static void add_part(struct ledger_expected *expected, const struct remote_meter *meter,
-		     const struct unreported *part)
+static void expect(GPtrArray *list, const struct host_account *account,
+		   const struct host_span *span)
 {
-	const double idle_s =
-		meter->idle_w > 0 ? part->uj * 1e-6 / meter->idle_w : (double)INFINITY;
+	struct ledger_expected *expected = record_new(&ledger_expected_record);
 
-	expected->until_uj = host_account_sum(expected->until_uj, (int64_t)fmax(part->uj, 0));
-	expected->length_s += fmax(0, fmin(part->length_s, idle_s));
+	expected->host = g_strdup(account->meter->host);
+	expected->n = account->meter->n;
+	expected->at_s = account->meter->at_s;
+	expected->span = *span;
+	g_ptr_array_add(list, expected);
 }
 
-/* The provisional energy of a host that has an account; NULL: there is none. */
-static struct ledger_expected *provisional_of(const struct run_service *service,
-					      const struct remote_meter *meter,
-					      const struct host_account *account, int64_t now_ns)
+/* What a meter has counted from *from_ns to to_ns, which becomes *from_ns. False: nothing. */
+static bool take_live(const struct run_service *service, const struct remote_meter *meter,
+		      int64_t *from_ns, int64_t to_ns, struct host_span *ret_span)
 {
-	const struct unreported before = provisional_since(account, -INFINITY);
-	const struct unreported counted = counted_since(service, meter, account, -INFINITY, now_ns);
-	const int64_t reported_uj = host_account_counted_uj(account);
-	struct ledger_expected *expected;
+	const double uj = to_ns > *from_ns ? live_uj(meter, *from_ns, to_ns) : -1;
 
-	if (!(before.uj + counted.uj >= 1) ||
-	    !(before.uj + counted.uj < (double)RUN_SERVICE_COUNTED_MAX_UJ))
-		return NULL;
-	expected = record_new(&ledger_expected_record);
-	expected->host = g_strdup(meter->host);
-	expected->at_s = account->meter->at_s;
-	expected->until_s = counted.uj > 0 ? run_s(service, now_ns) : account->until_s;
-	expected->length_s = 0;
-	expected->until_uj = reported_uj;
-	add_part(expected, meter, &before);
-	add_part(expected, meter, &counted);
-	return expected;
+	if (!(uj >= 0) || !(uj < (double)RUN_SERVICE_COUNTED_MAX_UJ))
+		return false;
+	*ret_span =
+		(struct host_span){run_s(service, *from_ns), run_s(service, to_ns), (int64_t)uj};
+	*from_ns = to_ns;
+	return true;
+}
+
+/* Adds what a meter has counted from *from_ns to to_ns, which becomes *from_ns. */
+static void expect_live(const struct run_service *service, const struct remote_meter *meter,
+			const struct host_account *account, int64_t *from_ns, int64_t to_ns,
+			GPtrArray *list)
+{
+	struct host_span span;
+
+	if (take_live(service, meter, from_ns, to_ns, &span))
+		expect(list, account, &span);
+}
+
+/*
+ * Adds the spans of a host that has an account to the list: those it has, and what its meter has
+ * counted since. What is estimated is apart: before the samples after gaps, where another counter
+ * may have begun, and after the last sample.
+ */
+static void expect_all(const struct run_service *service, const struct remote_meter *meter,
+		       const struct host_account *account, int64_t now_ns, GPtrArray *list)
+{
+	int64_t before_ns = 0; /* the time of the sample before */
+	int64_t from_ns;
+
+	for (guint i = 0; i < account->spans->len; i++)
+		expect(list, account, span_at(account, i));
+	if (!remote_meter_last(meter))
+		return;
+	from_ns = live_from_ns(service, meter, account);
+	for (guint i = 0; i < meter->samples->len; i++) {
+		const struct wire_sample *sample =
+			&g_array_index(meter->samples, struct wire_sample, i);
+
+		if (sample->gap) {
+			expect_live(service, meter, account, &from_ns, MIN(before_ns, now_ns),
+				    list);
+			expect_live(service, meter, account, &from_ns, MIN(sample->t_ns, now_ns),
+				    list);
+		}
+		before_ns = sample->t_ns;
+	}
+	expect_live(service, meter, account, &from_ns, MIN(before_ns, now_ns), list);
+	expect_live(service, meter, account, &from_ns, now_ns, list);
 }
 
 GPtrArray *run_service_energy_provisional(const struct run_service *service, int64_t now_ns)
@@ -173,11 +209,9 @@ GPtrArray *run_service_energy_provisional(const struct run_service *service, int
 	for (guint i = 0; i < meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
 		const struct host_account *account = ledger_account(service->ledger, meter->host);
-		struct ledger_expected *expected =
-			account ? provisional_of(service, meter, account, now_ns) : NULL;
 
-		if (expected)
-			g_ptr_array_add(list, expected);
+		if (account)
+			expect_all(service, meter, account, now_ns, list);
 	}
 	return list;
 }
@@ -203,7 +237,7 @@ static int64_t last_before_ns(const struct remote_meter *meter, int64_t from_ns)
 	return 0;
 }
 
-void run_service_expect_counted(struct run_service *service, const struct host_account *account,
+void run_service_expect_counted(struct run_service *service, struct host_account *account,
 				int64_t from_ns)
 {
 	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
@@ -212,20 +246,22 @@ void run_service_expect_counted(struct run_service *service, const struct host_a
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
 		const bool same = g_str_equal(meter->host, account->meter->host);
 		const int64_t last_ns = same ? last_before_ns(meter, from_ns) : 0;
-		struct ledger_expected *expected =
-			last_ns > 0 ? provisional_of(service, meter, account, last_ns) : NULL;
+		int64_t live_ns = last_ns > 0 ? live_from_ns(service, meter, account) : 0;
+		struct host_span span;
 
-		if (expected)
-			ledger_expect(service->ledger, expected);
-		record_free(&ledger_expected_record, expected);
+		if (last_ns > 0 && take_live(service, meter, &live_ns, last_ns, &span))
+			host_account_expect(account, &span);
 	}
 }
 
-void run_service_recall_provisional(struct run_service *service)
+bool run_service_recall_provisional(struct run_service *service, GError **error)
 {
-	for (guint i = 0; service->expected && i < service->expected->len; i++)
-		ledger_expect(service->ledger, g_ptr_array_index(service->expected, i));
+	const bool good =
+		!service->expected ||
+		ledger_expect(service->ledger, service->session->store, service->expected, error);
+
 	g_clear_pointer(&service->expected, g_ptr_array_unref);
+	return good;
 }
 
 bool run_service_recall_older(struct run_service *service, GError **error)

@@ -239,6 +239,30 @@ bool store_end_account(struct store *store, bool good, GError **error)
 STORE_DEFINE_LIST(store_account_meters, store_account_meter, "WHERE run = ? ORDER BY host",
 		  "read where accounts stand")
 
+/* The columns of a rise: no table has them. */
+static const struct record_field rise_fields[] = {
+	STORE_REAL_NOT_NULL(store_account_rise, from_s),
+	STORE_REAL_NOT_NULL(store_account_rise, to_s),
+	{RECORD_FIELD_I64(store_account_rise, uj)},
+	{NULL},
+};
+static const struct record rise_record = {.name = "rise of a counter",
+					  .size = sizeof(struct store_account_rise),
+					  .fields = rise_fields,
+					  .free = g_free,
+					  .since = 6};
+
+GPtrArray *store_account_rises(struct store *store, const struct store_account_meter *meter,
+			       int64_t n, double at_s, GError **error)
+{
+	return database_list_by(store->database,
+				"SELECT from_s, to_s, iif(mark IS '" STORE_ACCOUNT_NEW_COUNTER
+				"', -1, to_uj - from_uj) FROM energy_interval"
+				" WHERE run = ? AND host = ? AND n > ? AND to_s >= ? ORDER BY n",
+				&rise_record, DATABASE_ARGS(meter->run, meter->host, n, at_s),
+				"read the intervals of a host", error);
+}
+
 /* Sums of columns of energy_day that exist in energy_task too. */
 #define SUM_OF_DAYS(key)                                                                           \
 	"SELECT d." key ", coalesce(t.tasks, 0), coalesce(t.uj, 0), sum(d.idle_uj),"               \

@@ -63,6 +63,7 @@ struct store_account_interval {
 
 /* Marks that the program itself uses. */
 #define STORE_ACCOUNT_UNSERVED "unserved"
+#define STORE_ACCOUNT_NEW_COUNTER "new-counter"
 
 /*
  * All that is added to accounts between these two calls is stored as a whole or not at all, within
@@ -95,6 +96,19 @@ GPtrArray *store_account_meters(struct store *store, int64_t run, GError **error
 /* NULL is allowed. */
 void store_account_meter_free(struct store_account_meter *meter);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_account_meter_t, store_account_meter_free)
+
+/* What a host's counter rose by in an interval; -1: not known, since another counter began. */
+struct store_account_rise {
+	double from_s, to_s;
+	int64_t uj;
+};
+
+/*
+ * The rises of a host's intervals after the nth, which ended at at_s, in order: GPtrArray of struct
+ * store_account_rise, owned by the caller.
+ */
+GPtrArray *store_account_rises(struct store *store, const struct store_account_meter *meter,
+			       int64_t n, double at_s, GError **error);
 
 /* A sum. */
 struct store_account_sum {
