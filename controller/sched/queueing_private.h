@@ -3,7 +3,7 @@
 
 #include "controller/sched/queueing.h"
 
-/* Shared by queueing.c and queueing_times.c. */
+/* Shared by queueing.c and queueing_times.c, on which queueing.c depends. */
 
 /* The bin of a time, rounded down. */
 int64_t queueing_bin(const struct queueing *queueing, double time_s);

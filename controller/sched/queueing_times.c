@@ -4,6 +4,55 @@
 
 #include "controller/sched/queueing_private.h"
 
+const struct pet_entry *queueing_exec(const struct queueing *queueing,
+				      const struct sched_task *task, uint32_t machine)
+{
+	return pet_at(queueing->settings->pet, task->row, machine);
+}
+
+/*
+ * Adds QUEUEING_TOLERANCE before rounding down: a time that is meant to be a whole number of bins
+ * may be a sum.
+ */
+int64_t queueing_bin(const struct queueing *queueing, double time_s)
+{
+	return (int64_t)floor(time_s / queueing->settings->bin_s + QUEUEING_TOLERANCE);
+}
+
+double queueing_round_chance(double chance)
+{
+	return rint(chance * 0x1p30) * 0x1p-30;
+}
+
+bool queueing_reaches(double chance, double threshold)
+{
+	return chance >= queueing_round_chance(threshold);
+}
+
+double queueing_round_time(double bins)
+{
+	return rint(bins * 0x1p20) * 0x1p-20;
+}
+
+void queueing_drop(struct queueing *queueing, const struct sched_task *task, double chance,
+		   double threshold, enum sched_reason reason)
+{
+	queueing->actions[queueing->actions_count++] = (struct sched_action){
+		.kind = SCHED_ACTION_DROP,
+		.task = task->id,
+		.chance = chance,
+		.threshold = threshold,
+		.reason = reason,
+	};
+}
+
+double queueing_relief(const struct queueing *queueing, uint32_t row)
+{
+	return queueing->policy->ops->queueing->fair && queueing->snapshot->sufferage
+		       ? queueing->snapshot->sufferage[row]
+		       : 0;
+}
+
 static int result_of(enum pmf_fault fault)
 {
 	return fault == PMF_OK ? 0 : -ENOMEM; /* lengths were verified with the settings */
