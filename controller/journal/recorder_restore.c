@@ -25,14 +25,6 @@ static uint32_t parse_nodes(const char *text, uint32_t max, uint32_t *ret_nodes)
 	return count;
 }
 
-static uint32_t find_cluster(const struct sched_system *system, const char *name)
-{
-	for (uint32_t c = 0; c < system->clusters_count; c++)
-		if (strcmp(system->clusters[c].name, name) == 0)
-			return c;
-	return UINT32_MAX;
-}
-
 /* The context of a restoration. */
 struct restoring {
 	struct store *store;
@@ -91,7 +83,7 @@ static char *read_place(const struct sched_system *system, const struct store_ta
 
 	if (!row->cluster || !row->nodes)
 		return NULL;
-	record->cluster = find_cluster(system, row->cluster);
+	record->cluster = sched_system_cluster(system, row->cluster);
 	if (record->cluster == UINT32_MAX)
 		return g_strdup_printf("the configuration has no cluster '%s'", row->cluster);
 	*ret_nodes = nodes = g_new(uint32_t, system->clusters[record->cluster].nodes);
@@ -224,7 +216,7 @@ static bool restore_suspension(struct engine *engine, const struct sched_system 
 	g_autofree uint32_t *to_nodes = NULL;
 	uint32_t most;
 
-	record.cluster = row->cluster ? find_cluster(system, row->cluster) : UINT32_MAX;
+	record.cluster = row->cluster ? sched_system_cluster(system, row->cluster) : UINT32_MAX;
 	if (record.cluster == UINT32_MAX || !row->nodes)
 		return false;
 	most = system->clusters[record.cluster].nodes;
@@ -257,7 +249,7 @@ static bool restore_migration(struct engine *engine, const struct sched_system *
 	g_autofree uint32_t *to_nodes = NULL;
 	uint32_t most;
 
-	record.cluster = row->cluster ? find_cluster(system, row->cluster) : UINT32_MAX;
+	record.cluster = row->cluster ? sched_system_cluster(system, row->cluster) : UINT32_MAX;
 	if (record.cluster == UINT32_MAX || !row->nodes || !row->to_nodes)
 		return false;
 	most = system->clusters[record.cluster].nodes;

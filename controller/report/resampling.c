@@ -69,20 +69,10 @@ static struct backend_sim_ratio ratio_of(const struct store_task *task)
 	};
 }
 
-/* The index of a cluster of the system, or the number of clusters for an unknown name. */
-static uint32_t find_cluster(const struct sched_system *system, const char *name)
-{
-	uint32_t i = 0;
-
-	while (i < system->clusters_count && !g_str_equal(system->clusters[i].name, name))
-		i++;
-	return i;
-}
-
 /* The ratio of a completed task. */
 struct observation {
 	guint run;        /* number of its run, from 0 */
-	uint32_t cluster; /* of the system; the number of clusters: unknown */
+	uint32_t cluster; /* of the system; UINT32_MAX: unknown */
 	struct backend_sim_ratio ratio;
 };
 
@@ -98,7 +88,8 @@ static bool observe_run(const struct resampling *noise, guint run, GArray *obser
 
 		if (!usable(task))
 			continue;
-		observation.cluster = find_cluster(noise->experiment->system, task->cluster);
+		observation.cluster =
+			sched_system_cluster(noise->experiment->system, task->cluster);
 		observation.ratio = ratio_of(task);
 		g_array_append_val(observations, observation);
 	}

@@ -2,6 +2,7 @@
 #include "controller/sched/model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NAME(table, value)                                                                         \
 	((size_t)(value) < sizeof(table) / sizeof((table)[0]) ? (table)[value] : NULL)
@@ -374,6 +375,14 @@ enum sched_system_fault sched_system_finish(struct sched_system *system, uint32_
 	if (ret_index && fault != SCHED_SYSTEM_OK)
 		*ret_index = at;
 	return fault;
+}
+
+uint32_t sched_system_cluster(const struct sched_system *system, const char *name)
+{
+	for (uint32_t c = 0; c < system->clusters_count; c++)
+		if (strcmp(system->clusters[c].name, name) == 0)
+			return c;
+	return UINT32_MAX;
 }
 
 const struct sched_option *sched_system_option(const struct sched_system *system, uint32_t row,

@@ -153,6 +153,9 @@ const char *sched_system_fault_text(enum sched_system_fault fault);
 /* NULL is allowed. */
 void sched_system_free(struct sched_system *system);
 
+/* The index of the cluster with that name, or UINT32_MAX. O(clusters). */
+uint32_t sched_system_cluster(const struct sched_system *system, const char *name);
+
 /* The options of a row: *ret_count of them, in column order. */
 static inline const struct sched_option *sched_system_options(const struct sched_system *system,
 							      uint32_t row, uint32_t *ret_count)
