@@ -181,3 +181,22 @@ void log_line(enum log_level level, const char *subsystem, struct log_about abou
 	if (write(STDERR_FILENO, line->str, line->len) < 0)
 		return; /* there is no place to report it */
 }
+
+static void take_message(const gchar *domain, GLogLevelFlags flags, const gchar *message,
+			 gpointer data)
+{
+	enum log_level level = LOG_LEVEL_DEBUG;
+
+	if (flags & (G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL))
+		level = LOG_LEVEL_ERROR;
+	else if (flags & G_LOG_LEVEL_WARNING)
+		level = LOG_LEVEL_WARNING;
+	else if (flags & G_LOG_LEVEL_MESSAGE)
+		level = LOG_LEVEL_INFO;
+	log_line(level, domain ?: "virtbed", (struct log_about){0}, "%s", message ?: "");
+}
+
+void log_take_glib(void)
+{
+	g_log_set_default_handler(take_message, NULL);
+}

@@ -48,6 +48,14 @@ struct log_about {
 void log_line(enum log_level level, const char *subsystem, struct log_about about,
 	      const char *format, ...) G_GNUC_PRINTF(4, 5);
 
+/*
+ * From now on messages of g_critical(), g_warning() and the like are such lines too: ours, about
+ * impossible events for example, as of subsystem "virtbed", those of a library as of its domain.
+ * Critical ones are errors, and what GLib calls info is debug. Unit tests do not call this, so that
+ * such messages are fatal there.
+ */
+void log_take_glib(void);
+
 /* Whether our log lines reach the journal, so that no log file is needed. */
 bool log_is_journal(void);
 

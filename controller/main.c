@@ -161,6 +161,7 @@ int main(int argc, char **argv)
 	struct run_session *session;
 	int status;
 
+	log_take_glib();
 	hold_hangup(SIG_BLOCK);
 	output_plain_help();
 	if (!parse_options(argc, argv, &options, &error)) {

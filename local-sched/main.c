@@ -283,6 +283,7 @@ int main(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	int status = STATUS_USAGE;
 
+	log_take_glib();
 	output_plain_help();
 	if (!parse_options(argc, argv, &options, &error)) {
 		visible_complain("virtbed-local-sched", error->message);

@@ -16,6 +16,12 @@ static void write_one_line_of_each_level(void)
 	log_error_of(LOG_LOCAL("x-20260131T235959Z-1-7-2"), "lost");
 	log_error_of(LOG_HOST("a \"b\"\n"), "down");
 	log_error_of(LOG_NODE(NULL), "of no node");
+	g_log_set_always_fatal(G_LOG_FATAL_MASK); /* as in a daemon */
+	log_take_glib();
+	g_critical("task 'a\nb' is %s", "odd");
+	g_warning("w\xc3\xb6rd");
+	g_log("lib", G_LOG_LEVEL_MESSAGE, "message");
+	g_log("lib", G_LOG_LEVEL_INFO, "whispered");
 }
 
 static void test_level_chooses_the_lines(gconstpointer data)
@@ -29,10 +35,14 @@ static void test_level_chooses_the_lines(gconstpointer data)
 			  "* error test task=two-1 node=c1-n0 paused: 3\n"
 			  "* error test task=7 attempt=2 local=x-20260131T235959Z-1-7-2 lost\n"
 			  "* error test host=\"a \\\"b\\\"\\n\" down\n"
-			  "* error test of no node\n"},
-		{"warning", "* error test *\n* warning test two\\nlines\n*"},
-		{"info", "* error *\n* warning *\n* info test \\x1b[31mred \xef\xbf\xbd\\x9b\n*"},
-		{"debug", "* error *\n* warning *\n* info *\n* debug test d\u00e9tail\n*"},
+			  "* error test of no node\n"
+			  "* error virtbed task 'a\\nb' is odd\n"},
+		{"warning", "* error test *\n* warning test two\\nlines\n*"
+			    "* error virtbed *\n* warning virtbed w\xc3\xb6rd\n"},
+		{"info", "* error *\n* warning *\n* info test \\x1b[31mred \xef\xbf\xbd\\x9b\n*"
+			 "* warning virtbed *\n* info lib message\n"},
+		{"debug", "* error *\n* warning *\n* info *\n* debug test d\u00e9tail\n*"
+			  "* info lib message\n* debug lib whispered\n"},
 		{"nonsense",
 		 "VIRTBED_LOG: 'nonsense' is not one of error, warning, info, debug: info is used\n"
 		 "* error *\n* warning *\n* info *\n"},
