@@ -390,7 +390,11 @@ static void handle_suspension_failed(struct engine *engine, const struct backend
 	engine_record_task(engine, event->task);
 	engine_record_end(engine, event->task);
 	engine_release_reason(engine, task);
-	if (engine->setup.open) /* nodes are free again, or tasks with claims to them wait again */
+	/*
+	 * Nodes are free again, or tasks with claims to them wait again. Tasks that are wanted are
+	 * resumed at that event: at once the same step would only fail again.
+	 */
+	if (engine->setup.open)
 		engine_want_mapping(engine);
 	engine_retry_late(engine, event->time_s);
 }

@@ -152,7 +152,10 @@ static void test_person_in_between(void)
 	preempt_stage_finish(&person.stage);
 }
 
-/* What a person wants is wanted until it has come to be. */
+/*
+ * What a person wants is wanted until it has come to be: tried again at the next mapping event, and
+ * not when it has failed, although nodes are idle.
+ */
 static void test_person_insists(void)
 {
 	static const struct preempt_scene scene = {
