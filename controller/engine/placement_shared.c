@@ -393,6 +393,10 @@ static void prepare_action(struct engine *engine, const struct sched_action *act
 	case SCHED_ACTION_SHARE:
 		engine_set_yield(engine, action->task, action->yield);
 		break;
+	case SCHED_ACTION_RESUME:
+		engine_set_yield(engine, action->task, action->yield);
+		engine_prepare_action(engine, action);
+		break;
 	case SCHED_ACTION_DEFER:
 		defer(engine, action->task, action->start_s);
 		break;

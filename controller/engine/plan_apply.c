@@ -12,7 +12,6 @@
 #include "controller/engine/task_energy.h"
 #include "controller/engine/waiting.h"
 #include "controller/engine/window.h"
-#include "controller/engine/yield.h"
 
 /* Actions. */
 
@@ -62,7 +61,6 @@ void engine_prepare_action(struct engine *engine, const struct sched_action *act
 		engine_begin_suspend(engine, action->task, false);
 		break;
 	case SCHED_ACTION_RESUME:
-		engine_set_yield(engine, action->task, action->yield);
 		engine_begin_resume(engine, action->task, action->nodes);
 		break;
 	case SCHED_ACTION_START:

@@ -111,6 +111,13 @@ static bool tell_suspension(struct engine_recorder *recorder, const struct engin
 	return true;
 }
 
+/* Only tasks that share hosts have yields. */
+static bool tell_share(struct engine_recorder *recorder, double time_s,
+		       const struct engine_task *task)
+{
+	g_assert_not_reached();
+}
+
 static void count_script(struct script *script, const struct preempt_scene *scene)
 {
 	while (script->steps_count < G_N_ELEMENTS(scene->steps) &&
@@ -147,7 +154,10 @@ void preempt_stage_init(struct preempt_stage *stage, const struct preempt_scene 
 	};
 	count_script(&stage->script, scene);
 	stage->memory = (struct preempt_memory){
-		.recorder = {.event = tell_event, .task = tell_task, .suspension = tell_suspension},
+		.recorder = {.event = tell_event,
+			     .task = tell_task,
+			     .suspension = tell_suspension,
+			     .share = tell_share},
 		.story = g_string_new(NULL),
 		.suspensions = g_string_new(NULL),
 	};
