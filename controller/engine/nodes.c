@@ -5,13 +5,6 @@
 #include "controller/engine/node_fsm.h"
 #include "controller/engine/nodes.h"
 
-struct node {
-	uint32_t task;   /* that has it or claims it */
-	uint32_t leaver; /* that is leaving it */
-	enum node_state state;
-	char *reason; /* why it is drained, or NULL */
-};
-
 /* How many nodes of a cluster take tasks, and how many of these are idle. */
 struct tally {
 	uint32_t up;
@@ -19,9 +12,9 @@ struct tally {
 };
 
 struct nodes {
-	struct node **of; /* per cluster and node */
-	struct node *pool;
-	uint32_t count; /* of all clusters */
+	struct engine_node **of;  /* per cluster and node */
+	struct engine_node *pool; /* their reasons are owned */
+	uint32_t count;           /* of all clusters */
 	/* The nodes that take no tasks; room for twice the number of nodes. */
 	struct sched_node *closed;
 	uint32_t closed_count;
@@ -37,8 +30,8 @@ void engine_nodes_init(struct engine *engine, uint32_t tasks_max)
 
 	for (uint32_t c = 0; c < system->clusters_count; c++)
 		nodes->count += system->clusters[c].nodes;
-	nodes->of = g_new(struct node *, system->clusters_count);
-	nodes->pool = g_new0(struct node, nodes->count);
+	nodes->of = g_new(struct engine_node *, system->clusters_count);
+	nodes->pool = g_new0(struct engine_node, nodes->count);
 	nodes->closed = g_new(struct sched_node, 2 * (size_t)nodes->count);
 	nodes->tallies = g_new(struct tally, system->clusters_count);
 	nodes->claim_waits = g_new0(uint32_t, tasks_max);
@@ -55,7 +48,7 @@ void engine_nodes_finish(struct engine *engine)
 	struct nodes *nodes = engine->nodes;
 
 	for (uint32_t i = 0; i < nodes->count; i++)
-		g_free(nodes->pool[i].reason);
+		g_free((char *)nodes->pool[i].reason);
 	g_free(nodes->of);
 	g_free(nodes->pool);
 	g_free(nodes->closed);
@@ -64,7 +57,7 @@ void engine_nodes_finish(struct engine *engine)
 	g_free(nodes);
 }
 
-static struct node *node_at(const struct engine *engine, uint32_t cluster, uint32_t node)
+static struct engine_node *node_at(const struct engine *engine, uint32_t cluster, uint32_t node)
 {
 	return &engine->nodes->of[cluster][node];
 }
@@ -121,13 +114,13 @@ static void remove_closed(struct nodes *nodes, const struct sched_node *node)
 bool engine_move_node(struct engine *engine, const struct sched_node *at, enum node_event event,
 		      const char *reason)
 {
-	struct node *node = node_at(engine, at->cluster, at->node);
+	struct engine_node *node = node_at(engine, at->cluster, at->node);
 	const bool was_up = node->state == NODE_UP;
 
 	if (!fsm_move(&node_fsm, &node->state, event, "of the engine"))
 		return false;
 	if (event == NODE_DRAIN || event == NODE_UNDRAIN) {
-		g_free(node->reason);
+		g_free((char *)node->reason);
 		node->reason = event == NODE_DRAIN ? g_strdup(reason) : NULL;
 	}
 	engine->nodes->tallied = false;
@@ -145,7 +138,7 @@ bool engine_node_takes_tasks(const struct engine *engine, uint32_t cluster, uint
 
 bool engine_node_idle(const struct engine *engine, uint32_t cluster, uint32_t node)
 {
-	const struct node *at = node_at(engine, cluster, node);
+	const struct engine_node *at = node_at(engine, cluster, node);
 
 	return at->task == ENGINE_NO_TASK && at->leaver == ENGINE_NO_TASK && at->state == NODE_UP;
 }
@@ -181,9 +174,7 @@ uint32_t engine_count_nodes(const struct engine *engine, uint32_t cluster, bool 
 
 struct engine_node engine_node_at(const struct engine *engine, uint32_t cluster, uint32_t node)
 {
-	const struct node *at = node_at(engine, cluster, node);
-
-	return (struct engine_node){at->state, at->reason, at->task, at->leaver};
+	return *node_at(engine, cluster, node);
 }
 
 bool engine_drained(const struct engine *engine, uint32_t cluster, uint32_t node)
