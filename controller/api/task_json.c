@@ -168,12 +168,12 @@ static void set_times(json_t *object, const struct run_session *session,
 
 json_t *task_json_short(const struct run_session *session, const struct engine_task *task)
 {
-	json_t *object =
-		json_pack("{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:n, s:n, s:n}", "task",
-			  (int)task->task->id, "type", type_name(session, task), "state",
-			  engine_task_state_name(task->state), "attempts", (int)task->attempts,
-			  "suspensions", (int)task->suspensions, "held", task->held, "preemptible",
-			  task->task->preemptible, "cluster", "nodes", "hosts");
+	json_t *object = json_pack("{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:n, s:n, s:n}", "task",
+				   (int)task->task->id, "type", type_name(session, task), "state",
+				   engine_task_state_name(task->state), "attempts",
+				   (int)task->attempts, "suspensions", (int)task->suspensions,
+				   "held", view_is_held(session, task), "preemptible",
+				   task->task->preemptible, "cluster", "nodes", "hosts");
 	g_autoptr(json_t) owner = owner_json(session, task);
 	g_autoptr(json_t) place = task->nodes_count ? place_json(session, task) : NULL;
 

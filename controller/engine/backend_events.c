@@ -62,7 +62,7 @@ static enum engine_task_event after_outcome(struct engine *engine, uint32_t inde
 		 * The controller did not request it, so the attempt is from a service that was
 		 * killed before it could record that it stopped.
 		 */
-		if (engine->setup.open && !task->cancelled && !engine->ended)
+		if (engine->setup.open && task->request != REQUEST_CANCELLED && !engine->ended)
 			return engine_after_loss(engine, index, event->time_s, event->reason);
 		engine_count_failed(engine);
 		return ENGINE_TASK_KILL;

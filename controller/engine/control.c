@@ -55,7 +55,8 @@ uint32_t engine_submit(struct engine *engine, const struct sched_task *task, boo
 	made->id = index;
 	made->arrival_s = index > 0 ? fmax(time_s, made[-1].arrival_s) : time_s;
 	engine_init_task(engine, index);
-	engine->tasks[index].held = held;
+	if (held)
+		engine_move_request(engine, index, REQUEST_HOLD);
 	engine_arrive(engine, made->arrival_s);
 	ask_policy(engine);
 	return index;
@@ -86,10 +87,11 @@ static void cancel_waiting(struct engine *engine, uint32_t index)
 	const enum engine_task_state former = task->state;
 	const bool queued = former == ENGINE_TASK_QUEUED;
 
-	if (task->held)
-		engine_unpark(engine, index);
+	if (task->request == REQUEST_HELD)
+		engine_unpark(engine);
 	else if (!queued && former != ENGINE_TASK_QUARANTINED)
 		cancel_plans(engine, index);
+	engine_move_request(engine, index, REQUEST_CANCEL);
 	engine_move_task(engine, index, ENGINE_TASK_KILL);
 	task->ended_s = now_s(engine);
 	task->reason = "a user cancelled it";
@@ -115,8 +117,7 @@ static void cancel_under_way(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	if (!task->cancelled) {
-		task->cancelled = true;
+	if (engine_move_request(engine, index, REQUEST_CANCEL)) {
 		engine_record_request(engine, ENGINE_EVENT_CANCEL, index);
 		engine_set_preemptible(engine, index);
 	}
@@ -145,11 +146,14 @@ enum engine_refusal engine_request_cancel(struct engine *engine, uint32_t index)
 	return ENGINE_REFUSAL_NONE;
 }
 
-/* Holds a waiting task: it is not mappable. */
-static void hold_waiting(struct engine *engine, uint32_t index)
+/* Holds a waiting task, so that it is not mappable. False: it is held already. */
+static bool hold_waiting(struct engine *engine, uint32_t index)
 {
+	if (!engine_move_request(engine, index, REQUEST_HOLD))
+		return false;
 	cancel_plans(engine, index);
-	engine_park(engine, index);
+	engine_park(engine);
+	return true;
 }
 
 enum engine_refusal engine_request_hold(struct engine *engine, uint32_t index)
@@ -159,9 +163,8 @@ enum engine_refusal engine_request_hold(struct engine *engine, uint32_t index)
 
 	if (refusal)
 		return refusal;
-	if (engine->tasks[index].held)
+	if (!hold_waiting(engine, index))
 		return ENGINE_REFUSAL_NONE;
-	hold_waiting(engine, index);
 	engine_record_request(engine, ENGINE_EVENT_HELD, index);
 	engine_record_task(engine, index);
 	engine_flush(engine);
@@ -198,9 +201,9 @@ enum engine_refusal engine_request_release(struct engine *engine, uint32_t index
 		return refusal;
 	if (engine->tasks[index].state == ENGINE_TASK_QUARANTINED)
 		return release_quarantined(engine, index);
-	if (!engine->tasks[index].held)
+	if (!engine_move_request(engine, index, REQUEST_RELEASE))
 		return ENGINE_REFUSAL_NOT_HELD;
-	engine_unpark(engine, index);
+	engine_unpark(engine);
 	engine_enqueue_waiting(engine, index);
 	engine_record_request(engine, ENGINE_EVENT_RELEASED, index);
 	engine_flush(engine);
@@ -213,10 +216,9 @@ bool engine_restore_held(struct engine *engine, uint32_t index)
 	if (index >= engine_tasks_count(engine))
 		return false;
 	if (engine->tasks[index].state == ENGINE_TASK_COMING)
-		engine->tasks[index].held = true; /* as it was submitted */
-	else if ((engine->tasks[index].state == ENGINE_TASK_WAITING ||
-		  engine->tasks[index].state == ENGINE_TASK_PLANNED) &&
-		 !engine->tasks[index].held)
+		engine_move_request(engine, index, REQUEST_HOLD); /* as it was submitted */
+	else if (engine->tasks[index].state == ENGINE_TASK_WAITING ||
+		 engine->tasks[index].state == ENGINE_TASK_PLANNED)
 		hold_waiting(engine, index);
 	return true;
 }
@@ -228,7 +230,7 @@ bool engine_restore_cancelled(struct engine *engine, uint32_t index)
 	if (engine->tasks[index].state == ENGINE_TASK_WAITING) {
 		cancel_waiting(engine, index); /* it was killed when the interrupted run was left */
 	} else if (is_under_way(&engine->tasks[index])) {
-		engine->tasks[index].cancelled = true;
+		engine_move_request(engine, index, REQUEST_CANCEL);
 		engine_set_preemptible(engine, index);
 	}
 	return true;
@@ -307,7 +309,7 @@ static const char *why_waiting(const struct engine *engine, uint32_t index)
 	const struct engine_task *task = &engine->tasks[index];
 	const char *nodes;
 
-	if (task->held)
+	if (task->request == REQUEST_HELD)
 		return "a user holds it";
 	if (!engine->placement->fits(engine, index))
 		return "fits nowhere while nodes are down or drained";
@@ -360,9 +362,9 @@ const char *engine_waits_because(const struct engine *engine, uint32_t index)
 		return "its record cannot be used: release it to start it again, or cancel it";
 	case ENGINE_TASK_SUSPENDED:
 	case ENGINE_TASK_SUSPENDED_CLAIMED:
-		if (engine->tasks[index].cancelled)
+		if (engine->tasks[index].request == REQUEST_CANCELLED)
 			return NULL;
-		if (engine->tasks[index].held && !engine_window_suspended(engine, index))
+		if (engine_is_held(engine, index) && !engine_window_suspended(engine, index))
 			return "a user suspended it";
 		if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
 			return engine->because;

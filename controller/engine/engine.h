@@ -9,6 +9,9 @@
 #include "controller/backend/backend.h"
 #include "controller/engine/node_fsm.h"
 #include "controller/engine/refusal.h"
+#include "controller/engine/request_fsm.h"
+#include "controller/engine/resumption_fsm.h"
+#include "controller/engine/suspension_fsm.h"
 #include "controller/engine/task_fsm.h"
 #include "controller/sched/model.h"
 #include "controller/sched/policy.h"
@@ -75,21 +78,15 @@ struct engine_task {
 	enum engine_task_state state; /* the engine's: written by task_fsm.c alone */
 	uint32_t cluster;             /* valid if nodes_count > 0 */
 	uint32_t pstate;
-	uint32_t nodes_count;     /* of its last placement; 0: never placed */
-	const uint32_t *nodes;    /* ascending; of a suspended task the nodes that it left */
-	uint32_t attempts;        /* starts so far */
-	uint32_t attempts_before; /* the attempts that do not count towards ENGINE_ATTEMPTS_MAX */
-	uint32_t suspensions;     /* of the last attempt, including one under way */
-	uint32_t migrations;      /* migrations requested in the last attempt */
-	/*
-	 * Held. A SUSPENDING or SUSPENDED task is not mappable until a user resumes it; a WAITING
-	 * one is not until a user releases it.
-	 */
-	bool held;
-	/* A user cancelled it while it was under way: the backend was asked to kill it. */
-	bool cancelled;
-	bool reservation;       /* PLANNED: it has a reservation; otherwise a place-holder */
-	double planned_start_s; /* of its last reservation or place-holder */
+	uint32_t nodes_count;       /* of its last placement; 0: never placed */
+	const uint32_t *nodes;      /* ascending; of a suspended task the nodes that it left */
+	uint32_t attempts;          /* starts so far */
+	uint32_t attempts_before;   /* the attempts that do not count towards ENGINE_ATTEMPTS_MAX */
+	uint32_t suspensions;       /* of the last attempt, including one under way */
+	uint32_t migrations;        /* migrations requested in the last attempt */
+	enum request_state request; /* a user's: written by engine_move_request() alone */
+	bool reservation;           /* PLANNED: it has a reservation; otherwise a place-holder */
+	double planned_start_s;     /* of its last reservation or place-holder */
 	/* The earliest start of all its reservations; INFINITY: it had none. */
 	double promised_s;
 	/*
@@ -209,6 +206,9 @@ struct engine_suspension {
 	uint32_t task;
 	uint32_t attempt;
 	uint32_t n; /* number within the attempt, from 1 */
+	/* How far it has come, and what resumes the task: the engine's; not restored from a record. */
+	enum suspension_state state;
+	enum resumption_state resumption;
 	uint32_t cluster;
 	uint32_t nodes_count;
 	const uint32_t *nodes; /* the nodes that it left */
@@ -676,6 +676,12 @@ enum engine_refusal engine_request_hold(struct engine *engine, uint32_t task);
  * Releases a held task for a user: it is mappable again. A task that is not held is refused. O(1).
  */
 enum engine_refusal engine_request_release(struct engine *engine, uint32_t task);
+
+/*
+ * Whether the policy may not have the task: a user holds it, or it is suspended until a user resumes
+ * it or the next energy window begins. O(1).
+ */
+bool engine_is_held(const struct engine *engine, uint32_t task);
 
 /*
  * Drains a node (in a shared system: a host) for a user: it gets no new tasks. Running tasks stay;

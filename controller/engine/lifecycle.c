@@ -53,8 +53,8 @@ void engine_arrive(struct engine *engine, double time_s)
 		task->waits_since_s = task->task->arrival_s;
 		task->reason = NULL;
 		engine_count_arrived(engine);
-		if (task->held)
-			engine_park(engine, engine->arrivals_next);
+		if (task->request == REQUEST_HELD)
+			engine_park(engine);
 		else
 			engine_enqueue_waiting(engine, engine->arrivals_next);
 		engine_record_task(engine, engine->arrivals_next);
@@ -107,7 +107,7 @@ void engine_set_preemptible(struct engine *engine, uint32_t index)
 		engine->setup.workload->tasks[index].preemptible &&
 		!engine_has_claim(engine, index) && state != ENGINE_TASK_STARTING &&
 		state != ENGINE_TASK_RESUMING && state != ENGINE_TASK_MIGRATING &&
-		!engine->tasks[index].cancelled &&
+		engine->tasks[index].request != REQUEST_CANCELLED &&
 		!engine_suspension_retries_exhausted(engine, index);
 }
 
@@ -239,7 +239,7 @@ enum engine_task_event engine_after_loss(struct engine *engine, uint32_t index, 
 	struct engine_task *task = &engine->tasks[index];
 
 	engine_record_event(engine, time_s, ENGINE_EVENT_LOST, index, reason);
-	if (task->cancelled) {
+	if (task->request == REQUEST_CANCELLED) {
 		engine_count_failed(engine);
 		return ENGINE_TASK_KILL;
 	}

@@ -24,7 +24,7 @@ const char *engine_validate_mappable(const struct engine *engine, uint32_t index
 {
 	if (engine->tasks[index].state != ENGINE_TASK_WAITING)
 		return "it is not waiting";
-	return engine->tasks[index].held ? "a user holds it" : NULL;
+	return engine->tasks[index].request == REQUEST_HELD ? "a user holds it" : NULL;
 }
 
 const char *engine_validate_suspended(const struct engine *engine, uint32_t index)
@@ -34,7 +34,7 @@ const char *engine_validate_suspended(const struct engine *engine, uint32_t inde
 	if (!engine_task_state_in(task->state,
 				  ENGINE_TASK_ANY_SUSPENDING | ENGINE_TASK_ANY_SUSPENDED))
 		return "it is not suspended";
-	if (task->held)
+	if (engine_is_held(engine, index))
 		return "a user suspended it";
 	return engine_has_claim(engine, index) ? "it is being resumed already" : NULL;
 }

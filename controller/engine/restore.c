@@ -399,7 +399,8 @@ void engine_resend_steps(struct engine *engine)
 			engine_launch_resume(engine, i);
 		else if (engine->tasks[i].state == ENGINE_TASK_MIGRATING)
 			engine_launch_migrate(engine, i);
-		if (engine->tasks[i].cancelled)
+		if (engine->tasks[i].request == REQUEST_CANCELLED &&
+		    engine_task_state_in(engine->tasks[i].state, ENGINE_TASK_UNDER_WAY))
 			backend_kill(engine->backend, i, engine->tasks[i].attempts);
 	}
 	engine_queue_again(engine);

@@ -10,20 +10,11 @@
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_list.h"
 
-/* The last suspension of a task. */
-struct suspension {
-	enum suspension_state state;
-	enum resumption_state resumption;
-	struct engine_suspension record; /* its arrays are those below */
-	uint32_t room;                   /* allocated length of the arrays below */
-	uint32_t *nodes, *to_nodes;
-	/* Kept from one suspension of the task to the next. */
-	uint32_t retries; /* steps in a row that failed */
-	double lead_s;    /* engine_suspension_lead_s() */
-};
-
 struct suspensions {
-	struct suspension **of; /* per task; NULL: never suspended */
+	/* Per task its last suspension, whose arrays are owned; NULL: never suspended. */
+	struct engine_suspension **of;
+	uint32_t *retries; /* per task: steps in a row that failed */
+	double *leads_s;   /* per task: engine_suspension_lead_s() */
 	/* A task with a claim is in none of the lists but `leaving`. */
 	struct task_list leaving;   /* being suspended */
 	struct task_list suspended; /* suspended, and policies see it */
@@ -40,7 +31,9 @@ void engine_suspensions_init(struct engine *engine, uint32_t tasks_max)
 {
 	struct suspensions *all = engine->suspensions = g_new0(struct suspensions, 1);
 
-	all->of = g_new0(struct suspension *, tasks_max);
+	all->of = g_new0(struct engine_suspension *, tasks_max);
+	all->retries = g_new0(uint32_t, tasks_max);
+	all->leads_s = g_new0(double, tasks_max);
 	task_list_init(&all->leaving, tasks_max);
 	task_list_init(&all->suspended, tasks_max);
 	task_list_init(&all->held, tasks_max);
@@ -54,11 +47,13 @@ void engine_suspensions_finish(struct engine *engine)
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
 		if (!all->of[i])
 			continue;
-		g_free(all->of[i]->nodes);
-		g_free(all->of[i]->to_nodes);
+		g_free((uint32_t *)all->of[i]->nodes);
+		g_free((uint32_t *)all->of[i]->to_nodes);
 		g_free(all->of[i]);
 	}
 	g_free(all->of);
+	g_free(all->retries);
+	g_free(all->leads_s);
 	task_list_finish(&all->leaving);
 	task_list_finish(&all->suspended);
 	task_list_finish(&all->held);
@@ -66,20 +61,19 @@ void engine_suspensions_finish(struct engine *engine)
 	g_free(all);
 }
 
-/* The suspension of a task, with room for its nodes; allocated if there is none. */
-static struct suspension *allocate(struct engine *engine, uint32_t index)
+/*
+ * The suspension of a task, with room for its nodes, of which another attempt may have more than
+ * the one before; allocated if there is none.
+ */
+static struct engine_suspension *allocate(struct engine *engine, uint32_t index)
 {
 	const uint32_t nodes = engine->tasks[index].nodes_count;
-	struct suspension *suspension = engine->suspensions->of[index];
+	struct engine_suspension *suspension = engine->suspensions->of[index];
 
 	if (!suspension)
-		suspension = engine->suspensions->of[index] = g_new0(struct suspension, 1);
-	/* Another attempt may have more nodes than the one before. */
-	if (suspension->room < nodes) {
-		suspension->room = nodes;
-		suspension->nodes = g_renew(uint32_t, suspension->nodes, nodes);
-		suspension->to_nodes = g_renew(uint32_t, suspension->to_nodes, nodes);
-	}
+		suspension = engine->suspensions->of[index] = g_new0(struct engine_suspension, 1);
+	suspension->nodes = g_renew(uint32_t, (uint32_t *)suspension->nodes, nodes);
+	suspension->to_nodes = g_renew(uint32_t, (uint32_t *)suspension->to_nodes, nodes);
 	return suspension;
 }
 
@@ -87,37 +81,37 @@ static struct suspension *allocate(struct engine *engine, uint32_t index)
 
 const struct engine_suspension *engine_suspension_at(const struct engine *engine, uint32_t index)
 {
-	const struct suspension *suspension = engine->suspensions->of[index];
-
-	return suspension ? &suspension->record : NULL;
+	return engine->suspensions->of[index];
 }
 
 enum suspension_state engine_suspension_state(const struct engine *engine, uint32_t index)
 {
-	const struct suspension *suspension = engine->suspensions->of[index];
+	const struct engine_suspension *suspension = engine->suspensions->of[index];
 
 	return suspension ? suspension->state : SUSPENSION_NONE;
 }
 
 enum resumption_state engine_resumption_state(const struct engine *engine, uint32_t index)
 {
-	const struct suspension *suspension = engine->suspensions->of[index];
+	const struct engine_suspension *suspension = engine->suspensions->of[index];
 
 	return suspension ? suspension->resumption : RESUMPTION_POLICY;
 }
 
+bool engine_is_held(const struct engine *engine, uint32_t index)
+{
+	return engine->tasks[index].request == REQUEST_HELD ||
+	       resumption_state_is_held(engine_resumption_state(engine, index));
+}
+
 bool engine_suspension_retries_exhausted(const struct engine *engine, uint32_t index)
 {
-	const struct suspension *suspension = engine->suspensions->of[index];
-
-	return suspension && suspension->retries >= ENGINE_RETRIES_MAX;
+	return engine->suspensions->retries[index] >= ENGINE_RETRIES_MAX;
 }
 
 double engine_suspension_lead_s(const struct engine *engine, uint32_t index)
 {
-	const struct suspension *suspension = engine->suspensions->of[index];
-
-	return suspension ? suspension->lead_s : 0;
+	return engine->suspensions->leads_s[index];
 }
 
 /* Lists. */
@@ -190,10 +184,10 @@ bool engine_is_leaving_since(const struct engine *engine, double time_s)
 
 	/* The list is not settled: it has former members. */
 	for (uint32_t i = 0; i < all->leaving.listed; i++) {
-		const struct suspension *suspension = all->of[all->leaving.ids[i]];
+		const struct engine_suspension *suspension = all->of[all->leaving.ids[i]];
 
 		if (suspension_state_is_suspending(suspension->state) &&
-		    suspension->record.requested_s < time_s)
+		    suspension->requested_s < time_s)
 			return true;
 	}
 	return false;
@@ -227,7 +221,8 @@ void engine_kill_suspended(struct engine *engine)
 /* Changes. */
 
 /* The list that has the task; NULL: none has it. */
-static struct task_list *list_of(struct suspensions *all, const struct suspension *suspension)
+static struct task_list *list_of(struct suspensions *all,
+				 const struct engine_suspension *suspension)
 {
 	switch (suspension->state) {
 	case SUSPENSION_SUSPENDING:
@@ -257,22 +252,22 @@ static void relist(struct engine *engine, uint32_t index, struct task_list *form
 
 void engine_move_suspension(struct engine *engine, uint32_t index, enum suspension_event event)
 {
-	struct suspension *suspension = engine->suspensions->of[index];
+	struct engine_suspension *suspension = engine->suspensions->of[index];
 	struct task_list *former = list_of(engine->suspensions, suspension);
 
 	if (engine_move_state(engine, &suspension_fsm, &suspension->state, event, index))
 		relist(engine, index, former);
 	switch (event) {
 	case SUSPENSION_FAIL:
-		suspension->retries++;
+		engine->suspensions->retries[index]++;
 		break;
 	case SUSPENSION_SUSPEND_DONE:
 	case SUSPENSION_RESUME_DONE:
-		suspension->retries = 0;
+		engine->suspensions->retries[index] = 0;
 		break;
 	case SUSPENSION_END:
-		suspension->retries = 0;
-		suspension->lead_s = 0;
+		engine->suspensions->retries[index] = 0;
+		engine->suspensions->leads_s[index] = 0;
 		break;
 	default:
 		break;
@@ -282,11 +277,14 @@ void engine_move_suspension(struct engine *engine, uint32_t index, enum suspensi
 void engine_begin_suspension(struct engine *engine, uint32_t index)
 {
 	const struct engine_task *task = &engine->tasks[index];
-	struct suspension *suspension = allocate(engine, index);
+	struct engine_suspension *suspension = allocate(engine, index);
 
 	engine_move_suspension(engine, index, SUSPENSION_SUSPEND);
-	memcpy(suspension->nodes, task->nodes, task->nodes_count * sizeof(*task->nodes));
-	suspension->record = (struct engine_suspension){
+	memcpy((uint32_t *)suspension->nodes, task->nodes,
+	       task->nodes_count * sizeof(*task->nodes));
+	*suspension = (struct engine_suspension){
+		.state = suspension->state,
+		.resumption = suspension->resumption,
 		.task = index,
 		.attempt = task->attempts,
 		.n = task->suspensions,
@@ -311,12 +309,11 @@ static void note_resumption(struct engine *engine, uint32_t index, enum resumpti
 
 	engine->suspensions->wanted_count +=
 		resumption_state_is_wanted(state) - resumption_state_is_wanted(former);
-	engine->tasks[index].held = resumption_state_is_held(state);
 }
 
 void engine_move_resumption(struct engine *engine, uint32_t index, enum resumption_event event)
 {
-	struct suspension *suspension = engine->suspensions->of[index];
+	struct engine_suspension *suspension = engine->suspensions->of[index];
 	const enum resumption_state former = suspension->resumption;
 	struct task_list *list = list_of(engine->suspensions, suspension);
 
@@ -326,10 +323,10 @@ void engine_move_resumption(struct engine *engine, uint32_t index, enum resumpti
 	note_resumption(engine, index, former);
 	/* After the end of the task its record says how it was. */
 	if (event != RESUMPTION_END)
-		suspension->record.held = resumption_state_is_held(suspension->resumption) ||
-					  suspension->resumption == RESUMPTION_WINDOW_WANTS;
+		suspension->held = resumption_state_is_held(suspension->resumption) ||
+				   suspension->resumption == RESUMPTION_WINDOW_WANTS;
 	if (event == RESUMPTION_HOLD || event == RESUMPTION_WANT)
-		suspension->record.by_person = true;
+		suspension->by_person = true;
 }
 
 /* Moves the tasks of a list on that a window holds. */
@@ -353,18 +350,18 @@ void engine_turn_suspensions(struct engine *engine)
 
 struct engine_suspension *engine_suspension_record(struct engine *engine, uint32_t index)
 {
-	return &engine->suspensions->of[index]->record;
+	return engine->suspensions->of[index];
 }
 
 void engine_set_resume_nodes(struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
-	memcpy(engine->suspensions->of[index]->to_nodes, nodes,
+	memcpy((uint32_t *)engine->suspensions->of[index]->to_nodes, nodes,
 	       engine->tasks[index].nodes_count * sizeof(*nodes));
 }
 
 void engine_add_suspension_lead(struct engine *engine, uint32_t index, double lead_s)
 {
-	engine->suspensions->of[index]->lead_s += lead_s;
+	engine->suspensions->leads_s[index] += lead_s;
 }
 
 /* After a restart. */
@@ -410,19 +407,21 @@ static enum resumption_state restored_resumption(const struct engine_task *task,
 void engine_reattach_suspension(struct engine *engine, const struct engine_suspension *record)
 {
 	const struct engine_task *task = &engine->tasks[record->task];
-	struct suspension *suspension = allocate(engine, record->task);
+	struct engine_suspension *suspension = allocate(engine, record->task);
 	const enum resumption_state former = suspension->resumption;
 	struct task_list *list = list_of(engine->suspensions, suspension);
 	const size_t size = record->nodes_count * sizeof(*record->nodes);
+	uint32_t *nodes = (uint32_t *)suspension->nodes;
+	uint32_t *to_nodes = (uint32_t *)suspension->to_nodes;
 
-	memcpy(suspension->nodes, record->nodes, size);
+	memcpy(nodes, record->nodes, size);
 	if (record->to_nodes)
-		memcpy(suspension->to_nodes, record->to_nodes, size);
-	suspension->record = *record;
-	suspension->record.nodes = suspension->nodes;
-	suspension->record.to_nodes = suspension->to_nodes;
-	suspension->record.vms = NULL;
-	suspension->record.vms_count = 0;
+		memcpy(to_nodes, record->to_nodes, size);
+	*suspension = *record;
+	suspension->nodes = nodes;
+	suspension->to_nodes = to_nodes;
+	suspension->vms = NULL;
+	suspension->vms_count = 0;
 	suspension_restore(&suspension->state, restored_state(task, record));
 	resumption_restore(&suspension->resumption, restored_resumption(task, record));
 	relist(engine, record->task, list);

@@ -82,9 +82,8 @@ void engine_begin_suspension(struct engine *engine, uint32_t task);
 void engine_move_suspension(struct engine *engine, uint32_t task, enum suspension_event event);
 
 /*
- * Moves on what resumes a task that was suspended once; the only writer of that state, and of
- * engine_task.held while the task is under way. The record of its suspension has what is stored of
- * it.
+ * Moves on what resumes a task that was suspended once; the only writer of that state. The record
+ * of its suspension has what is stored of it.
  */
 void engine_move_resumption(struct engine *engine, uint32_t task, enum resumption_event event);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 
+#include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
 #include "controller/engine/task_list.h"
 #include "controller/engine/waiting.h"
@@ -84,14 +85,17 @@ void engine_dequeue_waiting(struct engine *engine, uint32_t task)
 	task_list_remove(&engine->waiting->mappable, task);
 }
 
-void engine_park(struct engine *engine, uint32_t task)
+bool engine_move_request(struct engine *engine, uint32_t task, enum request_event event)
 {
-	engine->tasks[task].held = true;
+	return engine_move_state(engine, &request_fsm, &engine->tasks[task].request, event, task);
+}
+
+void engine_park(struct engine *engine)
+{
 	engine->waiting->parked_count++;
 }
 
-void engine_unpark(struct engine *engine, uint32_t task)
+void engine_unpark(struct engine *engine)
 {
-	engine->tasks[task].held = false;
 	engine->waiting->parked_count--;
 }

@@ -36,6 +36,12 @@ bool engine_has_waiting(const struct engine *engine);
 void engine_enqueue_waiting(struct engine *engine, uint32_t task);
 void engine_dequeue_waiting(struct engine *engine, uint32_t task);
 
-/* A user holds a waiting task, which is not mappable; and releases it. Set engine_task.held. */
-void engine_park(struct engine *engine, uint32_t task);
-void engine_unpark(struct engine *engine, uint32_t task);
+/*
+ * Moves a user's request about a task on by an event; the only writer of its state. Returns whether
+ * it is a move.
+ */
+bool engine_move_request(struct engine *engine, uint32_t task, enum request_event event);
+
+/* Count one held waiting task more, and one fewer. */
+void engine_park(struct engine *engine);
+void engine_unpark(struct engine *engine);

@@ -34,7 +34,7 @@ bool engine_window_suspended(const struct engine *engine, uint32_t task)
 static bool may_suspend(const struct engine *engine, uint32_t index)
 {
 	return engine->tasks[index].state == ENGINE_TASK_RUNNING &&
-	       !engine->tasks[index].cancelled &&
+	       engine->tasks[index].request != REQUEST_CANCELLED &&
 	       !engine_suspension_retries_exhausted(engine, index);
 }
 

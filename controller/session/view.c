@@ -154,6 +154,11 @@ const char *view_waits_because(const struct run_session *session, const struct e
 	return engine_waits_because(session->engine, task->task->id);
 }
 
+bool view_is_held(const struct run_session *session, const struct engine_task *task)
+{
+	return engine_is_held(session->engine, task->task->id);
+}
+
 double view_virtual_time_s(const struct run_session *session, const struct engine_task *task)
 {
 	return engine_virtual_time_s(session->engine, task->task->id);

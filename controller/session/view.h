@@ -106,6 +106,9 @@ const struct engine_task *view_task(const struct run_session *session, uint32_t 
 /* Why a task does not run yet; NULL: it is under way or has ended. Valid until the next call. */
 const char *view_waits_because(const struct run_session *session, const struct engine_task *task);
 
+/* Whether the policy may not have a task (engine_is_held()). */
+bool view_is_held(const struct run_session *session, const struct engine_task *task);
+
 /* The virtual time of a task on shared hosts until now, seconds. */
 double view_virtual_time_s(const struct run_session *session, const struct engine_task *task);
 

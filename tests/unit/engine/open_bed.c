@@ -207,7 +207,7 @@ static bool look_at_task(struct engine_recorder *recorder, const struct engine_t
 	g_assert_cmpint(*state, <, ENGINE_TASK_COMPLETED);
 	*state = task->state;
 	if (comes) {
-		g_assert_false(task->held);
+		g_assert_false(bed->engine && engine_is_held(bed->engine, task->task->id));
 		for (uint32_t i = 0; bed->engine && i < task->nodes_count; i++)
 			g_assert_false(engine_drained(bed->engine, task->cluster, task->nodes[i]));
 	}
