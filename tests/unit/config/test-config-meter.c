@@ -109,6 +109,8 @@ static const struct {
 	{"qemu:///system", "kind: rapl, address: b", "meter.address: a meter of kind rapl"},
 	{"qemu:///system", "kind: rapl, interval_s: 0.01", "meter.interval_s: 0.01 s is outside"},
 	{"qemu:///system", "kind: acpi, interval_s: -1", "meter.interval_s: -1 s is outside"},
+	{"qemu+ssh://b/system", "kind: command, command: x, timeout_s: -1",
+	 "meter.timeout_s: -1 s is outside"},
 	{"qemu+ssh://b/system", "kind: command, command: [/bin/cat, f], value: joules, scale: 0.1",
 	 NULL},
 	{"qemu+ssh://b/system", "kind: command, command: watts, run_as: root, timeout_s: 20", NULL},
@@ -211,12 +213,15 @@ static void test_meters_have_the_defaults_of_their_kind(void)
 		uint16_t port;
 		const char *user;
 		const char *sys_root;
+		double interval_s;
 	} cases[] = {
-		{"kind: ipmi, address: b, password_file: p", 623, "ADMIN", NULL},
-		{"kind: redfish, address: b, password_file: p", 443, "ADMIN", NULL},
-		{"kind: amm, address: b, password_file: p, bay: 1", 161, "ADMIN", NULL},
-		{"kind: amm, address: b, password_file: p, bay: 1, snmp: v2c", 161, NULL, NULL},
-		{"kind: rapl", 0, NULL, "/sys"},
+		{"kind: ipmi, address: b, password_file: p", 623, "ADMIN", NULL, 1},
+		{"kind: redfish, address: b, password_file: p", 443, "ADMIN", NULL, 1},
+		{"kind: amm, address: b, password_file: p, bay: 1", 161, "ADMIN", NULL, 1},
+		{"kind: amm, address: b, password_file: p, bay: 1, snmp: v2c", 161, NULL, NULL, 1},
+		{"kind: rapl", 0, NULL, "/sys", 1},
+		{"kind: command, command: a", 0, NULL, NULL, 5},
+		{"kind: command, command: a, interval_s: 2", 0, NULL, NULL, 2},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -233,7 +238,7 @@ static void test_meters_have_the_defaults_of_their_kind(void)
 		g_assert_cmpuint(meter->port, ==, cases[i].port);
 		g_assert_cmpstr(meter->user, ==, cases[i].user);
 		g_assert_cmpstr(meter->sys_root, ==, cases[i].sys_root);
-		g_assert_cmpfloat(meter->interval_s, ==, 1);
+		g_assert_cmpfloat(meter->interval_s, ==, cases[i].interval_s);
 		g_unlink(path);
 	}
 }
