@@ -20,7 +20,7 @@ enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
  * At most: a slow BMC gives its sensor records in half a minute and more, before the first answer.
  * A meter that has failed is not waited for.
  */
-#define SETTLE_S 60.0
+#define SETTLE_S 120.0
 
 /* Between two readings. */
 #define INTERVAL_MIN_S 0.05

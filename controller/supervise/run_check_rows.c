@@ -252,7 +252,7 @@ static const json_t *energy_of(const struct run_check_answers *answers, const ch
 }
 
 /* Why a host's meter gives no reading: its last words, or those of when it was lost. */
-static const char *lost_reason(const struct run_check_answers *answers, const char *host)
+static char *lost_reason(const struct run_check_answers *answers, const char *host)
 {
 	const json_t *energy = energy_of(answers, host);
 	const char *last = text_of(energy, "reason");
@@ -262,10 +262,11 @@ static const char *lost_reason(const struct run_check_answers *answers, const ch
 
 	if (json_is_false(json_object_get(energy, "failed")) &&
 	    !json_is_number(json_object_get(energy, "watts")))
-		return "it was still on its way to a first reading: `virtbed energy --live` waits "
-		       "longer";
+		return g_strdup_printf("it was still on its way to a first reading%s%s: `virtbed "
+				       "energy --live` waits longer",
+				       *last ? ", " : "", last);
 	if (*last)
-		return last;
+		return g_strdup(last);
 	json_array_foreach (json_object_get(answers->events, "events"), i, event) {
 		const json_t *detail = json_object_get(event, "detail");
 
@@ -273,7 +274,7 @@ static const char *lost_reason(const struct run_check_answers *answers, const ch
 		    strcmp(text_of(event, "host"), host) == 0 && *text_of(detail, "reason"))
 			reason = text_of(detail, "reason");
 	}
-	return reason;
+	return g_strdup(reason);
 }
 
 static bool has_reading(const json_t *energy)
@@ -361,6 +362,7 @@ static void add_meter(GPtrArray *rows, const struct run_check_answers *answers,
 	const json_t *energy = energy_of(answers, host->name);
 	g_autofree char *cure = NULL;
 	g_autofree char *note = NULL;
+	g_autofree char *why = NULL;
 
 	if (!answers->energy)
 		return;
@@ -372,8 +374,9 @@ static void add_meter(GPtrArray *rows, const struct run_check_answers *answers,
 	}
 	if (!has_reading(energy)) {
 		cure = meter_cure(host->meter);
+		why = lost_reason(answers, host->name);
 		run_check_add(rows, cluster, host->name, "meter", RUN_CHECK_FAILED, cure, "%s",
-			      lost_reason(answers, host->name));
+			      why);
 		return;
 	}
 	note = meter_note(answers, host->meter, energy);
@@ -422,7 +425,9 @@ static void report_meter(GString *line, const struct run_check_answers *answers,
 	}
 	g_string_append_printf(line, "meter %s", config_meter_kind_name(host->meter->kind));
 	if (!has_reading(energy)) {
-		g_string_append_printf(line, ": %s", lost_reason(answers, host->name));
+		g_autofree char *why = lost_reason(answers, host->name);
+
+		g_string_append_printf(line, ": %s", why);
 		return;
 	}
 	g_string_append_printf(line, " %.1f W by %s",

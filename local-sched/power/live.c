@@ -167,6 +167,7 @@ static void append(json_t *hosts, const struct reading *reading)
 static void add_local(json_t *hosts, const struct live_host *host)
 {
 	const struct sampler *sampler = host->sampler;
+	g_autofree char *progress = sampler ? sampler_progress(sampler) : NULL;
 	const enum config_meter_kind kind =
 		host->host->meter ? host->host->meter->kind : CONFIG_METER_NONE;
 	struct reading reading;
@@ -176,7 +177,7 @@ static void add_local(json_t *hosts, const struct live_host *host)
 	reading.host = host->host->name;
 	reading.kind = config_meter_kind_name(kind);
 	reading.modelled = host->host->blade || kind == CONFIG_METER_MODEL;
-	reading.error = sampler ? sampler_reason(sampler) : host->error;
+	reading.error = sampler ? sampler_reason(sampler) ?: progress : host->error;
 	if (sampler && sampler_answered(sampler)) {
 		const struct energy_counter *counter = sampler_counter(sampler);
 

@@ -718,6 +718,19 @@ static void redfish_read(struct power_meter *base)
 						   on_searched, meter);
 }
 
+static char *redfish_progress(const struct power_meter *base)
+{
+	const struct meter_redfish *meter = (const struct meter_redfish *)base;
+	double slowest_s;
+	const unsigned answers = redfish_service_answers(meter->service, &slowest_s);
+
+	if (answers == 0)
+		return g_strdup_printf("BMC %s: no answer yet",
+				       redfish_service_address(meter->service));
+	return g_strdup_printf("BMC %s: %u answers so far, the slowest after %.1f s",
+			       redfish_service_address(meter->service), answers, slowest_s);
+}
+
 static const char *redfish_source(const struct power_meter *base)
 {
 	const struct config_meter *config = base->config;
@@ -749,6 +762,7 @@ const struct power_meter_ops meter_redfish_ops = {
 	.size = sizeof(struct meter_redfish),
 	.open = redfish_open,
 	.read = redfish_read,
+	.progress = redfish_progress,
 	.source = redfish_source,
 	.close = redfish_close,
 };

@@ -236,6 +236,7 @@ static json_t *host_json(const struct power *power, uint32_t index)
 	const uint64_t seq = power->metered[index].last_seq;
 	const bool there = counter->has_last;
 	const struct sampler *sampler = power->metered[index].sampler;
+	g_autofree char *progress = sampler_progress(sampler);
 
 	return json_pack("{s:s, s:s, s:f, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:b, s:b, s:o}",
 			 "host", power->names[index], "source", sampler_source(sampler), "mean_s",
@@ -246,7 +247,7 @@ static json_t *host_json(const struct power *power, uint32_t index)
 			 "sample_seq", (json_int_t)seq, "sample_ns",
 			 there ? json_integer(counter->last_ns) : json_null(), "lost",
 			 sampler_lost(sampler), "failed", sampler_failed(sampler), "reason",
-			 json_string_or_null(sampler_reason(sampler)));
+			 json_string_or_null(sampler_reason(sampler) ?: progress));
 }
 
 json_t *power_energy_json(const struct power *power)

@@ -166,6 +166,13 @@ void power_meter_read(struct power_meter *meter, power_meter_done_f done, void *
 		meter->ops->read(meter);
 }
 
+char *power_meter_progress(const struct power_meter *meter)
+{
+	g_autofree char *text = meter->ops->progress ? meter->ops->progress(meter) : NULL;
+
+	return text ? g_strdup_printf("host \"%s\": %s", meter->host, text) : NULL;
+}
+
 const char *power_meter_source(const struct power_meter *meter)
 {
 	return meter->ops->source ? meter->ops->source(meter)

@@ -71,6 +71,8 @@ struct power_meter_ops {
 	 * with `error` (POWER_METER_ERROR). Has to return at once.
 	 */
 	bool (*sample)(struct power_meter *meter, int64_t *ret_mw, GError **error);
+	/* How far a read under way is, for a message; the caller frees. NULL: it cannot say. */
+	char *(*progress)(const struct power_meter *meter);
 	/* The current source of the watts; NULL: the name of the kind. */
 	const char *(*source)(const struct power_meter *meter);
 	/*
@@ -146,6 +148,8 @@ bool power_meter_set_error(const struct power_meter *meter, GError **error,
  * returning and at the latest after the configuration's timeout_s (POWER_METER_DEADLINE_S).
  */
 void power_meter_read(struct power_meter *meter, power_meter_done_f done, void *data);
+/* How far a read under way is, behind the name of the host; the caller frees. NULL: not known. */
+char *power_meter_progress(const struct power_meter *meter);
 /* The current source of the watts by its driver ("dcmi", "sensor", ...). */
 const char *power_meter_source(const struct power_meter *meter);
 /*

@@ -70,6 +70,9 @@ struct redfish_service {
 	bool redirected;     /* that place is where another redirected to */
 	char *session_path;  /* to be closed, or NULL */
 	char *session_header;
+	bool slash; /* paths end with one there */
+	unsigned answers;
+	double slowest_s;   /* of them */
 	bool silent;        /* the last request got no answer */
 	GHashTable *worked; /* paths that were answered since the login */
 	/* The last refusal. */
@@ -86,6 +89,8 @@ struct call {
 	char *lasting_path; /* after permanent redirections */
 	int tag;
 	unsigned redirections;
+	bool slashed; /* the last character of `path` is a slash that we have added */
+	int64_t sent_ns;
 	bool passing;          /* one of them was for this time only */
 	bool again;            /* the login was repeated for it */
 	unsigned generation;   /* of the login that it was sent with */
@@ -377,6 +382,14 @@ static bool speaks_of_limit(const char *message)
 	       strstr(lower, "rac0218") || strstr(lower, "maxsession");
 }
 
+/* Notes that paths end with a slash there, where a path leads to the same with one. */
+static void learn_slash(struct redfish_service *service, const char *path, const char *to)
+{
+	const gsize length = strlen(path);
+
+	service->slash |= strncmp(path, to, length) == 0 && strcmp(to + length, "/") == 0;
+}
+
 /*
  * Opens the session at the place that a redirection names, once. Returns false if there is none.
  */
@@ -390,6 +403,7 @@ static bool open_elsewhere(struct redfish_service *service)
 	if (!path || service->redirected || strcmp(path, service->sessions_path) == 0)
 		return false;
 	service->redirected = true;
+	learn_slash(service, service->sessions_path, path);
 	g_free(service->sessions_path);
 	service->sessions_path = g_steal_pointer(&path);
 	password = power_meter_password(&service->config, NULL);
@@ -577,6 +591,30 @@ static void handle_unauthorized(struct call *call, const GError *error)
 	deliver_error(call, POWER_METER_ERROR_LOGIN, STATUS_UNAUTHORIZED, text);
 }
 
+/* Counts an answer to a request that was sent then. */
+static void note_answer(struct redfish_service *service, int status, int64_t sent_ns)
+{
+	if (status == 0)
+		return;
+	service->answers++;
+	service->slowest_s = MAX(service->slowest_s, clock_elapsed_s(sent_ns, clock_now_ns()));
+}
+
+unsigned redfish_service_answers(const struct redfish_service *service, double *ret_slowest_s)
+{
+	*ret_slowest_s = service->slowest_s;
+	return service->answers;
+}
+
+/* Asks again without the slash that we have added, for there is no such path. */
+static void ask_without_slash(struct call *call)
+{
+	call->service->slash = false;
+	call->path[strlen(call->path) - 1] = '\0';
+	call->slashed = false;
+	send_call(call);
+}
+
 /* Asks at the place that the answer names, or fails. */
 static void follow(struct call *call, int status)
 {
@@ -587,6 +625,8 @@ static void follow(struct call *call, int status)
 	g_autofree char *text = NULL;
 
 	if (path && call->redirections < REDIRECTIONS_MAX) {
+		learn_slash(service, call->path, path);
+		call->slashed = false;
 		call->passing |= status != 301 && status != 308;
 		if (!call->lasting_path || !call->passing) {
 			g_free(call->lasting_path);
@@ -616,6 +656,7 @@ static void on_answer(int status, json_t *body, const GError *error, void *data)
 
 	g_queue_remove(&service->sent, call);
 	service->silent = status == 0;
+	note_answer(service, status, call->sent_ns);
 	if (!error && body) {
 		/* A BMC may redirect to more paths than are worth to be known. */
 		if (g_hash_table_size(service->worked) < WORKED_MAX)
@@ -627,6 +668,8 @@ static void on_answer(int status, json_t *body, const GError *error, void *data)
 		handle_unauthorized(call, error);
 	} else if (status >= 300 && status < STATUS_BAD_REQUEST) {
 		follow(call, status);
+	} else if (call->slashed && (status == STATUS_NOT_FOUND || status == STATUS_BAD_REQUEST)) {
+		ask_without_slash(call);
 	} else {
 		text = advise(service, error);
 		deliver_error(call, code_of(status, error), status, text);
@@ -639,6 +682,7 @@ static void send_call(struct call *call)
 	struct redfish_service *service = call->service;
 
 	call->generation = service->generation;
+	call->sent_ns = clock_now_ns();
 	g_queue_push_tail(&service->sent, call);
 	http_client_request(service->client, "GET", call->path, NULL, service->config.timeout_s,
 			    on_answer, call);
@@ -649,8 +693,9 @@ void redfish_service_get(struct redfish_service *service, const char *path, int 
 {
 	struct call *call = g_new0(struct call, 1);
 
-	*call = (struct call){
-		.service = service, .path = g_strdup(path), .tag = tag, .done = done, .data = data};
+	*call = (struct call){.service = service, .tag = tag, .done = done, .data = data};
+	call->slashed = service->slash && !g_str_has_suffix(path, "/") && !strchr(path, '?');
+	call->path = g_strconcat(path, call->slashed ? "/" : NULL, NULL);
 	call_service(call);
 }
 

@@ -10,6 +10,9 @@
  * needed, and follows redirections within the service. Meters that reach the same BMC in the same
  * way share one service, and so one session. Main loop only.
  *
+ * A service that redirects a path to the same with a slash at its end is asked for paths with one
+ * from then on: a slow BMC would have each of them take two answers.
+ *
  * With `auth: auto` it opens a session, or uses Basic authentication where the service offers no
  * sessions (404, 405, 501 or a redirection). A session that the BMC has ended is opened again
  * within the same request.
@@ -50,6 +53,9 @@ struct redfish_service *redfish_services_find(struct redfish_services *services,
 
 /* Drops the requests whose `data` is this, without a callback. */
 void redfish_service_drop(struct redfish_service *service, const void *data);
+
+/* How many answers it gave since it was found, and how long the slowest took, in seconds. */
+unsigned redfish_service_answers(const struct redfish_service *service, double *ret_slowest_s);
 
 /* "https://HOST:PORT", for messages. Borrowed. */
 const char *redfish_service_address(const struct redfish_service *service);

@@ -199,6 +199,12 @@ const char *sampler_reason(const struct sampler *sampler)
 	return sampler->reason;
 }
 
+char *sampler_progress(const struct sampler *sampler)
+{
+	return sampler->readings == 0 && sampler->reading ? power_meter_progress(sampler->meter)
+							  : NULL;
+}
+
 bool sampler_failed(const struct sampler *sampler)
 {
 	return sampler->failed;

@@ -61,6 +61,12 @@ bool sampler_lost(const struct sampler *sampler);
 const char *sampler_reason(const struct sampler *sampler);
 
 /*
+ * How far a meter is on its way to its first reading; the caller frees. NULL: there was one, or it
+ * cannot say.
+ */
+char *sampler_progress(const struct sampler *sampler);
+
+/*
  * Whether a read has failed since the last reading. A meter that is still at what comes before its
  * first reading (POWER_METER_ERROR_NOT_YET), or whose first answer is late, has not.
  */
