@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "common/clock.h"
+#include "common/handoff.h"
 
 /* This machine. */
 
@@ -45,7 +46,82 @@ static const struct platform_clock machine_clock = {
 	.timer = machine_timer,
 };
 
-const struct platform platform_machine = {.clock = &machine_clock};
+struct platform_job {
+	GThread *thread; /* NULL: none could be started, and the work has been done without */
+	platform_work_f work;
+	platform_work_f done;
+	void *data;
+};
+
+static void job_free(struct platform_job *job)
+{
+	if (job->thread)
+		g_thread_join(job->thread);
+	HANDOFF_TAKE(job);
+	g_free(job);
+}
+
+static gboolean job_ended(gpointer data)
+{
+	struct platform_job *job = data;
+	const platform_work_f done = job->done;
+	void *done_data = job->data;
+
+	job_free(job);
+	done(done_data);
+	return G_SOURCE_REMOVE;
+}
+
+static gpointer job_work(gpointer data)
+{
+	struct platform_job *job = data;
+
+	HANDOFF_TAKE(job);
+	job->work(job->data);
+	HANDOFF_GIVE(job);
+	g_idle_add_full(G_PRIORITY_DEFAULT, job_ended, job, NULL);
+	return NULL;
+}
+
+static struct platform_job *machine_run(const struct platform *platform, const char *name,
+					platform_work_f work, platform_work_f done, void *data)
+{
+	struct platform_job *job = g_new0(struct platform_job, 1);
+	g_autoptr(GError) error = NULL;
+	GThread *thread;
+
+	*job = (struct platform_job){.work = work, .done = done, .data = data};
+	HANDOFF_GIVE(job);
+	thread = g_thread_try_new(name, job_work, job, &error);
+	if (!thread) {
+		g_warning(
+			"cannot start a thread \"%s\": %s; its work is done without one, while clients "
+			"wait",
+			name, error->message);
+		job_work(job);
+	}
+	job->thread = thread;
+	return job;
+}
+
+/* The work has added the source of its end. */
+static void machine_wait(struct platform_job *job)
+{
+	if (job->thread)
+		g_thread_join(g_steal_pointer(&job->thread));
+	g_idle_remove_by_data(job);
+	job_free(job);
+}
+
+static const struct platform_threads machine_threads = {
+	.run = machine_run,
+	.wait = machine_wait,
+};
+
+const struct platform platform_machine = {
+	.clock = &machine_clock,
+	.threads = &machine_threads,
+};
 
 /* Clock. */
 
@@ -96,4 +172,17 @@ void platform_due_now(guint timer)
 guint platform_soon(const struct platform *platform, int priority, GSourceFunc function, void *data)
 {
 	return platform->clock->timer(platform, priority, 0, function, data);
+}
+
+/* Threads. */
+
+struct platform_job *platform_run(const struct platform *platform, const char *name,
+				  platform_work_f work, platform_work_f done, void *data)
+{
+	return platform->threads->run(platform, name, work, done, data);
+}
+
+void platform_wait(const struct platform *platform, struct platform_job *job)
+{
+	platform->threads->wait(job);
 }

@@ -5,15 +5,18 @@
 #include <stdint.h>
 
 /*
- * The platform is what a daemon stands on and cannot compute: clocks and timers. A daemon's main
- * object gets it at creation and hands it down; nothing in a daemon reads a clock or sets a timer
- * in another way, so that two daemons of one process may have different ones. platform_machine is
- * that of this machine; a simulation has its own, with virtual time.
+ * The platform is what a daemon stands on and cannot compute: clocks, timers and threads. A
+ * daemon's main object gets it at creation and hands it down; nothing in a daemon reads a clock,
+ * sets a timer or starts a thread in another way, so that two daemons of one process may have
+ * different ones. platform_machine is that of this machine; a simulation has its own, with virtual
+ * time.
  *
- * A platform outlives everything that was made with it.
+ * A platform outlives everything that was made with it. All is called from the thread of the
+ * default main context but where it says so.
  */
 struct platform {
 	const struct platform_clock *clock;
+	const struct platform_threads *threads;
 };
 
 /*
@@ -45,6 +48,26 @@ struct platform_clock {
 		       GSourceFunc function, void *data);
 };
 
+/* Work that may take long, under way beside the main loop. */
+struct platform_job;
+typedef void (*platform_work_f)(void *data);
+
+/*
+ * Threads: "run this, then event". All are required. A simulation may run the work on its only
+ * thread.
+ */
+struct platform_threads {
+	/*
+	 * Begins work(data) on a thread of its own, called `name` (at most 15 letters). Once it has
+	 * ended, done(data) is called from the default main context, and the job is freed before
+	 * that. What both share of `data` belongs to the work until then.
+	 */
+	struct platform_job *(*run)(const struct platform *platform, const char *name,
+				    platform_work_f work, platform_work_f done, void *data);
+	/* Waits for the end of the work, and frees the job; done() is not called. */
+	void (*wait)(struct platform_job *job);
+};
+
 /* The platform of this machine. Its timers wait by CLOCK_MONOTONIC. */
 extern const struct platform platform_machine;
 
@@ -68,3 +91,8 @@ void platform_due_now(guint timer);
 /* Calls function(data) from the main loop once this turn is over, with `priority`. */
 guint platform_soon(const struct platform *platform, int priority, GSourceFunc function,
 		    void *data);
+
+/* The operations of threads, as above. */
+struct platform_job *platform_run(const struct platform *platform, const char *name,
+				  platform_work_f work, platform_work_f done, void *data);
+void platform_wait(const struct platform *platform, struct platform_job *job);

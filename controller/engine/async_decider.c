@@ -8,8 +8,7 @@
 
 struct async_decider {
 	const struct platform *platform;
-	gatomicrefcount count;     /* one for the owner, and one for each pending call of `ready` */
-	void (*ready)(void *data); /* NULL: the owner has freed the decider */
+	void (*ready)(void *data);
 	async_decided_f decided;
 	void *data;
 	struct arena *arena;  /* of the plan */
@@ -20,9 +19,8 @@ struct async_decider {
 	struct sched_plan plan;
 	double decide_s;
 	double asked_s;
-	bool asked;      /* a decision is pending, or its answer was not taken yet */
-	GThread *thread; /* the thread that decides; NULL: decided without a thread */
-	gint done;       /* atomic: the decision is finished */
+	bool asked;               /* a decision is pending, or its answer was not taken yet */
+	struct platform_job *job; /* the pending decision; NULL: none */
 };
 
 /* Copies. */
@@ -92,23 +90,11 @@ static void copy_snapshot(struct arena *arena, const struct sched_snapshot *from
 
 /* Creating and freeing. */
 
-static void unref(gpointer data)
-{
-	struct async_decider *decider = data;
-
-	if (!g_atomic_ref_count_dec(&decider->count))
-		return;
-	arena_free(decider->arena);
-	arena_free(decider->copies);
-	g_free(decider);
-}
-
 struct async_decider *async_decider_new(const struct platform *platform, void (*ready)(void *data),
 					async_decided_f decided, void *data)
 {
 	struct async_decider *decider = g_new0(struct async_decider, 1);
 
-	g_atomic_ref_count_init(&decider->count);
 	decider->platform = platform;
 	decider->ready = ready;
 	decider->decided = decided;
@@ -124,24 +110,24 @@ void async_decider_free(struct async_decider *decider)
 {
 	if (!decider)
 		return;
-	if (decider->thread)
-		g_thread_join(decider->thread);
-	decider->ready = NULL;
-	unref(decider);
+	if (decider->job)
+		platform_wait(decider->platform, decider->job);
+	arena_free(decider->arena);
+	arena_free(decider->copies);
+	g_free(decider);
 }
 
 /* Deciding. */
 
-static gboolean call_ready(gpointer data)
+static void decided(void *data)
 {
-	const struct async_decider *decider = data;
+	struct async_decider *decider = data;
 
-	if (decider->ready)
-		decider->ready(decider->data);
-	return G_SOURCE_REMOVE;
+	decider->job = NULL;
+	decider->ready(decider->data);
 }
 
-static gpointer run_policy(gpointer data)
+static void run_policy(void *data)
 {
 	struct async_decider *decider = data;
 	struct policy_context context = {.arena = decider->arena, .flags = decider->flags};
@@ -151,32 +137,18 @@ static gpointer run_policy(gpointer data)
 		g_error("out of memory");
 	decider->decide_s = clock_elapsed_s(begun_ns, platform_thread_ns(decider->platform));
 	decider->decided(&decider->policy, &decider->snapshot, &decider->plan, decider->data);
-	g_atomic_int_set(&decider->done, 1);
-	g_atomic_ref_count_inc(&decider->count);
-	g_idle_add_full(G_PRIORITY_DEFAULT, call_ready, decider, unref);
-	return NULL;
 }
 
 void async_decider_ask(struct async_decider *decider, const struct policy *policy,
 		       unsigned int flags, const struct sched_snapshot *snapshot)
 {
-	g_autoptr(GError) error = NULL;
-
 	g_assert(!decider->asked && !snapshot->queues);
 	decider->policy = *policy;
 	decider->flags = flags;
-	decider->done = 0;
 	decider->asked_s = (double)platform_now_ns(decider->platform) * 1e-9;
 	copy_snapshot(decider->copies, snapshot, &decider->snapshot);
 	decider->asked = true;
-	decider->thread = g_thread_try_new("policy", run_policy, decider, &error);
-	if (decider->thread)
-		return;
-	g_warning(
-		"cannot start a thread for policy \"%s\": %s; deciding without one, while clients "
-		"wait",
-		policy->name, error->message);
-	run_policy(decider);
+	decider->job = platform_run(decider->platform, "policy", run_policy, decided, decider);
 }
 
 bool async_decider_is_busy(const struct async_decider *decider)
@@ -186,10 +158,8 @@ bool async_decider_is_busy(const struct async_decider *decider)
 
 bool async_decider_take(struct async_decider *decider, struct async_answer *ret_answer)
 {
-	if (!decider->asked || !g_atomic_int_get(&decider->done))
+	if (!decider->asked || decider->job)
 		return false;
-	if (decider->thread)
-		g_thread_join(g_steal_pointer(&decider->thread));
 	decider->asked = false;
 	*ret_answer = (struct async_answer){
 		.policy = &decider->policy,

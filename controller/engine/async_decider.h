@@ -42,8 +42,7 @@ void async_decider_free(struct async_decider *decider);
 /*
  * Asks `policy` for a plan with `flags` (enum policy_flags). No decision may be pending. The system
  * of the snapshot must not change until there is an answer; everything else is copied. Not for
- * systems with queues. If no thread can be created, the policy decides before this returns, with a
- * warning.
+ * systems with queues.
  */
 void async_decider_ask(struct async_decider *decider, const struct policy *policy,
 		       unsigned int flags, const struct sched_snapshot *snapshot);

@@ -62,8 +62,7 @@ struct run_session *run_session_open(const struct platform *platform, const char
 	session->utc = run_utc_new(platform);
 	if (!read_files(session, error))
 		goto fail;
-	session->store = session->plan->serve ? store_open_to_serve(dir, error)
-					      : store_open(dir, true, error);
+	session->store = store_open_on(platform, dir, session->plan->serve, error);
 	if (!session->store)
 		goto fail;
 	session->fleet = remote_fleet_new(platform, session->config,

@@ -35,10 +35,12 @@ static bool find_file(const char *dir, const char *path, GError **error)
 	return true;
 }
 
-struct store *store_open_beside(const char *path, int version, int busy_ms, GError **error)
+struct store *store_open_beside(const struct platform *platform, const char *path, int version,
+				int busy_ms, GError **error)
 {
 	g_autoptr(store_t) store = g_new0(struct store, 1);
 
+	store->platform = platform;
 	store->database = database_open(&store_kind, path, DATABASE_WRITE, busy_ms, error);
 	if (!store->database)
 		return NULL;
@@ -68,12 +70,14 @@ static bool set_journal(struct store *store, GError **error)
 			     "set up the journal", error);
 }
 
-static struct store *open_store(const char *dir, bool create, bool whole, GError **error)
+static struct store *open_store(const struct platform *platform, const char *dir, bool create,
+				bool whole, GError **error)
 {
 	g_autoptr(store_t) store = g_new0(struct store, 1);
 	g_autofree char *path = g_build_filename(dir, STORE_FILE, NULL);
 	g_autoptr(GError) reason = NULL;
 
+	store->platform = platform;
 	if (create ? !make_dir(dir, error) : !find_file(dir, path, error))
 		return NULL;
 	if (create && !read_file_check_if_there(path, READ_FILE_ANY_SIZE, &reason))
@@ -96,12 +100,13 @@ static struct store *open_store(const char *dir, bool create, bool whole, GError
 
 struct store *store_open(const char *dir, bool create, GError **error)
 {
-	return open_store(dir, create, true, error);
+	return open_store(&platform_machine, dir, create, true, error);
 }
 
-struct store *store_open_to_serve(const char *dir, GError **error)
+struct store *store_open_on(const struct platform *platform, const char *dir, bool serve,
+			    GError **error)
 {
-	return open_store(dir, true, false, error);
+	return open_store(platform, dir, true, !serve, error);
 }
 
 void store_close(struct store *store)

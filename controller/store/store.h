@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "common/platform.h"
 #include "common/sqlite/database.h"
 
 /*
@@ -212,11 +213,12 @@ struct store_sample {
  */
 struct store *store_open(const char *dir, bool create, GError **error);
 /*
- * As store_open() with `create`, for a service, whose file grows for months: it does not check the
- * pages of the tables that store_prune() shortens, which no start reads. store_check_new() does so
- * while the service runs.
+ * As store_open() with `create`, for a daemon, which stands on `platform`. With `serve`, for a
+ * service, whose file grows for months, it does not check the pages of the tables that
+ * store_prune() shortens, which no start reads; store_check_new() does so while the service runs.
  */
-struct store *store_open_to_serve(const char *dir, GError **error);
+struct store *store_open_on(const struct platform *platform, const char *dir, bool serve,
+			    GError **error);
 /* Rolls an open transaction back. NULL is allowed. */
 void store_close(struct store *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_t, store_close)

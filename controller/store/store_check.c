@@ -21,12 +21,13 @@
 #define NICE 10
 
 struct store_check {
+	const struct platform *platform;
 	char *path;
 	int version;
 	store_check_done_f done;
 	void *data;
-	GThread *thread;
-	GError *error; /* of the thread, then passed to done() */
+	struct platform_job *job; /* NULL: the check has ended */
+	GError *error;            /* of the work, then passed to done() */
 	GMutex mutex;
 	GCond closed;
 	struct store *store; /* under the mutex: the store while the thread reads it; else NULL */
@@ -35,13 +36,12 @@ struct store_check {
 
 /* On the owner's thread. */
 
-static gboolean report_result(gpointer data)
+static void report_result(void *data)
 {
 	struct store_check *check = data;
 
-	HANDOFF_TAKE(check);
+	check->job = NULL;
 	check->done(check->error, check->data);
-	return G_SOURCE_REMOVE;
 }
 
 /* On the check's thread. */
@@ -72,22 +72,19 @@ static void take_back(struct store_check *check)
 	handoff_unlock(&check->mutex);
 }
 
-static gpointer run_check(gpointer data)
+static void run_check(void *data)
 {
 	struct store_check *check = data;
 	struct store *store;
 
-	HANDOFF_TAKE(check);
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
-	store = store_open_beside(check->path, check->version, BUSY_MS, &check->error);
+	store = store_open_beside(check->platform, check->path, check->version, BUSY_MS,
+				  &check->error);
 	if (store && !lend_store(check, store))
-		return NULL;
+		return;
 	if (store)
 		store_check_pages(store, true, &check->error);
 	take_back(check);
-	HANDOFF_GIVE(check);
-	g_idle_add(report_result, check);
-	return NULL;
 }
 
 /* Life. */
@@ -96,14 +93,14 @@ struct store_check *store_check_new(const struct store *store, store_check_done_
 {
 	struct store_check *check = g_new0(struct store_check, 1);
 
+	check->platform = store->platform;
 	check->path = g_strdup(database_path(store->database));
 	check->version = database_version(store->database);
 	check->done = done;
 	check->data = data;
 	g_mutex_init(&check->mutex);
 	g_cond_init(&check->closed);
-	HANDOFF_GIVE(check);
-	check->thread = g_thread_new("store-check", run_check, check);
+	check->job = platform_run(check->platform, "store-check", run_check, report_result, check);
 	return check;
 }
 
@@ -124,8 +121,8 @@ void store_check_free(struct store_check *check)
 	if (!check)
 		return;
 	stop(check);
-	g_thread_join(check->thread);
-	g_idle_remove_by_data(check);
+	if (check->job)
+		platform_wait(check->platform, check->job);
 	g_clear_error(&check->error);
 	g_mutex_clear(&check->mutex);
 	g_cond_clear(&check->closed);

@@ -4,7 +4,7 @@
 #include "controller/store/store.h"
 
 /*
- * Checks a whole file that store_open_to_serve() opened, on a thread of low priority, while the
+ * Checks a whole file that store_open_on() opened, on a thread of low priority, while the
  * file is in use. It takes time in proportion to the file's size, up to minutes.
  */
 struct store_check;

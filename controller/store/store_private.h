@@ -7,6 +7,7 @@
 
 /* The common part of the store's files, for them and their tests only. */
 struct store {
+	const struct platform *platform;
 	struct database *database;
 	void (*event_added)(void *data); /* store_watch_events() */
 	void *event_data;
@@ -46,14 +47,15 @@ extern const struct database_kind store_kind;
 #define STORE_BUSY_MS 5000
 
 /*
- * Opens another connection, for another thread, to the file `path` of an open store of `version`.
- * The file is not checked again. The connection waits for locks for at most `busy_ms` milliseconds.
- * store_close() closes it.
+ * Opens another connection, for another thread, to the file `path` of an open store of `version` on
+ * the disk of `platform`. The file is not checked again. The connection waits for
+ * locks for at most `busy_ms` milliseconds. store_close() closes it.
  */
-struct store *store_open_beside(const char *path, int version, int busy_ms, GError **error);
+struct store *store_open_beside(const struct platform *platform, const char *path, int version,
+				int busy_ms, GError **error);
 
 /*
- * Whether SQLite's check finds no damage: in all pages if `whole`, else as store_open_to_serve()
+ * Whether SQLite's check finds no damage: in all pages if `whole`, else as store_open_on()
  * says. False with `error` for damage or a failure.
  */
 bool store_check_pages(struct store *store, bool whole, GError **error);

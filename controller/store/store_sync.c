@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "common/error_fail.h"
-#include "common/handoff.h"
 #include "controller/store/store_private.h"
 
 /* The journal is moved into the file after so many more pages, as SQLite does itself. */
@@ -14,53 +13,38 @@
 
 /*
  * From so many pages on the journal is also reset, for which the owner has to wait; it is done at
- * most every RESET_EVERY_US, or RESET_EVERY_LONG_US for a journal of JOURNAL_LONG_PAGES.
+ * most every RESET_EVERY_NS, or RESET_EVERY_LONG_NS for a journal of JOURNAL_LONG_PAGES.
  */
 #define JOURNAL_MOST_PAGES 4000
 #define JOURNAL_LONG_PAGES 65536
-#define RESET_EVERY_US (10 * G_USEC_PER_SEC)
-#define RESET_EVERY_LONG_US G_USEC_PER_SEC
+#define RESET_EVERY_NS INT64_C(10000000000)
+#define RESET_EVERY_LONG_NS INT64_C(1000000000)
 
 /* How long the thread waits for locks of others: only while it opens the store. */
 #define BUSY_MS 20
 
-/* A request for a callback once everything is on disk; `done` NULL: end of the thread. */
+/* A request for a callback once everything is on disk. */
 struct request {
 	store_sync_done_f done;
 	void *data;
-	GError *error; /* the outcome */
 };
 
 struct store_sync {
-	/* one of the owner, and one per pending call of report_answered() */
-	gatomicrefcount count;
 	struct store *store;
-	struct store *journal; /* the thread's own connection */
+	struct store *journal; /* a connection for the work on a thread */
 	gint pages;            /* atomic: length of the journal at the last commit */
 	gint moved;            /* its length when it was last moved into the file */
-	gint64 reset_us;       /* when the last reset was requested */
+	int64_t reset_ns;      /* when the last reset was requested; 0: never */
 	/* atomic: the owner has to reset the journal after its next commit */
 	gint reset_due;
 	char *path; /* of the journal's file */
 	int fd;     /* of the journal's file; -1: not opened yet */
 	/* the first failure: what was not written then will not be written later */
 	GError *failure;
-	GAsyncQueue *requests; /* struct request */
-	GAsyncQueue *answered; /* struct request */
-	GThread *thread;
+	struct platform_job *job; /* syncs or shortens the journal; NULL: nothing is under way */
+	GArray *asked;            /* struct request: what the sync under way answers */
+	GArray *waiting;          /* struct request: since it began */
 };
-
-static void unref(gpointer data)
-{
-	struct store_sync *sync = data;
-
-	if (!g_atomic_ref_count_dec(&sync->count))
-		return;
-	g_async_queue_unref(sync->requests);
-	g_async_queue_unref(sync->answered);
-	g_free(sync->path);
-	g_free(sync);
-}
 
 /* On the thread. */
 
@@ -137,9 +121,11 @@ static bool move_journal(struct store_sync *sync, bool *ret_all, GError **error)
 
 static bool is_due(const struct store_sync *sync, gint pages)
 {
-	const gint64 every_us = pages < JOURNAL_LONG_PAGES ? RESET_EVERY_US : RESET_EVERY_LONG_US;
+	const int64_t every_ns = pages < JOURNAL_LONG_PAGES ? RESET_EVERY_NS : RESET_EVERY_LONG_NS;
 
-	return pages >= JOURNAL_MOST_PAGES && g_get_monotonic_time() >= sync->reset_us + every_us;
+	return pages >= JOURNAL_MOST_PAGES &&
+	       (sync->reset_ns == 0 ||
+		platform_now_ns(sync->store->platform) >= sync->reset_ns + every_ns);
 }
 
 /*
@@ -154,10 +140,6 @@ static bool shorten_journal(struct store_sync *sync, GError **error)
 	const gint pages = g_atomic_int_get(&sync->pages);
 	bool all;
 
-	if (pages < sync->moved)
-		sync->moved = 0;
-	if (pages - sync->moved < JOURNAL_PAGES)
-		return true;
 	sync->moved = pages;
 	if (!move_journal(sync, &all, error))
 		return false;
@@ -165,73 +147,89 @@ static bool shorten_journal(struct store_sync *sync, GError **error)
 		return true;
 	if (!move_journal(sync, &all, error))
 		return false;
-	sync->reset_us = g_get_monotonic_time();
+	sync->reset_ns = platform_now_ns(sync->store->platform);
 	g_atomic_int_set(&sync->reset_due, 1);
 	return true;
 }
 
-/* On the owner's thread. */
-
-static void call_done_of_all(struct store_sync *sync)
-{
-	struct request *request;
-
-	while ((request = g_async_queue_try_pop(sync->answered))) {
-		HANDOFF_TAKE(request);
-		request->done(request->error, request->data);
-		g_clear_error(&request->error);
-		g_free(request);
-	}
-}
-
-static gboolean report_answered(gpointer data)
-{
-	call_done_of_all(data);
-	return G_SOURCE_REMOVE;
-}
-
-/* On the thread again. */
-
-/* Answers a request and all that came in the meantime; true: the thread has to end. */
-static bool answer_all(struct store_sync *sync, struct request *first)
-{
-	g_autoptr(GPtrArray) requests = g_ptr_array_new();
-	bool end = false;
-
-	for (struct request *request = first; request;
-	     request = g_async_queue_try_pop(sync->requests))
-		g_ptr_array_add(requests, request);
-	if (!sync->failure)
-		bring_to_disk(sync, &sync->failure);
-	for (guint i = 0; i < requests->len; i++) {
-		struct request *request = g_ptr_array_index(requests, i);
-
-		HANDOFF_TAKE(request);
-		if (!request->done) {
-			end = true;
-			g_free(request);
-			continue;
-		}
-		request->error = sync->failure ? g_error_copy(sync->failure) : NULL;
-		HANDOFF_GIVE(request);
-		g_async_queue_push(sync->answered, request);
-	}
-	if (!end) {
-		g_atomic_ref_count_inc(&sync->count);
-		g_idle_add_full(G_PRIORITY_DEFAULT, report_answered, sync, unref);
-		if (!sync->failure)
-			shorten_journal(sync, &sync->failure);
-	}
-	return end;
-}
-
-static gpointer run_thread(gpointer data)
+static void sync_all(void *data)
 {
 	struct store_sync *sync = data;
 
-	while (!answer_all(sync, g_async_queue_pop(sync->requests)))
-		;
-	return NULL;
+	if (!sync->failure)
+		bring_to_disk(sync, &sync->failure);
+}
+
+static void shorten(void *data)
+{
+	struct store_sync *sync = data;
+
+	shorten_journal(sync, &sync->failure);
+}
+
+/* On the owner's thread. */
+
+static void begin_sync(struct store_sync *sync);
+
+static void is_shortened(void *data)
+{
+	struct store_sync *sync = data;
+
+	sync->job = NULL;
+	begin_sync(sync);
+}
+
+/* Whether the journal has so many more pages that it is to be shortened. */
+static bool is_long(struct store_sync *sync)
+{
+	const gint pages = g_atomic_int_get(&sync->pages);
+
+	if (pages < sync->moved)
+		sync->moved = 0;
+	return !sync->failure && pages - sync->moved >= JOURNAL_PAGES;
+}
+
+static void answer_all(GArray *requests, const GError *error)
+{
+	for (guint i = 0; i < requests->len; i++) {
+		const struct request *request = &g_array_index(requests, struct request, i);
+
+		request->done(error, request->data);
+	}
+	g_array_unref(requests);
+}
+
+static GArray *requests_new(void)
+{
+	return g_array_new(FALSE, FALSE, sizeof(struct request));
+}
+
+/* The next work begins before the callbacks, which may take their time. */
+static void is_synced(void *data)
+{
+	struct store_sync *sync = data;
+	g_autoptr(GError) error = sync->failure ? g_error_copy(sync->failure) : NULL;
+	GArray *asked = sync->asked;
+
+	sync->job = NULL;
+	sync->asked = requests_new();
+	if (is_long(sync))
+		sync->job =
+			platform_run(sync->store->platform, "store", shorten, is_shortened, sync);
+	else
+		begin_sync(sync);
+	answer_all(asked, error);
+}
+
+static void begin_sync(struct store_sync *sync)
+{
+	GArray *empty = sync->asked;
+
+	if (sync->job || sync->waiting->len == 0)
+		return;
+	sync->asked = sync->waiting;
+	sync->waiting = empty;
+	sync->job = platform_run(sync->store->platform, "store", sync_all, is_synced, sync);
 }
 
 /* On the owner's thread, after each commit, when no lock of the store is held. */
@@ -264,8 +262,8 @@ static int committed(void *data, sqlite3 *db, const char *name, int pages)
 static struct store *open_again(const struct store *store, GError **error)
 {
 	g_autoptr(store_t) journal =
-		store_open_beside(database_path(store->database), database_version(store->database),
-				  BUSY_MS, error);
+		store_open_beside(store->platform, database_path(store->database),
+				  database_version(store->database), BUSY_MS, error);
 
 	if (!journal ||
 	    !database_exec(journal->database,
@@ -289,34 +287,24 @@ struct store_sync *store_sync_new(struct store *store, GError **error)
 	if (!journal)
 		return NULL;
 	sync = g_new0(struct store_sync, 1);
-	g_atomic_ref_count_init(&sync->count);
 	sync->store = store;
 	sync->journal = journal;
 	/* The journal is not always beside `path`, which may be a link. */
 	sync->path = g_strdup(sqlite3_filename_wal(
 		sqlite3_db_filename(database_handle(journal->database), "main")));
-	sync->reset_us = -RESET_EVERY_US;
 	sync->fd = -1;
-	sync->requests = g_async_queue_new();
-	sync->answered = g_async_queue_new();
+	sync->asked = requests_new();
+	sync->waiting = requests_new();
 	sqlite3_wal_hook(database_handle(store->database), committed, sync);
-	sync->thread = g_thread_new("store", run_thread, sync);
 	return sync;
-}
-
-static void push_request(struct store_sync *sync, store_sync_done_f done, void *data)
-{
-	struct request *request = g_new0(struct request, 1);
-
-	request->done = done;
-	request->data = data;
-	HANDOFF_GIVE(request);
-	g_async_queue_push(sync->requests, request);
 }
 
 void store_sync_ask(struct store_sync *sync, store_sync_done_f done, void *data)
 {
-	push_request(sync, done, data);
+	const struct request request = {done, data};
+
+	g_array_append_val(sync->waiting, request);
+	begin_sync(sync);
 }
 
 bool store_sync_free(struct store_sync *sync, GError **error)
@@ -325,16 +313,19 @@ bool store_sync_free(struct store_sync *sync, GError **error)
 
 	if (!sync)
 		return true;
-	push_request(sync, NULL, NULL);
-	g_thread_join(sync->thread);
+	if (sync->job)
+		platform_wait(sync->store->platform, sync->job);
+	sync_all(sync);
 	sqlite3_wal_hook(database_handle(sync->store->database), NULL, NULL);
-	call_done_of_all(sync);
+	answer_all(sync->asked, sync->failure);
+	answer_all(sync->waiting, sync->failure);
 	if (sync->fd >= 0)
 		close(sync->fd);
 	store_close(sync->journal);
 	good = !sync->failure;
 	if (!good)
 		g_propagate_error(error, g_steal_pointer(&sync->failure));
-	unref(sync);
+	g_free(sync->path);
+	g_free(sync);
 	return good;
 }

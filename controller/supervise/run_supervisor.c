@@ -166,8 +166,9 @@ static char *controller_words(const struct supervisor *supervisor)
 static void keep_usage(const struct supervisor *supervisor, const char *text)
 {
 	const char *dir = supervisor->prepared.dir;
-	g_autoptr(store_t) store = supervisor->request->serve ? store_open_to_serve(dir, NULL)
-							      : store_open(dir, false, NULL);
+	g_autoptr(store_t) store = supervisor->request->serve
+					   ? store_open_on(&platform_machine, dir, true, NULL)
+					   : store_open(dir, false, NULL);
 	g_autoptr(GError) error = NULL;
 
 	if (store && !store_set_meta(store, "daemons", text, &error))

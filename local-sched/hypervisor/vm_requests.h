@@ -37,7 +37,7 @@ void vm_request(struct vm *vm, const char *request, host_done_f done, gpointer d
 int64_t vm_heard_ns(const struct vm *vm);
 
 /*
- * Whether a request made at `asked_ns` (platform_now_ns()) failed with `error` (VIRT_ERROR; NULL: it
- * did not) only because the VM is, or was, paused from outside.
+ * Whether a request made at `asked_ns` of the platform's clock failed with `error` (VIRT_ERROR;
+ * NULL: it did not) only because the VM is, or was, paused from outside.
  */
 bool vm_is_excused(const struct vm *vm, int64_t asked_ns, const GError *error);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/handoff.h"
 #include "common/platform.h"
 #include "common/read_number.h"
 #include "local-sched/cpu/sysfs.h"
@@ -43,6 +42,7 @@ struct call {
 	int64_t t_ns;
 	double mean_s; /* of the longest average; 0: none, or not known */
 	char *change;  /* what was shortened, or could not be; NULL: nothing */
+	GError *error; /* why there are no values; NULL: there are */
 };
 
 struct meter_hwmon {
@@ -58,6 +58,7 @@ static void call_free(struct call *call)
 {
 	g_strfreev(call->paths);
 	g_free(call->values);
+	g_clear_error(&call->error);
 	g_free(call->change);
 	g_free(call);
 }
@@ -119,21 +120,13 @@ static bool read_values(struct call *call, GError **error)
 	return true;
 }
 
-static void work(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+static void work(void *data)
 {
 	struct call *call = data;
-	GError *error = NULL;
-	bool good;
 
-	HANDOFF_TAKE(call);
 	for (gsize i = 0; call->interval_s > 0 && call->paths[i]; i++)
 		shorten(call, call->paths[i]);
-	good = read_values(call, &error);
-	HANDOFF_GIVE(call);
-	if (good)
-		g_task_return_boolean(task, true);
-	else
-		g_task_return_error(task, error);
+	read_values(call, &call->error);
 }
 
 static void start_call(struct meter_hwmon *meter);
@@ -229,14 +222,12 @@ static void take_intervals(struct meter_hwmon *meter, const struct call *call)
 		log_info_of(LOG_HOST(meter->base.host), "%s: %s", title(meter), call->change);
 }
 
-static void on_ended(GObject *source, GAsyncResult *result, gpointer data)
+static void on_ended(void *data)
 {
 	struct call *call = data;
 	struct meter_hwmon *meter = call->meter;
-	g_autoptr(GError) error = NULL;
+	const GError *error = call->error;
 
-	g_task_propagate_boolean(G_TASK(result), &error);
-	HANDOFF_TAKE(call);
 	if (meter)
 		meter->call = NULL;
 	/* Without a timer the deadline has reported its failure already. */
@@ -267,7 +258,6 @@ static void start_call(struct meter_hwmon *meter)
 {
 	const double left_s =
 		clock_elapsed_s(platform_now_ns(meter->base.platform), meter->base.deadline_ns);
-	g_autoptr(GTask) task = NULL;
 
 	meter->base.timer_id = platform_after_ms(meter->base.platform, (guint)MAX(left_s * 1e3, 0),
 						 on_deadline, meter);
@@ -278,10 +268,7 @@ static void start_call(struct meter_hwmon *meter)
 	meter->call->meter = meter;
 	meter->call->paths = g_strdupv(meter->channels.paths);
 	meter->call->interval_s = meter->looked ? 0 : meter->base.config->interval_s;
-	task = g_task_new(NULL, NULL, on_ended, meter->call);
-	g_task_set_task_data(task, meter->call, NULL);
-	HANDOFF_GIVE(meter->call);
-	g_task_run_in_thread(task, work);
+	platform_run(meter->base.platform, "meter", work, on_ended, meter->call);
 }
 
 /*

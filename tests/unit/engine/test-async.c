@@ -228,7 +228,7 @@ static void test_no_thread(void)
 	async_stage_open_gate(&stage);
 	no_thread = true;
 	g_test_expect_message(NULL, G_LOG_LEVEL_WARNING,
-			      "cannot start a thread for policy \"max-upr\": too many of them; *");
+			      "cannot start a thread \"policy\": too many of them; *");
 	drive(stage.engine, stage.backend, async_stage_wait, &stage.result);
 	g_test_assert_expected_messages();
 	g_assert_cmpint(stage.result.ended_by, ==, ENGINE_END_TIME);

@@ -44,8 +44,9 @@ static void set_up(struct bed *bed, gconstpointer data)
 	bed->session.recorder = bed->service.recorder;
 	bed->service.sync = store_sync_new(bed->session.store, &error);
 	g_assert_no_error(error);
-	bed->other = store_open_beside(database_path(bed->session.store->database),
-				       database_version(bed->session.store->database), 0, &error);
+	bed->other =
+		store_open_beside(&platform_machine, database_path(bed->session.store->database),
+				  database_version(bed->session.store->database), 0, &error);
 	g_assert_no_error(error);
 	sqlite3_commit_hook(database_handle(bed->session.store->database), on_commit, bed);
 }

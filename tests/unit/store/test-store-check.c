@@ -35,7 +35,7 @@ static void set_up(struct fixture *fixture, const void *data)
 
 	fixture->dir = g_dir_make_tmp("virtbed-store-XXXXXX", NULL);
 	fixture->file = g_build_filename(fixture->dir, STORE_FILE, NULL);
-	store = store_open_to_serve(fixture->dir, NULL);
+	store = store_open_on(&platform_machine, fixture->dir, true, NULL);
 	g_assert_nonnull(store);
 	fill(store);
 }
@@ -108,7 +108,7 @@ static void damage(const struct fixture *fixture, const char *table)
  */
 static void die(const struct fixture *fixture)
 {
-	struct store *store = store_open_to_serve(fixture->dir, NULL);
+	struct store *store = store_open_on(&platform_machine, fixture->dir, true, NULL);
 	gsize length;
 	gsize journal_length;
 	char *content;
@@ -133,7 +133,7 @@ static void note(const GError *error, void *data)
 static char *look_beside(const struct fixture *fixture)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(store_t) store = store_open_to_serve(fixture->dir, &error);
+	g_autoptr(store_t) store = store_open_on(&platform_machine, fixture->dir, true, &error);
 	struct store_check *check;
 	char *found = NULL;
 
@@ -184,7 +184,7 @@ static void test_record(struct fixture *fixture, const void *data)
 	g_autoptr(GError) error = NULL;
 
 	damage(fixture, data);
-	g_assert_null(store_open_to_serve(fixture->dir, &error));
+	g_assert_null(store_open_on(&platform_machine, fixture->dir, true, &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_CORRUPT);
 	g_assert_nonnull(strstr(error->message, fixture->file));
 }
@@ -207,7 +207,7 @@ static void never(const GError *error, void *data)
 /* A program that ends does not wait for it, and gets no report any more. */
 static void test_ends(struct fixture *fixture, const void *data)
 {
-	g_autoptr(store_t) store = store_open_to_serve(fixture->dir, NULL);
+	g_autoptr(store_t) store = store_open_on(&platform_machine, fixture->dir, true, NULL);
 
 	for (gulong i = 0; i < 20; i++) {
 		struct store_check *check = store_check_new(store, never, NULL);
