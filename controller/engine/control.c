@@ -3,13 +3,16 @@
  * Requests of users during a run: tasks that are submitted, cancelled, held and released, and nodes
  * that are drained. After an interruption the caller, which keeps these requests, restores them.
  */
+#include <jansson.h>
 #include <math.h>
 
+#include "common/json.h"
 #include "controller/engine/backend_events.h"
 #include "controller/engine/control_running.h"
 #include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
 #include "controller/engine/engine_record.h"
+#include "controller/engine/input.h"
 #include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
@@ -40,8 +43,30 @@ uint32_t engine_tasks_count(const struct engine *engine)
 	return engine->setup.workload->tasks_count;
 }
 
+/* All of a submitted task but its number and its arrival. */
+static json_t *describe_submission(const struct sched_task *task, bool held)
+{
+	json_t *segments = json_array();
+
+	for (uint32_t i = 0; i < task->utility.segments_count; i++) {
+		const struct utility_segment *one = &task->utility.segments[i];
+
+		json_array_append_new(segments, json_pack("[i, f, f, f, f]", (int)one->curve,
+							  one->duration_s, one->start_fraction,
+							  one->end_fraction, one->rate_per_s));
+	}
+	return json_pack("{s:I, s:f, s:o, s:b, s:b, s:o, s:i, s:b}", "row", (json_int_t)task->row,
+			 "max", task->utility.max, "segments", segments, "may_preempt",
+			 (int)task->may_preempt, "preemptible", (int)task->preemptible,
+			 "deadline_s", json_number_or_null(task->deadline_s), "priority",
+			 (int)task->priority, "held", (int)held);
+}
+
 uint32_t engine_submit(struct engine *engine, const struct sched_task *task, bool held)
 {
+	g_auto(engine_noting) noting =
+		engine_note(engine, ENGINE_INPUT_SUBMIT,
+			    engine_notes(engine) ? describe_submission(task, held) : NULL);
 	struct workload *open = engine->setup.open;
 	const double time_s = now_s(engine);
 	struct sched_task *made;
@@ -132,6 +157,7 @@ static void cancel_under_way(struct engine *engine, uint32_t index)
 
 enum engine_refusal engine_request_cancel(struct engine *engine, uint32_t index)
 {
+	g_auto(engine_noting) noting = engine_note_task(engine, ENGINE_INPUT_CANCEL, index);
 	const enum engine_refusal refusal =
 		engine_check_request(engine, ENGINE_REQUEST_CANCEL, index);
 
@@ -158,6 +184,7 @@ static bool hold_waiting(struct engine *engine, uint32_t index)
 
 enum engine_refusal engine_request_hold(struct engine *engine, uint32_t index)
 {
+	g_auto(engine_noting) noting = engine_note_task(engine, ENGINE_INPUT_HOLD, index);
 	const enum engine_refusal refusal =
 		engine_check_request(engine, ENGINE_REQUEST_HOLD, index);
 
@@ -194,6 +221,7 @@ static enum engine_refusal release_quarantined(struct engine *engine, uint32_t i
 
 enum engine_refusal engine_request_release(struct engine *engine, uint32_t index)
 {
+	g_auto(engine_noting) noting = engine_note_task(engine, ENGINE_INPUT_FREE, index);
 	const enum engine_refusal refusal =
 		engine_check_request(engine, ENGINE_REQUEST_RELEASE, index);
 
@@ -244,9 +272,18 @@ static bool is_node(const struct engine *engine, uint32_t cluster, uint32_t node
 	       node < engine->setup.system->clusters[cluster].nodes;
 }
 
+/* A node, as the detail of an input. */
+static json_t *describe_node(uint32_t cluster, uint32_t node, const char *reason)
+{
+	return json_pack("{s:I, s:I, s:s*}", "cluster", (json_int_t)cluster, "node",
+			 (json_int_t)node, "reason", reason);
+}
+
 enum engine_refusal engine_request_drain(struct engine *engine, uint32_t cluster, uint32_t node,
 					 const char *reason)
 {
+	g_auto(engine_noting) noting =
+		engine_note(engine, ENGINE_INPUT_DRAIN, describe_node(cluster, node, reason));
 	const struct sched_node place = {cluster, node};
 
 	if (engine->ended)
@@ -264,6 +301,8 @@ enum engine_refusal engine_request_drain(struct engine *engine, uint32_t cluster
 
 enum engine_refusal engine_request_undrain(struct engine *engine, uint32_t cluster, uint32_t node)
 {
+	g_auto(engine_noting) noting =
+		engine_note(engine, ENGINE_INPUT_UNDRAIN, describe_node(cluster, node, NULL));
 	const struct sched_node place = {cluster, node};
 
 	if (engine->ended)
@@ -284,6 +323,10 @@ enum engine_refusal engine_request_undrain(struct engine *engine, uint32_t clust
 void engine_request_policy(struct engine *engine, const struct policy *policy,
 			   double mapping_interval_s)
 {
+	g_auto(engine_noting) noting = engine_note(engine, ENGINE_INPUT_POLICY,
+						   json_pack("{s:s, s:f}", "policy", policy->name,
+							     "interval_s", mapping_interval_s));
+
 	engine->setup.policy = *policy;
 	if (engine->setup.mapping_interval_s != mapping_interval_s) {
 		engine->setup.mapping_interval_s = mapping_interval_s;

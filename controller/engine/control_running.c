@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <jansson.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "controller/engine/control_running.h"
 #include "controller/engine/engine_private.h"
 #include "controller/engine/engine_record.h"
+#include "controller/engine/input.h"
 #include "controller/engine/migration.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
@@ -147,6 +150,7 @@ void engine_hold_suspended(struct engine *engine, uint32_t index)
 
 enum engine_refusal engine_request_suspend(struct engine *engine, uint32_t index)
 {
+	g_auto(engine_noting) noting = engine_note_task(engine, ENGINE_INPUT_SUSPEND, index);
 	const enum engine_refusal refusal =
 		engine_check_request(engine, ENGINE_REQUEST_SUSPEND, index);
 
@@ -169,6 +173,8 @@ enum engine_refusal engine_request_suspend(struct engine *engine, uint32_t index
 
 enum engine_refusal engine_request_resume(struct engine *engine, uint32_t index)
 {
+	g_auto(engine_noting) noting = engine_note_task(engine, ENGINE_INPUT_RESUME, index);
+
 	if (engine->ended)
 		return ENGINE_REFUSAL_RUN_ENDED;
 	if (engine->placement->resume_refusal)
@@ -294,6 +300,14 @@ enum engine_refusal engine_request_migrate(struct engine *engine, uint32_t index
 	*ret_full = UINT32_MAX;
 	if (refusal)
 		return refusal;
+
+	g_auto(engine_noting) noting = engine_note(
+		engine, ENGINE_INPUT_MIGRATE,
+		json_pack("{s:I, s:o, s:o}", "task", (json_int_t)index, "hosts",
+			  json_numbers(hosts, hosts_count), "node_hosts",
+			  json_numbers(node_hosts,
+				       engine->setup.system->clusters[task->cluster].nodes)));
+
 	if (hosts_count == 0 || hosts_count > task->nodes_count)
 		return ENGINE_REFUSAL_TOO_MANY_HOSTS;
 	nodes = g_new(uint32_t, task->nodes_count);

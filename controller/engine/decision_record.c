@@ -120,6 +120,8 @@ void engine_record_decision(struct engine *engine, const struct policy *policy,
 	struct entry *entry = &engine->decision_record->entry;
 	bool good = true;
 
+	if (recorder && recorder->decided && !recorder->decided(recorder, policy, snapshot, plan))
+		engine_abort(engine, "the decision could not be recorded");
 	if (!recorder || !recorder->decision)
 		return;
 	if (!engine_decides_apart(engine))

@@ -7,6 +7,7 @@
 #include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
 #include "controller/engine/engine_record.h"
+#include "controller/engine/input.h"
 #include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
@@ -88,7 +89,9 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 
 	engine->setup = *setup;
 	engine->placement = placement_of(setup->system);
-	engine->backend = backend;
+	engine->backend = setup->recorder && setup->recorder->listen
+				  ? setup->recorder->listen(setup->recorder, setup, backend)
+				  : backend;
 	engine_mapping_clock_init(engine);
 	engine_decider_init(engine);
 	engine_counters_init(engine);
@@ -236,6 +239,8 @@ static void look_ahead(struct engine *engine)
 
 void engine_begin_run(struct engine *engine)
 {
+	g_auto(engine_noting) noting = engine_note(engine, ENGINE_INPUT_BEGIN, NULL);
+
 	watch_energy(engine);
 	engine_resend_steps(engine);
 	if (!engine->ended)
@@ -271,6 +276,12 @@ void engine_event(struct engine *engine, const struct backend_event *event)
 {
 	if (engine->ended)
 		return;
+
+	g_auto(engine_noting) noting =
+		event->kind == BACKEND_EVENT_NONE
+			? engine_note_at(engine, ENGINE_INPUT_TIME, event->time_s, NULL)
+			: engine_note_event(engine, ENGINE_INPUT_EVENT, event);
+
 	if (event->kind != BACKEND_EVENT_NONE || event->time_s >= engine->next_s)
 		handle_event(engine, event);
 	else /* a request of a user may have moved the next time forward */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <glib.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -298,6 +299,9 @@ enum engine_event_kind {
 /* "slid", ...: as events are stored; NULL-terminated. */
 extern const char *const engine_event_names[];
 
+struct engine_setup;
+struct engine_input;
+
 /*
  * Records a run. Every callback is optional. A callback returns false if it failed (a full disk);
  * the engine then ends the run as aborted. The arguments are borrowed for the call.
@@ -346,6 +350,67 @@ struct engine_recorder {
 	 * power.
 	 */
 	bool (*flush)(struct engine_recorder *recorder);
+	/*
+	 * Called by engine_new(): the backend that the engine is to use, which may be `backend`
+	 * itself or another that passes everything on to it and listens. `setup` is borrowed until
+	 * engine_free(). The engine does not free what is returned.
+	 */
+	struct backend *(*listen)(struct engine_recorder *recorder,
+				  const struct engine_setup *setup, struct backend *backend);
+	/*
+	 * The engine begins to handle an input, and has handled it. All that the engine asks the
+	 * backend for in between depends on the backend alone, so that the inputs with these
+	 * answers determine the run. Inputs do not overlap.
+	 */
+	bool (*input)(struct engine_recorder *recorder, const struct engine_input *input);
+	bool (*input_done)(struct engine_recorder *recorder);
+	/*
+	 * During an input: another answer from outside, of engine_setup.task_ended_j(), or whether
+	 * a decision of the policy's thread was there.
+	 */
+	void (*answer)(struct engine_recorder *recorder, double value);
+	/* Every decision, before decision(), which not every decision is recorded by. */
+	bool (*decided)(struct engine_recorder *recorder, const struct policy *policy,
+			const struct sched_snapshot *snapshot, const struct sched_plan *plan);
+};
+
+/* The kinds of inputs of an engine. */
+enum engine_input_kind {
+	ENGINE_INPUT_NONE = 0,
+	ENGINE_INPUT_BEGIN,   /* engine_begin_run() */
+	ENGINE_INPUT_TIME,    /* engine_event(): the time has come, or nothing has */
+	ENGINE_INPUT_EVENT,   /* engine_event() with an event of the backend */
+	ENGINE_INPUT_STOP,    /* engine_stop_run() */
+	ENGINE_INPUT_LATE,    /* engine_late_event() */
+	ENGINE_INPUT_FINISH,  /* engine_finish_run() */
+	ENGINE_INPUT_RESTORE, /* a run that was interrupted is restored (recorder_store.h) */
+	/* Requests of users and settings of a service, with the keys of their details. */
+	ENGINE_INPUT_SUBMIT, /* all of the task: struct sched_task; held */
+	ENGINE_INPUT_HOLD,   /* task; so below */
+	ENGINE_INPUT_FREE,   /* it is released */
+	ENGINE_INPUT_CANCEL,
+	ENGINE_INPUT_SUSPEND,
+	ENGINE_INPUT_RESUME,
+	ENGINE_INPUT_MIGRATE, /* task, hosts, node_hosts */
+	ENGINE_INPUT_DRAIN,   /* cluster, node, reason */
+	ENGINE_INPUT_UNDRAIN, /* cluster, node */
+	ENGINE_INPUT_POLICY,  /* policy, interval_s */
+	ENGINE_INPUT_WINDOW,  /* limit_j, length_s, begin_s, spent_j */
+	ENGINE_INPUT_SETTLE,  /* engine_window_settle() */
+	ENGINE_INPUT_CORRECT, /* spent_j, by the input's time */
+	ENGINE_INPUT_SHIFT,   /* begin_s */
+	ENGINE_INPUT_ENERGY,  /* task, energy_j, kind */
+	ENGINE_INPUT_KINDS,
+};
+/* "begin", "time", ...: as inputs are stored. */
+extern const char *const engine_input_names[];
+
+/* What the engine takes from outside. Borrowed for the call. */
+struct engine_input {
+	enum engine_input_kind kind;
+	double time_s; /* of the event; else the time that the input is about, NAN: none */
+	const struct backend_event *event; /* EVENT and LATE, else NULL */
+	const json_t *detail;              /* of a request; NULL: none */
 };
 
 /*

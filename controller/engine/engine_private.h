@@ -44,6 +44,7 @@ struct engine {
 	double next_s;          /* when the engine has something to do if no event comes */
 	bool stirred;           /* it has something to do at once: engine_stir() */
 	bool ended;
+	bool noting; /* an input is being handled (input.h) */
 	char *reason;
 	char *because; /* buffer of engine_waits_because() */
 };

@@ -7,6 +7,7 @@
 #include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
 #include "controller/engine/engine_record.h"
+#include "controller/engine/input.h"
 #include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
@@ -57,8 +58,12 @@ static bool ended_in_time(const struct engine *engine, const struct backend_even
 
 void engine_late_event(struct engine *engine, const struct backend_event *event)
 {
-	if (ended_in_time(engine, event))
-		engine_handle(engine, event);
+	if (!ended_in_time(engine, event))
+		return;
+
+	g_auto(engine_noting) noting = engine_note_event(engine, ENGINE_INPUT_LATE, event);
+
+	engine_handle(engine, event);
 }
 
 /* In a run that may be continued later, an unfinished task waits from now on. */
@@ -75,6 +80,8 @@ static void lose_attempt(struct engine *engine, uint32_t index)
 
 bool engine_stop_run(struct engine *engine)
 {
+	g_auto(engine_noting) noting = engine_note(engine, ENGINE_INPUT_STOP, NULL);
+
 	engine_stop_applying(engine);
 	engine_count_energy(engine);
 	if (engine->reason)
@@ -88,6 +95,8 @@ bool engine_stop_run(struct engine *engine)
 
 void engine_finish_run(struct engine *engine, struct engine_result *ret_result)
 {
+	g_auto(engine_noting) noting = engine_note(engine, ENGINE_INPUT_FINISH, NULL);
+
 	if (engine->setup.lead_s > 0)
 		count_spanning(engine);
 	for (uint32_t i = 0; i < engine->arrivals_next; i++) {

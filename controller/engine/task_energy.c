@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What tasks have used. */
+#include <jansson.h>
 #include <math.h>
 
+#include "common/json.h"
 #include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
 #include "controller/engine/engine_record.h"
+#include "controller/engine/input.h"
 #include "controller/engine/task_energy.h"
 
 const char *const engine_energy_names[] = {"estimated", "provisional", "final", NULL};
@@ -18,6 +21,8 @@ void engine_take_energy(struct engine *engine, uint32_t index, double event_j)
 					 ? setup->task_ended_j(index, &kind, setup->task_ended_data)
 					 : (double)NAN;
 
+	if (setup->task_ended_j && setup->recorder && setup->recorder->answer)
+		setup->recorder->answer(setup->recorder, account_j);
 	task->energy_kind = isfinite(account_j) ? kind : ENGINE_ENERGY_ESTIMATED;
 	task->energy_j = isfinite(account_j) ? account_j : event_j;
 }
@@ -30,6 +35,14 @@ void engine_set_energy(struct engine *engine, uint32_t index, double energy_j,
 	const bool same = task->energy_j == energy_j;
 	struct engine_recorder *recorder = engine->setup.recorder;
 
+	/* Policies see the energy of completed tasks alone. */
+	g_auto(engine_noting) noting = {NULL};
+
+	if (task->state == ENGINE_TASK_COMPLETED && !same && engine_notes(engine))
+		noting = engine_note(engine, ENGINE_INPUT_ENERGY,
+				     json_pack("{s:I, s:o, s:i}", "task", (json_int_t)index,
+					       "energy_j", json_number_or_null(energy_j), "kind",
+					       (int)kind));
 	task->energy_j = energy_j;
 	task->energy_kind = kind;
 	/* A task whose place is not configured any more is not counted, and its record stays. */

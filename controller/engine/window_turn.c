@@ -13,6 +13,7 @@
 #include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
 #include "controller/engine/engine_record.h"
+#include "controller/engine/input.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/running_list.h"
 #include "controller/engine/suspension.h"
@@ -126,6 +127,9 @@ void engine_window_settle(struct engine *engine)
 
 	if (!engine_window_is_set(engine))
 		return;
+
+	g_auto(engine_noting) noting = engine_note(engine, ENGINE_INPUT_SETTLE, NULL);
+
 	engine_window_update_past(engine);
 	now->base_j = fmin(now->base_j, backend_energy_j(engine->backend));
 	if (now->base_j != base_j && engine->window->state == WINDOW_OPEN)
@@ -158,6 +162,10 @@ void engine_window_correct(struct engine *engine, double time_s, double spent_j)
 
 	if (!engine_window_is_set(engine))
 		return;
+
+	g_auto(engine_noting) noting = engine_note_at(engine, ENGINE_INPUT_CORRECT, time_s,
+						      json_pack("{s:f}", "spent_j", spent_j));
+
 	by_j = engine_window_energy_at_j(engine, time_s) - spent_j - engine->window->now.base_j;
 	if (fabs(by_j) > off_j)
 		engine_window_rebase(engine, by_j);
@@ -223,6 +231,11 @@ static void begin_window(struct engine *engine, double spent_j)
 
 void engine_set_window(struct engine *engine, const struct engine_window *window)
 {
+	g_auto(engine_noting) noting =
+		engine_note(engine, ENGINE_INPUT_WINDOW,
+			    json_pack("{s:f, s:f, s:f, s:f}", "limit_j", window->limit_j,
+				      "length_s", window->length_s, "begin_s", window->begin_s,
+				      "spent_j", window->spent_j));
 	double past;
 
 	if (engine_window_is_set(engine))
@@ -247,6 +260,9 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 
 void engine_shift_window(struct engine *engine, double begin_s)
 {
+	g_auto(engine_noting) noting =
+		engine_note(engine, ENGINE_INPUT_SHIFT, json_pack("{s:f}", "begin_s", begin_s));
+
 	engine->window->setup.begin_s = begin_s;
 }
 

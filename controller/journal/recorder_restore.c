@@ -3,6 +3,7 @@
  * Restores the records of an interrupted run. Each row is checked, because the configuration may
  * have changed since it was stored; rows that do not fit any more are reported or set aside.
  */
+#include <math.h>
 #include <string.h>
 
 #include "common/json.h"
@@ -364,8 +365,18 @@ bool recorder_store_restore(struct store *store, int64_t run, const struct engin
 		.bad = bad,
 	};
 
-	return restore_tasks(&restoring, error) && restore_lost(&restoring, error) &&
+	struct engine_recorder *recorder = setup->recorder;
+	const bool noted = recorder && recorder->input;
+	bool good;
+
+	if (noted)
+		recorder->input(recorder, &(struct engine_input){.kind = ENGINE_INPUT_RESTORE,
+								 .time_s = (double)NAN});
+	good = restore_tasks(&restoring, error) && restore_lost(&restoring, error) &&
 	       restore_pruner(store, run, setup->system, engine, error) &&
 	       restore_suspensions(&restoring, error) && restore_migrations(&restoring, error) &&
 	       check_steps(&restoring, error);
+	if (noted)
+		recorder->input_done(recorder);
+	return good;
 }

@@ -5,7 +5,26 @@
 
 #include "common/decimal.h"
 #include "common/json.h"
+#include "controller/journal/input_json.h"
+#include "controller/journal/listener.h"
+#include "controller/sched/decision_sum.h"
 #include "controller/snapshot/snapshot_json.h"
+#include "controller/store/store_records.h"
+
+/*
+ * The most inputs that wait for a transaction: an input that changed no records is not worth a
+ * transaction of its own. After a crash it is as if it had not come.
+ */
+#define INPUTS_WAITING_MAX 64
+
+/* The inputs of a run (input_json.h). */
+struct inputs {
+	struct listener listener;
+	const struct engine_setup *setup; /* of the engine that listens; NULL: none does yet */
+	struct store_input now;           /* the input that is being handled */
+	int64_t flushes;                  /* since it began */
+	GPtrArray *waiting;               /* struct store_input: those before it */
+};
 
 struct recorder_store {
 	struct engine_recorder recorder; /* first: callbacks cast back */
@@ -15,10 +34,23 @@ struct recorder_store {
 	bool durable;
 	uint32_t most; /* most tasks of a recorded snapshot */
 	bool open;     /* a transaction is open */
+	struct inputs inputs;
 	char *pet;     /* the key of the matrix of execution times in meta; NULL: not stored */
 	GError *error; /* the first failure */
 	void (*on_event)(const char *kind, const char *detail); /* recorder_store_tell() */
 };
+
+/* Stores the inputs that wait; a transaction is open. */
+static bool put_waiting(struct recorder_store *recorder)
+{
+	GPtrArray *waiting = recorder->inputs.waiting;
+
+	for (guint i = 0; i < waiting->len; i++)
+		if (!store_put_input(recorder->store, waiting->pdata[i], &recorder->error))
+			return false;
+	g_ptr_array_set_size(waiting, 0);
+	return true;
+}
 
 /* Begins a transaction unless one is open. */
 static bool ensure_transaction(struct recorder_store *recorder)
@@ -28,7 +60,7 @@ static bool ensure_transaction(struct recorder_store *recorder)
 	if (recorder->open)
 		return store_check_begun(recorder->store, &recorder->error);
 	recorder->open = store_begin(recorder->store, &recorder->error);
-	return recorder->open;
+	return recorder->open && put_waiting(recorder);
 }
 
 static bool commit(struct recorder_store *recorder)
@@ -341,11 +373,127 @@ static bool record_event(struct engine_recorder *base, double time_s, const char
 	return true;
 }
 
+/* Inputs. */
+
+static struct backend *listen(struct engine_recorder *base, const struct engine_setup *setup,
+			      struct backend *backend)
+{
+	struct inputs *inputs = &((struct recorder_store *)base)->inputs;
+
+	inputs->setup = setup;
+	listener_set(&inputs->listener, backend);
+	return &inputs->listener.backend;
+}
+
+static char *describe_input(const struct inputs *inputs, const struct engine_input *input)
+{
+	g_autoptr(json_t) own = input->event ? input_write_event(input->event)
+				: input->kind == ENGINE_INPUT_BEGIN && inputs->setup
+					? input_write_setup(inputs->setup, inputs->listener.other)
+					: NULL;
+	const json_t *detail = input->detail ?: own;
+
+	return detail ? json_text(detail) : NULL;
+}
+
+static bool record_input(struct engine_recorder *base, const struct engine_input *input)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+	struct inputs *inputs = &recorder->inputs;
+
+	answers_begin(&inputs->listener.answers, input->time_s, NULL);
+	inputs->listener.noting = true;
+	inputs->flushes = 0;
+	inputs->now = (struct store_input){
+		.run = recorder->run,
+		.n = inputs->now.n + 1,
+		.kind = (char *)input_name(input),
+		.time_s = input->time_s,
+		.detail = describe_input(inputs, input),
+		.snapshot_sum = -1,
+		.plan_sum = -1,
+	};
+	return !recorder->error;
+}
+
+static void note_answer(struct engine_recorder *base, double value)
+{
+	struct inputs *inputs = &((struct recorder_store *)base)->inputs;
+
+	if (inputs->listener.noting)
+		answers_add(&inputs->listener.answers, ANSWER_OTHER, value);
+}
+
+/* Adds the sum of a decision to that of the decisions before it in the same input. */
+static void add_sum(int64_t *sum, uint64_t one)
+{
+	const uint64_t joined = *sum == -1 ? one : sched_sums_join((uint64_t)*sum, one);
+
+	*sum = (int64_t)joined == -1 ? -2 : (int64_t)joined;
+}
+
+static bool note_decided(struct engine_recorder *base, const struct policy *policy,
+			 const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+{
+	struct store_input *now = &((struct recorder_store *)base)->inputs.now;
+
+	add_sum(&now->snapshot_sum, sched_snapshot_sum(snapshot));
+	add_sum(&now->plan_sum, sched_plan_sum(plan));
+	return true;
+}
+
+/* Sets what is known of the input that is being handled by now. */
+static void complete_input(struct inputs *inputs, int64_t cut)
+{
+	g_free(inputs->now.answers);
+	inputs->now.answers = answers_text(&inputs->listener.answers);
+	inputs->now.cut = cut;
+}
+
+static void clear_input(struct inputs *inputs)
+{
+	inputs->listener.noting = false;
+	g_clear_pointer(&inputs->now.detail, g_free);
+	g_clear_pointer(&inputs->now.answers, g_free);
+}
+
+/*
+ * Stores an input that was handled: at once where a transaction is open, which has records of it or
+ * of inputs before it; else it waits.
+ */
+static bool record_input_done(struct engine_recorder *base)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+	struct inputs *inputs = &recorder->inputs;
+	bool good = !recorder->error;
+
+	complete_input(inputs, -1);
+	if (recorder->open || !recorder->durable) {
+		good = ensure_transaction(recorder) &&
+		       store_put_input(recorder->store, &inputs->now, &recorder->error);
+	} else if (good) {
+		g_ptr_array_add(inputs->waiting, record_copy(&store_input_record, &inputs->now));
+		if (inputs->waiting->len >= INPUTS_WAITING_MAX)
+			good = ensure_transaction(recorder) && commit(recorder);
+	}
+	clear_input(inputs);
+	return good;
+}
+
 static bool record_flush(struct engine_recorder *base)
 {
 	struct recorder_store *recorder = (struct recorder_store *)base;
+	struct inputs *inputs = &recorder->inputs;
 
-	return recorder->durable ? commit(recorder) : !recorder->error;
+	if (!recorder->durable)
+		return !recorder->error;
+	inputs->flushes++;
+	if (inputs->listener.noting && recorder->open) {
+		complete_input(inputs, inputs->flushes);
+		if (!store_put_input(recorder->store, &inputs->now, &recorder->error))
+			return false;
+	}
+	return commit(recorder);
 }
 
 struct recorder_store *recorder_store_new(struct store *store, int64_t run,
@@ -364,12 +512,20 @@ struct recorder_store *recorder_store_new(struct store *store, int64_t run,
 		.share = record_share,
 		.event = record_event,
 		.flush = record_flush,
+		.listen = listen,
+		.input = record_input,
+		.input_done = record_input_done,
+		.answer = note_answer,
+		.decided = note_decided,
 	};
 	recorder->store = store;
 	recorder->run = run;
 	recorder->system = system;
 	recorder->durable = durable;
 	recorder->most = UINT32_MAX;
+	answers_init(&recorder->inputs.listener.answers);
+	recorder->inputs.now.n = store_last_input(store, run);
+	recorder->inputs.waiting = g_ptr_array_new_with_free_func((GDestroyNotify)store_input_free);
 	return recorder;
 }
 
@@ -404,7 +560,9 @@ bool recorder_store_join(struct recorder_store *recorder, GError **error)
 
 bool recorder_store_finish(struct recorder_store *recorder, GError **error)
 {
-	return copy_error(recorder, commit(recorder), error);
+	const bool good = recorder->inputs.waiting->len == 0 || ensure_transaction(recorder);
+
+	return copy_error(recorder, good && commit(recorder), error);
 }
 
 void recorder_store_fail(struct recorder_store *recorder, const GError *reason)
@@ -422,6 +580,9 @@ void recorder_store_free(struct recorder_store *recorder)
 	if (recorder->open)
 		store_rollback(recorder->store);
 	g_clear_error(&recorder->error);
+	clear_input(&recorder->inputs);
+	answers_finish(&recorder->inputs.listener.answers);
+	g_ptr_array_unref(recorder->inputs.waiting);
 	g_free(recorder->pet);
 	g_free(recorder);
 }

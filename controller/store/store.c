@@ -117,6 +117,11 @@ void store_close(struct store *store)
 	g_free(store);
 }
 
+int store_version(const struct store *store)
+{
+	return database_version(store->database);
+}
+
 bool store_begin(struct store *store, GError **error)
 {
 	return database_begin(store->database, error);

@@ -36,7 +36,7 @@ bool store_error_is_input(const GError *error);
  * an older version can be read; with `create` they are upgraded.
  */
 #define STORE_FILE "run.sqlite"
-#define STORE_SCHEMA_VERSION 10
+#define STORE_SCHEMA_VERSION 11
 
 /*
  * A run: a policy under a limit, one repeat (measured) or trial (simulated). Strings may be NULL.
@@ -193,6 +193,27 @@ struct store_decision {
 	double time_s;
 	char *snapshot;
 	char *actions;
+};
+
+/*
+ * An input of a run's engine (engine_input of engine.h), by which the run can be carried out again.
+ */
+struct store_input {
+	int64_t run;
+	uint32_t n; /* in the order of the inputs, from 1 */
+	char *kind;
+	double time_s; /* NAN: it is about no time */
+	char *detail;  /* a JSON object, or NULL */
+	char *answers; /* what the backend answered meanwhile (journal/answers.h); NULL: as expected */
+	/*
+	 * Of what was decided in it (sched/decision_sum.h), as signed numbers; -1: nothing was, and
+	 * -2 for -1.
+	 */
+	int64_t snapshot_sum, plan_sum;
+	/*
+	 * How often its records were flushed until the process ended; -1: it was handled to its end.
+	 */
+	int64_t cut;
 };
 
 /* A power sample as published by a local scheduler (docs/reference/api.md, "Energy"). */
@@ -361,6 +382,27 @@ void store_watch_events(struct store *store, void (*added)(void *data), void *da
  */
 bool store_add_decision(struct store *store, int64_t run, double time_s, const char *snapshot,
 			const char *actions, GError **error);
+
+/* Inserts or replaces the row (run, n). */
+bool store_put_input(struct store *store, const struct store_input *input, GError **error);
+/*
+ * The first `most` inputs of a run with numbers above `after`: GPtrArray of struct store_input,
+ * owned by the caller. None in files before version 11.
+ */
+GPtrArray *store_inputs_after(struct store *store, int64_t run, uint32_t after, uint32_t most,
+			      GError **error);
+/* The number of the last input; 0: there is none, or a failure. */
+uint32_t store_last_input(struct store *store, int64_t run);
+void store_input_free(struct store_input *input);
+/*
+ * The first decision of a run with an id above `after`, to be freed with store_decision_free().
+ * NULL: there is none, or with `error` a failure.
+ */
+struct store_decision *store_decision_after(struct store *store, int64_t run, int64_t after,
+					    GError **error);
+void store_decision_free(struct store_decision *decision);
+/* The version of the file's schema. */
+int store_version(const struct store *store);
 
 /*
  * Adds a power sample as published by a local scheduler. A sample of the same host with the same

@@ -78,6 +78,37 @@ bool store_add_decision(struct store *store, int64_t run, double time_s, const c
 			    "store a decision", error);
 }
 
+struct store_decision *store_decision_after(struct store *store, int64_t run, int64_t after,
+					    GError **error)
+{
+	g_autoptr(GPtrArray) rows =
+		database_list(store->database, &store_decision_record,
+			      "WHERE run = ? AND id > ? ORDER BY id LIMIT 1",
+			      DATABASE_ARGS(run, after), "read a decision", error);
+
+	return rows && rows->len > 0 ? g_ptr_array_steal_index(rows, 0) : NULL;
+}
+
+STORE_DEFINE_PUT(store_put_input, store_input, "store an input")
+
+GPtrArray *store_inputs_after(struct store *store, int64_t run, uint32_t after, uint32_t most,
+			      GError **error)
+{
+	return database_list(store->database, &store_input_record,
+			     "WHERE run = ? AND n > ? ORDER BY n LIMIT ?",
+			     DATABASE_ARGS(run, after, most), "read the inputs", error);
+}
+
+uint32_t store_last_input(struct store *store, int64_t run)
+{
+	int64_t last = 0;
+
+	if (store_version(store) >= 11)
+		database_find_integer(store->database, "SELECT max(n) FROM input WHERE run = ?",
+				      DATABASE_ARGS(run), &last, "read the inputs", NULL);
+	return (uint32_t)last;
+}
+
 bool store_add_sample(struct store *store, int64_t run, const char *host, int64_t seq,
 		      double time_s, int64_t mw, int64_t energy_uj, bool gap, GError **error)
 {

@@ -101,9 +101,32 @@ static const struct record_field decision_fields[] = {
 const struct record store_decision_record = {.name = "decision",
 					     .size = sizeof(struct store_decision),
 					     .fields = decision_fields,
+					     .free = (GDestroyNotify)store_decision_free,
 					     .table = "decision",
 					     .since = 1,
 					     .rowid = true};
+
+RECORD_DEFINE_FREE(store_decision, store_decision_record)
+
+static const struct record_field input_fields[] = {
+	STORE_RUN_COLUMN(store_input),
+	STORE_KEY(U32, store_input, n),
+	{RECORD_FIELD_TEXT(store_input, kind)},
+	{RECORD_FIELD_REAL(store_input, time_s)},
+	STORE_TEXT_OR_NULL(store_input, detail),
+	STORE_TEXT_OR_NULL(store_input, answers),
+	STORE_INTEGER_OR_NULL(store_input, snapshot_sum),
+	STORE_INTEGER_OR_NULL(store_input, plan_sum),
+	STORE_INTEGER_OR_NULL(store_input, cut),
+	{NULL},
+};
+const struct record store_input_record = {.name = "input",
+					  .size = sizeof(struct store_input),
+					  .fields = input_fields,
+					  .free = (GDestroyNotify)store_input_free,
+					  .table = "input",
+					  .since = 11};
+RECORD_DEFINE_FREE(store_input, store_input_record)
 
 static const struct record_field sample_fields[] = {
 	STORE_RUN_COLUMN(store_sample),

@@ -58,7 +58,8 @@ static const char pair_names[] =
  * The steps from each version to the next. Tables and columns are those whose `since` is the
  * version: 2 suspensions, 3 queues, 4 migrations and shares, 5 submissions and drained nodes, 6 the
  * energy account, 7 priorities, 8 the counter that a host's account refers to, 10 profiles, what a
- * request asked for, and lost attempts.
+ * request asked for, and lost attempts, 11
+ * inputs.
  */
 static const struct database_step steps[] = {
 	[1] = {.before = meta_table, .sql = history_indices},
@@ -67,23 +68,37 @@ static const struct database_step steps[] = {
 	       .wanted = "SELECT count(*) FROM pragma_table_info('sample')"
 			 " WHERE name = 'time_s' AND pk = 0"},
 	[10] = {.sql = pair_names},
+	[11] = {.sql = NULL},
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(steps) == STORE_SCHEMA_VERSION + 1);
 
 /* In the order in which the tables are made. */
 static const struct record *const records[] = {
-	&store_run_record,           &store_task_record,
-	&store_event_record,         &store_decision_record,
-	&store_sample_record,        &store_estimate_record,
-	&store_suspension_record,    &store_vm_overhead_record,
-	&store_migration_record,     &store_migration_vm_record,
-	&store_share_record,         &store_delivery_record,
-	&store_submission_record,    &store_drain_record,
-	&store_account_meter_record, &store_energy_interval_record,
-	&store_energy_part_record,   &store_energy_day_record,
-	&store_energy_task_record,   &store_measurement_record,
-	&store_unmeasured_record,    &store_overhead_record,
-	&store_lost_record,          NULL,
+	&store_run_record,
+	&store_task_record,
+	&store_event_record,
+	&store_decision_record,
+	&store_sample_record,
+	&store_estimate_record,
+	&store_suspension_record,
+	&store_vm_overhead_record,
+	&store_migration_record,
+	&store_migration_vm_record,
+	&store_share_record,
+	&store_delivery_record,
+	&store_submission_record,
+	&store_drain_record,
+	&store_account_meter_record,
+	&store_energy_interval_record,
+	&store_energy_part_record,
+	&store_energy_day_record,
+	&store_energy_task_record,
+	&store_measurement_record,
+	&store_unmeasured_record,
+	&store_overhead_record,
+	&store_lost_record,
+	&store_input_record,
+	NULL,
 };
 
 const struct database_kind store_kind = {
@@ -104,7 +119,7 @@ const struct database_kind store_kind = {
  */
 static const char check_most[] =
 	"SELECT c.quick_check FROM sqlite_master m, pragma_quick_check(m.name) c WHERE m.type = 'table'"
-	" AND c.quick_check <> 'ok' AND m.name NOT IN ('sample', 'event', 'decision', 'delivery', 'share',"
+	" AND c.quick_check <> 'ok' AND m.name NOT IN ('sample', 'event', 'decision', 'input', 'delivery', 'share',"
 	" 'energy_interval', 'energy_part') LIMIT 1";
 
 bool store_check_pages(struct store *store, bool whole, GError **error)

@@ -179,6 +179,10 @@ static const char *const prunings[] = {
 	"DELETE FROM share WHERE run = ?1 AND time_s < ?2 AND ?3",
 	IN_ORDER("decision", ""),
 	IN_ORDER("event", " AND id < (SELECT max(id) FROM event)"),
+	/* The last one stays, so that numbers are not given twice. */
+	"WITH head AS (SELECT n, time_s FROM input WHERE run = ?1 ORDER BY n LIMIT ?3)"
+	" DELETE FROM input WHERE run = ?1 AND n IN (SELECT n FROM head) AND n <"
+	" coalesce((SELECT min(n) FROM head WHERE time_s >= ?2), (SELECT max(n) FROM head))",
 };
 
 bool store_prune(struct store *store, int64_t run, double before_s, uint32_t most, bool *ret_more,

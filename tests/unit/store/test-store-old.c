@@ -24,9 +24,12 @@ struct old {
 };
 
 static const struct old olds[] = {
-	{1, "1-early"}, {1, "1"}, {2, "2"}, {3, "3"}, {4, "4"},
-	{5, "5"},       {6, "6"}, {7, "7"}, {8, "8"}, {9, "9"},
+	{1, "1-early"}, {1, "1"}, {2, "2"}, {3, "3"}, {4, "4"},   {5, "5"},
+	{6, "6"},       {7, "7"}, {8, "8"}, {9, "9"}, {10, "10"},
 };
+
+/* The last version whose policies of Pair have their former names. */
+#define BEFORE_PAIR (&olds[9])
 
 struct fixture {
 	char *dir;
@@ -121,8 +124,8 @@ static void assert_submission(struct store *store, int version)
 	one = g_ptr_array_index(rows, 0);
 	g_assert_cmpstr(one->name, ==, "night");
 	g_assert_cmpint(one->priority, ==, version >= 7 ? -3 : 0);
-	g_assert_cmpint(one->asked_held, ==, -1);
-	g_assert_null(one->script_sha256);
+	g_assert_cmpint(one->asked_held, ==, version >= 10 ? 1 : -1);
+	g_assert_cmpstr(one->script_sha256, ==, version >= 10 ? "ab12" : NULL);
 }
 
 static void assert_meter(struct store *store, int version)
@@ -155,8 +158,10 @@ static void assert_all(struct store *store, int version)
 	assert_rows(store_task_suspensions(store, RUN, TASK, 1, NULL), version >= 2);
 	assert_rows(store_migrations(store, RUN, NULL), version >= 4);
 	assert_rows(store_task_migrations(store, RUN, TASK, 1, NULL), version >= 4);
-	assert_rows(store_lost(store, RUN, NULL), 0);
-	assert_rows(store_task_lost(store, RUN, TASK, NULL), 0);
+	assert_rows(store_lost(store, RUN, NULL), version >= 10);
+	assert_rows(store_task_lost(store, RUN, TASK, NULL), version >= 10);
+	assert_rows(store_inputs_after(store, RUN, 0, 10, NULL), 0);
+	g_assert_cmpuint(store_last_input(store, RUN), ==, 0);
 	assert_rows(store_shares(store, RUN, NULL), version >= 4);
 	assert_rows(store_deliveries(store, RUN, NULL), version >= 4);
 	assert_submission(store, version);
@@ -233,6 +238,13 @@ static void write_new(struct store *store)
 					.nodes = (char *)"0,1",
 					.started_s = 2,
 					.ended_s = 5};
+	const struct store_input input = {.run = RUN,
+					  .n = 4,
+					  .kind = (char *)"time",
+					  .time_s = 2,
+					  .snapshot_sum = -1,
+					  .plan_sum = 17,
+					  .cut = -1};
 	const struct store_account_meter meter = {.run = RUN,
 						  .host = (char *)"b2",
 						  .cluster = (char *)"c1",
@@ -244,6 +256,7 @@ static void write_new(struct store *store)
 	g_assert_true(store_put_migration(store, &migration, &error));
 	g_assert_true(store_put_lost(store, &lost, &error));
 	g_assert_true(store_put_account_meter(store, &meter, &error));
+	g_assert_true(store_put_input(store, &input, &error));
 	store_add_sample(store, RUN, "b1", 1, 700, 9000, 1, false, &error);
 	g_assert_no_error(error);
 }
@@ -261,15 +274,17 @@ static void test_old(struct fixture *fixture, const void *data)
 	write_new(store);
 	store = open_store(fixture, false);
 	assert_rows(store_samples(store, RUN, NULL), 5);
-	assert_rows(store_measurements(store, NULL), 0);
-	assert_rows(store_unmeasured(store, NULL), 0);
-	assert_rows(store_overheads(store, NULL), 0);
+	assert_rows(store_measurements(store, NULL), old->version >= 10);
+	assert_rows(store_unmeasured(store, NULL), old->version >= 10);
+	assert_rows(store_overheads(store, NULL), old->version >= 10);
 	assert_rows(store_submissions(store, RUN, NULL), 1 + (old->version >= 5));
 	assert_rows(store_suspensions(store, RUN, NULL), 1 + (old->version >= 2));
 	assert_rows(store_migrations(store, RUN, NULL), 1 + (old->version >= 4));
 	assert_rows(store_account_meters(store, RUN, NULL), 1 + (old->version >= 6));
-	assert_rows(store_lost(store, RUN, NULL), 1);
-	assert_rows(store_task_lost(store, RUN, TASK, NULL), 1);
+	assert_rows(store_lost(store, RUN, NULL), 1 + (old->version >= 10));
+	assert_rows(store_task_lost(store, RUN, TASK, NULL), 1 + (old->version >= 10));
+	assert_rows(store_inputs_after(store, RUN, 0, 10, NULL), 1);
+	g_assert_cmpuint(store_last_input(store, RUN), ==, 4);
 	assert_rows(store_task_lost(store, RUN, TASK + 1, NULL), 0);
 }
 
@@ -367,9 +382,9 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/store/there is a file of every earlier version", test_all);
 	g_test_add("/store/the policies of Pair have the names that they have now", struct fixture,
-		   &olds[G_N_ELEMENTS(olds) - 1], set_up, test_pairs, tear_down);
+		   BEFORE_PAIR, set_up, test_pairs, tear_down);
 	g_test_add("/store/two spellings of one policy of Pair become one sum", struct fixture,
-		   &olds[G_N_ELEMENTS(olds) - 1], set_up, test_spellings, tear_down);
+		   BEFORE_PAIR, set_up, test_spellings, tear_down);
 	for (gsize i = 0; i < G_N_ELEMENTS(olds); i++) {
 		g_autofree char *path = g_strdup_printf(
 			"/store/a file of version %s is read, and completed to be written",

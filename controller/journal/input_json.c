@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/journal/input_json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/sched/decision_sum.h"
+
+static const char *const event_names[] = {
+	[BACKEND_EVENT_NONE] = "none",
+	[BACKEND_EVENT_STARTED] = "started",
+	[BACKEND_EVENT_ENDED] = "ended",
+	[BACKEND_EVENT_NODE_DOWN] = "node-down",
+	[BACKEND_EVENT_NODE_UP] = "node-up",
+	[BACKEND_EVENT_ENERGY_LIMIT] = "energy-limit",
+	[BACKEND_EVENT_ABORTED] = "aborted",
+	[BACKEND_EVENT_SUSPENDED] = "suspended",
+	[BACKEND_EVENT_RESUMED] = "resumed",
+	[BACKEND_EVENT_SUSPENSION_FAILED] = "suspension-failed",
+	[BACKEND_EVENT_BEGAN] = "began",
+	[BACKEND_EVENT_MIGRATED] = "migrated",
+	[BACKEND_EVENT_MIGRATION_FAILED] = "migration-failed",
+};
+
+const char *input_name(const struct engine_input *input)
+{
+	return input->kind == ENGINE_INPUT_EVENT ? event_names[input->event->kind]
+						 : engine_input_names[input->kind];
+}
+
+bool input_find(const char *name, enum engine_input_kind *ret_kind,
+		enum backend_event_kind *ret_event)
+{
+	*ret_event = BACKEND_EVENT_NONE;
+	for (guint i = BACKEND_EVENT_NONE + 1; i < G_N_ELEMENTS(event_names); i++)
+		if (g_str_equal(event_names[i], name)) {
+			*ret_kind = ENGINE_INPUT_EVENT;
+			*ret_event = (enum backend_event_kind)i;
+			return true;
+		}
+	for (guint i = ENGINE_INPUT_NONE + 1; i < ENGINE_INPUT_KINDS; i++)
+		if (i != ENGINE_INPUT_EVENT && g_str_equal(engine_input_names[i], name)) {
+			*ret_kind = (enum engine_input_kind)i;
+			return true;
+		}
+	return false;
+}
+
+/* Events. */
+
+/* A number of an event that is left out where it is 0. */
+struct number_key {
+	const char *name;
+	size_t offset;
+	enum { KEY_U32, KEY_I64, KEY_REAL, KEY_ENUM } type;
+};
+
+#define KEY(name_, type_)                                                                          \
+	{                                                                                          \
+#name_, offsetof(struct backend_event, name_), type_                               \
+	}
+
+static const struct number_key number_keys[] = {
+	KEY(task, KEY_U32), KEY(attempt, KEY_U32),   KEY(outcome, KEY_ENUM), KEY(cause, KEY_ENUM),
+	KEY(done, KEY_I64), KEY(total, KEY_I64),     KEY(exec_s, KEY_REAL),  KEY(since_s, KEY_REAL),
+	KEY(n, KEY_U32),    KEY(energy_j, KEY_REAL), KEY(cluster, KEY_U32),  KEY(node, KEY_U32),
+};
+G_STATIC_ASSERT(sizeof(enum backend_outcome) == sizeof(uint32_t) &&
+		sizeof(enum task_cause) == sizeof(uint32_t));
+
+static json_int_t whole_of(const struct number_key *key, const void *at)
+{
+	return key->type == KEY_I64 ? (json_int_t) * (const int64_t *)at
+				    : (json_int_t) * (const uint32_t *)at;
+}
+
+static void write_number(json_t *object, const struct number_key *key, const void *at)
+{
+	if (key->type == KEY_REAL) {
+		if (*(const double *)at != 0)
+			json_object_set_new(object, key->name,
+					    json_number_or_null(*(const double *)at));
+	} else if (whole_of(key, at) != 0) {
+		json_object_set_new(object, key->name, json_integer(whole_of(key, at)));
+	}
+}
+
+static json_t *write_overhead(const struct backend_overhead *overhead)
+{
+	return json_pack("[o, o, o, o, o]", json_number_or_null(overhead->freeze_s),
+			 json_number_or_null(overhead->save_s),
+			 json_number_or_null(overhead->restore_s),
+			 json_number_or_null(overhead->resume_s),
+			 json_number_or_null(overhead->skew_s));
+}
+
+json_t *input_write_event(const struct backend_event *event)
+{
+	static const struct backend_overhead none;
+	json_t *object = json_object();
+
+	for (guint i = 0; i < G_N_ELEMENTS(number_keys); i++)
+		write_number(object, &number_keys[i], (const char *)event + number_keys[i].offset);
+	if (memcmp(&event->overhead, &none, sizeof(none)) != 0)
+		json_object_set_new(object, "overhead", write_overhead(&event->overhead));
+	for (uint32_t i = 0; event->vms && i < event->vms_count; i++) {
+		if (i == 0)
+			json_object_set_new(object, "vms", json_array());
+		json_array_append_new(json_object_get(object, "vms"),
+				      json_pack("[I, o]", (json_int_t)event->vms[i].node,
+						write_overhead(&event->vms[i].overhead)));
+	}
+	for (uint32_t i = 0; event->moves && i < event->moves_count; i++) {
+		const struct backend_vm_move *move = &event->moves[i];
+
+		if (i == 0)
+			json_object_set_new(object, "moves", json_array());
+		json_array_append_new(json_object_get(object, "moves"),
+				      json_pack("[I, I, o, o]", (json_int_t)move->from,
+						(json_int_t)move->to,
+						json_number_or_null(move->total_s),
+						json_number_or_null(move->downtime_s)));
+	}
+	if (event->reason)
+		json_object_set_new(object, "reason", json_string_or_null(event->reason));
+	if (json_object_size(object) > 0)
+		return object;
+	json_decref(object);
+	return NULL;
+}
+
+static double real_of(const json_t *value)
+{
+	return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static void read_number(const json_t *value, const struct number_key *key, void *at)
+{
+	if (key->type == KEY_REAL)
+		*(double *)at = real_of(value);
+	else if (key->type == KEY_I64)
+		*(int64_t *)at = json_integer_value(value);
+	else
+		*(uint32_t *)at = (uint32_t)json_integer_value(value);
+}
+
+static void read_overhead(const json_t *list, struct backend_overhead *ret_overhead)
+{
+	*ret_overhead = (struct backend_overhead){
+		real_of(json_array_get(list, 0)), real_of(json_array_get(list, 1)),
+		real_of(json_array_get(list, 2)), real_of(json_array_get(list, 3)),
+		real_of(json_array_get(list, 4)),
+	};
+}
+
+bool input_read_event(const json_t *detail, struct input_event *event)
+{
+	const json_t *vms = json_object_get(detail, "vms");
+	const json_t *moves = json_object_get(detail, "moves");
+	const json_t *overhead = json_object_get(detail, "overhead");
+	const json_t *value;
+
+	for (guint i = 0; i < G_N_ELEMENTS(number_keys); i++) {
+		value = json_object_get(detail, number_keys[i].name);
+		if (value)
+			read_number(value, &number_keys[i],
+				    (char *)&event->event + number_keys[i].offset);
+	}
+	if (event->event.outcome > BACKEND_OUTCOME_LOST)
+		return false;
+	if (overhead)
+		read_overhead(overhead, &event->event.overhead);
+	event->vms = vms ? g_new(struct backend_vm_overhead, json_array_size(vms)) : NULL;
+	for (size_t i = 0; i < json_array_size(vms); i++) {
+		value = json_array_get(vms, i);
+		event->vms[i].node = (uint32_t)json_integer_value(json_array_get(value, 0));
+		read_overhead(json_array_get(value, 1), &event->vms[i].overhead);
+	}
+	event->moves = moves ? g_new(struct backend_vm_move, json_array_size(moves)) : NULL;
+	for (size_t i = 0; i < json_array_size(moves); i++) {
+		value = json_array_get(moves, i);
+		event->moves[i] = (struct backend_vm_move){
+			(uint32_t)json_integer_value(json_array_get(value, 0)),
+			(uint32_t)json_integer_value(json_array_get(value, 1)),
+			real_of(json_array_get(value, 2)),
+			real_of(json_array_get(value, 3)),
+		};
+	}
+	event->event.vms = event->vms;
+	event->event.vms_count = (uint32_t)json_array_size(vms);
+	event->event.moves = event->moves;
+	event->event.moves_count = (uint32_t)json_array_size(moves);
+	event->event.reason = json_string_value(json_object_get(detail, "reason"));
+	return true;
+}
+
+void input_event_clear(struct input_event *event)
+{
+	g_clear_pointer(&event->vms, g_free);
+	g_clear_pointer(&event->moves, g_free);
+}
+
+/* The setup. */
+
+static json_t *write_sum(uint64_t sum)
+{
+	char text[17];
+
+	g_snprintf(text, sizeof(text), "%016" PRIx64, sum);
+	return json_string(text);
+}
+
+json_t *input_write_setup(const struct engine_setup *setup, const struct backend *backend)
+{
+	const struct backend_ops *ops = backend->ops;
+	json_t *marks = json_array();
+
+	for (uint32_t i = 0; i < setup->marks_count; i++)
+		json_array_append_new(marks, json_real(setup->marks_j[i]));
+	return json_pack("{s:s, s:s, s:o, s:o, s:b, s:f, s:b, s:f, s:f, s:f, s:i, s:f, s:b, s:I,"
+			 " s:o, s:f, s:o, s:b, s:b, s:o, s:b, s:b, s:b, s:b, s:b, s:b}",
+			 "policy", setup->policy.name, "backend", ops->name, "system",
+			 write_sum(sched_system_sum(setup->system)), "tasks",
+			 write_sum(sched_tasks_sum(setup->workload->tasks,
+						   setup->workload->tasks_count)),
+			 "open", setup->open != NULL, "limit_j", setup->limit_j, "gate",
+			 (int)setup->gate, "lead_s", setup->lead_s, "lead_limit_j",
+			 setup->lead_limit_j, "mapping_interval_s", setup->mapping_interval_s,
+			 "moments", (int)setup->moments, "changes_apart_s", setup->changes_apart_s,
+			 "apart", (int)setup->apart, "at_once", (json_int_t)setup->at_once,
+			 "duration_s", json_number_or_null(setup->duration_s), "virtual_pause_s",
+			 setup->virtual_pause_s, "seed", json_integer((json_int_t)setup->seed),
+			 "record_changes", (int)setup->record_changes, "trim", (int)setup->trim,
+			 "marks_j", marks, "account", setup->task_ended_j != NULL, "shares",
+			 ops->share != NULL, "queues", ops->enqueue != NULL, "migrates",
+			 ops->migrate != NULL, "energy_at", ops->energy_at_j != NULL, "watermark",
+			 ops->watermark != NULL);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/journal/listener.h"
+
+#include <glib.h>
+
+static struct listener *of(struct backend *backend)
+{
+	return (struct listener *)backend;
+}
+
+static double note(struct listener *listener, enum answer_kind kind, double value)
+{
+	if (listener->noting)
+		answers_add(&listener->answers, kind, value);
+	return value;
+}
+
+static double now_s(struct backend *backend)
+{
+	return note(of(backend), ANSWER_CLOCK, backend_now_s(of(backend)->other));
+}
+
+static double energy_j(struct backend *backend)
+{
+	return note(of(backend), ANSWER_ENERGY, backend_energy_j(of(backend)->other));
+}
+
+static double energy_at_j(struct backend *backend, double time_s)
+{
+	struct backend *other = of(backend)->other;
+
+	return note(of(backend), ANSWER_ENERGY_AT, other->ops->energy_at_j(other, time_s));
+}
+
+static struct backend_watermark watermark(struct backend *backend)
+{
+	struct backend *other = of(backend)->other;
+	const struct backend_watermark mark = other->ops->watermark(other);
+
+	note(of(backend), ANSWER_MARK_FROM, mark.from_s);
+	note(of(backend), ANSWER_MARK_UNTIL, mark.until_s);
+	note(of(backend), ANSWER_MARK_ALL, mark.all_s);
+	return mark;
+}
+
+static void start(struct backend *backend, const struct backend_start *one)
+{
+	backend_start(of(backend)->other, one);
+}
+
+static void kill_task(struct backend *backend, uint32_t task, uint32_t attempt)
+{
+	backend_kill(of(backend)->other, task, attempt);
+}
+
+static void suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
+{
+	backend_suspend(of(backend)->other, task, attempt, n);
+}
+
+static void resume(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
+		   const uint32_t *nodes, uint32_t nodes_count)
+{
+	backend_resume(of(backend)->other, task, attempt, n, nodes, nodes_count);
+}
+
+static void share(struct backend *backend, uint32_t task, uint32_t attempt, double yield)
+{
+	backend_share(of(backend)->other, task, attempt, yield);
+}
+
+static void enqueue(struct backend *backend, const struct backend_start *one)
+{
+	backend_enqueue(of(backend)->other, one);
+}
+
+static void migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
+		    const uint32_t *nodes, uint32_t nodes_count)
+{
+	backend_migrate(of(backend)->other, task, attempt, n, nodes, nodes_count);
+}
+
+static void set_limit(struct backend *backend, double limit_j)
+{
+	backend_set_limit(of(backend)->other, limit_j);
+}
+
+static void cork(struct backend *backend, bool held)
+{
+	backend_cork(of(backend)->other, held);
+}
+
+/* It belongs to the recorder, and the other one to its caller. */
+static void destroy(struct backend *backend)
+{
+	g_assert_not_reached();
+}
+
+void listener_set(struct listener *listener, struct backend *other)
+{
+	const struct backend_ops *ops = other->ops;
+
+	listener->other = other;
+	listener->ops = (struct backend_ops){
+		.name = ops->name,
+		.now_s = now_s,
+		.start = start,
+		.kill = kill_task,
+		.suspend = suspend,
+		.resume = resume,
+		.share = ops->share ? share : NULL,
+		.enqueue = ops->enqueue ? enqueue : NULL,
+		.migrate = ops->migrate ? migrate : NULL,
+		.energy_j = energy_j,
+		.energy_at_j = ops->energy_at_j ? energy_at_j : NULL,
+		.watermark = ops->watermark ? watermark : NULL,
+		.set_limit = set_limit,
+		.cork = ops->cork ? cork : NULL,
+		.destroy = destroy,
+	};
+	listener->backend.ops = &listener->ops;
+	answers_restart(&listener->answers);
+}
