@@ -22,6 +22,14 @@ static void note_times(struct run_session *session)
 	const struct config_workload *workload = session->config->workload;
 	const struct config_experiment *experiment = session->config->experiment;
 
+	if (config_workload_is_given(workload)) {
+		run_progress_note(
+			session->progress, "times",
+			"times that follow from the estimates: a mapping event every %g s; "
+			"a run ends after %g s",
+			experiment->mapping_interval_s, experiment->duration_s);
+		return;
+	}
 	run_progress_note(
 		session->progress, "times",
 		"times that follow from the estimates: about %.0f tasks in a run, one every %g s "

@@ -331,7 +331,7 @@ static char *find_wrong(const struct config *config)
 	for (uint32_t i = 0; !wrong && i < config->overheads_count; i++)
 		wrong = entry_line("overheads", i, check_overhead(config, &config->overheads[i]));
 	if (!wrong && config->workload)
-		wrong = config_workload_check(config->workload);
+		wrong = config_workload_check(config);
 	wrong = wrong ?: config_experiment_check(experiment);
 	if (!wrong && config->workload)
 		wrong = config_times_check(config);

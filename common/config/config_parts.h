@@ -55,7 +55,7 @@ void config_expand_types(struct config *config);
 char *config_size_check(const struct config *config);
 
 /* Whether its workload makes sense; it has one (config_workload.c). */
-char *config_workload_check(const struct config_workload *workload);
+char *config_workload_check(const struct config *config);
 
 /* Whether its policies, limits and times make sense (config_experiment.c). */
 char *config_experiment_check(const struct config_experiment *experiment);

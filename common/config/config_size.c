@@ -6,7 +6,7 @@
 #include "common/config/config_parts.h"
 
 /* Far above the 5,000 to 40,000 tasks of the papers; a task takes about 200 bytes. */
-#define TASKS_MAX 1e6
+#define TASKS_MAX ((double)CONFIG_TASKS_MAX)
 #define EVENTS_MAX 1e7
 
 /* Products: what takes memory and time. */
@@ -18,8 +18,9 @@ char *config_size_check(const struct config *config)
 
 	if (!workload)
 		return NULL;
-	tasks = workload->load > 0 ? workload->tasks
-				   : workload->duration_s / workload->arrival_mean_s;
+	tasks = config_workload_is_given(workload) ? workload->list_count
+		: workload->load > 0               ? workload->tasks
+				     : workload->duration_s / workload->arrival_mean_s;
 	if (config_times_known(config))
 		events = experiment->duration_s / experiment->mapping_interval_s;
 	if (!config->is_drawn && !(tasks <= TASKS_MAX))

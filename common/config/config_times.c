@@ -89,9 +89,12 @@ bool config_times_follow(const struct config *config)
 
 bool config_times_known(const struct config *config)
 {
-	return config->workload && config->workload->arrival_mean_s > 0 &&
-	       config->workload->duration_s > 0 && config->experiment->mapping_interval_s > 0 &&
-	       config->experiment->duration_s > 0;
+	const struct config_workload *workload = config->workload;
+
+	return workload &&
+	       (config_workload_is_given(workload) ||
+		(workload->arrival_mean_s > 0 && workload->duration_s > 0)) &&
+	       config->experiment->mapping_interval_s > 0 && config->experiment->duration_s > 0;
 }
 
 void config_times_derive(struct config *config)
@@ -110,8 +113,9 @@ void config_times_derive(struct config *config)
 			three_digits(experiment->mapping_interval * rate.etc_s);
 	if (config->service && config->service_follows)
 		config->service->mapping_interval_s = experiment->mapping_interval_s;
-	if (follow && workload->duration_s > 0 && experiment->duration > 0)
-		experiment->duration_s = three_digits(experiment->duration * workload->duration_s);
+	if (follow && config_workload_duration_s(workload) > 0 && experiment->duration > 0)
+		experiment->duration_s =
+			three_digits(experiment->duration * config_workload_duration_s(workload));
 }
 
 /* A time in seconds, and the key from which it follows where the file gives that. */
@@ -161,7 +165,8 @@ char *config_times_check(const struct config *config)
 	struct time times[TIMES];
 
 	list_times(config, times);
-	for (gsize i = 0; i < TIMES; i++)
+	/* Those of the workload come first. */
+	for (gsize i = config_workload_is_given(workload) ? 2 : 0; i < TIMES; i++)
 		if (!(times[i].seconds > 0) && !(times[i].multiple > 0))
 			return g_strdup_printf("%s: missing; give it in seconds, or give %s",
 					       times[i].key, times[i].source);

@@ -3,6 +3,14 @@
 
 #include "common/config/config_key.h"
 
+/* A task of a list, instead of a drawn one. */
+struct config_workload_task {
+	char *type;
+	double arrival_s;
+	uint32_t utility; /* its maximum; 0: the type's */
+	uint32_t line;    /* of the file that it was read from; 0: the configuration itself */
+};
+
 /* Arrivals and utility functions (Machovec 2018, section 6.2). */
 struct config_workload {
 	double arrival_mean_s; /* mean of the exponential inter-arrival time */
@@ -14,12 +22,40 @@ struct config_workload {
 	 */
 	double load;
 	double tasks;
-	uint64_t seed;         /* default 1 */
-	uint32_t *utility_max; /* maxima drawn from uniformly; utility_max_count of them */
+	/*
+	 * Instead of all these: a file of tasks, and the tasks. The controller reads the file into
+	 * the list when it loads the configuration, and sets `arrivals` to NULL; a local scheduler
+	 * leaves it alone.
+	 */
+	char *arrivals;
+	struct config_workload_task *list;
+	uint32_t list_count;
+	uint64_t seed; /* default 1 */
+	/* maxima drawn from uniformly; utility_max_count of them; none where tasks are listed */
+	uint32_t *utility_max;
 	uint32_t utility_max_count;
 	double constant_until; /* x minimum execution time of the type, from arrival; default 2.5 */
 	double zero_at;        /* x minimum execution time; default 4 */
 };
 
+/* Whether its tasks are given, in a file or a list, instead of drawn. */
+static inline bool config_workload_is_given(const struct config_workload *workload)
+{
+	return workload->arrivals || workload->list_count > 0;
+}
+
+/* The time in which tasks arrive; of a list until its last one. */
+double config_workload_duration_s(const struct config_workload *workload);
+
+/*
+ * The SHA-256 of the tasks that are given, in hexadecimal: of a line "ARRIVAL_S,TYPE,UTILITY" for
+ * each, with 17 significant digits and utility 0 where it is the type's. The caller frees. NULL:
+ * tasks are drawn.
+ */
+char *config_workload_digest(const struct config_workload *workload);
+
 /* The rows of the structures above. */
 extern const struct config_section config_workload_section;
+
+/* The most tasks of a workload. */
+#define CONFIG_TASKS_MAX 1000000

@@ -15,9 +15,12 @@
 #define TRIALS_MAX 1000000
 #define JOBS_MAX 1024
 
+/* Workloads to draw, unless the command line says otherwise. */
+#define TRIALS 200
+
 /* The command line. */
 struct arguments {
-	uint32_t trials;
+	uint32_t trials; /* 0: not given */
 	uint32_t jobs;
 	int64_t seed;          /* 0: the configured one */
 	const char *policies;  /* NULL: the configured ones */
@@ -122,6 +125,24 @@ static void warn_of_speeds(const char *name, const struct config *config)
 	}
 }
 
+/*
+ * Finds how many trials are simulated. Where tasks are given all trials would be the same, and pass
+ * for a spread of workloads.
+ */
+static bool find_trials(const struct config *config, uint32_t given, uint32_t *ret_trials,
+			GError **error)
+{
+	const bool listed = config_workload_is_given(config->workload);
+
+	*ret_trials = given ? given : listed ? 1 : TRIALS;
+	if (!listed || given <= 1)
+		return true;
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+		    "--trials: %u of the same tasks, which the configuration gives; leave it out",
+		    given);
+	return false;
+}
+
 /* Whether the policy of --baseline is one of the experiment; `given` may be NULL. */
 static bool check_baseline(const struct experiment *experiment, const char *given, GError **error)
 {
@@ -148,10 +169,13 @@ static int simulate(const char *name, const char *path, const struct arguments *
 	g_autoptr(GArray) limits = NULL;
 	g_autofree double *limits_j = NULL;
 	double budget_j = 0;
+	uint32_t count;
 	const uint64_t seed = (uint64_t)arguments->seed;
 
 	if (!config ||
 	    (arguments->estimates && !config_load_estimates(config, arguments->estimates, &error)))
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	if (!find_trials(config, arguments->trials, &count, &error))
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	provenance_set_holes(origin, config);
 	warn_of_speeds(name, config);
@@ -172,7 +196,7 @@ static int simulate(const char *name, const char *path, const struct arguments *
 		command_name_source(&error, path, policies);
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	}
-	trace_notes_print_days(name, experiment, arguments->trials);
+	trace_notes_print_days(name, experiment, count);
 	limits_j = g_new(double, limits->len);
 	for (guint i = 0; i < limits->len; i++)
 		limits_j[i] = g_array_index(limits, double, i) * budget_j;
@@ -180,7 +204,7 @@ static int simulate(const char *name, const char *path, const struct arguments *
 	struct trials trials = {
 		.experiment = experiment,
 		.seed = seed,
-		.trials = arguments->trials,
+		.trials = count,
 		.jobs = arguments->jobs,
 		.limits_j = limits_j,
 		.limits_count = limits->len,
@@ -192,10 +216,10 @@ static int simulate(const char *name, const char *path, const struct arguments *
 
 int cmd_simulate(int argc, char **argv)
 {
-	struct arguments arguments = {.trials = 200, .jobs = g_get_num_processors()};
+	struct arguments arguments = {.jobs = g_get_num_processors()};
 	const struct command_option options[] = {
-		{"trials", 'n', COMMAND_COUNT, &arguments.trials, "workloads to draw (default 200)",
-		 "N", 1, TRIALS_MAX},
+		{"trials", 'n', COMMAND_COUNT, &arguments.trials,
+		 "workloads to draw (default 200; 1 where tasks are given)", "N", 1, TRIALS_MAX},
 		{"jobs", 'j', COMMAND_COUNT, &arguments.jobs,
 		 "threads (default: one per core); results do not depend on it", "N", 1, JOBS_MAX},
 		{"seed", 's', COMMAND_INTEGER, &arguments.seed,

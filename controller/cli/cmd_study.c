@@ -331,6 +331,12 @@ static int study(const char *name, const char *path, const struct arguments *arg
 	g_autofree double *limits_j = NULL;
 	struct study study;
 
+	if (varied && config->workload->list_count > 0)
+		return command_fail(
+			COMMAND_BAD, name,
+			"%s: workload.arrivals, workload.list: a study draws a workload for "
+			"each trial; simulate the tasks that are given",
+			path);
 	if (!varied) {
 		command_name_source(&error, path, policies);
 		return report_failure(name, error);

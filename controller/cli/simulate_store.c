@@ -66,6 +66,7 @@ static bool put_facts(const struct writing *writing, double budget_j, const char
 	const struct trials *trials = writing->trials;
 	struct store *store = writing->store;
 	g_autofree char *order = cluster_order(trials->experiment->system);
+	g_autofree char *tasks = config_workload_digest(trials->experiment->config->workload);
 	g_autofree char *now = clock_utc();
 
 	return store_set_meta(store, "kind", "simulated", error) &&
@@ -74,6 +75,7 @@ static bool put_facts(const struct writing *writing, double budget_j, const char
 	       store_set_meta(store, "started_utc", now, error) &&
 	       store_set_meta(store, "cluster_order", order, error) &&
 	       store_set_meta(store, "estimates", estimates, error) &&
+	       store_set_meta(store, "tasks_sha256", tasks, error) &&
 	       put_meta(store, "overheads", error, "%u",
 			trials->experiment->overheads ? trials->experiment->config->overheads_count
 						      : 0) &&

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/config/config_controller.h"
 
+#include "controller/config/config_arrivals.h"
 #include "controller/config/config_environment.h"
 #include "controller/config/config_study.h"
 
 static bool fill_in(struct config *config, const char *path, GHashTable *given, GError **error)
 {
 	if (config_environment(config) && !config_environment_fill_in(config, path, given, error))
+		return false;
+	if (config->workload && config->workload->arrivals &&
+	    !config_arrivals_read(config->workload, path, error))
 		return false;
 	config_study_fill_in(config);
 	return true;
@@ -31,5 +35,10 @@ const struct config_served config_controller = {
 
 struct config *config_controller_load(const char *path, GError **error)
 {
-	return config_load_served(path, &config_controller, error);
+	struct config *config = config_load_served(path, &config_controller, error);
+
+	/* The check has named lines of the file; from here on the list is all. */
+	if (config && config->workload)
+		g_clear_pointer(&config->workload->arrivals, g_free);
+	return config;
 }

@@ -24,6 +24,13 @@ static bool check_threshold(const struct experiment *experiment, const struct po
 
 	for (uint32_t i = 0; i < workload->utility_max_count; i++)
 		most = MAX(most, workload->utility_max[i]);
+	for (uint32_t i = 0; i < workload->list_count; i++) {
+		const struct config_workload_task *task = &workload->list[i];
+		const struct config_type *type =
+			CONFIG_FIND(experiment->config, types, task->type, NULL);
+
+		most = MAX(most, task->utility ? task->utility : type->utility_max);
+	}
 	if (policy->drop_threshold <= most)
 		return true;
 	return error_fail(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,

@@ -27,7 +27,7 @@ static const char *const fact_keys[] = {
 	"host_cpu",       "host_cores",     "host_kernel",
 	"libvirt",        "qemu",           "profile_host_load",
 	"host_microcode", "host_governor",  "daemons",
-	"meter_mean_s",
+	"meter_mean_s",   "tasks_sha256",
 };
 
 G_DEFINE_QUARK(virtbed_summary, summary_error)

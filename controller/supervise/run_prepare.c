@@ -310,6 +310,21 @@ static bool check_sources(const struct run_request *request, const struct config
 		       request->config_path);
 }
 
+/* Runs of one directory have one workload. */
+static bool check_tasks(const struct config *config, const struct config *before, const char *dir,
+			GError **error)
+{
+	g_autofree char *tasks = config_workload_digest(config->workload);
+	g_autofree char *former =
+		before->workload ? config_workload_digest(before->workload) : NULL;
+
+	return g_strcmp0(tasks, former) == 0 ||
+	       run_refuse(error,
+			  "--resume: the runs in %s have other tasks than workload.arrivals or "
+			  "workload.list gives; name another directory with --out",
+			  dir);
+}
+
 /* A resumed run keeps the estimates that it began with. */
 static bool load_config(const struct run_request *request, struct run_prepared *prepared,
 			GError **error)
@@ -325,7 +340,7 @@ static bool load_config(const struct run_request *request, struct run_prepared *
 		g_autofree char *path = g_build_filename(prepared->dir, "config.yaml", NULL);
 		g_autoptr(config_t) before = config_controller_load(path, error);
 
-		if (!before)
+		if (!before || !check_tasks(prepared->config, before, prepared->dir, error))
 			return false;
 		if (!before->estimates_count && !before->unmeasured_count)
 			return true;

@@ -8,18 +8,14 @@
  */
 enum stream { STREAM_GAP, STREAM_TYPE, STREAM_UTILITY, STREAMS };
 
-/*
- * The utility of a task. The drawn maximum counts if the type has no maximum of its own; it is
- * drawn in any case.
- */
+/* The utility of a task with that maximum. */
 static struct utility utility_of(const struct config_workload *spec, const struct config_type *type,
-				 uint32_t drawn, double etc_s)
+				 uint32_t max, double etc_s)
 {
 	const double until = type->constant_until > 0 ? type->constant_until : spec->constant_until;
 	const double zero = type->zero_at > 0 ? type->zero_at : spec->zero_at;
 
-	return utility_testbed(type->utility_max ? type->utility_max : drawn, until * etc_s,
-			       zero * etc_s);
+	return utility_testbed(max, until * etc_s, zero * etc_s);
 }
 
 static uint32_t draw_type(struct random_stream *random, const struct config *config)
@@ -34,17 +30,48 @@ static uint32_t draw_type(struct random_stream *random, const struct config *con
 	return config->types_count - 1;
 }
 
-struct workload *workload_testbed_new(const struct config *config,
-				      const struct sched_system *system, uint64_t seed,
-				      uint32_t trial, GError **error)
+/* A task of a row that arrives then, with its maximal utility. */
+static struct sched_task task_of(const struct config *config, const struct sched_system *system,
+				 uint32_t row, double arrival_s, uint32_t max)
+{
+	const struct config_type *type = &config->types[row];
+	const bool shared = config->clusters[0].shared;
+
+	return (struct sched_task){
+		.row = row,
+		.arrival_s = arrival_s,
+		.utility = utility_of(config->workload, type, max, system->etc_min_s[row]),
+		.may_preempt = type->may_preempt,
+		.preemptible = type->preemptible || shared,
+		.demand = shared ? workload_demand(type, &config->clusters[0])
+				 : (struct sched_demand){0},
+	};
+}
+
+/* Appends the tasks of the list. */
+static void take_tasks(const struct config *config, const struct sched_system *system,
+		       GArray *tasks)
 {
 	const struct config_workload *spec = config->workload;
-	const bool shared = config->clusters[0].shared;
-	struct random_stream streams[STREAMS];
-	g_autoptr(workload_t) workload = NULL;
-	GArray *tasks = g_array_new(FALSE, FALSE, sizeof(struct sched_task));
 
-	seed = seed ? seed : spec->seed;
+	for (uint32_t i = 0; i < spec->list_count; i++) {
+		const struct config_workload_task *given = &spec->list[i];
+		const struct config_type *type = CONFIG_FIND(config, types, given->type, NULL);
+		const struct sched_task task =
+			task_of(config, system, (uint32_t)(type - config->types), given->arrival_s,
+				given->utility ? given->utility : type->utility_max);
+
+		g_array_append_val(tasks, task);
+	}
+}
+
+/* Appends tasks that are drawn. */
+static void draw_tasks(const struct config *config, const struct sched_system *system,
+		       uint64_t seed, uint32_t trial, GArray *tasks)
+{
+	const struct config_workload *spec = config->workload;
+	struct random_stream streams[STREAMS];
+
 	for (uint32_t i = 0; i < STREAMS; i++)
 		random_stream_init(&streams[i], seed, (uint64_t)trial * STREAMS + i);
 	for (double time_s = 0;;) {
@@ -56,20 +83,27 @@ struct workload *workload_testbed_new(const struct config *config,
 		const uint32_t max =
 			spec->utility_max[random_stream_below(&streams[STREAM_UTILITY],
 							      spec->utility_max_count)];
-		const double etc_s = system->etc_min_s[row];
-		const struct sched_task task = {
-			.row = row,
-			.arrival_s = time_s,
-			.utility = utility_of(spec, &config->types[row], max, etc_s),
-			.may_preempt = config->types[row].may_preempt,
-			.preemptible = config->types[row].preemptible || shared,
-			.demand =
-				shared ? workload_demand(&config->types[row], &config->clusters[0])
-				       : (struct sched_demand){0},
-		};
+		/* Drawn in any case, so that a type's own maximum does not shuffle the others. */
+		const uint32_t own = config->types[row].utility_max;
+		const struct sched_task task =
+			task_of(config, system, row, time_s, own ? own : max);
 
 		g_array_append_val(tasks, task);
 	}
+}
+
+struct workload *workload_testbed_new(const struct config *config,
+				      const struct sched_system *system, uint64_t seed,
+				      uint32_t trial, GError **error)
+{
+	g_autoptr(workload_t) workload = NULL;
+	GArray *tasks = g_array_new(FALSE, FALSE, sizeof(struct sched_task));
+
+	seed = seed ? seed : config->workload->seed;
+	if (config->workload->list_count > 0)
+		take_tasks(config, system, tasks);
+	else
+		draw_tasks(config, system, seed, trial, tasks);
 	workload = workload_of_tasks(tasks, seed, trial);
 	return workload_check(workload, system, error) ? g_steal_pointer(&workload) : NULL;
 }

@@ -74,8 +74,9 @@ struct sched_demand workload_demand(const struct config_type *type,
  * The testbed's workload (Machovec 2018, section 6.2): exponential gaps, types by their arrival
  * fractions, maxima drawn uniformly from workload.utility_max, full utility until constant_until x
  * the type's least ETC after arrival, then linear to 0 at zero_at x. `seed` 0: the configured one;
- * `trial` counts from 1. `system` must come from the same configuration. Returns a new workload, or
- * NULL with `error` set.
+ * `trial` counts from 1. `system` must come from the same configuration. Where the configuration
+ * lists tasks (workload.list), these are the tasks of every trial. Returns a new workload, or NULL
+ * with `error` set.
  */
 struct workload *workload_testbed_new(const struct config *config,
 				      const struct sched_system *system, uint64_t seed,

@@ -875,6 +875,29 @@ make_single() {
 		virtbed compare --brief --baseline easy "$RUNS/agree/measured" "$RUNS/agree/simulated"
 }
 
+@test "tasks that a file gives are simulated, once, and their hash is recorded" {
+	sed '/^workload:/,/^experiment:/c\workload: {arrivals: tasks.csv}\n\nexperiment:' \
+		"$ROOT/configs/testbed-hs22.yaml" >config.yaml
+	printf '%s\n' arrival_s,type,utility 7,MG.8,2 0.5,IS.8,4 60,IS.8,1 >tasks.csv
+	virtbed simulate config.yaml --limit 1 --policy easy --json --out sim >sim.json
+	[ "$(jq -c '.[0] | [.trials, .tasks_arrived_mean, .tasks_completed_mean]' sim.json)" = "[1,3,3]" ]
+	[ "$(sqlite3 sim/run.sqlite "SELECT group_concat(type || ' ' || arrival_s || ' ' || utility_max, ', ') FROM task")" = \
+		"IS.8 0.5 4.0, MG.8 7.0 2.0, IS.8 60.0 1.0" ]
+	# The saved configuration has the tasks: the file may go.
+	rm tasks.csv
+	virtbed simulate sim/config.yaml --limit 1 --policy easy --out again >/dev/null
+	local hash
+	hash=$(sqlite3 sim/run.sqlite "SELECT value FROM meta WHERE key = 'tasks_sha256'")
+	[ ${#hash} -eq 64 ]
+	[ "$hash" = "$(printf '%s\n' 7,MG.8,2 0.5,IS.8,4 60,IS.8,1 | sha256sum | cut -c -64)" ]
+	[ "$hash" = "$(virtbed report again --format json | jq -r '.[0].facts.tasks_sha256')" ]
+	refused "workload.arrivals: './tasks.csv' cannot be read" virtbed simulate config.yaml
+	echo "1,IS.9,1" >tasks.csv
+	refused "'tasks.csv', line 1: type: no type 'IS.9' in types" virtbed simulate config.yaml
+	refused "--trials: 5 of the same tasks" virtbed simulate sim/config.yaml --trials 5
+	refused "a study draws a workload for each trial" virtbed study sim/config.yaml --out study
+}
+
 @test "headings say what is emulated" {
 	run --separate-stderr virtbed compare "$RUNS/agree/measured" "$RUNS/agree/simulated"
 	[[ $output == *TCG* && $output == *quotas* && $output == *"from a model"* ]]

@@ -36,6 +36,25 @@ teardown() {
 	[ ! -e "$out/controller.sock" ]
 }
 
+@test "a run has the tasks of a file, as its simulation has, and is not resumed with others" {
+	local tasks="SELECT task, type, arrival_s, utility_max FROM task WHERE run = 1 ORDER BY task"
+	sed -i 's/^workload: .*/workload: {arrivals: tasks.csv}/' "$config"
+	printf '%s\n' 1.25,IS.S.2,4 0.5,CG.S.2,2 2,IS.S.2,1 >"$BATS_TEST_TMPDIR/tasks.csv"
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT count(*) FROM task WHERE state = 'completed'")" -eq 3 ]
+	"$virtbed" simulate "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out-sim"
+	[ "$(run_query "$out" "$tasks")" = "$(run_query "$out-sim" "$tasks")" ]
+	[ "$(run_query "$out" "SELECT value FROM meta WHERE key = 'tasks_sha256'")" = \
+		"$(run_query "$out-sim" "SELECT value FROM meta WHERE key = 'tasks_sha256'")" ]
+	echo 3,IS.S.2,1 >>"$BATS_TEST_TMPDIR/tasks.csv"
+	run "$virtbed" run "$config" --out "$out" --resume --repeat 2
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"have other tasks than workload.arrivals"* ]]
+}
+
 # A lab to fit, whose blades no cluster uses: what is fitted then are the tasks. add_lab_to_fit FILE
 add_lab_to_fit() {
 	printf 'lab: {fit: yes, blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]}\n' >>"$1"

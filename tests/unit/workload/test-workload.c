@@ -112,6 +112,38 @@ static void test_reproducible(void)
 	testbed_config_free(config);
 }
 
+/* Listed tasks are those of every trial, in the order of their arrivals. */
+static void test_list(void)
+{
+	struct config *config = testbed_config_new();
+	struct sched_system *system = workload_system_new(config, NULL);
+	struct config_workload_task tasks[] = {
+		{.type = config->types[1].name, .arrival_s = 30, .utility = 3},
+		{.type = config->types[0].name, .arrival_s = 10},
+		{.type = config->types[2].name, .arrival_s = 30, .utility = 5},
+	};
+	const uint32_t rows[] = {0, 1, 2};
+	const double utilities[] = {9, 3, 5};
+
+	config->types[0].utility_max = 9;
+	config->workload->list = tasks;
+	config->workload->list_count = G_N_ELEMENTS(tasks);
+	for (uint32_t trial = 1; trial <= 2; trial++) {
+		g_autoptr(workload_t) workload = draw(config, system, trial, trial);
+
+		g_assert_cmpuint(workload->tasks_count, ==, G_N_ELEMENTS(tasks));
+		for (uint32_t i = 0; i < workload->tasks_count; i++) {
+			g_assert_cmpuint(workload->tasks[i].row, ==, rows[i]);
+			g_assert_cmpfloat(workload->tasks[i].utility.max, ==, utilities[i]);
+		}
+		g_assert_cmpfloat(workload->tasks[0].arrival_s, ==, 10);
+	}
+	config->workload->list = NULL;
+	config->workload->list_count = 0;
+	sched_system_free(system);
+	testbed_config_free(config);
+}
+
 static void test_flags(void)
 {
 	struct config *config = testbed_config_new();
@@ -204,6 +236,7 @@ static void test_check(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/workload/listed tasks are those of every trial", test_list);
 	g_test_add_func("/workload/tasks have the flags of their type", test_flags);
 	g_test_add_func("/workload/the testbed's tables become a system", test_system);
 	g_test_add_func("/workload/a hole in the estimates is refused with its place", test_hole);

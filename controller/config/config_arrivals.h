@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "common/config/config.h"
+
+/*
+ * The file of tasks that workload.arrivals names. Each line is a task: when it arrives, its type
+ * and its utility, with commas between and blanks allowed.
+ *
+ *     # comment; empty lines do not count
+ *     arrival_s,type,utility
+ *     0.5, IS.S.2, 4
+ *     3, CG.S.2
+ *
+ * A first line with these three names is a heading. The utility may be left out where the type has
+ * a utility_max.
+ */
+
+/*
+ * Reads the file into workload->list; its path begins at the directory of the configuration `path`.
+ * False with `error` (CONFIG_ERROR), which names file, line and field. Whether there are such types
+ * is told by the check of the configuration, by workload->arrivals and the lines.
+ */
+bool config_arrivals_read(struct config_workload *workload, const char *path, GError **error);
