@@ -8,6 +8,8 @@ const struct command commands[] = {
 	{"serve", cmd_serve, "CONFIG", "run the tasks that users submit, until stopped", ""},
 	{"simulate", cmd_simulate, "CONFIG", "run the experiment in virtual time", ""},
 	{"replay", cmd_replay, "TRACE", "batch policies on an SWF trace, in virtual time", ""},
+	{"rerun", cmd_rerun, "RUN_DIR", "carry a recorded run out again, and compare its decisions",
+	 ""},
 	{"study", cmd_study, "CONFIG | merge DIR PART...",
 	 "trials x policies x sweeps over all cores, to figures", "merge"},
 	{"profile", cmd_profile, "CONFIG", "measure ETC and EEC of every type on every cluster",

@@ -26,6 +26,7 @@ int cmd_profile(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 /* `virtbed report RUN...`: tables, charts and a page. */
 int cmd_report(int argc, char **argv);
+int cmd_rerun(int argc, char **argv);
 /* The formats of `report --format`. */
 #define COMMAND_REPORT_FORMATS "table csv json swf png svg pdf html"
 /* `virtbed decide SNAPSHOT`: decides one mapping event. */

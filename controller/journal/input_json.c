@@ -63,12 +63,10 @@ struct number_key {
 	}
 
 static const struct number_key number_keys[] = {
-	KEY(task, KEY_U32), KEY(attempt, KEY_U32),   KEY(outcome, KEY_ENUM), KEY(cause, KEY_ENUM),
-	KEY(done, KEY_I64), KEY(total, KEY_I64),     KEY(exec_s, KEY_REAL),  KEY(since_s, KEY_REAL),
-	KEY(n, KEY_U32),    KEY(energy_j, KEY_REAL), KEY(cluster, KEY_U32),  KEY(node, KEY_U32),
+	KEY(cause, KEY_ENUM),   KEY(done, KEY_I64), KEY(total, KEY_I64),
+	KEY(since_s, KEY_REAL), KEY(n, KEY_U32),
 };
-G_STATIC_ASSERT(sizeof(enum backend_outcome) == sizeof(uint32_t) &&
-		sizeof(enum task_cause) == sizeof(uint32_t));
+G_STATIC_ASSERT(sizeof(enum task_cause) == sizeof(uint32_t));
 
 static json_int_t whole_of(const struct number_key *key, const void *at)
 {
@@ -96,10 +94,24 @@ static json_t *write_overhead(const struct backend_overhead *overhead)
 			 json_number_or_null(overhead->skew_s));
 }
 
-json_t *input_write_event(const struct backend_event *event)
+static bool is_about_task(enum backend_event_kind kind)
+{
+	return kind != BACKEND_EVENT_NODE_DOWN && kind != BACKEND_EVENT_NODE_UP &&
+	       kind != BACKEND_EVENT_ENERGY_LIMIT && kind != BACKEND_EVENT_ABORTED;
+}
+
+static json_t *write_rest(const struct backend_event *event)
 {
 	static const struct backend_overhead none;
 	json_t *object = json_object();
+
+	/* How most tasks end need not be said. */
+	if (event->kind == BACKEND_EVENT_ENDED && event->outcome != BACKEND_OUTCOME_COMPLETED)
+		json_object_set_new(object, "outcome", json_integer(event->outcome));
+	if (event->kind == BACKEND_EVENT_NODE_DOWN || event->kind == BACKEND_EVENT_NODE_UP) {
+		json_object_set_new(object, "cluster", json_integer(event->cluster));
+		json_object_set_new(object, "node", json_integer(event->node));
+	}
 
 	for (guint i = 0; i < G_N_ELEMENTS(number_keys); i++)
 		write_number(object, &number_keys[i], (const char *)event + number_keys[i].offset);
@@ -131,6 +143,18 @@ json_t *input_write_event(const struct backend_event *event)
 	return NULL;
 }
 
+void input_write_event(const struct backend_event *event, struct store_input *row)
+{
+	const bool ended = event->kind == BACKEND_EVENT_ENDED;
+	g_autoptr(json_t) rest = write_rest(event);
+
+	row->task = is_about_task(event->kind) ? (int64_t)event->task : -1;
+	row->attempt = is_about_task(event->kind) ? (int64_t)event->attempt : -1;
+	row->exec_s = ended || event->kind == BACKEND_EVENT_SUSPENDED ? event->exec_s : (double)NAN;
+	row->energy_j = ended ? event->energy_j : (double)NAN;
+	row->detail = rest ? json_text(rest) : NULL;
+}
+
 static double real_of(const json_t *value)
 {
 	return json_is_number(value) ? json_number_value(value) : (double)NAN;
@@ -155,13 +179,37 @@ static void read_overhead(const json_t *list, struct backend_overhead *ret_overh
 	};
 }
 
-bool input_read_event(const json_t *detail, struct input_event *event)
+/* What the row has of an event beside its detail, with how it ended. */
+static struct backend_event read_row(enum backend_event_kind kind, const struct store_input *row,
+				     const json_t *detail)
+{
+	const bool ended = kind == BACKEND_EVENT_ENDED;
+	const json_t *outcome = json_object_get(detail, "outcome");
+	struct backend_event event = {.kind = kind, .time_s = row->time_s};
+
+	if (is_about_task(kind)) {
+		event.task = (uint32_t)row->task;
+		event.attempt = (uint32_t)row->attempt;
+	}
+	event.exec_s = ended || kind == BACKEND_EVENT_SUSPENDED ? row->exec_s : 0;
+	event.energy_j = ended ? row->energy_j : 0;
+	event.cluster = (uint32_t)json_integer_value(json_object_get(detail, "cluster"));
+	event.node = (uint32_t)json_integer_value(json_object_get(detail, "node"));
+	if (ended)
+		event.outcome = outcome ? (enum backend_outcome)json_integer_value(outcome)
+					: BACKEND_OUTCOME_COMPLETED;
+	return event;
+}
+
+bool input_read_event(enum backend_event_kind kind, const struct store_input *row,
+		      const json_t *detail, struct input_event *event)
 {
 	const json_t *vms = json_object_get(detail, "vms");
 	const json_t *moves = json_object_get(detail, "moves");
 	const json_t *overhead = json_object_get(detail, "overhead");
 	const json_t *value;
 
+	*event = (struct input_event){.event = read_row(kind, row, detail)};
 	for (guint i = 0; i < G_N_ELEMENTS(number_keys); i++) {
 		value = json_object_get(detail, number_keys[i].name);
 		if (value)
@@ -212,6 +260,21 @@ static json_t *write_sum(uint64_t sum)
 	return json_string(text);
 }
 
+/* Removes what is false, 0 or empty. */
+static json_t *without_nothing(json_t *object)
+{
+	const char *key;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe (object, next, key, value)
+		if (json_is_false(value) ||
+		    (json_is_number(value) && json_number_value(value) == 0) ||
+		    (json_is_array(value) && json_array_size(value) == 0))
+			json_object_del(object, key);
+	return object;
+}
+
 json_t *input_write_setup(const struct engine_setup *setup, const struct backend *backend)
 {
 	const struct backend_ops *ops = backend->ops;
@@ -219,22 +282,21 @@ json_t *input_write_setup(const struct engine_setup *setup, const struct backend
 
 	for (uint32_t i = 0; i < setup->marks_count; i++)
 		json_array_append_new(marks, json_real(setup->marks_j[i]));
-	return json_pack("{s:s, s:s, s:o, s:o, s:b, s:f, s:b, s:f, s:f, s:f, s:i, s:f, s:b, s:I,"
-			 " s:o, s:f, s:o, s:b, s:b, s:o, s:b, s:b, s:b, s:b, s:b, s:b}",
-			 "policy", setup->policy.name, "backend", ops->name, "system",
-			 write_sum(sched_system_sum(setup->system)), "tasks",
-			 write_sum(sched_tasks_sum(setup->workload->tasks,
-						   setup->workload->tasks_count)),
-			 "open", setup->open != NULL, "limit_j", setup->limit_j, "gate",
-			 (int)setup->gate, "lead_s", setup->lead_s, "lead_limit_j",
-			 setup->lead_limit_j, "mapping_interval_s", setup->mapping_interval_s,
-			 "moments", (int)setup->moments, "changes_apart_s", setup->changes_apart_s,
-			 "apart", (int)setup->apart, "at_once", (json_int_t)setup->at_once,
-			 "duration_s", json_number_or_null(setup->duration_s), "virtual_pause_s",
-			 setup->virtual_pause_s, "seed", json_integer((json_int_t)setup->seed),
-			 "record_changes", (int)setup->record_changes, "trim", (int)setup->trim,
-			 "marks_j", marks, "account", setup->task_ended_j != NULL, "shares",
-			 ops->share != NULL, "queues", ops->enqueue != NULL, "migrates",
-			 ops->migrate != NULL, "energy_at", ops->energy_at_j != NULL, "watermark",
-			 ops->watermark != NULL);
+	return without_nothing(json_pack(
+		"{s:s, s:s, s:o, s:o, s:b, s:f, s:b, s:f, s:f, s:f, s:i, s:f, s:b, s:I,"
+		" s:o, s:f, s:o, s:b, s:b, s:o, s:b, s:b, s:b, s:b, s:b, s:b}",
+		"policy", setup->policy.name, "backend", ops->name, "system",
+		write_sum(sched_system_sum(setup->system)), "tasks",
+		write_sum(sched_tasks_sum(setup->workload->tasks, setup->workload->tasks_count)),
+		"open", setup->open != NULL, "limit_j", setup->limit_j, "gate", (int)setup->gate,
+		"lead_s", setup->lead_s, "lead_limit_j", setup->lead_limit_j, "mapping_interval_s",
+		setup->mapping_interval_s, "moments", (int)setup->moments, "changes_apart_s",
+		setup->changes_apart_s, "apart", (int)setup->apart, "at_once",
+		(json_int_t)setup->at_once, "duration_s", json_number_or_null(setup->duration_s),
+		"virtual_pause_s", setup->virtual_pause_s, "seed",
+		json_integer((json_int_t)setup->seed), "record_changes", (int)setup->record_changes,
+		"trim", (int)setup->trim, "marks_j", marks, "account", setup->task_ended_j != NULL,
+		"shares", ops->share != NULL, "queues", ops->enqueue != NULL, "migrates",
+		ops->migrate != NULL, "energy_at", ops->energy_at_j != NULL, "watermark",
+		ops->watermark != NULL));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controller/engine/engine.h"
+#include "controller/store/store.h"
 
 /* Inputs of an engine as they are stored: docs/reference/store.md, `input`. */
 
@@ -12,8 +13,10 @@ const char *input_name(const struct engine_input *input);
 bool input_find(const char *name, enum engine_input_kind *ret_kind,
 		enum backend_event_kind *ret_event);
 
-/* An event without its kind and time. New reference; NULL: there is nothing to say. */
-json_t *input_write_event(const struct backend_event *event);
+/*
+ * Sets the fields of a row that describe an event, `detail` among them, which the row owns.
+ */
+void input_write_event(const struct backend_event *event, struct store_input *row);
 
 /* The lists and texts of an event that was read. */
 struct input_event {
@@ -23,10 +26,11 @@ struct input_event {
 };
 
 /*
- * Reads the rest of an event whose kind and time are set; texts are borrowed from `detail`, which
- * may be NULL. The caller clears it. False: it is not what input_write_event() writes.
+ * Reads an event of that kind, LATE or not, from its row and from the row's detail (NULL: none), of
+ * which texts are borrowed. The caller clears it. False: it is not what input_write_event() writes.
  */
-bool input_read_event(const json_t *detail, struct input_event *event);
+bool input_read_event(enum backend_event_kind kind, const struct store_input *row,
+		      const json_t *detail, struct input_event *ret_event);
 void input_event_clear(struct input_event *event);
 
 /*

@@ -77,18 +77,31 @@ static bool commit(struct recorder_store *recorder)
  * The matrix of a system with queues is large and does not change: it is stored once, under its
  * checksum, and snapshots name it.
  */
+static char *pet_key(const char *text)
+{
+	g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+
+	return g_strdup_printf("pet:%.16s", sum);
+}
+
+char *recorder_store_pet_key(const struct sched_system *system)
+{
+	g_autoptr(json_t) object = snapshot_json_pet(system);
+	g_autofree char *text = json_text(object);
+
+	return pet_key(text);
+}
+
 static bool keep_pet(struct recorder_store *recorder, const struct sched_system *system)
 {
 	g_autoptr(json_t) object = NULL;
 	g_autofree char *text = NULL;
-	g_autofree char *sum = NULL;
 
 	if (!system->queueing || recorder->pet)
 		return true;
 	object = snapshot_json_pet(system);
 	text = json_text(object);
-	sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
-	recorder->pet = g_strdup_printf("pet:%.16s", sum);
+	recorder->pet = pet_key(text);
 	return store_set_meta(recorder->store, recorder->pet, text, &recorder->error);
 }
 
@@ -385,15 +398,18 @@ static struct backend *listen(struct engine_recorder *base, const struct engine_
 	return &inputs->listener.backend;
 }
 
-static char *describe_input(const struct inputs *inputs, const struct engine_input *input)
+/* Sets what describes an input in its row. */
+static void describe_input(const struct inputs *inputs, const struct engine_input *input,
+			   struct store_input *row)
 {
-	g_autoptr(json_t) own = input->event ? input_write_event(input->event)
-				: input->kind == ENGINE_INPUT_BEGIN && inputs->setup
-					? input_write_setup(inputs->setup, inputs->listener.other)
-					: NULL;
-	const json_t *detail = input->detail ?: own;
+	g_autoptr(json_t) setup = NULL;
 
-	return detail ? json_text(detail) : NULL;
+	if (input->event)
+		input_write_event(input->event, row);
+	else if (input->kind == ENGINE_INPUT_BEGIN && inputs->setup)
+		setup = input_write_setup(inputs->setup, inputs->listener.other);
+	if (input->detail || setup)
+		row->detail = json_text(input->detail ?: setup);
 }
 
 static bool record_input(struct engine_recorder *base, const struct engine_input *input)
@@ -409,10 +425,14 @@ static bool record_input(struct engine_recorder *base, const struct engine_input
 		.n = inputs->now.n + 1,
 		.kind = (char *)input_name(input),
 		.time_s = input->time_s,
-		.detail = describe_input(inputs, input),
+		.task = -1,
+		.attempt = -1,
+		.exec_s = (double)NAN,
+		.energy_j = (double)NAN,
 		.snapshot_sum = -1,
 		.plan_sum = -1,
 	};
+	describe_input(inputs, input, &inputs->now);
 	return !recorder->error;
 }
 

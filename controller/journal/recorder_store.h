@@ -22,6 +22,12 @@ struct recorder_store *recorder_store_new(struct store *store, int64_t run,
 					  const struct sched_system *system, bool durable);
 
 /*
+ * What snapshots of a system with queues call its matrix of execution times, which meta has under
+ * this key. The caller frees.
+ */
+char *recorder_store_pet_key(const struct sched_system *system);
+
+/*
  * Limits the recorded snapshots: for decisions on more than `most` tasks no snapshot is recorded,
  * only the number of tasks (`left_out`), and no place-holders. At first there is no limit.
  */

@@ -203,7 +203,10 @@ struct store_input {
 	uint32_t n; /* in the order of the inputs, from 1 */
 	char *kind;
 	double time_s; /* NAN: it is about no time */
-	char *detail;  /* a JSON object, or NULL */
+	/* Of an event of the backend, as in backend.h: the task (-1: none), its attempt, ... */
+	int64_t task, attempt;
+	double exec_s, energy_j;
+	char *detail; /* a JSON object with the rest, or NULL */
 	char *answers; /* what the backend answered meanwhile (journal/answers.h); NULL: as expected */
 	/*
 	 * Of what was decided in it (sched/decision_sum.h), as signed numbers; -1: nothing was, and
@@ -391,6 +394,10 @@ bool store_put_input(struct store *store, const struct store_input *input, GErro
  */
 GPtrArray *store_inputs_after(struct store *store, int64_t run, uint32_t after, uint32_t most,
 			      GError **error);
+/* The detail of the first input "begin" with a number of at least `from`; the caller frees. */
+char *store_next_begin(struct store *store, int64_t run, uint32_t from);
+/* How often a run was continued after a restart: its inputs "restore". */
+uint32_t store_count_restores(struct store *store, int64_t run);
 /* The number of the last input; 0: there is none, or a failure. */
 uint32_t store_last_input(struct store *store, int64_t run);
 void store_input_free(struct store_input *input);

@@ -99,6 +99,24 @@ GPtrArray *store_inputs_after(struct store *store, int64_t run, uint32_t after, 
 			     DATABASE_ARGS(run, after, most), "read the inputs", error);
 }
 
+char *store_next_begin(struct store *store, int64_t run, uint32_t from)
+{
+	return database_find_text(store->database,
+				  "SELECT detail FROM input WHERE run = ? AND n >= ?"
+				  " AND kind = 'begin' ORDER BY n LIMIT 1",
+				  DATABASE_ARGS(run, from), "read the inputs", NULL);
+}
+
+uint32_t store_count_restores(struct store *store, int64_t run)
+{
+	int64_t count = 0;
+
+	database_find_integer(store->database,
+			      "SELECT count(*) FROM input WHERE run = ? AND kind = 'restore'",
+			      DATABASE_ARGS(run), &count, "read the inputs", NULL);
+	return (uint32_t)count;
+}
+
 uint32_t store_last_input(struct store *store, int64_t run)
 {
 	int64_t last = 0;

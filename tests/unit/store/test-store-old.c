@@ -242,6 +242,8 @@ static void write_new(struct store *store)
 					  .n = 4,
 					  .kind = (char *)"time",
 					  .time_s = 2,
+					  .task = -1,
+					  .attempt = -1,
 					  .snapshot_sum = -1,
 					  .plan_sum = 17,
 					  .cut = -1};

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/json.h"
+#include "common/visible.h"
+#include "controller/cli/commands.h"
+#include "controller/rerun/rerun.h"
+#include "controller/rerun/rerun_setup.h"
+#include "controller/store/store.h"
+
+/* The command line. */
+struct arguments {
+	uint32_t run;       /* 0: all */
+	uint32_t from;      /* 0: no fork */
+	const char *policy; /* of the fork, or NULL */
+	bool json;
+};
+
+/* A run whose inputs are handled, for the progress line. */
+struct progress {
+	int64_t run;
+	gint64 begun;
+	bool shown;
+};
+
+/* What became of the runs of a store. */
+struct tally {
+	uint32_t identical, divergent, lacking;
+	json_t *runs;
+	char *lacks; /* what the first run lacks that cannot be carried out again */
+};
+
+static void show_progress(uint32_t done, uint32_t count, void *data)
+{
+	struct progress *progress = data;
+
+	if (g_get_monotonic_time() - progress->begun < G_TIME_SPAN_SECOND)
+		return;
+	progress->shown = true;
+	fprintf(stderr, "\rrun %" PRId64 ": %u of %u events ", progress->run, done, count);
+}
+
+static void print_heading(const struct store_run *run)
+{
+	g_autofree char *text =
+		g_strdup_printf("run %" PRId64 " (%s at %.0f %%%s%u): ", run->run, run->policy,
+				100 * run->limit, run->measured ? ", repeat " : ", trial ",
+				run->repeat);
+
+	visible_print(text);
+}
+
+static void print_result(const struct store_run *run, const struct rerun_result *result)
+{
+	g_autofree char *text = NULL;
+
+	print_heading(run);
+	if (result->divergence.input != 0) {
+		text = divergence_text(&result->divergence);
+		visible_print(text);
+		putchar('\n');
+		return;
+	}
+	printf("%u events, %u decisions", result->inputs, result->decisions);
+	if (result->restarts > 0)
+		printf(", %u restart%s", result->restarts, result->restarts == 1 ? "" : "s");
+	printf(", all as stored%s\n", result->ended ? "" : "; the run has not ended");
+}
+
+static json_t *describe_result(const struct store_run *run, const struct rerun_result *result)
+{
+	return json_pack("{s:I, s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "run",
+			 (json_int_t)run->run, "policy", run->policy, "limit", run->limit, "repeat",
+			 (json_int_t)run->repeat, "events", (json_int_t)result->inputs, "decisions",
+			 (json_int_t)result->decisions, "texts", (json_int_t)result->texts,
+			 "restarts", (json_int_t)result->restarts, "ended", (int)result->ended,
+			 "divergence",
+			 result->divergence.input ? divergence_json(&result->divergence)
+						  : json_null());
+}
+
+/* Carries a run out again and adds it to the tally. False with `error`: it cannot be. */
+static bool rerun_one(struct store *store, const struct store_run *run, struct tally *tally,
+		      bool as_json, GError **error)
+{
+	struct progress progress = {run->run, g_get_monotonic_time(), false};
+	struct rerun_setup made = {0};
+	g_autoptr(rerun_t) rerun = NULL;
+	bool good = rerun_check(store, run, error) && rerun_setup_init(store, run, &made, error);
+
+	if (good)
+		rerun = rerun_new(store, run, &made.setup, error);
+	if (rerun && isatty(STDERR_FILENO))
+		rerun_watch(rerun, show_progress, &progress);
+	good = rerun && rerun_until(rerun, UINT32_MAX, error);
+	if (progress.shown)
+		fputs("\r\033[K", stderr);
+	if (good) {
+		const struct rerun_result *result = rerun_result(rerun);
+
+		tally->identical += result->divergence.input == 0;
+		tally->divergent += result->divergence.input != 0;
+		if (as_json)
+			json_array_append_new(tally->runs, describe_result(run, result));
+		else
+			print_result(run, result);
+	}
+	g_clear_pointer(&rerun, rerun_free);
+	rerun_setup_clear(&made);
+	return good;
+}
+
+/* Whether a run is one of those that the user asked for. */
+static bool is_wanted(const struct store_run *run, const struct arguments *arguments)
+{
+	return arguments->run == 0 || run->run == (int64_t)arguments->run;
+}
+
+static void note_lack(struct tally *tally, const struct store_run *run, const GError *error,
+		      bool as_json)
+{
+	tally->lacking++;
+	if (!tally->lacks)
+		tally->lacks = g_strdup(error->message);
+	if (as_json)
+		json_array_append_new(tally->runs,
+				      json_pack("{s:I, s:s, s:f, s:I, s:s}", "run",
+						(json_int_t)run->run, "policy", run->policy,
+						"limit", run->limit, "repeat",
+						(json_int_t)run->repeat, "lacks", error->message));
+}
+
+static int end(const char *name, const char *dir, struct tally *tally,
+	       const struct arguments *arguments)
+{
+	const bool any = tally->identical + tally->divergent > 0;
+
+	if (!any && !tally->lacks)
+		return command_fail(COMMAND_BAD, name, "%s: there is no such run in it", dir);
+	if (!any)
+		return command_fail(COMMAND_BAD, name, "%s: %s", dir, tally->lacks);
+	if (arguments->json) {
+		g_autoptr(json_t) document = json_pack("{s:O, s:b}", "runs", tally->runs,
+						       "identical", (int)(tally->divergent == 0));
+
+		command_print_json(document);
+	} else if (tally->lacking > 0) {
+		printf("%u more runs cannot be carried out again: %s\n", tally->lacking,
+		       tally->lacks);
+	}
+	return tally->divergent > 0 ? COMMAND_FAILED : COMMAND_DONE;
+}
+
+static int rerun_all(const char *name, const char *dir, struct store *store, GPtrArray *runs,
+		     const struct arguments *arguments)
+{
+	g_autoptr(json_t) list = json_array();
+	g_autofree char *lacks = NULL;
+	struct tally tally = {.runs = list};
+	int status;
+
+	for (guint i = 0; i < runs->len; i++) {
+		const struct store_run *run = runs->pdata[i];
+		g_autoptr(GError) error = NULL;
+
+		if (!is_wanted(run, arguments) ||
+		    rerun_one(store, run, &tally, arguments->json, &error))
+			continue;
+		if (!g_error_matches(error, RERUN_ERROR, RERUN_ERROR_LACKS)) {
+			g_free(tally.lacks);
+			return command_fail(COMMAND_BAD, name, "%s: run %" PRId64 ": %s", dir,
+					    run->run, error->message);
+		}
+		note_lack(&tally, run, error, arguments->json);
+	}
+	status = end(name, dir, &tally, arguments);
+	g_free(tally.lacks);
+	return status;
+}
+
+int cmd_rerun(int argc, char **argv)
+{
+	struct arguments arguments = {0};
+	const struct command_option options[] = {
+		{"run", 'r', COMMAND_COUNT, &arguments.run, "this run alone (default: all)", "N", 1,
+		 UINT32_MAX},
+		{"json", 0, COMMAND_FLAG, &arguments.json, "one JSON document"},
+		{NULL},
+	};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(store_t) store = NULL;
+	g_autoptr(GPtrArray) runs = NULL;
+
+	if (!command_parse(&argc, &argv, "RUN_DIR",
+			   "Carries the runs of a run directory out again, from their stored "
+			   "events, and holds\nevery decision against the stored one.",
+			   options))
+		return COMMAND_BAD;
+	if (argc != 2)
+		return command_fail(COMMAND_BAD, argv[0], "give one run directory");
+	store = store_open(argv[1], false, &error);
+	runs = store ? store_runs(store, &error) : NULL;
+	if (!runs)
+		return command_fail(store_error_is_input(error) ? COMMAND_BAD : COMMAND_FAILED,
+				    argv[0], "%s", error->message);
+	return rerun_all(argv[0], argv[1], store, runs, &arguments);
+}

@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/rerun/rerun.h"
+
+#include <glib/gstdio.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/error_fail.h"
+#include "common/json.h"
+#include "controller/journal/input_json.h"
+#include "controller/journal/recorder_store.h"
+#include "controller/rerun/rerun_input.h"
+#include "controller/rerun/stored_backend.h"
+#include "controller/sched/decision_sum.h"
+#include "controller/snapshot/snapshot_json.h"
+
+/* Inputs that are read at a time, and between two calls for progress. */
+#define READ_AT_ONCE 2048
+
+G_DEFINE_QUARK(rerun_error_quark, rerun_error)
+
+/* The records of the tasks, made again, from which the run is restored after a restart. */
+struct records {
+	char *dir;
+	struct store *store;
+	int64_t run;
+	struct recorder_store *recorder;
+};
+
+struct rerun {
+	struct engine_recorder recorder; /* first: callbacks cast back */
+	struct store *store;
+	const struct store_run *run;
+	struct engine_setup setup;
+	struct engine *engine;
+	struct backend *backend;
+	char *pet; /* what stored snapshots call the matrix of execution times; NULL: no queues */
+	uint32_t count;                  /* the number of the last stored input */
+	const struct store_input *input; /* that is being handled */
+	int64_t snapshot_sum, plan_sum;  /* of what was decided in it, as stored */
+	int64_t flushes;                 /* of its records */
+	bool over;              /* the process ended during this input: nothing counts any more */
+	int64_t decision;       /* the id of the last stored decision that was compared */
+	struct records records; /* dir NULL: the run was never restarted */
+	struct rerun_result result;
+	rerun_progress_f progress;
+	void *progress_data;
+};
+
+void rerun_result_clear(struct rerun_result *result)
+{
+	divergence_clear(&result->divergence);
+}
+
+/* Divergences. */
+
+/* Notes where the divergence is. False: there was another one before it. */
+static bool begin_divergence(struct rerun *rerun)
+{
+	struct divergence *divergence = &rerun->result.divergence;
+
+	if (divergence->input != 0)
+		return false;
+	divergence->input = rerun->input->n;
+	divergence->kind = g_strdup(rerun->input->kind);
+	divergence->time_s = rerun->input->time_s;
+	divergence->task = rerun->input->task >= 0 ? (uint32_t)rerun->input->task : UINT32_MAX;
+	return true;
+}
+
+static void diverge(struct rerun *rerun, const char *field, const char *stored, const char *here)
+{
+	if (begin_divergence(rerun))
+		divergence_set(&rerun->result.divergence, field, stored, here);
+}
+
+static void diverge_sums(struct rerun *rerun, const char *field, int64_t stored, int64_t here)
+{
+	g_autofree char *was = g_strdup_printf("%016" PRIx64, (uint64_t)stored);
+	g_autofree char *is = g_strdup_printf("%016" PRIx64, (uint64_t)here);
+
+	diverge(rerun, field, was, is);
+}
+
+/* Compares two texts of JSON. Whether they are equal. */
+static bool compare_texts(struct rerun *rerun, const char *path, const char *stored,
+			  const char *here)
+{
+	g_autoptr(json_t) was = NULL;
+	g_autoptr(json_t) is = NULL;
+
+	if (strcmp(stored, here) == 0)
+		return true;
+	was = json_parse(stored, strlen(stored), path, NULL);
+	is = json_parse(here, strlen(here), path, NULL);
+	if (begin_divergence(rerun) &&
+	    !divergence_of_json(was, is, path, &rerun->result.divergence))
+		divergence_set(&rerun->result.divergence, path, stored, here);
+	return false;
+}
+
+/* Decisions. */
+
+static void add_sum(int64_t *sum, uint64_t one)
+{
+	const uint64_t joined = *sum == -1 ? one : sched_sums_join((uint64_t)*sum, one);
+
+	*sum = (int64_t)joined == -1 ? -2 : (int64_t)joined;
+}
+
+static bool decided(struct engine_recorder *base, const struct policy *policy,
+		    const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+{
+	struct rerun *rerun = (struct rerun *)base;
+
+	if (rerun->over)
+		return true;
+	add_sum(&rerun->snapshot_sum, sched_snapshot_sum(snapshot));
+	add_sum(&rerun->plan_sum, sched_plan_sum(plan));
+	return true;
+}
+
+/* Whether a stored snapshot only counts its tasks. */
+static bool is_brief(const struct store_decision *stored)
+{
+	return strlen(stored->snapshot) < 1024 && strstr(stored->snapshot, "\"left_out\":");
+}
+
+static void compare_decision(struct rerun *rerun, const struct store_decision *stored,
+			     const struct policy *policy, const struct sched_snapshot *snapshot,
+			     const struct sched_plan *plan)
+{
+	g_autoptr(json_t) object = snapshot_json_write(snapshot, policy, rerun->pet);
+	g_autofree char *text = json_text(object);
+	g_autofree char *actions = snapshot_text_actions(snapshot->system, plan, NULL);
+
+	rerun->result.texts += compare_texts(rerun, "snapshot", stored->snapshot, text) &&
+			       compare_texts(rerun, "actions", stored->actions, actions);
+}
+
+/* Compares a decision whose texts are stored with the next one of these. */
+static bool decision(struct engine_recorder *base, const struct policy *policy,
+		     const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+{
+	struct rerun *rerun = (struct rerun *)base;
+	struct store_decision *stored;
+	g_autoptr(GError) error = NULL;
+
+	if (rerun->over || rerun->result.divergence.input != 0)
+		return true;
+	if (rerun->input->snapshot_sum == -1) {
+		diverge(rerun, "decision", "none", "made");
+		return true;
+	}
+	stored = store_decision_after(rerun->store, rerun->run->run, rerun->decision, &error);
+	if (!stored) {
+		diverge(rerun, "decision", error ? error->message : "not there", "made");
+		return true;
+	}
+	rerun->decision = stored->id;
+	if (!is_brief(stored))
+		compare_decision(rerun, stored, policy, snapshot, plan);
+	store_decision_free(stored);
+	return true;
+}
+
+/* After an input: whether as much was decided in it as in the run, and the same. */
+static void compare_sums(struct rerun *rerun)
+{
+	const struct store_input *input = rerun->input;
+	const bool made = rerun->snapshot_sum != -1;
+
+	if (made != (input->snapshot_sum != -1))
+		diverge(rerun, "decision", made ? "none" : "made", made ? "made" : "none");
+	else if (rerun->snapshot_sum != input->snapshot_sum)
+		diverge_sums(rerun, "snapshot_sum", input->snapshot_sum, rerun->snapshot_sum);
+	else if (rerun->plan_sum != input->plan_sum)
+		diverge_sums(rerun, "plan_sum", input->plan_sum, rerun->plan_sum);
+	else
+		rerun->result.decisions += made;
+}
+
+/* Records: passed on to where they are made again, until the process ended. */
+
+static struct engine_recorder *records_of(struct engine_recorder *base)
+{
+	struct rerun *rerun = (struct rerun *)base;
+
+	return rerun->records.recorder && !rerun->over
+		       ? recorder_store_engine(rerun->records.recorder)
+		       : NULL;
+}
+
+static bool record_task(struct engine_recorder *base, const struct engine_task *task)
+{
+	struct engine_recorder *records = records_of(base);
+
+	return !records || records->task(records, task);
+}
+
+static bool record_suspension(struct engine_recorder *base,
+			      const struct engine_suspension *suspension)
+{
+	struct engine_recorder *records = records_of(base);
+
+	return !records || records->suspension(records, suspension);
+}
+
+static bool record_migration(struct engine_recorder *base, const struct engine_migration *migration)
+{
+	struct engine_recorder *records = records_of(base);
+
+	return !records || records->migration(records, migration);
+}
+
+static bool record_lost(struct engine_recorder *base, const struct engine_task *task,
+			double ended_s, const char *reason)
+{
+	struct engine_recorder *records = records_of(base);
+
+	return !records || records->lost(records, task, ended_s, reason);
+}
+
+static bool record_event(struct engine_recorder *base, double time_s, const char *kind,
+			 const char *detail)
+{
+	struct engine_recorder *records = records_of(base);
+
+	return !records || records->event(records, time_s, kind, detail);
+}
+
+/* With the last flush that was stored the records ended. */
+static bool record_flush(struct engine_recorder *base)
+{
+	struct rerun *rerun = (struct rerun *)base;
+	struct engine_recorder *records = records_of(base);
+	const bool good = !records || records->flush(records);
+
+	if (rerun->input && ++rerun->flushes == rerun->input->cut)
+		rerun->over = true;
+	return good;
+}
+
+static bool open_records(struct records *records, const struct store_run *run, GError **error)
+{
+	struct store_run row = *run;
+
+	records->dir = g_dir_make_tmp("virtbed-rerun-XXXXXX", error);
+	if (!records->dir)
+		return false;
+	records->store = store_open(records->dir, true, error);
+	if (!records->store || !store_add_run(records->store, &row, error))
+		return false;
+	records->run = row.run;
+	return true;
+}
+
+static void close_records(struct records *records)
+{
+	static const char *const files[] = {STORE_FILE, STORE_FILE "-wal", STORE_FILE "-shm"};
+
+	recorder_store_free(records->recorder);
+	store_close(records->store);
+	for (gsize i = 0; records->dir && i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *path = g_build_filename(records->dir, files[i], NULL);
+
+		g_unlink(path);
+	}
+	if (records->dir)
+		g_rmdir(records->dir);
+	g_free(records->dir);
+}
+
+/* Inputs. */
+
+/* The kind of the figure is for users alone. */
+static double account_j(uint32_t task, enum engine_energy_kind *ret_kind, void *data)
+{
+	return stored_backend_other(((struct rerun *)data)->backend);
+}
+
+/* The detail of the first "begin" at or after the input. */
+static json_t *find_setup(struct rerun *rerun, GError **error)
+{
+	g_autofree char *text = store_next_begin(rerun->store, rerun->run->run, rerun->input->n);
+
+	return text ? json_parse(text, strlen(text), "the beginning of the run", error) : NULL;
+}
+
+/* Makes another engine: at the beginning, and after a restart. */
+static bool make_engine(struct rerun *rerun, GError **error)
+{
+	g_autoptr(json_t) setup = find_setup(rerun, error);
+
+	engine_free(rerun->engine);
+	backend_destroy(rerun->backend);
+	rerun->backend = stored_backend_new(setup);
+	rerun->setup.recorder = &rerun->recorder;
+	if (json_is_true(json_object_get(setup, "account"))) {
+		rerun->setup.task_ended_j = account_j;
+		rerun->setup.task_ended_data = rerun;
+	}
+	if (rerun->records.dir) {
+		recorder_store_free(rerun->records.recorder);
+		rerun->records.recorder =
+			recorder_store_new(rerun->records.store, rerun->records.run,
+					   rerun->setup.system, true);
+	}
+	rerun->engine = engine_new(&rerun->setup, rerun->backend);
+	return true;
+}
+
+/* The run continues after its process had ended: from the records that were made until then. */
+static bool restore(struct rerun *rerun, GError **error)
+{
+	if (!rerun->engine || rerun->setup.open)
+		return error_fail(error, RERUN_ERROR, RERUN_ERROR_LACKS,
+				  "input %u: the run continues after a restart, and the store has "
+				  "no state of all its tasks at that time",
+				  rerun->input->n);
+	if (rerun->records.recorder && !recorder_store_finish(rerun->records.recorder, error))
+		return false;
+	if (!make_engine(rerun, error))
+		return false;
+	rerun->result.restarts++;
+	if (!stored_backend_begin(rerun->backend, rerun->input->time_s, rerun->input->answers))
+		return false;
+	if (!recorder_store_restore(rerun->records.store, rerun->records.run, &rerun->setup,
+				    rerun->engine, NULL, error))
+		return false;
+	engine_queue_again(rerun->engine);
+	return true;
+}
+
+/* Whether the run that is made again has the settings, the system and the tasks of the run. */
+static void compare_setup(struct rerun *rerun, const json_t *stored)
+{
+	g_autoptr(json_t) here = input_write_setup(&rerun->setup, rerun->backend);
+
+	json_object_set(here, "backend", json_object_get(stored, "backend"));
+	if (!json_equal((json_t *)stored, here) && begin_divergence(rerun))
+		divergence_of_json(stored, here, "setup", &rerun->result.divergence);
+}
+
+static bool begin(struct rerun *rerun, const json_t *detail, GError **error)
+{
+	if (!rerun->engine && !make_engine(rerun, error))
+		return false;
+	compare_setup(rerun, detail);
+	stored_backend_begin(rerun->backend, rerun->input->time_s, rerun->input->answers);
+	engine_begin_run(rerun->engine);
+	return true;
+}
+
+static bool is_damaged(const struct rerun *rerun, GError **error)
+{
+	return error_fail(error, RERUN_ERROR, RERUN_ERROR_DAMAGED,
+			  "input %u (%s) is not what this virtbed writes", rerun->input->n,
+			  rerun->input->kind);
+}
+
+/* Hands the input over. `detail` may be NULL. */
+static bool hand_over(struct rerun *rerun, enum engine_input_kind kind,
+		      enum backend_event_kind event_kind, const json_t *detail, GError **error)
+{
+	const struct store_input *input = rerun->input;
+	struct input_event read;
+
+	if (kind == ENGINE_INPUT_BEGIN)
+		return begin(rerun, detail, error);
+	if (kind == ENGINE_INPUT_RESTORE)
+		return restore(rerun, error);
+	/* A setting may come before the run begins. */
+	if (!rerun->engine && kind >= ENGINE_INPUT_SUBMIT && !make_engine(rerun, error))
+		return false;
+	if (!rerun->engine)
+		return error_fail(error, RERUN_ERROR, RERUN_ERROR_LACKS,
+				  "the inputs before number %u are not in the store", input->n);
+	if (!stored_backend_begin(rerun->backend, input->time_s, input->answers))
+		return is_damaged(rerun, error);
+	switch (kind) {
+	case ENGINE_INPUT_TIME:
+		engine_event(rerun->engine, &(struct backend_event){.time_s = input->time_s});
+		return true;
+	case ENGINE_INPUT_EVENT:
+	case ENGINE_INPUT_LATE:
+		if (kind == ENGINE_INPUT_LATE)
+			event_kind = BACKEND_EVENT_ENDED;
+		if (!input_read_event(event_kind, input, detail, &read))
+			return is_damaged(rerun, error);
+		if (kind == ENGINE_INPUT_EVENT)
+			engine_event(rerun->engine, &read.event);
+		else
+			engine_late_event(rerun->engine, &read.event);
+		input_event_clear(&read);
+		return true;
+	case ENGINE_INPUT_STOP:
+		engine_stop_run(rerun->engine);
+		return true;
+	case ENGINE_INPUT_FINISH:
+		engine_finish_run(rerun->engine, &rerun->result.engine);
+		rerun->result.ended = true;
+		return true;
+	default:
+		return rerun_request(rerun->engine, kind, input->time_s, detail) ||
+		       is_damaged(rerun, error);
+	}
+}
+
+/* Whether the engine has come to its end in this input as the run has. */
+static void compare_end(struct rerun *rerun, enum engine_input_kind kind)
+{
+	const bool stored = kind == ENGINE_INPUT_STOP || kind == ENGINE_INPUT_LATE ||
+			    kind == ENGINE_INPUT_FINISH;
+
+	if (!rerun->over && stored && !engine_has_ended(rerun->engine))
+		diverge(rerun, "end", "the run has ended", "it has not");
+}
+
+static bool handle(struct rerun *rerun, const struct store_input *input, GError **error)
+{
+	enum engine_input_kind kind;
+	enum backend_event_kind event;
+	g_autoptr(json_t) detail = NULL;
+	const bool was_ended = rerun->engine && engine_has_ended(rerun->engine);
+
+	rerun->input = input;
+	rerun->snapshot_sum = rerun->plan_sum = -1;
+	rerun->flushes = 0;
+	if (!input_find(input->kind, &kind, &event))
+		return is_damaged(rerun, error);
+	if (rerun->over && kind != ENGINE_INPUT_RESTORE)
+		return error_fail(
+			error, RERUN_ERROR, RERUN_ERROR_DAMAGED,
+			"input %u: the run continues without a restart, though its process had ended",
+			input->n);
+	rerun->over = false;
+	if (input->detail)
+		detail = json_parse(input->detail, strlen(input->detail), "an input", error);
+	if (input->detail && !detail)
+		return false;
+	if (was_ended && (kind == ENGINE_INPUT_TIME || kind == ENGINE_INPUT_EVENT))
+		diverge(rerun, "end", "the run has not ended", "it has");
+	if (!hand_over(rerun, kind, event, detail, error))
+		return false;
+	if (!stored_backend_end(rerun->backend) && !rerun->over)
+		diverge(rerun, "answers", "more", "fewer readings of clock and energy");
+	compare_sums(rerun);
+	compare_end(rerun, kind);
+	rerun->result.inputs++;
+	return true;
+}
+
+/* The result. */
+
+static void compare_number(struct rerun *rerun, const char *field, double stored, double here)
+{
+	g_autofree char *was = NULL;
+	g_autofree char *is = NULL;
+
+	if (stored == here || (isnan(stored) && isnan(here)))
+		return;
+	was = g_strdup_printf("%.17g", stored);
+	is = g_strdup_printf("%.17g", here);
+	diverge(rerun, field, was, is);
+}
+
+/* A measured result is corrected when later samples are there. */
+static void compare_result(struct rerun *rerun)
+{
+	const struct store_run *run = rerun->run;
+	const struct engine_result *result = &rerun->result.engine;
+
+	if (!rerun->result.ended || run->measured || !run->ended_by)
+		return;
+	if (g_strcmp0(run->ended_by, engine_end_name(result->ended_by)) != 0)
+		diverge(rerun, "ended_by", run->ended_by, engine_end_name(result->ended_by));
+	compare_number(rerun, "ended_s", run->ended_s, result->ended_s);
+	compare_number(rerun, "utility", run->utility, result->utility);
+	compare_number(rerun, "energy_j", run->energy_j, result->energy_j);
+	compare_number(rerun, "tasks_arrived", run->tasks_arrived, result->tasks_arrived);
+	compare_number(rerun, "tasks_completed", run->tasks_completed, result->tasks_completed);
+	compare_number(rerun, "tasks_failed", run->tasks_failed, result->tasks_failed);
+	compare_number(rerun, "tasks_dropped", run->tasks_dropped, result->tasks_dropped);
+}
+
+bool rerun_until(struct rerun *rerun, uint32_t until, GError **error)
+{
+	struct rerun_result *result = &rerun->result;
+	uint32_t last = result->inputs;
+	bool good = true;
+
+	until = MIN(until, rerun->count);
+	while (good && last < until && result->divergence.input == 0) {
+		g_autoptr(GPtrArray) inputs =
+			store_inputs_after(rerun->store, rerun->run->run, last,
+					   MIN(READ_AT_ONCE, until - last), error);
+
+		if (!inputs || inputs->len == 0)
+			return inputs != NULL;
+		for (guint i = 0; good && i < inputs->len && result->divergence.input == 0; i++) {
+			const struct store_input *input = inputs->pdata[i];
+
+			if (input->n != last + 1)
+				return error_fail(error, RERUN_ERROR, RERUN_ERROR_LACKS,
+						  "the inputs from number %u to %u are not in "
+						  "the store",
+						  last + 1, input->n - 1);
+			last = input->n;
+			good = handle(rerun, input, error);
+			if (good && last == rerun->count)
+				compare_result(rerun);
+		}
+		rerun->input = NULL;
+		if (rerun->progress)
+			rerun->progress(last, rerun->count, rerun->progress_data);
+	}
+	return good;
+}
+
+/* Life cycle. */
+
+bool rerun_check(struct store *store, const struct store_run *run, GError **error)
+{
+	if (store_version(store) < 11)
+		return error_fail(
+			error, RERUN_ERROR, RERUN_ERROR_LACKS,
+			"the store is of version %d: an older virtbed wrote it, and "
+			"stored neither the inputs of the engine nor sums of its decisions",
+			store_version(store));
+	if (store_last_input(store, run->run) == 0)
+		return error_fail(error, RERUN_ERROR, RERUN_ERROR_LACKS,
+				  "run %" PRId64 ": the store has none of its inputs", run->run);
+	return true;
+}
+
+struct rerun *rerun_new(struct store *store, const struct store_run *run,
+			const struct engine_setup *setup, GError **error)
+{
+	g_autoptr(rerun_t) rerun = NULL;
+	struct store_decision *first;
+
+	if (!rerun_check(store, run, error))
+		return NULL;
+	rerun = g_new0(struct rerun, 1);
+	*rerun = (struct rerun){
+		.recorder =
+			{
+				.decided = decided,
+				.task = record_task,
+				.suspension = record_suspension,
+				.migration = record_migration,
+				.lost = record_lost,
+				.event = record_event,
+				.flush = record_flush,
+			},
+		.store = store,
+		.run = run,
+		.setup = *setup,
+		.count = store_last_input(store, run->run),
+		.result.divergence.task = UINT32_MAX,
+	};
+	/* Runs of many tasks may have no texts at all. */
+	first = store_decision_after(store, run->run, 0, NULL);
+	if (first)
+		rerun->recorder.decision = decision;
+	store_decision_free(first);
+	if (setup->system->queueing)
+		rerun->pet = recorder_store_pet_key(setup->system);
+	if (store_count_restores(store, run->run) > 0 && !open_records(&rerun->records, run, error))
+		return NULL;
+	return g_steal_pointer(&rerun);
+}
+
+void rerun_free(struct rerun *rerun)
+{
+	if (!rerun)
+		return;
+	engine_free(rerun->engine);
+	backend_destroy(rerun->backend);
+	close_records(&rerun->records);
+	rerun_result_clear(&rerun->result);
+	g_free(rerun->pet);
+	g_free(rerun);
+}
+
+void rerun_watch(struct rerun *rerun, rerun_progress_f progress, void *data)
+{
+	rerun->progress = progress;
+	rerun->progress_data = data;
+}
+
+const struct rerun_result *rerun_result(const struct rerun *rerun)
+{
+	return &rerun->result;
+}
+
+uint32_t rerun_inputs_count(const struct rerun *rerun)
+{
+	return rerun->count;
+}
+
+struct engine *rerun_engine(struct rerun *rerun)
+{
+	return rerun->engine;
+}
+
+struct backend *rerun_backend(struct rerun *rerun)
+{
+	return rerun->backend;
+}

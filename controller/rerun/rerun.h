@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "controller/engine/engine.h"
+#include "controller/rerun/divergence.h"
+#include "controller/store/store.h"
+
+/*
+ * Carries a stored run out again: its inputs (docs/reference/store.md) are handed to an engine one
+ * after the other, with a backend that answers what was answered then. The engine takes snapshots
+ * and the policy decides as in the run. Each decision is held against the stored one: its snapshot
+ * and its actions byte for byte where their texts are stored, else their sums.
+ *
+ * After a restart of its controller the run continues from the records of the tasks, as far as they
+ * were written by then. These records are made again as well, in a store of their own, and the
+ * engine is restored from there; the stored ones are never read.
+ */
+
+#define RERUN_ERROR (rerun_error_quark())
+GQuark rerun_error_quark(void);
+enum rerun_error {
+	RERUN_ERROR_LACKS = 1, /* the store lacks what it takes; the message says what */
+	RERUN_ERROR_DAMAGED,   /* an input is not what this program writes */
+};
+
+struct rerun;
+typedef struct rerun rerun_t;
+
+/* What came of it. */
+struct rerun_result {
+	uint32_t inputs;    /* that were handled */
+	uint32_t decisions; /* that were compared and are equal */
+	uint32_t texts;     /* of these, with whole texts */
+	uint32_t restarts;
+	bool ended; /* the run ended, and `engine` says how; else it was cut off or is under way */
+	struct engine_result engine;
+	struct divergence divergence; /* input 0: none */
+};
+void rerun_result_clear(struct rerun_result *result);
+
+/* Whether the store has the inputs of a run, as far as its version and their number tell. */
+bool rerun_check(struct store *store, const struct store_run *run, GError **error);
+
+/*
+ * Prepares run `run` of `store`. `setup` is that of the run without its recorder, borrowed as the
+ * store. NULL with `error`.
+ */
+struct rerun *rerun_new(struct store *store, const struct store_run *run,
+			const struct engine_setup *setup, GError **error);
+/* NULL is allowed. */
+void rerun_free(struct rerun *rerun);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(rerun_t, rerun_free)
+
+/* Called now and then, with the number of inputs handled so far, of how many. */
+typedef void (*rerun_progress_f)(uint32_t done, uint32_t count, void *data);
+void rerun_watch(struct rerun *rerun, rerun_progress_f progress, void *data);
+
+/*
+ * Handles all inputs up to number `until` (UINT32_MAX: all), or up to the first divergence. False
+ * with `error`.
+ */
+bool rerun_until(struct rerun *rerun, uint32_t until, GError **error);
+
+/* What came of it so far; borrowed. */
+const struct rerun_result *rerun_result(const struct rerun *rerun);
+
+/* The number of the last stored input. */
+uint32_t rerun_inputs_count(const struct rerun *rerun);
+
+/* For forks: the engine and its backend; NULL before the first input. */
+struct engine *rerun_engine(struct rerun *rerun);
+struct backend *rerun_backend(struct rerun *rerun);

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/rerun/stored_backend.h"
+
+#include <glib.h>
+#include <math.h>
+
+struct stored {
+	struct backend backend;
+	struct backend_ops ops;
+	struct answers answers;
+	bool handling;         /* an input is being handled */
+	struct backend *other; /* stored_backend_leave(); NULL: the history has not ended */
+};
+
+static struct stored *of(struct backend *backend)
+{
+	return (struct stored *)backend;
+}
+
+/* Between inputs nothing was stored: the last value stands. */
+static double next(struct backend *backend, enum answer_kind kind)
+{
+	struct stored *stored = of(backend);
+
+	return stored->handling ? answers_next(&stored->answers, kind) : stored->answers.last[kind];
+}
+
+static double now_s(struct backend *backend)
+{
+	return of(backend)->other ? backend_now_s(of(backend)->other) : next(backend, ANSWER_CLOCK);
+}
+
+static double energy_j(struct backend *backend)
+{
+	return of(backend)->other ? backend_energy_j(of(backend)->other)
+				  : next(backend, ANSWER_ENERGY);
+}
+
+static double energy_at_j(struct backend *backend, double time_s)
+{
+	return of(backend)->other ? energy_j(backend) : next(backend, ANSWER_ENERGY_AT);
+}
+
+static struct backend_watermark watermark(struct backend *backend)
+{
+	struct backend_watermark mark;
+
+	if (of(backend)->other)
+		return (struct backend_watermark){-INFINITY, now_s(backend), now_s(backend)};
+	mark.from_s = next(backend, ANSWER_MARK_FROM);
+	mark.until_s = next(backend, ANSWER_MARK_UNTIL);
+	mark.all_s = next(backend, ANSWER_MARK_ALL);
+	return mark;
+}
+
+static void start(struct backend *backend, const struct backend_start *one)
+{
+	if (of(backend)->other)
+		backend_start(of(backend)->other, one);
+}
+
+static void kill_task(struct backend *backend, uint32_t task, uint32_t attempt)
+{
+	if (of(backend)->other)
+		backend_kill(of(backend)->other, task, attempt);
+}
+
+static void suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
+{
+	if (of(backend)->other)
+		backend_suspend(of(backend)->other, task, attempt, n);
+}
+
+static void resume(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
+		   const uint32_t *nodes, uint32_t nodes_count)
+{
+	if (of(backend)->other)
+		backend_resume(of(backend)->other, task, attempt, n, nodes, nodes_count);
+}
+
+static void share(struct backend *backend, uint32_t task, uint32_t attempt, double yield)
+{
+	if (of(backend)->other)
+		backend_share(of(backend)->other, task, attempt, yield);
+}
+
+static void enqueue(struct backend *backend, const struct backend_start *one)
+{
+	g_assert(!of(backend)->other); /* the simulation keeps no queues */
+}
+
+static void migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
+		    const uint32_t *nodes, uint32_t nodes_count)
+{
+	g_assert(!of(backend)->other); /* the simulation migrates nothing */
+}
+
+static void set_limit(struct backend *backend, double limit_j)
+{
+	if (of(backend)->other)
+		backend_set_limit(of(backend)->other, limit_j);
+}
+
+static void destroy(struct backend *backend)
+{
+	answers_finish(&of(backend)->answers);
+	g_free(backend);
+}
+
+struct backend *stored_backend_new(const json_t *setup)
+{
+	struct stored *stored = g_new0(struct stored, 1);
+	const bool at = json_is_true(json_object_get(setup, "energy_at"));
+
+	stored->ops = (struct backend_ops){
+		.name = "stored",
+		.now_s = now_s,
+		.start = start,
+		.kill = kill_task,
+		.suspend = suspend,
+		.resume = resume,
+		.share = json_is_true(json_object_get(setup, "shares")) ? share : NULL,
+		.enqueue = json_is_true(json_object_get(setup, "queues")) ? enqueue : NULL,
+		.migrate = json_is_true(json_object_get(setup, "migrates")) ? migrate : NULL,
+		.energy_j = energy_j,
+		.energy_at_j = at ? energy_at_j : NULL,
+		.watermark = json_is_true(json_object_get(setup, "watermark")) ? watermark : NULL,
+		.set_limit = set_limit,
+		.destroy = destroy,
+	};
+	stored->backend.ops = &stored->ops;
+	answers_init(&stored->answers);
+	return &stored->backend;
+}
+
+bool stored_backend_begin(struct backend *backend, double time_s, const char *answers)
+{
+	of(backend)->handling = true;
+	return answers_begin(&of(backend)->answers, time_s, answers);
+}
+
+bool stored_backend_end(struct backend *backend)
+{
+	of(backend)->handling = false;
+	return !answers_left(&of(backend)->answers);
+}
+
+double stored_backend_other(struct backend *backend)
+{
+	return next(backend, ANSWER_OTHER);
+}
+
+void stored_backend_leave(struct backend *backend, struct backend *other)
+{
+	of(backend)->handling = false;
+	of(backend)->other = other;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <jansson.h>
+
+#include "controller/backend/backend.h"
+#include "controller/journal/answers.h"
+
+/*
+ * The third backend: it answers from the inputs that are stored of a run. Its caller takes the next
+ * stored input, tells the backend, and hands it to the engine. Requests have no effect: what became
+ * of them is in the inputs that follow.
+ */
+
+/* `setup`: the detail of the run's input "begin", which says what the backend of the run can do. */
+struct backend *stored_backend_new(const json_t *setup);
+
+/*
+ * The next input begins, about time_s (NAN: no time), with its stored answers. False: they are no
+ * answers.
+ */
+bool stored_backend_begin(struct backend *backend, double time_s, const char *answers);
+
+/* The input was handled. False: the engine has not asked for all that was answered. */
+bool stored_backend_end(struct backend *backend);
+
+/* The next answer that was no backend's (engine_recorder.answer()). */
+double stored_backend_other(struct backend *backend);
+
+/*
+ * From now on `backend` passes everything on to `other`, which stays the caller's: the history ends
+ * here. Its energy is that of `other`.
+ */
+void stored_backend_leave(struct backend *backend, struct backend *other);

@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `virtbed rerun`: runs that were measured, with local schedulers that have no VMs, and that were simulated,
+# are carried out again from their stores.
+
+load run
+
+setup() {
+	run_use_scripted
+	cd "$BATS_TEST_TMPDIR" || return 1
+	config=$BATS_TEST_TMPDIR/config.yaml
+	estimates=$BATS_TEST_TMPDIR/estimates.yaml
+	out=$BATS_TEST_TMPDIR/out
+	run_write_config "$config"
+	run_write_estimates "$estimates"
+}
+
+teardown() {
+	run_end_all "$run_name"
+	rm -rf "/run/virtbed/lab/$run_name"
+}
+
+# All of DIR is carried out again, as it is stored. assert_identical DIR RUNS
+assert_identical() {
+	run "$virtbed" rerun "$1"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "all as stored" <<<"$output")" -eq "$2" ]
+	"$virtbed" rerun "$1" --json | jq -e '.identical and ([.runs[] | select(.events) |
+		.ended and .decisions > 0 and .divergence == null] | all)'
+}
+
+@test "a measured run, and its simulation, are carried out again as they are stored" {
+	run_start run "$config" --estimates "$estimates" --out "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	assert_identical "$out" 4
+	"$virtbed" simulate "$out/config.yaml" --trials 2 --out "$out-sim"
+	assert_identical "$out-sim" 4
+}
+
+@test "a run whose controller is killed twice meanwhile is carried out again over its restarts" {
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
+	run_wait_row "$out" "SELECT 1 FROM event WHERE kind = 'launched'"
+	kill -9 "$(run_process virtbed-controller "$out")"
+	run_wait_row "$out" "SELECT 1 FROM event WHERE kind = 'resumed'"
+	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'completed'"
+	kill -9 "$(run_process virtbed-controller "$out")"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	assert_identical "$out" 1
+	[ "$("$virtbed" rerun "$out" --json | jq '.runs[0].restarts')" -eq 2 ]
+}
+
+@test "what was altered in a store is named, with exit status 1" {
+	"$virtbed" simulate "$config" --estimates "$estimates" --trials 1 --out "$out"
+	sqlite3 "$out/run.sqlite" "UPDATE decision SET actions = json_set(actions, '\$[0].task', 7) WHERE id =
+		(SELECT min(id) FROM decision WHERE run = 2 AND json_array_length(actions) > 0)"
+	run "$virtbed" rerun "$out"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[ "$(grep -c "all as stored" <<<"$output")" -eq 3 ]
+	[[ "$output" == *"run 2 ("*"event "*" (time at "*"task 7: actions[0].task is 7 in the store, and "*" here"* ]]
+	run "$virtbed" rerun "$out" --run 1
+	[ "$status" -eq 0 ]
+}
+
+@test "a store of an older virtbed is refused with what it lacks" {
+	mkdir "$out"
+	sqlite3 "$out/run.sqlite" <"$BATS_TEST_DIRNAME/../unit/store/old/10.sql"
+	run "$virtbed" rerun "$out"
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"the store is of version 10: an older virtbed wrote it, and stored neither the inputs"* ]]
+	run "$virtbed" rerun "$BATS_TEST_TMPDIR/nowhere"
+	[ "$status" -eq 2 ]
+	run "$virtbed" rerun
+	[ "$status" -eq 2 ]
+}

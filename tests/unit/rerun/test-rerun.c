@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Simulated runs are recorded as `virtbed simulate --out` does, and carried out again. */
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/config/config_controller.h"
+#include "controller/experiment/experiment.h"
+#include "controller/journal/recorder_store.h"
+#include "controller/rerun/rerun.h"
+#include "controller/sched/fcfs.h"
+#include "controller/snapshot/snapshot_json.h"
+
+struct fixture {
+	char *dir;
+	struct store *store;
+	struct config *config;
+	struct experiment *experiment;
+	struct experiment_trial trial;
+	struct store_run run;
+	struct engine_setup setup;
+};
+
+static void set_up(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+
+	fixture->dir = g_dir_make_tmp("virtbed-rerun-XXXXXX", &error);
+	g_assert_no_error(error);
+	fixture->store = store_open(fixture->dir, true, &error);
+	g_assert_no_error(error);
+}
+
+static void forget_run(struct fixture *fixture)
+{
+	experiment_trial_clear(&fixture->trial);
+	g_clear_pointer(&fixture->experiment, experiment_free);
+	g_clear_pointer(&fixture->config, config_free);
+}
+
+static void tear_down(struct fixture *fixture, const void *data)
+{
+	static const char *const files[] = {STORE_FILE, STORE_FILE "-wal", STORE_FILE "-shm"};
+
+	forget_run(fixture);
+	store_close(fixture->store);
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *path = g_build_filename(fixture->dir, files[i], NULL);
+
+		g_unlink(path);
+	}
+	g_rmdir(fixture->dir);
+	g_free(fixture->dir);
+}
+
+/* Makes the setup of a run; false: the policy does not fit the configuration. */
+static bool make_run(struct fixture *fixture, const char *config, const char *policy, double limit)
+{
+	g_autofree char *path = g_test_build_filename(G_TEST_DIST, config, NULL);
+	const char *const policies[] = {policy, NULL};
+	g_autoptr(GError) error = NULL;
+	double budget_j;
+
+	forget_run(fixture);
+	fixture->config = config_controller_load(path, &error);
+	g_assert_no_error(error);
+	fixture->experiment = experiment_new(fixture->config, policies, &error);
+	if (!fixture->experiment)
+		return false;
+	experiment_trial_init(fixture->experiment, 0, 1, &fixture->trial, &error);
+	g_assert_no_error(error);
+	budget_j = experiment_budget_j(fixture->experiment, 0, &error);
+	g_clear_error(&error);
+	fixture->setup =
+		experiment_trial_setup(fixture->experiment, &fixture->trial,
+				       &fixture->experiment->policies[0], limit * budget_j);
+	return true;
+}
+
+/* Simulates the run and records it. `texts`: decisions as well. */
+static void record(struct fixture *fixture, bool texts)
+{
+	struct engine_setup setup = fixture->setup;
+	struct store_run row = {.policy = setup.policy.name, .limit_j = setup.limit_j, .repeat = 1};
+	struct recorder_store *recorder;
+	struct engine_result result;
+	g_autoptr(GError) error = NULL;
+
+	store_add_run(fixture->store, &row, &error);
+	g_assert_no_error(error);
+	recorder = recorder_store_new(fixture->store, row.run, fixture->experiment->system, false);
+	setup.recorder = recorder_store_engine(recorder);
+	if (!texts)
+		setup.recorder->decision = NULL;
+	experiment_simulate_run(fixture->experiment, &fixture->trial, &setup, &result);
+	g_assert_true(recorder_store_finish(recorder, &error));
+	recorder_store_free(recorder);
+	row.ended_by = (char *)engine_end_name(result.ended_by);
+	row.ended_s = result.ended_s;
+	row.utility = result.utility;
+	row.energy_j = result.energy_j;
+	row.tasks_arrived = result.tasks_arrived;
+	row.tasks_completed = result.tasks_completed;
+	row.tasks_failed = result.tasks_failed;
+	row.tasks_dropped = result.tasks_dropped;
+	store_update_run(fixture->store, &row, &error);
+	g_assert_no_error(error);
+	fixture->run = row;
+}
+
+static struct rerun *carry_out(struct fixture *fixture)
+{
+	g_autoptr(GError) error = NULL;
+	struct rerun *rerun = rerun_new(fixture->store, &fixture->run, &fixture->setup, &error);
+
+	g_assert_no_error(error);
+	rerun_until(rerun, UINT32_MAX, &error);
+	g_assert_no_error(error);
+	return rerun;
+}
+
+static void assert_identical(struct fixture *fixture, bool texts)
+{
+	g_autoptr(rerun_t) rerun = carry_out(fixture);
+	const struct rerun_result *result = rerun_result(rerun);
+
+	if (result->divergence.input != 0)
+		g_error("%s: %s", fixture->setup.policy.name, divergence_text(&result->divergence));
+	g_assert_true(result->ended);
+	g_assert_cmpuint(result->inputs, ==, rerun_inputs_count(rerun));
+	g_assert_cmpuint(result->decisions, >, 0);
+	g_assert_cmpuint(result->texts, ==, texts ? result->decisions : 0);
+}
+
+/* A configuration, and whether its decisions are short enough for texts. */
+struct scene {
+	const char *config;
+	bool texts;
+	double limit;
+};
+
+static const struct scene scenes[] = {
+	{"busy.yaml", true, 1},    {"busy.yaml", true, 0.5},  {"serial.yaml", false, 1},
+	{"pruning.yaml", true, 1}, {"sharing.yaml", true, 1}, {"energy.yaml", false, 1},
+};
+
+/* Every policy that fits a configuration. */
+static void test_policies(struct fixture *fixture, const void *data)
+{
+	const struct scene *scene = data;
+	uint32_t count;
+	uint32_t fit = 0;
+	const struct policy_ops *const *policies = policy_list(&count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!make_run(fixture, scene->config, policies[i]->name, scene->limit))
+			continue;
+		fit++;
+		record(fixture, scene->texts);
+		assert_identical(fixture, scene->texts);
+	}
+	g_assert_cmpuint(fit, >, 0);
+}
+
+/* EASY with one comparison turned round: it reserves where it holds a reservation already. */
+static int decide_turned(struct mapping *mapping)
+{
+	const bool held = mapping->snapshot->reservations_count <= 0;
+
+	return fcfs_map(mapping, held ? 0 : 1);
+}
+
+static void turn(struct policy *policy, struct policy_ops *ops, struct policy_planning *planning)
+{
+	*planning = *policy->ops->planning;
+	planning->decide = decide_turned;
+	*ops = *policy->ops;
+	ops->planning = planning;
+	policy->ops = ops;
+}
+
+/* The time of the first stored decision that a policy decides otherwise. */
+static double find_first_change(const struct fixture *fixture, const struct policy *policy)
+{
+	struct arena *arena = arena_new();
+	struct policy_context context = {.arena = arena};
+	double time_s = NAN;
+	int64_t id = 0;
+
+	while (isnan(time_s)) {
+		struct store_decision *stored =
+			store_decision_after(fixture->store, fixture->run.run, id, NULL);
+		g_autoptr(json_t) object = NULL;
+		g_autoptr(snapshot_json_t) read = NULL;
+		g_autofree char *actions = NULL;
+		struct sched_plan plan;
+
+		g_assert_nonnull(stored);
+		id = stored->id;
+		object = json_parse(stored->snapshot, strlen(stored->snapshot), "snapshot", NULL);
+		read = snapshot_json_read(object, "snapshot", NULL);
+		g_assert_nonnull(read);
+		g_assert_cmpint(policy_decide(policy, &read->snapshot, &context, &plan), ==, 0);
+		actions = snapshot_text_actions(read->snapshot.system, &plan, NULL);
+		if (strcmp(actions, stored->actions) != 0)
+			time_s = stored->time_s;
+		store_decision_free(stored);
+	}
+	arena_free(arena);
+	return time_s;
+}
+
+static void test_turned(struct fixture *fixture, const void *data)
+{
+	struct policy_ops ops;
+	struct policy_planning planning;
+	const struct divergence *divergence;
+	g_autoptr(rerun_t) rerun = NULL;
+	double first_s;
+
+	g_assert_true(make_run(fixture, "busy.yaml", "easy", 1));
+	record(fixture, true);
+	turn(&fixture->setup.policy, &ops, &planning);
+	first_s = find_first_change(fixture, &fixture->setup.policy);
+	rerun = carry_out(fixture);
+	divergence = &rerun_result(rerun)->divergence;
+	g_assert_cmpuint(divergence->input, >, 0);
+	g_assert_cmpfloat(divergence->time_s, ==, first_s);
+	g_assert_true(g_str_has_prefix(divergence->field, "actions["));
+}
+
+/* Without texts the sums tell. */
+static void test_turned_sums(struct fixture *fixture, const void *data)
+{
+	struct policy_ops ops;
+	struct policy_planning planning;
+	g_autoptr(rerun_t) rerun = NULL;
+
+	g_assert_true(make_run(fixture, "busy.yaml", "easy", 1));
+	record(fixture, false);
+	turn(&fixture->setup.policy, &ops, &planning);
+	rerun = carry_out(fixture);
+	g_assert_cmpstr(rerun_result(rerun)->divergence.field, ==, "plan_sum");
+}
+
+static void change(struct fixture *fixture, const char *sql)
+{
+	g_autofree char *path = g_build_filename(fixture->dir, STORE_FILE, NULL);
+	sqlite3 *db = NULL;
+
+	g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_changes(db), ==, 1);
+	sqlite3_close(db);
+}
+
+/* A change of the store, and the field that is named. */
+struct alteration {
+	const char *name, *sql, *field;
+	uint32_t input; /* 0: not told */
+};
+
+static const struct alteration alterations[] = {
+	{"an action",
+	 "UPDATE decision SET actions = json_set(actions, '$[0].start_s', 7.5)"
+	 " WHERE id = (SELECT min(id) FROM decision WHERE"
+	 " json_array_length(actions) > 0)",
+	 "actions[0].start_s", 0},
+	{"a snapshot",
+	 "UPDATE decision SET snapshot = json_set(snapshot, '$.seed', 7)"
+	 " WHERE id = (SELECT min(id) + 2 FROM decision)",
+	 "snapshot.seed", 0},
+	{"a sum",
+	 "UPDATE input SET plan_sum = 1 WHERE n ="
+	 " (SELECT min(n) FROM input WHERE plan_sum IS NOT NULL)",
+	 "plan_sum", 0},
+	{"a decision that was not made", "UPDATE input SET snapshot_sum = 1 WHERE n = 1",
+	 "decision", 1},
+	{"a time",
+	 "UPDATE input SET time_s = time_s + 4 WHERE n = (SELECT min(n) FROM input WHERE kind ="
+	 " 'ended')",
+	 "", 0},
+	{"a setting",
+	 "UPDATE input SET detail = json_set(detail, '$.mapping_interval_s', 3.5)"
+	 " WHERE n = 1",
+	 "setup.mapping_interval_s", 1},
+	{"a reading of energy", "UPDATE input SET answers = 'AICAgICAgKA8' WHERE n = 3", "", 3},
+	{"the utility of the run", "UPDATE run SET utility = 1", "utility", 0},
+	{"the end of a task",
+	 "UPDATE input SET exec_s = exec_s + 1 WHERE n = (SELECT min(n) FROM input WHERE kind ="
+	 " 'ended')",
+	 "snapshot.completed.resources", 0},
+};
+
+static void test_altered(struct fixture *fixture, const void *data)
+{
+	const struct alteration *alteration = data;
+	g_autoptr(GPtrArray) runs = NULL;
+	g_autoptr(rerun_t) rerun = NULL;
+	const struct divergence *divergence;
+
+	g_assert_true(make_run(fixture, "busy.yaml", "easy", 1));
+	record(fixture, true);
+	change(fixture, alteration->sql);
+	runs = store_runs(fixture->store, NULL);
+	fixture->run = *(const struct store_run *)runs->pdata[0];
+	rerun = carry_out(fixture);
+	divergence = &rerun_result(rerun)->divergence;
+	g_assert_cmpuint(divergence->input, >, 0);
+	g_test_message("%s", divergence->field);
+	g_assert_true(g_str_has_prefix(divergence->field, alteration->field));
+	if (alteration->input > 0)
+		g_assert_cmpuint(divergence->input, ==, alteration->input);
+}
+
+/* What a store lacks is said. */
+static void test_lacks(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(rerun_t) rerun = NULL;
+
+	g_assert_true(make_run(fixture, "busy.yaml", "easy", 1));
+	record(fixture, true);
+	change(fixture, "DELETE FROM input WHERE n = 1");
+	rerun = rerun_new(fixture->store, &fixture->run, &fixture->setup, &error);
+	g_assert_no_error(error);
+	g_assert_false(rerun_until(rerun, UINT32_MAX, &error));
+	g_assert_error(error, RERUN_ERROR, RERUN_ERROR_LACKS);
+	g_assert_nonnull(strstr(error->message, "from number 1 to 1"));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(scenes); i++) {
+		g_autofree char *path = g_strdup_printf(
+			"/rerun/every policy on %s with %g of the energy is carried out alike",
+			scenes[i].config, scenes[i].limit);
+
+		g_test_add(path, struct fixture, &scenes[i], set_up, test_policies, tear_down);
+	}
+	g_test_add("/rerun/a comparison turned round is caught where it first matters",
+		   struct fixture, NULL, set_up, test_turned, tear_down);
+	g_test_add("/rerun/a comparison turned round is caught without texts", struct fixture, NULL,
+		   set_up, test_turned_sums, tear_down);
+	for (gsize i = 0; i < G_N_ELEMENTS(alterations); i++) {
+		g_autofree char *path =
+			g_strdup_printf("/rerun/%s that was altered is named", alterations[i].name);
+
+		g_test_add(path, struct fixture, &alterations[i], set_up, test_altered, tear_down);
+	}
+	g_test_add("/rerun/missing inputs are named", struct fixture, NULL, set_up, test_lacks,
+		   tear_down);
+	return g_test_run();
+}
