@@ -546,3 +546,40 @@ void backend_sim_set_exec_seed(struct backend *backend, uint64_t seed, uint64_t 
 	sim->exec_seed = seed;
 	sim->exec_stream = stream;
 }
+
+void backend_sim_continue(struct backend *backend, double time_s, double energy_j)
+{
+	struct sim *sim = (struct sim *)backend;
+
+	sim->now_s = time_s;
+	sim->energy_j = (struct sum){.value = energy_j};
+}
+
+void backend_sim_carry(struct backend *backend, const struct backend_sim_carried *carried)
+{
+	struct sim *sim = (struct sim *)backend;
+	const uint32_t index = carried->start.task;
+	struct sim_task *task = &sim->tasks[index];
+
+	sim_start(backend, &carried->start);
+	g_free(g_queue_pop_tail(&sim->events)); /* STARTED: follows below */
+	sim_heap_remove(&sim->next, index);
+	end_interval(sim, task, sim->now_s);
+	task->yield = carried->yield;
+	task->executed_s = carried->earlier_s;
+	task->total_s = fmax(task->total_s, carried->progress_s);
+	task->work_s = carried->progress_s;
+	task->suspension = carried->suspensions;
+	task->resumption = carried->suspended && carried->suspensions > 0 ? carried->suspensions - 1
+									  : carried->suspensions;
+	task->phase = SIM_SUSPENDED;
+	if (carried->suspended)
+		return;
+	begin_interval(sim, index, 0);
+	task->since_s = sim->now_s - carried->interval_s;
+	if (!carried->reported) {
+		struct backend_event event = step_event(sim, BACKEND_EVENT_STARTED, index, 0);
+
+		push_event(sim, &event);
+	}
+}

@@ -33,6 +33,31 @@ struct backend *backend_sim_new(const struct sched_system *system, uint32_t task
  */
 void backend_sim_wait(struct backend *backend, double until_s, struct backend_event *ret_event);
 
+/*
+ * A simulation that continues the run of another backend from time_s on, which has used energy_j by
+ * then. To be called first; backend_sim_carry() follows for each task that the other backend has.
+ */
+void backend_sim_continue(struct backend *backend, double time_s, double energy_j);
+
+/* A task that the simulation takes over, as it is at that time. */
+struct backend_sim_carried {
+	struct backend_start start;
+	double earlier_s;     /* execution time of the intervals before the last */
+	double interval_s;    /* of the last one so far; 0: it does not execute */
+	double progress_s;    /* of its estimate, it has done */
+	double yield;         /* on shared hosts; else 1 */
+	uint32_t suspensions; /* of the attempt, with a suspension that is under way */
+	bool reported;        /* that it STARTED was reported */
+	bool suspended;       /* it is suspended, or was until it is to resume */
+};
+
+/*
+ * Takes a task over. It has executed as long as it has, and takes as long as its estimate says, or
+ * ends at once where it has taken longer. A suspension or a resumption that is under way is to be
+ * requested again.
+ */
+void backend_sim_carry(struct backend *backend, const struct backend_sim_carried *task);
+
 /* The overheads that were observed, per cluster; docs/reference/store.md, "suspension". */
 struct backend_sim_overheads {
 	/* Per cluster of the system, finite, >= 0; NULL: none at all. */

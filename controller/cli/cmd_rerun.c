@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "common/json.h"
+#include "common/read_number.h"
 #include "common/visible.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/simulate_summary.h"
 #include "controller/rerun/rerun.h"
 #include "controller/rerun/rerun_setup.h"
 #include "controller/store/store.h"
@@ -180,12 +183,114 @@ static int rerun_all(const char *name, const char *dir, struct store *store, GPt
 	return status;
 }
 
+/* Forks. */
+
+static void print_summary(const struct rerun_setup *made, const struct store_run *run,
+			  struct experiment *experiment, double budget_j,
+			  const struct engine_result *result, bool as_json)
+{
+	const struct trials trials = {
+		.experiment = experiment,
+		.seed = run->seed,
+		.trials = 1,
+		.jobs = 1,
+		.limits_j = &made->setup.limit_j,
+		.limits_count = 1,
+	};
+	g_autoptr(simulate_summary_t) summary =
+		simulate_summary_new(&trials, &run->limit, budget_j,
+				     simulate_summary_baseline(experiment, NULL), result);
+
+	if (as_json) {
+		g_autoptr(json_t) list = simulate_summary_json(summary);
+
+		command_print_json(list);
+	} else {
+		simulate_summary_print(summary, stdout);
+	}
+}
+
+static double budget_of(struct store *store)
+{
+	g_autofree char *text = store_get_meta(store, "budget_j");
+	double budget_j = 0;
+
+	return read_number(text, 0, DBL_MAX, &budget_j) ? budget_j : 0;
+}
+
+/* Leaves the history of a run after an event, and prints what the simulation makes of the rest. */
+static bool fork_run(struct store *store, const struct store_run *run,
+		     const struct arguments *arguments, GError **error)
+{
+	const char *const names[] = {arguments->policy ?: run->policy, NULL};
+	struct rerun_setup made = {0};
+	g_autoptr(rerun_t) rerun = NULL;
+	g_autoptr(experiment_t) experiment = NULL;
+	struct engine_result result = {0};
+	struct backend *sim = NULL;
+	bool good = rerun_check(store, run, error) && rerun_setup_init(store, run, &made, error);
+
+	if (good)
+		experiment = experiment_new(made.config, names, error);
+	if (experiment)
+		rerun = rerun_new(store, run, &made.setup, error);
+	good = rerun && rerun_until(rerun, arguments->from, error);
+	if (good) {
+		sim = experiment_backend_new(made.experiment, &made.trial, &made.setup);
+		good = rerun_fork(rerun, sim, arguments->policy ? &experiment->policies[0] : NULL,
+				  &result, error);
+	}
+	if (good) {
+		experiment_complete_result(&made.trial, rerun_engine(rerun), &result);
+		print_summary(&made, run, experiment, budget_of(store), &result, arguments->json);
+	}
+	g_clear_pointer(&rerun, rerun_free);
+	backend_destroy(sim);
+	rerun_setup_clear(&made);
+	return good;
+}
+
+/* The run to fork: that of --run, or the only run; NULL: it is not clear which. */
+static const struct store_run *find_run(GPtrArray *runs, const struct arguments *arguments)
+{
+	const struct store_run *found = NULL;
+
+	for (guint i = 0; i < runs->len; i++)
+		if (is_wanted(runs->pdata[i], arguments)) {
+			if (found)
+				return NULL;
+			found = runs->pdata[i];
+		}
+	return found;
+}
+
+static int fork_it(const char *name, const char *dir, struct store *store, GPtrArray *runs,
+		   const struct arguments *arguments)
+{
+	const struct store_run *run = find_run(runs, arguments);
+	g_autoptr(GError) error = NULL;
+
+	if (!run)
+		return command_fail(COMMAND_BAD, name,
+				    "--from: say by --run N which of the %u runs of %s it is",
+				    runs->len, dir);
+	if (fork_run(store, run, arguments, &error))
+		return COMMAND_DONE;
+	return command_fail(COMMAND_BAD, name, "%s: run %" PRId64 ": %s", dir, run->run,
+			    error->message);
+}
+
 int cmd_rerun(int argc, char **argv)
 {
 	struct arguments arguments = {0};
 	const struct command_option options[] = {
 		{"run", 'r', COMMAND_COUNT, &arguments.run, "this run alone (default: all)", "N", 1,
 		 UINT32_MAX},
+		{"from", 'f', COMMAND_COUNT, &arguments.from,
+		 "leave the history after this event, and simulate the rest", "EVENT", 1,
+		 UINT32_MAX},
+		{"policy", 'p', COMMAND_TEXT, &arguments.policy,
+		 "with --from: decides from then on (default: that of the run)", "NAME"},
 		{"json", 0, COMMAND_FLAG, &arguments.json, "one JSON document"},
 		{NULL},
 	};
@@ -200,10 +305,13 @@ int cmd_rerun(int argc, char **argv)
 		return COMMAND_BAD;
 	if (argc != 2)
 		return command_fail(COMMAND_BAD, argv[0], "give one run directory");
+	if (arguments.policy && arguments.from == 0)
+		return command_fail(COMMAND_BAD, argv[0], "--policy goes with --from");
 	store = store_open(argv[1], false, &error);
 	runs = store ? store_runs(store, &error) : NULL;
 	if (!runs)
 		return command_fail(store_error_is_input(error) ? COMMAND_BAD : COMMAND_FAILED,
 				    argv[0], "%s", error->message);
-	return rerun_all(argv[0], argv[1], store, runs, &arguments);
+	return arguments.from > 0 ? fork_it(argv[0], argv[1], store, runs, &arguments)
+				  : rerun_all(argv[0], argv[1], store, runs, &arguments);
 }

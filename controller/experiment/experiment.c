@@ -362,6 +362,16 @@ static void find_robustness(const struct config_pruning *pruning, const struct e
 	result->cost = robustness.cost;
 }
 
+void experiment_complete_result(const struct experiment_trial *trial, const struct engine *engine,
+				struct engine_result *result)
+{
+	result->utility_max = trial->utility_max;
+	if (trial->whole)
+		find_stretches(trial, engine, result);
+	if (trial->pruning)
+		find_robustness(trial->pruning, engine, trial->system->rows_count, result);
+}
+
 static void simulate(const struct experiment_trial *trial, const struct engine_setup *setup,
 		     struct backend *backend, struct engine_result *ret_result)
 {
@@ -369,11 +379,7 @@ static void simulate(const struct experiment_trial *trial, const struct engine_s
 
 	simulation_run(engine, backend, ret_result);
 	if (trial)
-		ret_result->utility_max = trial->utility_max;
-	if (trial && trial->whole)
-		find_stretches(trial, engine, ret_result);
-	if (trial && trial->pruning)
-		find_robustness(trial->pruning, engine, setup->system->rows_count, ret_result);
+		experiment_complete_result(trial, engine, ret_result);
 	backend_destroy(backend);
 }
 

@@ -128,6 +128,13 @@ void experiment_simulate_run(const struct experiment *experiment,
 			     struct engine_result *ret_result);
 
 /*
+ * Fills in what the engine does not know of the result of its run on a trial: the trial's
+ * utility_max and, on shared hosts, the stretches, or with queues the robustness.
+ */
+void experiment_complete_result(const struct experiment_trial *trial, const struct engine *engine,
+				struct engine_result *result);
+
+/*
  * As experiment_simulate_run(), with execution times and energies that deviate from the estimates
  * (sim.h). With queues, whose execution times are drawn, other times are drawn than the trial's;
  * they depend on the spread's seed and stream.

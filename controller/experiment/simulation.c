@@ -8,6 +8,12 @@
 void simulation_run(struct engine *engine, struct backend *sim, struct engine_result *ret_result)
 {
 	engine_begin_run(engine);
+	simulation_continue(engine, sim, ret_result);
+}
+
+void simulation_continue(struct engine *engine, struct backend *sim,
+			 struct engine_result *ret_result)
+{
 	while (!engine_has_ended(engine)) {
 		const double next_s = engine_next_s(engine);
 		struct backend_event event;

@@ -11,3 +11,7 @@
  * engine_reason() says why it was aborted. The main loop of a run in real time is run_loop().
  */
 void simulation_run(struct engine *engine, struct backend *sim, struct engine_result *ret_result);
+
+/* The same for a run that has begun already, over another backend that passes on to `sim`. */
+void simulation_continue(struct engine *engine, struct backend *sim,
+			 struct engine_result *ret_result);

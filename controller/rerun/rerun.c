@@ -8,6 +8,8 @@
 
 #include "common/error_fail.h"
 #include "common/json.h"
+#include "controller/backend/sim.h"
+#include "controller/experiment/simulation.h"
 #include "controller/journal/input_json.h"
 #include "controller/journal/recorder_store.h"
 #include "controller/rerun/rerun_input.h"
@@ -519,6 +521,103 @@ bool rerun_until(struct rerun *rerun, uint32_t until, GError **error)
 	return good;
 }
 
+/* Forks. */
+
+/* Brings a task into the simulation as the backend of the run had it. */
+static void carry(struct rerun *rerun, struct backend *sim, uint32_t index)
+{
+	const struct engine_task *task = engine_task_at(rerun->engine, index);
+	const enum engine_task_state state = task->state;
+	const bool resuming = state == ENGINE_TASK_RESUMING;
+	const bool suspended = resuming || engine_task_state_in(state, ENGINE_TASK_ANY_SUSPENDED);
+	const double interval_s = suspended ? 0 : fmax(0, backend_now_s(sim) - task->since_s);
+	const struct backend_sim_carried carried = {
+		.start = engine_task_start(task),
+		.earlier_s = task->executed_s,
+		.interval_s = interval_s,
+		.progress_s = rerun->setup.system->shared
+				      ? engine_virtual_time_s(rerun->engine, index)
+				      : task->executed_s + interval_s,
+		.yield = task->yield > 0 ? task->yield : 1,
+		/* A suspension that is under way is requested below. */
+		.suspensions =
+			task->suspensions - engine_task_state_in(state, ENGINE_TASK_ANY_SUSPENDING),
+		.reported = state != ENGINE_TASK_STARTING,
+		.suspended = suspended,
+	};
+
+	backend_sim_carry(sim, &carried);
+	if (engine_task_state_in(state, ENGINE_TASK_ANY_SUSPENDING))
+		backend_suspend(sim, index, task->attempts, task->suspensions);
+	if (resuming)
+		backend_resume(sim, index, task->attempts, task->suspensions, task->nodes,
+			       task->nodes_count);
+	if (task->cancelled)
+		backend_kill(sim, index, task->attempts);
+}
+
+/* By the time of their starts, then by number: so the simulation breaks ties between their ends. */
+static int compare_starts(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const struct rerun *rerun = data;
+	const struct engine_task *one = engine_task_at(rerun->engine, *(const uint32_t *)a);
+	const struct engine_task *other = engine_task_at(rerun->engine, *(const uint32_t *)b);
+
+	if (one->started_s != other->started_s)
+		return one->started_s < other->started_s ? -1 : 1;
+	return one->task->id < other->task->id ? -1 : one->task->id > other->task->id;
+}
+
+static void carry_all(struct rerun *rerun, struct backend *sim)
+{
+	g_autoptr(GArray) tasks = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	for (uint32_t i = 0; i < engine_tasks_count(rerun->engine); i++)
+		if (engine_task_state_in(engine_task_at(rerun->engine, i)->state,
+					 ENGINE_TASK_UNDER_WAY))
+			g_array_append_val(tasks, i);
+	g_array_sort_with_data(tasks, compare_starts, rerun);
+	for (guint i = 0; i < tasks->len; i++)
+		carry(rerun, sim, g_array_index(tasks, uint32_t, i));
+}
+
+/* Why the history cannot be left now; NULL: it can be. */
+static const char *fork_refusal(const struct rerun *rerun, const struct policy *policy)
+{
+	const struct engine *engine = rerun->engine;
+
+	if (rerun->result.divergence.input != 0)
+		return "the run differs from what is stored before that event";
+	if (!engine || rerun->over)
+		return "the run is not under way after that event";
+	if (engine_has_ended(engine))
+		return "the run has ended by that event";
+	if (rerun->setup.system->queueing && backend_keeps_queues(rerun->backend))
+		return "clusters kept their queues themselves, which no simulation does";
+	for (uint32_t i = 0; i < engine_tasks_count(engine); i++)
+		if (engine_task_at(engine, i)->state == ENGINE_TASK_MIGRATING)
+			return "a task migrates at that event; take one before or after";
+	return policy ? policy_misfit(policy, rerun->setup.system) : NULL;
+}
+
+bool rerun_fork(struct rerun *rerun, struct backend *sim, const struct policy *policy,
+		struct engine_result *ret_result, GError **error)
+{
+	const char *refusal = fork_refusal(rerun, policy);
+
+	if (refusal)
+		return error_fail(error, RERUN_ERROR, RERUN_ERROR_FORK, "%s", refusal);
+	backend_sim_continue(sim, stored_backend_last_s(rerun->backend),
+			     stored_backend_last_j(rerun->backend));
+	carry_all(rerun, sim);
+	stored_backend_leave(rerun->backend, sim);
+	rerun->over = true; /* nothing that follows is stored */
+	if (policy)
+		engine_request_policy(rerun->engine, policy, rerun->setup.mapping_interval_s);
+	simulation_continue(rerun->engine, sim, ret_result);
+	return true;
+}
+
 /* Life cycle. */
 
 bool rerun_check(struct store *store, const struct store_run *run, GError **error)
@@ -601,12 +700,7 @@ uint32_t rerun_inputs_count(const struct rerun *rerun)
 	return rerun->count;
 }
 
-struct engine *rerun_engine(struct rerun *rerun)
+const struct engine *rerun_engine(const struct rerun *rerun)
 {
 	return rerun->engine;
-}
-
-struct backend *rerun_backend(struct rerun *rerun)
-{
-	return rerun->backend;
 }

@@ -21,6 +21,7 @@ GQuark rerun_error_quark(void);
 enum rerun_error {
 	RERUN_ERROR_LACKS = 1, /* the store lacks what it takes; the message says what */
 	RERUN_ERROR_DAMAGED,   /* an input is not what this program writes */
+	RERUN_ERROR_FORK,      /* the history cannot be left there, or not with this policy */
 };
 
 struct rerun;
@@ -67,6 +68,15 @@ const struct rerun_result *rerun_result(const struct rerun *rerun);
 /* The number of the last stored input. */
 uint32_t rerun_inputs_count(const struct rerun *rerun);
 
-/* For forks: the engine and its backend; NULL before the first input. */
-struct engine *rerun_engine(struct rerun *rerun);
-struct backend *rerun_backend(struct rerun *rerun);
+/*
+ * Leaves the history after the last input that was handled, and simulates the rest on `sim`, a new
+ * simulated backend that stays the caller's, with `policy` (NULL: that of the run). Fills
+ * *ret_result. Tasks that execute have executed as long as they have, and take as long as their
+ * estimates say; those that have taken longer end at once. False with `error`: the run had not begun
+ * or has ended by then, has diverged, or the policy does not fit.
+ */
+bool rerun_fork(struct rerun *rerun, struct backend *sim, const struct policy *policy,
+		struct engine_result *ret_result, GError **error);
+
+/* NULL before the first input. */
+const struct engine *rerun_engine(const struct rerun *rerun);

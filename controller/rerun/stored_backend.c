@@ -9,6 +9,7 @@ struct stored {
 	struct backend_ops ops;
 	struct answers answers;
 	bool handling;         /* an input is being handled */
+	double limit_j;        /* the last that was set */
 	struct backend *other; /* stored_backend_leave(); NULL: the history has not ended */
 };
 
@@ -97,6 +98,7 @@ static void migrate(struct backend *backend, uint32_t task, uint32_t attempt, ui
 
 static void set_limit(struct backend *backend, double limit_j)
 {
+	of(backend)->limit_j = limit_j;
 	if (of(backend)->other)
 		backend_set_limit(of(backend)->other, limit_j);
 }
@@ -152,6 +154,21 @@ double stored_backend_other(struct backend *backend)
 
 void stored_backend_leave(struct backend *backend, struct backend *other)
 {
-	of(backend)->handling = false;
-	of(backend)->other = other;
+	struct stored *stored = of(backend);
+
+	stored->handling = false;
+	stored->other = other;
+	stored->ops.enqueue = NULL;
+	stored->ops.migrate = NULL;
+	backend_set_limit(other, stored->limit_j);
+}
+
+double stored_backend_last_s(const struct backend *backend)
+{
+	return ((const struct stored *)backend)->answers.last[ANSWER_CLOCK];
+}
+
+double stored_backend_last_j(const struct backend *backend)
+{
+	return ((const struct stored *)backend)->answers.last[ANSWER_ENERGY];
 }

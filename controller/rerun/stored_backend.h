@@ -28,7 +28,11 @@ bool stored_backend_end(struct backend *backend);
 double stored_backend_other(struct backend *backend);
 
 /*
- * From now on `backend` passes everything on to `other`, which stays the caller's: the history ends
- * here. Its energy is that of `other`.
+ * From now on `backend` passes everything on to `other`, which stays the caller's and can neither
+ * migrate nor keep queues: the history ends here.
  */
 void stored_backend_leave(struct backend *backend, struct backend *other);
+
+/* What was answered last: the clock, and the energy. */
+double stored_backend_last_s(const struct backend *backend);
+double stored_backend_last_j(const struct backend *backend);

@@ -39,6 +39,25 @@ assert_identical() {
 	assert_identical "$out-sim" 4
 }
 
+@test "the history of a measured run is left after a decision, and the rest is simulated" {
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	local event
+	event=$(run_query "$out" "SELECT n FROM input WHERE plan_sum IS NOT NULL ORDER BY n LIMIT 1 OFFSET 2")
+	run "$virtbed" rerun "$out" --from "$event" --policy max-upr
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"simulated: means over 1 trial"* && "$output" == *"100 %  max-upr "* ]]
+	"$virtbed" rerun "$out" --from "$event" --json | jq -e 'length == 1 and .[0].policy == "easy"'
+	run "$virtbed" rerun "$out" --from 1000000
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"the run has ended by that event"* ]]
+	run "$virtbed" rerun "$out" --policy max-upr
+	[ "$status" -eq 2 ]
+}
+
 @test "a run whose controller is killed twice meanwhile is carried out again over its restarts" {
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
 	run_wait_row "$out" "SELECT 1 FROM event WHERE kind = 'launched'"

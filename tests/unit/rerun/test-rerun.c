@@ -163,6 +163,76 @@ static void test_policies(struct fixture *fixture, const void *data)
 	g_assert_cmpuint(fit, >, 0);
 }
 
+/* A configuration, and a policy. */
+struct pair {
+	const char *config, *policy;
+};
+
+static const struct pair pairs[] = {
+	{"busy.yaml", "easy"},           {"busy.yaml", "max-util-preempt-diff"},
+	{"busy.yaml", "max-upt"},        {"serial.yaml", "max-util-preempt-pair"},
+	{"sharing.yaml", "greedy-pmtn"}, {"pruning.yaml", "pamf"},
+};
+
+/* Every how many decisions the history is left. */
+#define FORK_EVERY 7
+
+/* The history of a simulation is left after a decision: the rest is as it was. */
+static void assert_fork(struct fixture *fixture, uint32_t input)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(rerun_t) rerun =
+		rerun_new(fixture->store, &fixture->run, &fixture->setup, &error);
+	struct backend *sim =
+		experiment_backend_new(fixture->experiment, &fixture->trial, &fixture->setup);
+	struct engine_result result;
+
+	g_assert_no_error(error);
+	g_assert_true(rerun_until(rerun, input, &error));
+	rerun_fork(rerun, sim, NULL, &result, &error);
+	g_assert_no_error(error);
+	g_assert_cmpstr(engine_end_name(result.ended_by), ==, fixture->run.ended_by);
+	g_assert_cmpuint(result.tasks_completed, ==, fixture->run.tasks_completed);
+	g_assert_cmpuint(result.tasks_dropped, ==, fixture->run.tasks_dropped);
+	g_assert_cmpfloat_with_epsilon(result.ended_s, fixture->run.ended_s, 1e-6);
+	g_assert_cmpfloat_with_epsilon(result.utility, fixture->run.utility, 1e-6);
+	g_assert_cmpfloat_with_epsilon(result.energy_j, fixture->run.energy_j, 1e-3);
+	g_clear_pointer(&rerun, rerun_free);
+	backend_destroy(sim);
+}
+
+static void test_fork(struct fixture *fixture, const void *data)
+{
+	const struct pair *pair = data;
+	g_autoptr(GPtrArray) inputs = NULL;
+	uint32_t decisions = 0;
+
+	g_assert_true(make_run(fixture, pair->config, pair->policy, 1));
+	record(fixture, false);
+	inputs = store_inputs_after(fixture->store, fixture->run.run, 0, UINT32_MAX, NULL);
+	for (guint i = 0; i < inputs->len; i++) {
+		const struct store_input *input = inputs->pdata[i];
+
+		if (input->plan_sum != -1 && decisions++ % FORK_EVERY == 0 && decisions < 150)
+			assert_fork(fixture, input->n);
+	}
+	g_assert_cmpuint(decisions, >, FORK_EVERY);
+}
+
+/* A history is not left where there is none. */
+static void test_no_fork(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(rerun_t) rerun = NULL;
+	struct engine_result result;
+
+	g_assert_true(make_run(fixture, "busy.yaml", "easy", 1));
+	record(fixture, false);
+	rerun = carry_out(fixture);
+	g_assert_false(rerun_fork(rerun, NULL, NULL, &result, &error));
+	g_assert_error(error, RERUN_ERROR, RERUN_ERROR_FORK);
+}
+
 /* EASY with one comparison turned round: it reserves where it holds a reservation already. */
 static int decide_turned(struct mapping *mapping)
 {
@@ -340,6 +410,15 @@ int main(int argc, char **argv)
 
 		g_test_add(path, struct fixture, &scenes[i], set_up, test_policies, tear_down);
 	}
+	for (gsize i = 0; i < G_N_ELEMENTS(pairs); i++) {
+		g_autofree char *path =
+			g_strdup_printf("/rerun/the rest of %s under %s is simulated as it was",
+					pairs[i].config, pairs[i].policy);
+
+		g_test_add(path, struct fixture, &pairs[i], set_up, test_fork, tear_down);
+	}
+	g_test_add("/rerun/no history is left after its end", struct fixture, NULL, set_up,
+		   test_no_fork, tear_down);
 	g_test_add("/rerun/a comparison turned round is caught where it first matters",
 		   struct fixture, NULL, set_up, test_turned, tear_down);
 	g_test_add("/rerun/a comparison turned round is caught without texts", struct fixture, NULL,
