@@ -85,11 +85,6 @@ static void set_limit(struct backend *backend, double limit_j)
 	backend_set_limit(of(backend)->other, limit_j);
 }
 
-static void cork(struct backend *backend, bool held)
-{
-	backend_cork(of(backend)->other, held);
-}
-
 /* It belongs to the recorder, and the other one to its caller. */
 static void destroy(struct backend *backend)
 {
@@ -115,7 +110,6 @@ void listener_set(struct listener *listener, struct backend *other)
 		.energy_at_j = ops->energy_at_j ? energy_at_j : NULL,
 		.watermark = ops->watermark ? watermark : NULL,
 		.set_limit = set_limit,
-		.cork = ops->cork ? cork : NULL,
 		.destroy = destroy,
 	};
 	listener->backend.ops = &listener->ops;

@@ -552,7 +552,7 @@ static void carry(struct rerun *rerun, struct backend *sim, uint32_t index)
 	if (resuming)
 		backend_resume(sim, index, task->attempts, task->suspensions, task->nodes,
 			       task->nodes_count);
-	if (task->cancelled)
+	if (task->request == REQUEST_CANCELLED)
 		backend_kill(sim, index, task->attempts);
 }
 

@@ -135,7 +135,7 @@ bool run_service_limit(const struct run_session *session, struct run_service_lim
 {
 	const struct run_service *service = session->service;
 	GPtrArray *meters = remote_fleet_meters(session->fleet);
-	const int64_t now_ns = platform_now_ns(service->session->platform);
+	const int64_t now_ns = platform_now_ns(session->platform);
 	struct run_service_limit limit = {0};
 
 	if (!service || !service->engine || !(service->config.energy_limit_j > 0))

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/platform.h"
 #include "controller/sched/mapping.h"
 #include "controller/session/run_loop.h"
 #include "tests/unit/backend/fixture.h"
@@ -121,6 +122,7 @@ static void stage_init(struct stage *stage, const char *policy)
 		.mapping_interval_s = 1e6,
 		.duration_s = 1e6,
 		.recorder = &stage->recorder,
+		.platform = &platform_machine,
 	};
 	if (policy)
 		g_assert_cmpint(policy_parse(policy, &stage->setup.policy, message,
