@@ -4,8 +4,8 @@
 #include "controller/engine/engine.h"
 
 /*
- * The engine's internals: the tasks that wait. Policies see those that are mappable, place-holders
- * included. A user may hold others, which are parked.
+ * The engine's internals: the tasks that wait. Policies see the mappable tasks, place-holders
+ * included. The tasks that a user holds are parked: policies do not see them.
  */
 struct waiting;
 

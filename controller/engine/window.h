@@ -40,8 +40,8 @@ bool engine_window_refuses_of(struct engine *engine, uint32_t task,
 
 /*
  * Leaves in a snapshot the waiting tasks that could be started somewhere with the energy left, and
- * the suspended ones that could be resumed; the others are refused. O(both lists). No effect where
- * there is no limit.
+ * the suspended tasks that could be resumed; the other tasks are refused. O(both lists). No effect
+ * where there is no limit.
  */
 void engine_window_filter(struct engine *engine, struct sched_snapshot *snapshot);
 
