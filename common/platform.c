@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/platform.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/handoff.h"
@@ -44,6 +48,68 @@ static const struct platform_clock machine_clock = {
 	.thread_ns = machine_thread_ns,
 	.boot_id = machine_boot_id,
 	.timer = machine_timer,
+};
+
+static char *machine_read(const struct platform *platform, const char *path, size_t *ret_length,
+			  GError **error)
+{
+	char *text;
+
+	return g_file_get_contents(path, &text, ret_length, error) ? text : NULL;
+}
+
+static bool machine_write(const struct platform *platform, const char *path, const char *text,
+			  size_t length, bool durable, GError **error)
+{
+	return g_file_set_contents_full(path, text, (gssize)length,
+					G_FILE_SET_CONTENTS_CONSISTENT |
+						(durable ? G_FILE_SET_CONTENTS_DURABLE : 0),
+					0600, error);
+}
+
+/* Closes `fd` without changing errno. */
+static bool close_after(int fd, bool good)
+{
+	const int code = errno;
+
+	close(fd);
+	errno = code;
+	return good;
+}
+
+static bool machine_append(const struct platform *platform, const char *path, const char *text,
+			   size_t length)
+{
+	const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	return fd >= 0 && close_after(fd, write(fd, text, length) == (ssize_t)length);
+}
+
+static bool machine_rename(const struct platform *platform, const char *from, const char *to)
+{
+	return g_rename(from, to) == 0;
+}
+
+static bool machine_remove(const struct platform *platform, const char *path)
+{
+	return g_unlink(path) == 0;
+}
+
+static bool machine_sync_name(const struct platform *platform, const char *path)
+{
+	g_autofree char *directory = g_path_get_dirname(path);
+	const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 && close_after(fd, fsync(fd) == 0);
+}
+
+static const struct platform_disk machine_disk = {
+	.read = machine_read,
+	.write = machine_write,
+	.append = machine_append,
+	.rename = machine_rename,
+	.remove = machine_remove,
+	.sync_name = machine_sync_name,
 };
 
 struct platform_job {
@@ -120,6 +186,7 @@ static const struct platform_threads machine_threads = {
 
 const struct platform platform_machine = {
 	.clock = &machine_clock,
+	.disk = &machine_disk,
 	.threads = &machine_threads,
 };
 
@@ -185,4 +252,39 @@ struct platform_job *platform_run(const struct platform *platform, const char *n
 void platform_wait(const struct platform *platform, struct platform_job *job)
 {
 	platform->threads->wait(job);
+}
+
+/* Disk. */
+
+char *platform_read(const struct platform *platform, const char *path, size_t *ret_length,
+		    GError **error)
+{
+	return platform->disk->read(platform, path, ret_length, error);
+}
+
+bool platform_write(const struct platform *platform, const char *path, const char *text,
+		    size_t length, bool durable, GError **error)
+{
+	return platform->disk->write(platform, path, text, length, durable, error);
+}
+
+bool platform_append(const struct platform *platform, const char *path, const char *text,
+		     size_t length)
+{
+	return platform->disk->append(platform, path, text, length);
+}
+
+bool platform_rename(const struct platform *platform, const char *from, const char *to)
+{
+	return platform->disk->rename(platform, from, to);
+}
+
+bool platform_remove(const struct platform *platform, const char *path)
+{
+	return platform->disk->remove(platform, path);
+}
+
+bool platform_sync_name(const struct platform *platform, const char *path)
+{
+	return platform->disk->sync_name(platform, path);
 }

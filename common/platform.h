@@ -2,20 +2,23 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
- * The platform is what a daemon stands on and cannot compute: clocks, timers and threads. A
- * daemon's main object gets it at creation and hands it down; nothing in a daemon reads a clock,
- * sets a timer or starts a thread in another way, so that two daemons of one process may have
- * different ones. platform_machine is that of this machine; a simulation has its own, with virtual
- * time.
+ * The platform is what a daemon stands on and cannot compute: clocks, timers, its disk and threads.
+ * A daemon's main object gets it at creation and hands it down; nothing in a daemon reads a clock,
+ * sets a timer, keeps a file or starts a thread in another way, so that two daemons of one process
+ * may have different ones. platform_machine is that of this machine; a simulation has its own, with
+ * virtual time.
  *
  * A platform outlives everything that was made with it. All is called from the thread of the
  * default main context but where it says so.
  */
 struct platform {
 	const struct platform_clock *clock;
+	const struct platform_disk *disk;
 	const struct platform_threads *threads;
 };
 
@@ -46,6 +49,34 @@ struct platform_clock {
 	 */
 	guint (*timer)(const struct platform *platform, int priority, guint ms,
 		       GSourceFunc function, void *data);
+};
+
+/*
+ * The disk: the files that a daemon keeps, whose directories exist. What it only reads (its
+ * configuration, /proc, /sys, files that users give) is not meant. All are required but `vfs`.
+ */
+struct platform_disk {
+	const char *vfs; /* name of the sqlite3_vfs of databases; NULL: SQLite's default */
+	/* The contents of a file, with a 0 behind them; the caller frees. NULL with G_FILE_ERROR. */
+	char *(*read)(const struct platform *platform, const char *path, size_t *ret_length,
+		      GError **error);
+	/*
+	 * Makes or replaces a file of mode 0600, as a whole: after a crash it is the old one or the
+	 * new one. `durable`: it is on the disk when this returns.
+	 */
+	bool (*write)(const struct platform *platform, const char *path, const char *text,
+		      size_t length, bool durable, GError **error);
+	/* Appends to a file that is there, by one write. False with errno. */
+	bool (*append)(const struct platform *platform, const char *path, const char *text,
+		       size_t length);
+	/* Gives a file another name, or removes it. False with errno. */
+	bool (*rename)(const struct platform *platform, const char *from, const char *to);
+	bool (*remove)(const struct platform *platform, const char *path);
+	/*
+	 * Brings the name of a file onto the disk, from any thread: after a crash the file is
+	 * there. False with errno.
+	 */
+	bool (*sync_name)(const struct platform *platform, const char *path);
 };
 
 /* Work that may take long, under way beside the main loop. */
@@ -96,3 +127,14 @@ guint platform_soon(const struct platform *platform, int priority, GSourceFunc f
 struct platform_job *platform_run(const struct platform *platform, const char *name,
 				  platform_work_f work, platform_work_f done, void *data);
 void platform_wait(const struct platform *platform, struct platform_job *job);
+
+/* The operations of the disk, as above. */
+char *platform_read(const struct platform *platform, const char *path, size_t *ret_length,
+		    GError **error);
+bool platform_write(const struct platform *platform, const char *path, const char *text,
+		    size_t length, bool durable, GError **error);
+bool platform_append(const struct platform *platform, const char *path, const char *text,
+		     size_t length);
+bool platform_rename(const struct platform *platform, const char *from, const char *to);
+bool platform_remove(const struct platform *platform, const char *path);
+bool platform_sync_name(const struct platform *platform, const char *path);

@@ -60,13 +60,14 @@ bool database_fail(struct database *database, int code, const char *doing, GErro
  * Opens the file for a single thread: SQLite's mutex would be locked for each bound value, a tenth
  * of the time of storing a task.
  */
-static int open_file(struct database *database, const char *name, int flags, int busy_ms)
+static int open_file(struct database *database, const char *vfs, const char *name, int flags,
+		     int busy_ms)
 {
 	int code;
 
 	sqlite3_close(database->handle);
 	database->handle = NULL;
-	code = sqlite3_open_v2(name, &database->handle, flags | SQLITE_OPEN_NOMUTEX, NULL);
+	code = sqlite3_open_v2(name, &database->handle, flags | SQLITE_OPEN_NOMUTEX, vfs);
 	if (code != SQLITE_OK)
 		return code;
 	sqlite3_extended_result_codes(database->handle, 1);
@@ -79,7 +80,7 @@ static int open_file(struct database *database, const char *name, int flags, int
  * Opens a file in a directory without write permission, where WAL mode cannot make its files.
  * Without a WAL file the database can be read as it is.
  */
-static int open_immutable(struct database *database, int busy_ms)
+static int open_immutable(struct database *database, const char *vfs, int busy_ms)
 {
 	g_autofree char *wal = g_strconcat(database->path, "-wal", NULL);
 	g_autofree char *escaped = g_uri_escape_string(database->path, "/", TRUE);
@@ -87,7 +88,7 @@ static int open_immutable(struct database *database, int busy_ms)
 
 	if (g_file_test(wal, G_FILE_TEST_EXISTS))
 		return SQLITE_CANTOPEN;
-	return open_file(database, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, busy_ms);
+	return open_file(database, vfs, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, busy_ms);
 }
 
 void database_finalize(void *statement)
@@ -95,7 +96,7 @@ void database_finalize(void *statement)
 	sqlite3_finalize(statement);
 }
 
-struct database *database_open(const struct database_kind *kind, const char *path,
+struct database *database_open(const struct database_kind *kind, const char *vfs, const char *path,
 			       enum database_mode mode, int busy_ms, GError **error)
 {
 	g_autoptr(database_t) database = g_new0(struct database, 1);
@@ -105,12 +106,12 @@ struct database *database_open(const struct database_kind *kind, const char *pat
 	database->path = g_strdup(path);
 	database->name = kind->noun ? g_strdup_printf("%s '%s'", kind->noun, path) : g_strdup(path);
 	database->statements = g_hash_table_new_full(NULL, NULL, NULL, database_finalize);
-	code = open_file(database, path,
+	code = open_file(database, vfs, path,
 			 SQLITE_OPEN_READWRITE | (mode == DATABASE_CREATE ? SQLITE_OPEN_CREATE : 0),
 			 busy_ms);
 	if (mode == DATABASE_READ &&
 	    ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY))
-		code = open_immutable(database, busy_ms);
+		code = open_immutable(database, vfs, busy_ms);
 	if (code == SQLITE_OK)
 		return g_steal_pointer(&database);
 	database_fail(database, code, "open", error);

@@ -63,10 +63,11 @@ enum database_mode {
 };
 
 /*
- * Opens the file `path` for one thread. `busy_ms`: how long it waits for locks of other
+ * Opens the file `path` for one thread, on the disk that `vfs` names (sqlite3_vfs; NULL: SQLite's
+ * default). `busy_ms`: how long it waits for locks of other
  * connections. Returns NULL with `error`.
  */
-struct database *database_open(const struct database_kind *kind, const char *path,
+struct database *database_open(const struct database_kind *kind, const char *vfs, const char *path,
 			       enum database_mode mode, int busy_ms, GError **error);
 /* Rolls an open transaction back. NULL is allowed. */
 void database_close(struct database *database);

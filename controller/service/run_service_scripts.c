@@ -5,14 +5,10 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "common/read_file.h"
 #include "controller/service/run_service_private.h"
 
 /* The maximum length of a list of types in an error. */
 #define KNOWN_CHARS 1000
-
-/* A script in base64 with its names: TASK_SCRIPT_BYTES_MAX and more. */
-#define SCRIPT_TEXT_MAX ((size_t)8 << 20)
 
 /* The overflow user id of the kernel. */
 #define NOBODY 65534
@@ -117,10 +113,7 @@ bool run_service_keep_script(const struct run_session *session, uint32_t first,
 	g_autofree char *text = json_text(object);
 
 	g_mkdir(directory, 0700); /* if this fails, writing the file reports why */
-	return g_file_set_contents_full(path, text, -1,
-					G_FILE_SET_CONTENTS_CONSISTENT |
-						G_FILE_SET_CONTENTS_DURABLE,
-					0600, error);
+	return platform_write(session->platform, path, text, strlen(text), true, error);
 }
 
 static bool add_script(const struct run_session *session, uint32_t first, json_t *body,
@@ -128,7 +121,7 @@ static bool add_script(const struct run_session *session, uint32_t first, json_t
 {
 	g_autofree char *path = script_path(session, first);
 	gsize length;
-	g_autofree char *text = read_file(path, SCRIPT_TEXT_MAX, &length, error);
+	g_autofree char *text = platform_read(session->platform, path, &length, error);
 	json_t *script;
 
 	if (!text)
@@ -169,7 +162,7 @@ void run_service_drop_scripts(struct run_service *service)
 
 		i = request->first + request->count;
 		if (ended && is_script(service->session->config, request->type))
-			g_unlink(path);
+			platform_remove(service->session->platform, path);
 		all = all && ended;
 		if (all)
 			service->scripts_dropped = i;

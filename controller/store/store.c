@@ -41,7 +41,8 @@ struct store *store_open_beside(const struct platform *platform, const char *pat
 	g_autoptr(store_t) store = g_new0(struct store, 1);
 
 	store->platform = platform;
-	store->database = database_open(&store_kind, path, DATABASE_WRITE, busy_ms, error);
+	store->database = database_open(&store_kind, platform->disk->vfs, path, DATABASE_WRITE,
+					busy_ms, error);
 	if (!store->database)
 		return NULL;
 	database_set_version(store->database, version);
@@ -83,8 +84,9 @@ static struct store *open_store(const struct platform *platform, const char *dir
 	if (create && !read_file_check_if_there(path, READ_FILE_ANY_SIZE, &reason))
 		return error_null(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, "%s",
 				  reason->message);
-	store->database = database_open(&store_kind, path, create ? DATABASE_CREATE : DATABASE_READ,
-					STORE_BUSY_MS, error);
+	store->database =
+		database_open(&store_kind, platform->disk->vfs, path,
+			      create ? DATABASE_CREATE : DATABASE_READ, STORE_BUSY_MS, error);
 	if (!store->database || (create && !set_journal(store, error)) ||
 	    !database_identify(store->database, create, error))
 		return NULL;

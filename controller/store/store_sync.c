@@ -2,8 +2,6 @@
 #include "controller/store/store_sync.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "common/error_fail.h"
 #include "controller/store/store_private.h"
@@ -38,7 +36,7 @@ struct store_sync {
 	/* atomic: the owner has to reset the journal after its next commit */
 	gint reset_due;
 	char *path; /* of the journal's file */
-	int fd;     /* of the journal's file; -1: not opened yet */
+	bool named; /* its name is on the disk */
 	/* the first failure: what was not written then will not be written later */
 	GError *failure;
 	struct platform_job *job; /* syncs or shortens the journal; NULL: nothing is under way */
@@ -58,47 +56,27 @@ static bool fail_write(const struct store_sync *sync, const char *doing, GError 
 			  "%s: cannot %s: %s", sync->path, doing, g_strerror(code));
 }
 
-/* Opens the journal's file and syncs its directory, so that its name is on disk too. */
-static bool open_journal(struct store_sync *sync, GError **error)
-{
-	g_autofree char *dir = g_path_get_dirname(sync->path);
-	int fd;
-
-	sync->fd = open(sync->path, O_RDONLY | O_CLOEXEC);
-	if (sync->fd < 0)
-		return fail_write(sync, "open the journal", error);
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0 && fsync(fd) == 0) {
-		close(fd);
-		return true;
-	}
-	fail_write(sync, "bring its directory onto the disk", error);
-	if (fd >= 0)
-		close(fd);
-	close(sync->fd);
-	sync->fd = -1;
-	return false;
-}
-
-static bool bring_to_disk(struct store_sync *sync, GError **error)
-{
-	if (sync->fd < 0 && !open_journal(sync, error))
-		return false;
-	return fdatasync(sync->fd) == 0 ||
-	       fail_write(sync, "bring the journal onto the disk", error);
-}
-
-/* Syncs the database file. SQLite itself does so only once the journal is empty. */
-static bool bring_file_to_disk(struct store_sync *sync, GError **error)
+/* Syncs the database file (SQLITE_FCNTL_FILE_POINTER) or the journal (..._JOURNAL_POINTER). */
+static bool bring_file_to_disk(struct store_sync *sync, int which, const char *doing,
+			       GError **error)
 {
 	sqlite3_file *file = NULL;
-	int code = sqlite3_file_control(database_handle(sync->journal->database), "main",
-					SQLITE_FCNTL_FILE_POINTER, &file);
+	int code = sqlite3_file_control(database_handle(sync->journal->database), "main", which,
+					&file);
 
 	if (code == SQLITE_OK)
 		code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
-	return code == SQLITE_OK ||
-	       fail_write(sync, "bring the file that it was moved to onto the disk", error);
+	return code == SQLITE_OK || fail_write(sync, doing, error);
+}
+
+/* Syncs the journal, and at first its directory, so that its name is on disk too. */
+static bool bring_to_disk(struct store_sync *sync, GError **error)
+{
+	if (!sync->named && !platform_sync_name(sync->store->platform, sync->path))
+		return fail_write(sync, "bring its directory onto the disk", error);
+	sync->named = true;
+	return bring_file_to_disk(sync, SQLITE_FCNTL_JOURNAL_POINTER,
+				  "bring the journal onto the disk", error);
 }
 
 /*
@@ -114,7 +92,10 @@ static bool move_journal(struct store_sync *sync, bool *ret_all, GError **error)
 
 	*ret_all = code == SQLITE_OK && moved == pages;
 	if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY)
-		return bring_file_to_disk(sync, error);
+		/* SQLite itself does so only once the journal is empty. */
+		return bring_file_to_disk(sync, SQLITE_FCNTL_FILE_POINTER,
+					  "bring the file that it was moved to onto the disk",
+					  error);
 	return database_fail(sync->journal->database, code, "move the journal into the file",
 			     error);
 }
@@ -292,7 +273,6 @@ struct store_sync *store_sync_new(struct store *store, GError **error)
 	/* The journal is not always beside `path`, which may be a link. */
 	sync->path = g_strdup(sqlite3_filename_wal(
 		sqlite3_db_filename(database_handle(journal->database), "main")));
-	sync->fd = -1;
 	sync->asked = requests_new();
 	sync->waiting = requests_new();
 	sqlite3_wal_hook(database_handle(store->database), committed, sync);
@@ -319,8 +299,6 @@ bool store_sync_free(struct store_sync *sync, GError **error)
 	sqlite3_wal_hook(database_handle(sync->store->database), NULL, NULL);
 	answer_all(sync->asked, sync->failure);
 	answer_all(sync->waiting, sync->failure);
-	if (sync->fd >= 0)
-		close(sync->fd);
 	store_close(sync->journal);
 	good = !sync->failure;
 	if (!good)

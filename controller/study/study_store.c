@@ -161,7 +161,7 @@ struct study_store *study_store_open(const char *dir, const char *identity, cons
 				  dir, g_strerror(errno));
 	if (identity ? read_file_check_if_there(store->path, READ_FILE_ANY_SIZE, &reason)
 		     : read_file_check(store->path, READ_FILE_ANY_SIZE, &reason))
-		store->database = database_open(&kind, store->path,
+		store->database = database_open(&kind, NULL, store->path,
 						identity ? DATABASE_CREATE : DATABASE_WRITE,
 						BUSY_TIMEOUT_MS, &reason);
 	if (!store->database) {

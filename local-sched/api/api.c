@@ -122,7 +122,7 @@ static void get_output(struct http_request *request, const char *const *argument
 
 	if (http_request_query_integer(request, "from", 0, INT32_MAX, 0, &from) &&
 	    http_request_query_integer(request, "wait_s", 0, WAIT_MAX_S, 0, &wait_s))
-		output_api_get(api->outputs, request, arguments[0], from, wait_s);
+		output_api_answer(api->outputs, request, arguments[0], from, wait_s);
 }
 
 static void get_files(struct http_request *request, const char *const *arguments, json_t *body,

@@ -162,8 +162,8 @@ void output_api_unknown(const struct scheduler *scheduler, struct http_request *
 			  "%s", error->message);
 }
 
-void output_api_get(struct output_api *api, struct http_request *request, const char *id,
-		    uint64_t from, uint64_t wait_s)
+void output_api_answer(struct output_api *api, struct http_request *request, const char *id,
+		       uint64_t from, uint64_t wait_s)
 {
 	const struct task *task = scheduler_task(api->scheduler, id);
 	struct waiter *waiter;

@@ -21,8 +21,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(output_api_t, output_api_free)
  * Responds with the output of task `id` from byte `from` on: as soon as there is more than that, or
  * after wait_s seconds; with wait_s = 0, with the output so far.
  */
-void output_api_get(struct output_api *api, struct http_request *request, const char *id,
-		    uint64_t from, uint64_t wait_s);
+void output_api_answer(struct output_api *api, struct http_request *request, const char *id,
+		       uint64_t from, uint64_t wait_s);
 
 /* Responds that there is no task `id`, or that it is not kept any more. */
 void output_api_unknown(const struct scheduler *scheduler, struct http_request *request,

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/power/power_journal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/error_fail.h"
 #include "common/platform.h"
 
 #define LOG_SUBSYSTEM "power"
@@ -27,7 +23,6 @@ struct power_journal {
 	const struct platform *platform;
 	char *path;
 	char *old_path;
-	int fd;
 	const char *const *hosts;
 	uint32_t count;
 	struct sample_ring *ring;
@@ -217,7 +212,8 @@ static bool read_file(struct power_journal *journal, const char *path, const cha
 	g_autofree char *text = NULL;
 	char *end;
 
-	if (!g_file_get_contents(path, &text, NULL, &reason)) {
+	text = platform_read(journal->platform, path, NULL, &reason);
+	if (!text) {
 		if (g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_NOENT))
 			return true;
 		g_propagate_error(error, g_steal_pointer(&reason));
@@ -246,19 +242,6 @@ static void write_head(const struct power_journal *journal, GString *text)
 	}
 }
 
-/* Opens the file for appending; samples appended to it so far: 0. */
-static bool open_file(struct power_journal *journal, GError **error)
-{
-	if (journal->fd >= 0)
-		close(journal->fd);
-	journal->fd = open(journal->path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	if (journal->fd < 0)
-		return error_fail(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
-				  "cannot open \"%s\": %s", journal->path, g_strerror(errno));
-	journal->appended = 0;
-	return true;
-}
-
 /* Writes the file as a whole, alone: counters, the samples of the ring, the next number. */
 static bool rewrite(struct power_journal *journal, GError **error)
 {
@@ -269,11 +252,11 @@ static bool rewrite(struct power_journal *journal, GError **error)
 	while ((entry = sample_ring_after(journal->ring, entry ? entry->seq : 0)))
 		write_sample(text, entry, journal->hosts[entry->host]);
 	g_string_append_printf(text, "N %" PRIu64 "\n", sample_ring_last_seq(journal->ring) + 1);
-	if (!g_file_set_contents_full(journal->path, text->str, (gssize)text->len,
-				      G_FILE_SET_CONTENTS_CONSISTENT, 0600, error))
+	if (!platform_write(journal->platform, journal->path, text->str, text->len, false, error))
 		return false;
-	unlink(journal->old_path);
-	return open_file(journal, error);
+	platform_remove(journal->platform, journal->old_path);
+	journal->appended = 0;
+	return true;
 }
 
 /* Renames the file, which has as many samples as the ring, and begins a new one. */
@@ -282,11 +265,10 @@ static bool begin_file(struct power_journal *journal)
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	write_head(journal, text);
-	if (rename(journal->path, journal->old_path) < 0)
+	if (!platform_rename(journal->platform, journal->path, journal->old_path))
 		return false;
-	return g_file_set_contents_full(journal->path, text->str, (gssize)text->len,
-					G_FILE_SET_CONTENTS_NONE, 0600, NULL) &&
-	       open_file(journal, NULL);
+	journal->appended = 0;
+	return platform_write(journal->platform, journal->path, text->str, text->len, false, NULL);
 }
 
 struct power_journal *power_journal_open(const struct platform *platform, const char *path,
@@ -300,7 +282,6 @@ struct power_journal *power_journal_open(const struct platform *platform, const 
 	journal->platform = platform;
 	journal->path = g_strdup(path);
 	journal->old_path = g_strconcat(path, ".old", NULL);
-	journal->fd = -1;
 	journal->hosts = hosts;
 	journal->count = count;
 	journal->ring = ring;
@@ -316,8 +297,6 @@ void power_journal_close(struct power_journal *journal)
 {
 	if (!journal)
 		return;
-	if (journal->fd >= 0)
-		close(journal->fd);
 	g_free(journal->path);
 	g_free(journal->old_path);
 	g_free(journal);
@@ -332,7 +311,7 @@ static bool append_last(const struct power_journal *journal)
 
 	g_string_append_printf(text, "A %" PRIu64 " %d ", entry->seq, entry->gap);
 	write_counter(text, &journal->counters[entry->host], journal->hosts[entry->host]);
-	return write(journal->fd, text->str, text->len) == (ssize_t)text->len;
+	return platform_append(journal->platform, journal->path, text->str, text->len);
 }
 
 /* Writes the file as a whole after an append failed, unless that is too early again. */

@@ -273,7 +273,7 @@ static bool remove_file(struct retention *retention, const char *id, const char 
 {
 	g_autofree char *path = task_store_file_path(retention->store, id, ending);
 
-	if (g_unlink(path) == 0 || errno == ENOENT)
+	if (platform_remove(retention->store->platform, path) || errno == ENOENT)
 		return true;
 	name_file(retention, id, path, errno);
 	return false;

@@ -121,7 +121,8 @@ struct task_store *task_store_open(const struct platform *platform, const char *
 	g_queue_init(&store->pending);
 	if (!make_directories(store, error) || !lock(store, error))
 		return NULL;
-	store->database = database_open(&kind, path, DATABASE_CREATE, BUSY_MS, error);
+	store->database =
+		database_open(&kind, platform->disk->vfs, path, DATABASE_CREATE, BUSY_MS, error);
 	if (!store->database || !database_identify(store->database, true, error) ||
 	    !database_exec(store->database,
 			   "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
@@ -214,18 +215,16 @@ bool task_store_save_output(struct task_store *store, const char *id, const char
 {
 	g_autofree char *path = task_store_file_path(store, id, ".out");
 
-	return g_file_set_contents_full(path, text, (gssize)length, G_FILE_SET_CONTENTS_CONSISTENT,
-					0600, error);
+	return platform_write(store->platform, path, text, length, false, error);
 }
 
 static GBytes *read_file(const struct task_store *store, const char *id, const char *ending)
 {
 	g_autofree char *path = task_store_file_path(store, id, ending);
-	char *text;
-	gsize length;
+	size_t length;
+	char *text = platform_read(store->platform, path, &length, NULL);
 
-	return g_file_get_contents(path, &text, &length, NULL) ? g_bytes_new_take(text, length)
-							       : NULL;
+	return text ? g_bytes_new_take(text, length) : NULL;
 }
 
 GBytes *task_store_output_bytes(const struct task_store *store, const char *id)
@@ -240,8 +239,7 @@ bool task_store_save_results(struct task_store *store, const char *id, GBytes *s
 	gsize length;
 	const char *bytes = g_bytes_get_data(stream, &length);
 
-	return g_file_set_contents_full(path, bytes, (gssize)length, G_FILE_SET_CONTENTS_CONSISTENT,
-					0600, error);
+	return platform_write(store->platform, path, bytes, length, false, error);
 }
 
 GBytes *task_store_results(const struct task_store *store, const char *id)

@@ -116,7 +116,7 @@ static struct database *open_as(struct database_kind *ret_kind, const char *name
 	struct database *database;
 
 	*ret_kind = kind(version);
-	database = database_open(ret_kind, path, DATABASE_CREATE, 100, error);
+	database = database_open(ret_kind, NULL, path, DATABASE_CREATE, 100, error);
 	if (database && database_identify(database, true, error) &&
 	    database_migrate(database, error))
 		return database;
@@ -292,7 +292,7 @@ static void test_damage(void)
 	g_assert_true(g_file_get_contents(path, &bytes, &length, NULL));
 	memset(bytes + 4096, 7, 4096);
 	g_assert_true(g_file_set_contents(path, bytes, (gssize)length, NULL));
-	database = database_open(&present, path, DATABASE_READ, 100, &error);
+	database = database_open(&present, NULL, path, DATABASE_READ, 100, &error);
 	g_assert_no_error(error);
 	g_assert_false(database_check(database, NULL, &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_CORRUPT);
@@ -304,7 +304,7 @@ static void test_damage(void)
 		"This is no database, but it is longer than the header that each database begins with, and "
 		"SQLite reads it.",
 		-1, NULL));
-	g_assert_null(database_open(&present, path, DATABASE_READ, 100, &error));
+	g_assert_null(database_open(&present, NULL, path, DATABASE_READ, 100, &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN);
 	g_assert_true(g_str_has_suffix(error->message, "not a file of the test"));
 }
@@ -314,7 +314,8 @@ static void test_others(void)
 	g_autoptr(GError) error = NULL;
 	struct database_kind present = kind(3);
 	g_autofree char *path = path_of("other");
-	struct database *database = database_open(&present, path, DATABASE_CREATE, 100, &error);
+	struct database *database =
+		database_open(&present, NULL, path, DATABASE_CREATE, 100, &error);
 
 	g_assert_true(database_exec(database, "CREATE TABLE x (y)", "write", &error));
 	g_assert_false(database_identify(database, true, &error));
@@ -323,7 +324,7 @@ static void test_others(void)
 	g_clear_error(&error);
 	g_free(path);
 	path = path_of("missing");
-	g_assert_null(database_open(&present, path, DATABASE_READ, 100, &error));
+	g_assert_null(database_open(&present, NULL, path, DATABASE_READ, 100, &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN);
 }
 

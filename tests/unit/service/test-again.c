@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Both daemons in one process and on one thread: created, dropped and created again, with what they
+ * have on record. The cluster is simulated behind the local scheduler.
+ */
+#include <glib/gstdio.h>
+
+#include "common/http_client.h"
+#include "common/json.h"
+#include "common/platform.h"
+#include "common/subprocess.h"
+#include "controller/api/status_api.h"
+#include "controller/run/run_plan.h"
+#include "controller/service/run_service.h"
+#include "controller/session/run_session_private.h"
+#include "local-sched/api/api.h"
+#include "local-sched/core/scheduler.h"
+#include "tests/unit/common/wait_for.h"
+
+static const char config_text[] =
+	"name: again\n"
+	"clusters:\n"
+	"  - {name: s1, nodes: 2, cores: 1, memory_mib: 128, simulated: {idle_w: 60, seed: 1}}\n"
+	"types:\n"
+	"  - {name: SHORT, benchmark: is, class: S, cores: 1, memory_mib: 96, share: 1}\n"
+	"estimates:\n"
+	"  - {type: SHORT, cluster: s1, etc_s: 0.1, eec_j: 3}\n"
+	"workload: {arrival_mean_s: 2, duration_s: 60, seed: 1, utility_max: [1]}\n"
+	"experiment: {policies: [easy], limits: [1], budget_j: 1000, duration_s: 60,\n"
+	"             mapping_interval_s: 0.2,\n"
+	"             baseline_s: 1, task_deadline_s: 60}\n"
+	"service: {policy: easy}\n";
+
+enum { ROUNDS = 3, LOOK_MS = 20, ALARM_S = 60 };
+
+struct bed {
+	char *dir;
+	char *controller; /* addresses */
+	char *local;
+	/* The local scheduler. */
+	struct config *config;
+	struct task_store *store;
+	struct scheduler *scheduler;
+	struct api *api;
+	/* The controller. */
+	struct run_session *session;
+	struct status_api *status;
+	struct http_client *user;
+	uint32_t submitted; /* tasks, in all rounds */
+	bool has_asked;     /* in this round */
+	bool stopped;
+};
+
+static void write_text(const struct bed *bed, const char *name, const char *text)
+{
+	g_autofree char *path = g_build_filename(bed->dir, name, NULL);
+
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+static void set_up(struct bed *bed, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	const char *policies[] = {"easy", NULL};
+	double limit = 1;
+
+	bed->dir = g_dir_make_tmp("virtbed-again-XXXXXX", &error);
+	g_assert_no_error(error);
+	bed->controller = g_strdup_printf("unix:%s/c", bed->dir);
+	bed->local = g_strdup_printf("unix:%s/s", bed->dir);
+	write_text(bed, "wanted.yaml", config_text);
+	write_text(bed, "config.yaml", config_text);
+
+	const char *schedulers[] = {bed->local, NULL};
+	const struct run_plan plan = {
+		.experiment = (char *)"again",
+		.api = bed->controller,
+		.estimates = (char *)"given",
+		.serve = true,
+		.policies = (char **)policies,
+		.limits = &limit,
+		.limits_count = 1,
+		.profile_repeats = 1,
+		.repeats = 1,
+		.schedulers = (char **)schedulers,
+	};
+
+	g_assert_true(run_plan_save(&plan, bed->dir, &error));
+}
+
+static void tear_down(struct bed *bed, gconstpointer data)
+{
+	const char *const argv[] = {"rm", "-rf", bed->dir, NULL};
+
+	subprocess_run(argv, NULL, 10, NULL, NULL);
+	g_free(bed->controller);
+	g_free(bed->local);
+	g_free(bed->dir);
+}
+
+static void start_local(struct bed *bed)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *path = g_build_filename(bed->dir, "wanted.yaml", NULL);
+	g_autofree char *state = g_build_filename(bed->dir, "s1", NULL);
+	struct scheduler_settings settings = {.platform = &platform_machine, .boot_timeout_s = 10};
+
+	bed->config = config_load(path, &error);
+	g_assert_no_error(error);
+	bed->store = task_store_open(&platform_machine, state, &error);
+	g_assert_no_error(error);
+	settings.config = bed->config;
+	settings.store = bed->store;
+	settings.state_directory = state;
+	bed->scheduler = scheduler_new(&settings, &error);
+	g_assert_no_error(error);
+	bed->api = api_new(bed->local, NULL, bed->scheduler, &error);
+	g_assert_no_error(error);
+}
+
+static void drop_local(struct bed *bed)
+{
+	api_free(bed->api);
+	scheduler_free(bed->scheduler);
+	task_store_close(bed->store);
+	config_free(bed->config);
+}
+
+/* Whether all tasks that were submitted have completed. */
+static bool all_completed(struct bed *bed)
+{
+	for (uint32_t i = 0; i < bed->submitted; i++) {
+		g_autofree char *path = g_strdup_printf("/v1/tasks/%u", i);
+		g_autoptr(json_t) task = http_client_call(bed->user, "GET", path, NULL, 5, NULL);
+		const char *state = json_string_value(json_object_get(task, "state"));
+
+		if (g_strcmp0(state, "completed") != 0)
+			return false;
+	}
+	return true;
+}
+
+/* A user submits a task, waits until it and all before it have completed, and stops the service. */
+static gboolean look(gpointer data)
+{
+	struct bed *bed = data;
+
+	if (bed->stopped || !run_session_service(bed->session))
+		return G_SOURCE_CONTINUE;
+	if (!bed->user)
+		bed->user = http_client_new(bed->controller, NULL);
+	if (!bed->has_asked) {
+		g_autoptr(json_t) body = json_pack("{s:s}", "type", "SHORT");
+		g_autoptr(json_t) answer =
+			http_client_call(bed->user, "POST", "/v1/tasks", body, 5, NULL);
+
+		bed->has_asked = answer != NULL;
+		bed->submitted += answer != NULL;
+	} else if (all_completed(bed)) {
+		bed->stopped = true;
+		run_session_stop(bed->session, "the test has seen enough");
+	}
+	return G_SOURCE_CONTINUE;
+}
+
+static void serve(struct bed *bed, bool again)
+{
+	g_autoptr(GError) error = NULL;
+	guint source;
+
+	bed->session = run_session_open(&platform_machine, bed->dir, &error);
+	g_assert_no_error(error);
+	bed->session->go_on = again;
+	bed->status = status_api_new(bed->controller, bed->session, &error);
+	g_assert_no_error(error);
+	bed->has_asked = bed->stopped = false;
+	source = g_timeout_add(LOOK_MS, look, bed);
+	g_assert_false(run_service_work(bed->session, &error));
+	g_assert_error(error, RUN_ERROR, RUN_ERROR_STOPPED);
+	g_source_remove(source);
+	g_assert_true(bed->stopped);
+	g_clear_pointer(&bed->user, http_client_free);
+	status_api_free(bed->status);
+	run_session_close(bed->session);
+}
+
+static gboolean alarm_rings(gpointer data)
+{
+	g_error("the service was not stopped within %d s", ALARM_S);
+	return G_SOURCE_REMOVE;
+}
+
+/* Every part begins again with what is on record, and no task is executed twice. */
+static void test_all_begin_again(struct bed *bed, gconstpointer data)
+{
+	const guint alarm = g_timeout_add_seconds(ALARM_S, alarm_rings, NULL);
+
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		start_local(bed);
+		serve(bed, i > 0);
+		g_assert_cmpuint(bed->submitted, ==, i + 1);
+		g_assert_cmpuint(scheduler_tasks(bed->scheduler)->len, ==, i + 1);
+		drop_local(bed);
+	}
+	g_source_remove(alarm);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add("/service/again/both daemons begin again in one process", struct bed, NULL,
+		   set_up, test_all_begin_again, tear_down);
+	return g_test_run();
+}
