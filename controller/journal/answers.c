@@ -53,14 +53,25 @@ static double of_bits(uint64_t bits)
 	return value;
 }
 
-static void append_number(GByteArray *bytes, uint64_t number)
+/*
+ * Appends a difference: a byte with its sign, the number of its bytes and that of the zero bytes
+ * below them, which are left out, then the bytes. Round values have many zero bytes, and readings
+ * that follow one another closely few bytes at all. A difference of 0 is one byte of 0.
+ */
+static void append_difference(GByteArray *bytes, uint64_t difference)
 {
-	do {
-		const guint8 byte = (guint8)((number & 0x7f) | (number > 0x7f ? 0x80 : 0));
+	const bool negative = difference >> 63;
+	uint64_t left = negative ? -difference : difference;
+	guint8 text[9];
+	guint8 zeros = 0;
+	guint8 count = 0;
 
-		g_byte_array_append(bytes, &byte, 1);
-		number >>= 7;
-	} while (number > 0);
+	for (; left > 0 && (left & 0xff) == 0; left >>= 8)
+		zeros++;
+	for (; left > 0; left >>= 8)
+		text[++count] = (guint8)(left & 0xff);
+	text[0] = (guint8)((negative ? 0x80 : 0) | count << 3 | zeros);
+	g_byte_array_append(bytes, text, count + 1u);
 }
 
 void answers_add(struct answers *answers, enum answer_kind kind, double value)
@@ -72,8 +83,8 @@ void answers_add(struct answers *answers, enum answer_kind kind, double value)
 		return;
 	}
 	for (; answers->expected > 0; answers->expected--)
-		append_number(answers->bytes, 0);
-	append_number(answers->bytes, difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0));
+		append_difference(answers->bytes, 0);
+	append_difference(answers->bytes, difference);
 	answers->last[kind] = value;
 }
 
@@ -83,25 +94,31 @@ char *answers_text(const struct answers *answers)
 				       : NULL;
 }
 
-/* The next number; 0 at the end, or where it is cut off. */
-static uint64_t next_number(struct answers *answers)
+/* The next difference; 0 at the end, or where it is cut off. */
+static uint64_t next_difference(struct answers *answers)
 {
-	uint64_t number = 0;
+	const guint8 *bytes = answers->bytes->data;
+	const guint left = answers->bytes->len - answers->at;
+	const guint8 head = left > 0 ? bytes[answers->at] : 0;
+	const guint count = head >> 3 & 0xf;
+	const guint zeros = head & 7;
+	uint64_t difference = 0;
 
-	for (unsigned int shift = 0; answers->at < answers->bytes->len && shift < 64; shift += 7) {
-		const guint8 byte = answers->bytes->data[answers->at++];
-
-		number |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return number;
+	if (left == 0)
+		return 0;
+	if (count + zeros > 8 || count >= left) {
+		answers->at = answers->bytes->len;
+		return 0;
 	}
-	return 0;
+	for (guint i = 0; i < count; i++)
+		difference |= (uint64_t)bytes[answers->at + 1 + i] << (8 * (zeros + i));
+	answers->at += 1 + count;
+	return head & 0x80 ? -difference : difference;
 }
 
 double answers_next(struct answers *answers, enum answer_kind kind)
 {
-	const uint64_t number = next_number(answers);
-	const uint64_t difference = number >> 1 ^ (number & 1 ? UINT64_MAX : 0);
+	const uint64_t difference = next_difference(answers);
 
 	if (difference != 0)
 		answers->last[kind] = of_bits(bits_of(answers->last[kind]) + difference);

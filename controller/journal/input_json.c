@@ -26,6 +26,8 @@ static const char *const event_names[] = {
 
 const char *input_name(const struct engine_input *input)
 {
+	if (input->kind == ENGINE_INPUT_TIME)
+		return NULL;
 	return input->kind == ENGINE_INPUT_EVENT ? event_names[input->event->kind]
 						 : engine_input_names[input->kind];
 }
@@ -34,6 +36,9 @@ bool input_find(const char *name, enum engine_input_kind *ret_kind,
 		enum backend_event_kind *ret_event)
 {
 	*ret_event = BACKEND_EVENT_NONE;
+	*ret_kind = ENGINE_INPUT_TIME;
+	if (!name)
+		return true;
 	for (guint i = BACKEND_EVENT_NONE + 1; i < G_N_ELEMENTS(event_names); i++)
 		if (g_str_equal(event_names[i], name)) {
 			*ret_kind = ENGINE_INPUT_EVENT;

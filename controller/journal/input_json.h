@@ -6,10 +6,10 @@
 
 /* Inputs of an engine as they are stored: docs/reference/store.md, `input`. */
 
-/* The name of an input: of its event, else of its kind. */
+/* The name of an input: of its event, else of its kind; NULL: TIME. */
 const char *input_name(const struct engine_input *input);
 
-/* The kind of a stored input, and of its event, else NONE; false: there is no such name. */
+/* The kind of an input of that name, and of its event, else NONE; false: there is no such name. */
 bool input_find(const char *name, enum engine_input_kind *ret_kind,
 		enum backend_event_kind *ret_event);
 

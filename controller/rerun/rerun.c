@@ -65,7 +65,7 @@ static bool begin_divergence(struct rerun *rerun)
 	if (divergence->input != 0)
 		return false;
 	divergence->input = rerun->input->n;
-	divergence->kind = g_strdup(rerun->input->kind);
+	divergence->kind = g_strdup(rerun->input->kind ?: "time");
 	divergence->time_s = rerun->input->time_s;
 	divergence->task = rerun->input->task >= 0 ? (uint32_t)rerun->input->task : UINT32_MAX;
 	return true;
@@ -359,7 +359,7 @@ static bool is_damaged(const struct rerun *rerun, GError **error)
 {
 	return error_fail(error, RERUN_ERROR, RERUN_ERROR_DAMAGED,
 			  "input %u (%s) is not what this virtbed writes", rerun->input->n,
-			  rerun->input->kind);
+			  rerun->input->kind ?: "time");
 }
 
 /* Hands the input over. `detail` may be NULL. */

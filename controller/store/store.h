@@ -200,8 +200,8 @@ struct store_decision {
  */
 struct store_input {
 	int64_t run;
-	uint32_t n; /* in the order of the inputs, from 1 */
-	char *kind;
+	uint32_t n;    /* in the order of the inputs, from 1 */
+	char *kind;    /* NULL: a time, as most are */
 	double time_s; /* NAN: it is about no time */
 	/* Of an event of the backend, as in backend.h: the task (-1: none), its attempt, ... */
 	int64_t task, attempt;

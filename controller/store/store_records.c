@@ -111,7 +111,7 @@ RECORD_DEFINE_FREE(store_decision, store_decision_record)
 static const struct record_field input_fields[] = {
 	STORE_RUN_COLUMN(store_input),
 	STORE_KEY(U32, store_input, n),
-	{RECORD_FIELD_TEXT(store_input, kind)},
+	STORE_TEXT_OR_NULL(store_input, kind),
 	{RECORD_FIELD_REAL(store_input, time_s)},
 	STORE_INTEGER_OR_NULL(store_input, task),
 	STORE_INTEGER_OR_NULL(store_input, attempt),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Simulated runs are recorded as `virtbed simulate --out` does, and carried out again. */
+#include <float.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "common/json.h"
 #include "controller/config/config_controller.h"
 #include "controller/experiment/experiment.h"
+#include "controller/journal/answers.h"
 #include "controller/journal/recorder_store.h"
 #include "controller/rerun/rerun.h"
 #include "controller/sched/fcfs.h"
@@ -325,6 +327,41 @@ static void change(struct fixture *fixture, const char *sql)
 	sqlite3_close(db);
 }
 
+/* Whatever is answered is read back to the last bit, and what was expected takes no room. */
+static void test_answers(struct fixture *fixture, const void *data)
+{
+	static const double values[] = {0,    -0.0,     1,        1 + DBL_EPSILON, -1e300, 5e-324,
+					12.5, INFINITY, 12.5 - 1, -INFINITY,       0.1,    0.1};
+	struct answers written;
+	struct answers read;
+	g_autofree char *text = NULL;
+	g_autofree char *nothing = NULL;
+
+	answers_init(&written);
+	answers_init(&read);
+	answers_begin(&written, 3, NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(values); i++)
+		answers_add(&written, i % ANSWER_KINDS, values[i]);
+	text = answers_text(&written);
+	g_assert_true(answers_begin(&read, 3, text));
+	for (gsize i = 0; i < G_N_ELEMENTS(values); i++) {
+		const double value = answers_next(&read, i % ANSWER_KINDS);
+
+		g_assert_cmpmem(&value, sizeof(value), &values[i], sizeof(value));
+	}
+	g_assert_false(answers_left(&read));
+	answers_begin(&written, 4, NULL);
+	answers_add(&written, ANSWER_CLOCK, 4);
+	answers_add(&written, ANSWER_CLOCK, 4);
+	nothing = answers_text(&written);
+	g_assert_null(nothing);
+	answers_begin(&read, 4, NULL);
+	g_assert_cmpfloat(answers_next(&read, ANSWER_CLOCK), ==, 4);
+	g_assert_false(answers_begin(&read, 4, "?"));
+	answers_finish(&written);
+	answers_finish(&read);
+}
+
 /* A change of the store, and the field that is named. */
 struct alteration {
 	const char *name, *sql, *field;
@@ -355,7 +392,10 @@ static const struct alteration alterations[] = {
 	 "UPDATE input SET detail = json_set(detail, '$.mapping_interval_s', 3.5)"
 	 " WHERE n = 1",
 	 "setup.mapping_interval_s", 1},
-	{"a reading of energy", "UPDATE input SET answers = 'AICAgICAgKA8' WHERE n = 3", "", 3},
+	{"a reading of energy",
+	 "UPDATE input SET answers = 'AB1Af0E=' WHERE n = (SELECT min(n) FROM input WHERE answers"
+	 " IS NOT NULL)",
+	 "snapshot.consumed_j", 0},
 	{"the utility of the run", "UPDATE run SET utility = 1", "utility", 0},
 	{"the end of a task",
 	 "UPDATE input SET exec_s = exec_s + 1 WHERE n = (SELECT min(n) FROM input WHERE kind ="
@@ -429,6 +469,8 @@ int main(int argc, char **argv)
 
 		g_test_add(path, struct fixture, &alterations[i], set_up, test_altered, tear_down);
 	}
+	g_test_add("/rerun/answers are stored to the last bit", struct fixture, NULL, set_up,
+		   test_answers, tear_down);
 	g_test_add("/rerun/missing inputs are named", struct fixture, NULL, set_up, test_lacks,
 		   tear_down);
 	return g_test_run();

@@ -240,7 +240,6 @@ static void write_new(struct store *store)
 					.ended_s = 5};
 	const struct store_input input = {.run = RUN,
 					  .n = 4,
-					  .kind = (char *)"time",
 					  .time_s = 2,
 					  .task = -1,
 					  .attempt = -1,
