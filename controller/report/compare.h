@@ -18,7 +18,7 @@
  *
  * Simulated runs beside measured ones. A measured experiment has one workload. If the simulation
  * ran that workload too (trial 1 of the same seed, with the same arrivals) and the noise of
- * measuring can be simulated, only that trial is compared: another workload may rank the policies
+ * measuring is known, only that trial is compared: another workload may rank the policies
  * differently without any fault of the simulation. Otherwise the mean over all trials is compared.
  * Tables show both.
  *
@@ -32,8 +32,8 @@
  *
  * - two or more repeats (or trials): the differences per repeat (trial), Student's t. Over repeats
  * this is the noise of measuring one workload again; over trials that of drawing other workloads.
- * - one run: if the run directory's configuration can be simulated, the measurement is repeated in
- * simulation: the same arrivals, policy and limit, with every execution time and energy multiplied
+ * - one run whose noise is known: the measurement was repeated in simulation when it was made, or is
+ * on request: the same arrivals, policy and limit, with every execution time and energy multiplied
  * by ratios measured/estimated drawn from those that the run itself observed on that cluster. The
  * deviation of utility over these simulated repeats stands for that of measuring again
  * (resampling.h); the interval is centred on the measured value (or the value simulated without
