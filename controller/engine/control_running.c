@@ -21,54 +21,47 @@
  * migrate. The steps are those of the policies' suspensions (suspension.c).
  */
 
-#define REFUSED(why) ENGINE_REFUSAL_##why
+/* A row of refusals[]: the answer to each request, NONE where it is allowed. */
+#define ROW(cancel, hold, release, suspend, migrate)                                               \
+	{                                                                                          \
+		[ENGINE_REQUEST_CANCEL] = 1 + ENGINE_REFUSAL_##cancel,                             \
+		[ENGINE_REQUEST_HOLD] = 1 + ENGINE_REFUSAL_##hold,                                 \
+		[ENGINE_REQUEST_RELEASE] = 1 + ENGINE_REFUSAL_##release,                           \
+		[ENGINE_REQUEST_SUSPEND] = 1 + ENGINE_REFUSAL_##suspend,                           \
+		[ENGINE_REQUEST_MIGRATE] = 1 + ENGINE_REFUSAL_##migrate,                           \
+	}
+_Static_assert(ENGINE_REQUESTS == 5, "ROW() has an argument for each request");
 
-/* The answer to a request about a task in a state. */
-static const enum engine_refusal refusals[ENGINE_TASK_STATES][ENGINE_REQUESTS] = {
-	[ENGINE_TASK_COMING] = {[ENGINE_REQUEST_CANCEL] = REFUSED(COMING),
-				[ENGINE_REQUEST_HOLD] = REFUSED(COMING),
-				[ENGINE_REQUEST_RELEASE] = REFUSED(COMING),
-				[ENGINE_REQUEST_SUSPEND] = REFUSED(NOT_RUNNING),
-				[ENGINE_REQUEST_MIGRATE] = REFUSED(WAITING)},
-	[ENGINE_TASK_WAITING] = {[ENGINE_REQUEST_SUSPEND] = REFUSED(NOT_RUNNING),
-				 [ENGINE_REQUEST_MIGRATE] = REFUSED(WAITING)},
-	[ENGINE_TASK_PLANNED] = {[ENGINE_REQUEST_SUSPEND] = REFUSED(NOT_RUNNING),
-				 [ENGINE_REQUEST_MIGRATE] = REFUSED(WAITING)},
-	[ENGINE_TASK_CLAIMED] = {[ENGINE_REQUEST_SUSPEND] = REFUSED(NOT_RUNNING),
-				 [ENGINE_REQUEST_MIGRATE] = REFUSED(WAITING)},
-	[ENGINE_TASK_QUEUED] = {[ENGINE_REQUEST_HOLD] = REFUSED(QUEUED),
-				[ENGINE_REQUEST_SUSPEND] = REFUSED(NOT_RUNNING),
-				[ENGINE_REQUEST_MIGRATE] = REFUSED(WAITING)},
-	[ENGINE_TASK_STARTING] = {[ENGINE_REQUEST_HOLD] = REFUSED(UNDER_WAY),
-				  [ENGINE_REQUEST_RELEASE] = REFUSED(NOT_HELD_NOR_WAITING),
-				  [ENGINE_REQUEST_SUSPEND] = REFUSED(STARTING),
-				  [ENGINE_REQUEST_MIGRATE] = REFUSED(STARTING)},
-	[ENGINE_TASK_RUNNING] = {[ENGINE_REQUEST_HOLD] = REFUSED(UNDER_WAY),
-				 [ENGINE_REQUEST_RELEASE] = REFUSED(NOT_HELD_NOR_WAITING)},
-	[ENGINE_TASK_SUSPENDING] = {[ENGINE_REQUEST_HOLD] = REFUSED(UNDER_WAY),
-				    [ENGINE_REQUEST_RELEASE] = REFUSED(SUSPENDED_RELEASE),
-				    [ENGINE_REQUEST_MIGRATE] = REFUSED(SUSPENDED)},
-	[ENGINE_TASK_SUSPENDING_CLAIMED] = {[ENGINE_REQUEST_HOLD] = REFUSED(UNDER_WAY),
-					    [ENGINE_REQUEST_RELEASE] = REFUSED(SUSPENDED_RELEASE),
-					    [ENGINE_REQUEST_MIGRATE] = REFUSED(SUSPENDED)},
-	[ENGINE_TASK_SUSPENDED] = {[ENGINE_REQUEST_HOLD] = REFUSED(SUSPENDED_HOLD),
-				   [ENGINE_REQUEST_RELEASE] = REFUSED(SUSPENDED_RELEASE),
-				   [ENGINE_REQUEST_MIGRATE] = REFUSED(SUSPENDED)},
-	[ENGINE_TASK_SUSPENDED_CLAIMED] = {[ENGINE_REQUEST_HOLD] = REFUSED(SUSPENDED_HOLD),
-					   [ENGINE_REQUEST_RELEASE] = REFUSED(SUSPENDED_RELEASE),
-					   [ENGINE_REQUEST_MIGRATE] = REFUSED(SUSPENDED)},
-	[ENGINE_TASK_RESUMING] = {[ENGINE_REQUEST_HOLD] = REFUSED(UNDER_WAY),
-				  [ENGINE_REQUEST_RELEASE] = REFUSED(NOT_HELD_NOR_WAITING),
-				  [ENGINE_REQUEST_SUSPEND] = REFUSED(STARTING),
-				  [ENGINE_REQUEST_MIGRATE] = REFUSED(STARTING)},
-	[ENGINE_TASK_MIGRATING] = {[ENGINE_REQUEST_HOLD] = REFUSED(UNDER_WAY),
-				   [ENGINE_REQUEST_RELEASE] = REFUSED(NOT_HELD_NOR_WAITING),
-				   [ENGINE_REQUEST_SUSPEND] = REFUSED(MIGRATING),
-				   [ENGINE_REQUEST_MIGRATE] = REFUSED(MIGRATING_ALREADY)},
-	[ENGINE_TASK_QUARANTINED] = {[ENGINE_REQUEST_HOLD] = REFUSED(QUARANTINED),
-				     [ENGINE_REQUEST_SUSPEND] = REFUSED(OVER),
-				     [ENGINE_REQUEST_MIGRATE] = REFUSED(OVER)},
+/*
+ * One more than the answer to a request about a task in a state that is not over: 0 is a row that
+ * is missing.
+ */
+static const unsigned int refusals[ENGINE_TASK_STATES][ENGINE_REQUESTS] = {
+	[ENGINE_TASK_COMING] = ROW(COMING, COMING, COMING, NOT_RUNNING, WAITING),
+	[ENGINE_TASK_WAITING] = ROW(NONE, NONE, NONE, NOT_RUNNING, WAITING),
+	[ENGINE_TASK_PLANNED] = ROW(NONE, NONE, NONE, NOT_RUNNING, WAITING),
+	[ENGINE_TASK_CLAIMED] = ROW(NONE, NONE, NONE, NOT_RUNNING, WAITING),
+	[ENGINE_TASK_QUEUED] = ROW(NONE, QUEUED, NONE, NOT_RUNNING, WAITING),
+	[ENGINE_TASK_STARTING] = ROW(NONE, UNDER_WAY, NOT_HELD_NOR_WAITING, STARTING, STARTING),
+	[ENGINE_TASK_RUNNING] = ROW(NONE, UNDER_WAY, NOT_HELD_NOR_WAITING, NONE, NONE),
+	[ENGINE_TASK_SUSPENDING] = ROW(NONE, UNDER_WAY, SUSPENDED_RELEASE, NONE, SUSPENDED),
+	[ENGINE_TASK_SUSPENDING_CLAIMED] = ROW(NONE, UNDER_WAY, SUSPENDED_RELEASE, NONE, SUSPENDED),
+	[ENGINE_TASK_SUSPENDED] = ROW(NONE, SUSPENDED_HOLD, SUSPENDED_RELEASE, NONE, SUSPENDED),
+	[ENGINE_TASK_SUSPENDED_CLAIMED] =
+		ROW(NONE, SUSPENDED_HOLD, SUSPENDED_RELEASE, NONE, SUSPENDED),
+	[ENGINE_TASK_RESUMING] = ROW(NONE, UNDER_WAY, NOT_HELD_NOR_WAITING, STARTING, STARTING),
+	[ENGINE_TASK_MIGRATING] =
+		ROW(NONE, UNDER_WAY, NOT_HELD_NOR_WAITING, MIGRATING, MIGRATING_ALREADY),
+	[ENGINE_TASK_QUARANTINED] = ROW(NONE, QUARANTINED, NONE, OVER, OVER),
 };
+
+enum engine_refusal engine_state_refusal(enum engine_task_state state, enum engine_request request)
+{
+	if (engine_task_state_in(state, ENGINE_TASK_OVER))
+		return ENGINE_REFUSAL_OVER;
+	g_assert(refusals[state][request] != 0);
+	return (enum engine_refusal)(refusals[state][request] - 1);
+}
 
 enum engine_refusal engine_check_request(const struct engine *engine, enum engine_request request,
 					 uint32_t index)
@@ -77,9 +70,7 @@ enum engine_refusal engine_check_request(const struct engine *engine, enum engin
 		return ENGINE_REFUSAL_RUN_ENDED;
 	if (index >= engine->setup.workload->tasks_count)
 		return ENGINE_REFUSAL_NO_TASK;
-	return engine_task_over(&engine->tasks[index])
-		       ? ENGINE_REFUSAL_OVER
-		       : refusals[engine->tasks[index].state][request];
+	return engine_state_refusal(engine->tasks[index].state, request);
 }
 
 /* Finds the first idle nodes of the task's cluster. Returns whether there are enough. */

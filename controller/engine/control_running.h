@@ -15,6 +15,12 @@ enum engine_request {
 	ENGINE_REQUESTS,
 };
 
+/*
+ * The answer to a request about a task in that state; NONE: the state allows it. A state without an
+ * answer is a defect, and aborts.
+ */
+enum engine_refusal engine_state_refusal(enum engine_task_state state, enum engine_request request);
+
 /* Whether a request is refused because the run or the task has ended, or for the task's state. */
 enum engine_refusal engine_check_request(const struct engine *engine, enum engine_request request,
 					 uint32_t task);

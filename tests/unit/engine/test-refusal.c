@@ -3,6 +3,7 @@
 #include <glib.h>
 #include <jansson.h>
 
+#include "controller/engine/control_running.h"
 #include "controller/engine/refusal.h"
 
 static void test_table(void)
@@ -37,10 +38,37 @@ static void test_description(void)
 	json_decref(description);
 }
 
+/* The states in which a request is allowed. */
+static const uint32_t allowed[ENGINE_REQUESTS] = {
+	[ENGINE_REQUEST_CANCEL] = ENGINE_TASK_PENDING | ENGINE_TASK_UNDER_WAY |
+				  ENGINE_TASK_SET(ENGINE_TASK_QUARANTINED),
+	[ENGINE_REQUEST_HOLD] = ENGINE_TASK_PENDING & ~ENGINE_TASK_SET(ENGINE_TASK_QUEUED),
+	[ENGINE_REQUEST_RELEASE] = ENGINE_TASK_PENDING | ENGINE_TASK_SET(ENGINE_TASK_QUARANTINED),
+	/* A task that is off its nodes, or leaves them, is held then. */
+	[ENGINE_REQUEST_SUSPEND] = ENGINE_TASK_SET(ENGINE_TASK_RUNNING) |
+				   ENGINE_TASK_ANY_SUSPENDING | ENGINE_TASK_ANY_SUSPENDED,
+	[ENGINE_REQUEST_MIGRATE] = ENGINE_TASK_SET(ENGINE_TASK_RUNNING),
+};
+
+static void test_states(void)
+{
+	for (unsigned int i = 0; i < ENGINE_TASK_STATES; i++) {
+		const enum engine_task_state state = (enum engine_task_state)i;
+
+		for (unsigned int r = 0; r < ENGINE_REQUESTS; r++) {
+			g_test_message("%s, request %u", engine_task_state_name(state), r);
+			g_assert_cmpint(engine_state_refusal(state, (enum engine_request)r) ==
+						ENGINE_REFUSAL_NONE,
+					==, engine_task_state_in(state, allowed[r]));
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/refusal/words-and-texts-are-unique", test_table);
 	g_test_add_func("/refusal/the-description-of-the-api-has-them", test_description);
+	g_test_add_func("/refusal/every-state-has-an-answer-to-every-request", test_states);
 	return g_test_run();
 }
