@@ -20,8 +20,9 @@ enum fsm_rule {
 
 struct fsm_transition {
 	enum fsm_rule rule;
-	unsigned int to;     /* MOVES */
-	const char *because; /* IGNORES */
+	unsigned int to; /* MOVES */
+	/* IGNORES; one text for all states in which the event is ignored, as the page has one row */
+	const char *because;
 };
 
 struct fsm {

@@ -132,11 +132,15 @@ void fsm_page_test_reachable(gconstpointer data)
 			if (reached & bit(state))
 				reached |= next_of(page, state);
 	} while (reached != before);
-	g_assert_cmpuint(reached, ==, bit(page->fsm->states) - 1);
 	for (unsigned int state = 0; state < page->fsm->states; state++) {
 		const uint32_t next = next_of(page, state);
 
-		g_assert_true(page->ends & bit(state) ? !(next & ~page->ends) : next != 0);
+		if (!(reached & bit(state)))
+			g_error("no event leads to the state '%s'", page->fsm->state_names[state]);
+		if (page->ends & bit(state) ? next & ~page->ends : !next)
+			g_error("the state '%s' %s", page->fsm->state_names[state],
+				next ? "is an end, and an event leads out of it"
+				     : "is no end, and no event leads out of it");
 	}
 }
 
@@ -152,11 +156,20 @@ void fsm_page_test_rules(gconstpointer data)
 			const struct fsm_transition *pair = at(page, state, event);
 
 			count += pair->rule == FSM_MOVES;
-			g_assert_cmpint(pair->rule == FSM_IGNORES, ==, pair->because != NULL);
-			g_assert_true(!because || !pair->because || because == pair->because);
+			if ((pair->rule == FSM_IGNORES) != (pair->because != NULL))
+				g_error("in the state '%s' the event '%s' is ignored without a reason, "
+					"or has a reason and is not ignored",
+					page->fsm->state_names[state],
+					page->fsm->event_names[event]);
+			if (because && pair->because && strcmp(because, pair->because) != 0)
+				g_error("in the state '%s' the event '%s' is ignored because \"%s\", in "
+					"one before it because \"%s\": an event has one reason",
+					page->fsm->state_names[state],
+					page->fsm->event_names[event], pair->because, because);
 			because = pair->because ?: because;
 		}
-		g_assert_cmpint(count, >, 0);
+		if (!count)
+			g_error("event '%s' moves on from no state", page->fsm->event_names[event]);
 	}
 }
 
