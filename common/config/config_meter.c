@@ -171,7 +171,7 @@ static const struct config_key meter_keys[] = {
 	{CONFIG_NUMBER(meter, timeout_s), .takers = IPMI | REDFISH | VALUES, CONFIG_NOT_ZERO,
 	 CONFIG_TO(1, 120), .says = "# s is outside @ s",
 	 .help = "command, http, snmp: longest time that a reading may take; default: 5. ipmi: longest time that an answer may "
-		 "take, of which a login or a walk of the sensor records needs several; default: 5. redfish: the same of an "
+		 "take, of which a login or a walk of the sensor records needs several; default: 5. redfish: longest time of an "
 		 "answer; default: 15."},
 	{CONFIG_NUMBER(meter, interval_s), CONFIG_NOT_ZERO, CONFIG_TO(0.05, 60),
 	 .says = "# s is outside @ s",

@@ -24,6 +24,8 @@
 enum {
 	/* As many failures in a row of the kind that passes (busy, no answer) end the use of DCMI. */
 	DCMI_MISSES_MAX = 3,
+	/* So often current power and mean change alike by no chance. */
+	DCMI_CHANGES = 3,
 	WATTS_TOP = 65535, /* as many, or more, are no reading */
 	PATIENCE_MS = 200, /* after its deadline a reading is looked at so often */
 	CC_PRIVILEGE = 0xd4,
@@ -73,8 +75,12 @@ struct meter_ipmi {
 	char *command;
 	struct ipmi_target raw_target;
 	bool dcmi_worked;
-	int dcmi_misses; /* in a row, of the kind that passes */
-	bool use_sensor; /* DCMI is not asked before dcmi_again_ns */
+	/* Whether its current power is the mean that stands beside it. */
+	int64_t dcmi_mw;       /* the last that was */
+	unsigned dcmi_changes; /* of current power and mean together */
+	bool dcmi_differs;     /* once they were not the same */
+	int dcmi_misses;       /* in a row, of the kind that passes */
+	bool use_sensor;       /* DCMI is not asked before dcmi_again_ns */
 	int64_t dcmi_again_ns;
 	double dcmi_wait_s; /* until then; doubles */
 	/* DCMI has failed in this reading: use_sensor if a sensor has a reading. */
@@ -146,6 +152,8 @@ static void settle_on_dcmi(struct meter_ipmi *meter)
 static void end_read(struct meter_ipmi *meter, int64_t mw)
 {
 	meter->step = STEP_NONE;
+	if (meter->from_sensor)
+		meter->base.mean_s = 0;
 	if (!meter->from_sensor)
 		settle_on_dcmi(meter);
 	else if (meter->leaving)
@@ -306,7 +314,20 @@ static void leave_dcmi(struct meter_ipmi *meter, enum power_meter_error verdict,
 	read_sensors(meter);
 }
 
-static enum power_meter_error parse_power(const struct meter_ipmi *meter,
+/*
+ * DCMI's current power is that of now, but some BMCs have the mean over their statistics period
+ * there. They do not say so: both numbers are the same then, however they change.
+ */
+static void learn_mean(struct meter_ipmi *meter, const struct ipmi_dcmi *dcmi)
+{
+	meter->dcmi_differs |= dcmi->mw != dcmi->mean_mw;
+	meter->dcmi_changes += meter->dcmi_mw > 0 && meter->dcmi_mw != dcmi->mw;
+	meter->dcmi_mw = dcmi->mw;
+	meter->base.mean_s =
+		meter->dcmi_differs || meter->dcmi_changes < DCMI_CHANGES ? 0 : dcmi->period_s;
+}
+
+static enum power_meter_error parse_power(struct meter_ipmi *meter,
 					  const struct ipmi_answer *answer, int64_t *ret_mw)
 {
 	const struct config_meter *config = meter->base.config;
@@ -316,9 +337,11 @@ static enum power_meter_error parse_power(const struct meter_ipmi *meter,
 	if (config->raw)
 		return meter_ipmi_parse_watts(answer, config->raw_at, ret_mw);
 	verdict = meter_ipmi_parse_dcmi(answer, &dcmi);
-	if (verdict == POWER_METER_OK)
-		*ret_mw = dcmi.mw;
-	return verdict;
+	if (verdict != POWER_METER_OK)
+		return verdict;
+	learn_mean(meter, &dcmi);
+	*ret_mw = dcmi.mw;
+	return POWER_METER_OK;
 }
 
 static void handle_dcmi(struct meter_ipmi *meter, const struct ipmi_answer *answer)

@@ -35,7 +35,7 @@ enum power_meter_error meter_ipmi_parse_raw(const char *text, struct ipmi_answer
 struct ipmi_dcmi {
 	int64_t mw;      /* the current power */
 	int64_t mean_mw; /* over the last period_s */
-	double period_s; /* of the BMC's own statistics; the current power is not a mean of it */
+	double period_s; /* of the BMC's own statistics: of mean_mw */
 };
 
 /* The answer to Get Power Reading. `ret_dcmi` is set for POWER_METER_OK only. */

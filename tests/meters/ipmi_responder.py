@@ -5,16 +5,17 @@ password secret.
 
 usage: ipmi_responder.py DIR
 
-DIR/ipmi.json has, each optional: dcmi (hex of the answer to Get Power Reading behind its completion code) or cc (the
-completion code of its refusal), dcmi_delay_s, delay_s (of every answer), sdr (sensor records: number, name, m, owner, unit),
-sdr_delay_s (of each), sdr_fill (so many other sensors before them), readings (sensor number -> raw byte), idle_s (a session
-lives so long), max_sessions, suites (cipher suites), chassis (the first byte of its status), sdr_most (bytes of a record that
-it returns at once), device_sdr (it has no repository, but keeps the records itself), silent (commands that it does not answer,
-"2c 02"), answers (command -> hex of the answer, or completion code), controllers (address on the IPMB -> readings, answers),
-chain (number of the record after the last: the chain is a circle). A record has also name_hex, b, rexp, bexp, fmt (how the
-raw byte is meant), lin (linearization), percent (the bits beside fmt), lun (with the channel in its upper half). Also: bad_record
-(number of a record that it cannot return), compact (a compact, an event-only and an OEM record come first), lose (every so many
-requests of a session one is lost), role_refused. It prints its port, and each request.
+DIR/ipmi.json has, each optional: dcmi (hex of the answer to Get Power Reading behind its completion code, or a list of them in
+turn, of which the last repeats) or cc (the completion code of its refusal), dcmi_delay_s, delay_s (of every answer), sdr
+(sensor records: number, name, m, owner, unit), sdr_delay_s (of each), sdr_fill (so many other sensors before them), readings
+(sensor number -> raw byte), idle_s (a session lives so long), max_sessions, suites (cipher suites), chassis (the first byte of
+its status), sdr_most (bytes of a record that it returns at once), device_sdr (it has no repository, but keeps the records
+itself), silent (commands that it does not answer, "2c 02"), answers (command -> hex of the answer, or completion code),
+controllers (address on the IPMB -> readings, answers), chain (number of the record after the last: the chain is a circle). A
+record has also name_hex, b, rexp, bexp, fmt (how the raw byte is meant), lin (linearization), percent (the bits beside fmt),
+lun (with the channel in its upper half). Also: bad_record (number of a record that it cannot return), compact (a compact, an
+event-only and an OEM record come first), lose (every so many requests of a session one is lost), role_refused. It prints its
+port, and each request.
 """
 import socket, struct, hmac, hashlib, os, threading, time, random
 def cksum(b): return (-sum(b)) & 0xff
@@ -167,7 +168,11 @@ def dcmi_ok(w,lo=1,hi=500,avg=100,state=0x40,ts=0x5f000000,per=1000):
 if __name__ == '__main__':
     import json, sys
     c = json.load(open(sys.argv[1] + '/ipmi.json'))
-    dcmi = (c['cc'], b'') if 'cc' in c else (0, bytes.fromhex(c['dcmi']))
+    if isinstance(c.get('dcmi'), list):
+        turn = [(0, bytes.fromhex(answer)) for answer in c['dcmi']]
+        dcmi = lambda _: turn.pop(0) if len(turn) > 1 else turn[0]
+    else:
+        dcmi = (c['cc'], b'') if 'cc' in c else (0, bytes.fromhex(c['dcmi']))
     if 'dcmi_delay_s' in c: dcmi = dcmi + (c['dcmi_delay_s'],)
     def record(i, r):
         name = bytes.fromhex(r['name_hex']) if 'name_hex' in r else r['name']

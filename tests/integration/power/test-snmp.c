@@ -145,7 +145,7 @@ static void count_runs(const struct fixture *fixture, const char *log)
 	g_setenv("PATH", path, TRUE);
 }
 
-/* Each gets its own; a missing one leaves the others alone. */
+/* Each gets its own; an object that is missing takes nothing from the others. */
 static void test_outlets_of_a_strip_are_read_together(struct fixture *fixture, gconstpointer snmp)
 {
 	enum { METERS = 3, ROUNDS = 3 };

@@ -879,7 +879,7 @@ static void test_what_was_not_written_is_not_put_back(struct fixture *fixture, g
 	assert_holds(fixture, CPU "cpu1/cpufreq/scaling_max_freq", "1862000");
 	assert_holds(fixture, CPU "cpufreq/boost", "1");
 	g_assert_false(g_file_test(fixture->originals, G_FILE_TEST_EXISTS));
-	/* After a crash neither, unless the value is that of the move. */
+	/* After a crash neither, unless it has the value that it was moved to. */
 	put_noted(fixture, "1862000", "2660000", "1596000");
 	g_assert_true(cap_originals_recover(&platform_machine, fixture->originals, &count, NULL));
 	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1596000");
