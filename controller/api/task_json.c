@@ -101,7 +101,7 @@ static json_t *owner_json(const struct run_session *session, const struct engine
 /* Whether its VMs exist and compute, or are about to. */
 static bool is_executing(const struct engine_task *task)
 {
-	return engine_task_state_in(task->state, ENGINE_TASK_SET(ENGINE_TASK_STARTING) |
+	return engine_task_state_in(task->state, ENGINE_TASK_ANY_STARTING |
 							 ENGINE_TASK_SET(ENGINE_TASK_RUNNING) |
 							 ENGINE_TASK_SET(ENGINE_TASK_MIGRATING) |
 							 ENGINE_TASK_ANY_SUSPENDING);

@@ -103,12 +103,11 @@ void engine_set_preemptible(struct engine *engine, uint32_t index)
 	const enum engine_task_state state = engine->tasks[index].state;
 
 	engine_note_change(engine);
-	engine->known[index].preemptible =
-		engine->setup.workload->tasks[index].preemptible &&
-		!engine_has_claim(engine, index) && state != ENGINE_TASK_STARTING &&
-		state != ENGINE_TASK_RESUMING && state != ENGINE_TASK_MIGRATING &&
-		engine->tasks[index].request != REQUEST_CANCELLED &&
-		!engine_suspension_retries_exhausted(engine, index);
+	engine->known[index].preemptible = engine->setup.workload->tasks[index].preemptible &&
+					   !engine_has_claim(engine, index) &&
+					   !engine_task_state_in(state, ENGINE_TASK_IN_STEP) &&
+					   engine->tasks[index].request != REQUEST_CANCELLED &&
+					   !engine_suspension_retries_exhausted(engine, index);
 }
 
 /* Ends the waiting time of a task. */

@@ -382,7 +382,8 @@ static const char *check_action(const struct engine *engine, const struct sched_
 		return check_enqueue(engine, action);
 	/* An executing task can be dropped as well: it is evicted. */
 	if (action->kind == SCHED_ACTION_DROP &&
-	    (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING))
+	    engine_task_state_in(state,
+				 ENGINE_TASK_ANY_STARTING | ENGINE_TASK_SET(ENGINE_TASK_RUNNING)))
 		return NULL;
 	return engine_validate_on_own_nodes(engine, action);
 }

@@ -318,7 +318,9 @@ void engine_extend_overruns(struct engine *engine, double now_s, double next_s)
 
 		if (running->end_s > now_s)
 			continue;
-		if ((task->state == ENGINE_TASK_STARTING || task->state == ENGINE_TASK_RUNNING) &&
+		if (engine_task_state_in(task->state,
+					 ENGINE_TASK_ANY_STARTING |
+						 ENGINE_TASK_SET(ENGINE_TASK_RUNNING)) &&
 		    running->end_s > running->start_s &&
 		    running->end_s == engine_expected_end_s(task, running->start_s))
 			engine_record_event(engine, now_s, ENGINE_EVENT_LATE, running->task->id,

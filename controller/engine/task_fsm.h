@@ -25,7 +25,11 @@
  * part of its state: CLAIMED, SUSPENDING_CLAIMED, SUSPENDED_CLAIMED.
  */
 
-/* The state of a task. Every task is counted once, by its last state. */
+/*
+ * The state of a task. Every task is counted once, by its last state. Beyond COMING, the first one,
+ * the order means nothing: code that asks for several states has a set of them (below), of which a
+ * new state becomes a member.
+ */
 enum engine_task_state {
 	ENGINE_TASK_COMING = 0, /* has not arrived */
 	ENGINE_TASK_WAITING,
@@ -87,10 +91,14 @@ enum engine_task_event {
 
 /* Sets of states, as bits. */
 #define ENGINE_TASK_SET(state) (UINT32_C(1) << (state))
+/* The backend was asked to start it, and not all of its ranks run yet. */
+#define ENGINE_TASK_ANY_STARTING ENGINE_TASK_SET(ENGINE_TASK_STARTING)
 /* It occupies nodes of the present attempt. */
 #define ENGINE_TASK_ON_NODES                                                                       \
-	(ENGINE_TASK_SET(ENGINE_TASK_STARTING) | ENGINE_TASK_SET(ENGINE_TASK_RUNNING) |            \
+	(ENGINE_TASK_ANY_STARTING | ENGINE_TASK_SET(ENGINE_TASK_RUNNING) |                         \
 	 ENGINE_TASK_SET(ENGINE_TASK_RESUMING) | ENGINE_TASK_SET(ENGINE_TASK_MIGRATING))
+/* It is on nodes, and what the backend was asked to do has to end before it can be suspended. */
+#define ENGINE_TASK_IN_STEP (ENGINE_TASK_ON_NODES & ~ENGINE_TASK_SET(ENGINE_TASK_RUNNING))
 /* The backend was asked to suspend it. */
 #define ENGINE_TASK_ANY_SUSPENDING                                                                 \
 	(ENGINE_TASK_SET(ENGINE_TASK_SUSPENDING) | ENGINE_TASK_SET(ENGINE_TASK_SUSPENDING_CLAIMED))

@@ -185,8 +185,7 @@ static void put_on_nodes(struct open_bed *bed, const struct engine_task *task)
 		for (uint32_t n = 0; n < OPEN_HOSTS; n++)
 			if (bed->taken[c][n] == index + 1)
 				bed->taken[c][n] = 0;
-	if (task->state < ENGINE_TASK_STARTING || task->state > ENGINE_TASK_MIGRATING ||
-	    engine_task_state_in(task->state, ENGINE_TASK_ANY_SUSPENDED))
+	if (!engine_task_state_in(task->state, ENGINE_TASK_ON_NODES | ENGINE_TASK_ANY_SUSPENDING))
 		return;
 	for (uint32_t i = 0; i < task->nodes_count; i++) {
 		uint32_t *taken = &bed->taken[task->cluster][task->nodes[i]];
@@ -204,7 +203,7 @@ static bool look_at_task(struct engine_recorder *recorder, const struct engine_t
 	const bool comes = *state != task->state && (task->state == ENGINE_TASK_STARTING ||
 						     task->state == ENGINE_TASK_RESUMING);
 
-	g_assert_cmpint(*state, <, ENGINE_TASK_COMPLETED);
+	g_assert_false(engine_task_state_in(*state, ENGINE_TASK_OVER));
 	*state = task->state;
 	if (comes) {
 		g_assert_false(bed->engine && engine_is_held(bed->engine, task->task->id));
@@ -300,7 +299,7 @@ static void do_something(struct open_bed *bed)
 	for (uint32_t i = 0; i < engine_tasks_count(engine); i++) {
 		const enum engine_task_state state = engine_task_at(engine, i)->state;
 
-		if (state < ENGINE_TASK_STARTING)
+		if (state == ENGINE_TASK_COMING || engine_task_state_in(state, ENGINE_TASK_PENDING))
 			g_assert_nonnull(engine_waits_because(engine, i));
 		else if (!engine_task_state_in(state, ENGINE_TASK_ANY_SUSPENDED))
 			g_assert_null(engine_waits_because(engine, i));

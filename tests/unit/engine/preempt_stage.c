@@ -97,7 +97,7 @@ static bool tell_task(struct engine_recorder *recorder, const struct engine_task
 	enum engine_task_state *state =
 		&((struct preempt_memory *)recorder)->states[task->task->id];
 
-	g_assert_cmpint(*state, <, ENGINE_TASK_COMPLETED);
+	g_assert_false(engine_task_state_in(*state, ENGINE_TASK_OVER));
 	*state = task->state;
 	return true;
 }

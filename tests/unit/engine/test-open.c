@@ -137,7 +137,7 @@ static void check_end(const struct open_bed *bed)
 	uint32_t unfinished = 0;
 
 	for (uint32_t i = 0; i < engine_tasks_count(bed->engine); i++) {
-		g_assert_cmpint(engine_task_at(bed->engine, i)->state, >=, ENGINE_TASK_COMPLETED);
+		g_assert_true(engine_task_over(engine_task_at(bed->engine, i)));
 		unfinished += engine_task_at(bed->engine, i)->state == ENGINE_TASK_UNFINISHED;
 	}
 	g_assert_cmpuint(result->tasks_arrived, ==, engine_tasks_count(bed->engine));

@@ -106,7 +106,7 @@ static bool watch_task(struct engine_recorder *recorder, const struct engine_tas
 		g_assert_cmpfloat(task->started_s, <, task->task->deadline_s);
 	} else if (task->state == ENGINE_TASK_DROPPED && isfinite(task->energy_j)) {
 		return true; /* told again when its machine is free */
-	} else if (task->state >= ENGINE_TASK_COMPLETED && task->attempts > 0) {
+	} else if (engine_task_over(task) && task->attempts > 0) {
 		g_assert_true(watch->executing & bit);
 		watch->executing &= ~bit;
 		watch->busy_s += task->exec_s;

@@ -222,7 +222,7 @@ static void adopt_tasks(struct engine *engine, const struct workload *workload, 
 			task->nodes, task->nodes_count};
 		const struct store_suspension *row = last_suspension(rows, i, task->attempts);
 
-		if (task->state < ENGINE_TASK_STARTING || task->state > ENGINE_TASK_RESUMING)
+		if (!engine_task_state_in(task->state, ENGINE_TASK_UNDER_WAY))
 			continue;
 		if (!row) {
 			scripted_backend_adopt(backend, &start, task->started_s);

@@ -27,6 +27,9 @@ static const struct name_list lists[] = {
 	{"controller/cli/fields.h", "define FIELD_STATES_PLACED", "#define",
 	 OPEN & ~ENGINE_TASK_SET(ENGINE_TASK_WAITING)},
 	{"controller/cli/fields.c", "ended[] = {", "NULL", ENGINE_TASK_OVER},
+	/* Before its ranks run a task has nodes in these. */
+	{"controller/cli/fields.c", "placed[] = {", "NULL",
+	 (ENGINE_TASK_PENDING & ~ENGINE_TASK_SET(ENGINE_TASK_WAITING)) | ENGINE_TASK_ANY_STARTING},
 	{"controller/api/page/page.js", "PLACED = [", "]",
 	 OPEN & ~ENGINE_TASK_SET(ENGINE_TASK_WAITING)},
 	{"benchmarks/service/service-speed", "placed = \"", "\"\n",
@@ -35,6 +38,8 @@ static const struct name_list lists[] = {
 	 SHOWN},
 	{"docs/reference/store.md", "- `state`: `waiting", ";", STORED},
 	{"docs/reference/virtbed.1", "only tasks in these states:", "\nIn a state with", SHOWN},
+	{"tests/faults/steps.py", "not in (\"suspending", "None",
+	 ENGINE_TASK_ANY_SUSPENDING | ENGINE_TASK_ANY_SUSPENDED},
 	{"docs/reference/grafana.json", "state!~\\\"completed", "\\\"", ENGINE_TASK_OVER},
 	{"docs/reference/grafana.json", "state=~\\\"starting", "\\\"",
 	 (ENGINE_TASK_ON_NODES | ENGINE_TASK_ANY_SUSPENDING)},
@@ -119,6 +124,24 @@ static void test_engine(void)
 	}
 }
 
+/* The page has a colour for each state of a task on nodes. */
+static void test_colours(void)
+{
+	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "..", "..", "..", "controller",
+						      "api", "page", "page.css", NULL);
+	g_autofree char *text = NULL;
+
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	for (unsigned int state = 0; state < ENGINE_TASK_STATES; state++) {
+		g_autofree char *rule = g_strdup_printf(".state[data-state=%s]::before",
+							engine_task_state_name(state));
+
+		g_test_message("%s", rule);
+		g_assert_true(!engine_task_state_in(state, ENGINE_TASK_ON_NODES) ||
+			      strstr(text, rule));
+	}
+}
+
 /* Those of a local scheduler stand in two places of its API's page. */
 static void test_local(void)
 {
@@ -137,6 +160,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/state-names/lists-of-an-engine's-tasks", test_engine);
+	g_test_add_func("/state-names/colours-of-the-page", test_colours);
 	g_test_add_func("/state-names/lists-of-a-local-scheduler's-tasks", test_local);
 	return g_test_run();
 }
