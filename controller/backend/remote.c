@@ -51,7 +51,7 @@ static void on_task(struct remote_link *link, const struct remote_task *task, vo
 static void on_failed(struct remote_link *link, const char *id, enum remote_failure what,
 		      const char *reason, void *data)
 {
-	static const enum remote_operation_kind steps[] = {
+	static const enum remote_operation_kind steps[REMOTE_FAILURES] = {
 		[REMOTE_FAILURE_SUSPENSION] = REMOTE_OPERATION_SUSPEND,
 		[REMOTE_FAILURE_RESUMPTION] = REMOTE_OPERATION_RESUME,
 		[REMOTE_FAILURE_MIGRATION] = REMOTE_OPERATION_MIGRATE,
@@ -60,6 +60,7 @@ static void on_failed(struct remote_link *link, const char *id, enum remote_fail
 
 	if (!entry || remote_attempt_is(entry, ATTEMPT_OVER))
 		return;
+	g_assert(what == REMOTE_FAILURE_SHARE || steps[what] != REMOTE_OPERATION_START);
 	if (what == REMOTE_FAILURE_SHARE)
 		remote_share_ctl_failed(entry, reason);
 	else

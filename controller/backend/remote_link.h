@@ -31,6 +31,7 @@ enum remote_failure {
 	REMOTE_FAILURE_RESUMPTION,
 	REMOTE_FAILURE_MIGRATION,
 	REMOTE_FAILURE_SHARE,
+	REMOTE_FAILURES,
 };
 
 /* Callbacks for what a link learns. All but `usage` are required. Times are on our clock. */

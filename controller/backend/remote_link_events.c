@@ -55,7 +55,7 @@ static const char *const failures[] = {
 	[REMOTE_FAILURE_RESUMPTION] = "task-resume-failed",
 	[REMOTE_FAILURE_MIGRATION] = "task-migrate-failed",
 	[REMOTE_FAILURE_SHARE] = "task-share-failed",
-	NULL,
+	[REMOTE_FAILURES] = NULL,
 };
 
 /* VMs that were moved before the failure of a migration are in the description. */
@@ -85,11 +85,6 @@ static void event_other(struct remote_link *link, const json_t *event, const cha
 	remote_link_note(link, kind, "cluster '%s'%s%s: %s%s%s", link->cluster->name,
 			 host ? ", host " : "", host ?: "", kind, more ? " " : "", more ?: "");
 }
-
-static const char *const task_kinds[] = {
-	"task-begun", "task-started",  "task-suspended", "task-resumed",
-	"task-ended", "task-migrated", "task-shared",    NULL,
-};
 
 /* The time of an event on the peer's clock; now, with a note, if it is impossible. */
 static int64_t event_time(struct remote_link *link, const json_t *event)
@@ -127,10 +122,10 @@ static bool read_event(struct remote_link *link, const json_t *event, GError **e
 	failure = record_word_find(failures, kind);
 	if (g_str_equal(kind, "node-ready") || g_str_equal(kind, "node-down"))
 		event_node(link, event, kind, t_ns);
-	else if (g_strv_contains(task_kinds, kind))
-		return event_task(link, event, kind, t_ns, error);
 	else if (failure >= 0)
 		return event_failed(link, event, (enum remote_failure)failure, t_ns, error);
+	else if (g_str_has_prefix(kind, "task-"))
+		return event_task(link, event, kind, t_ns, error);
 	else
 		event_other(link, event, kind);
 	return true;

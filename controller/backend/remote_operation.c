@@ -20,16 +20,44 @@
 /* Twice the time after which a local scheduler ends a migration (docs/explanation/migrate.md). */
 #define MIGRATE_STUCK_S 1200.0
 
+static bool is_running(const struct remote_attempt *entry, enum task_state state)
+{
+	return state == TASK_RUNNING;
+}
+
+static bool is_suspended(const struct remote_attempt *entry, enum task_state state)
+{
+	return state == TASK_SUSPENDED;
+}
+
+static bool no_migration_is_open(const struct remote_attempt *entry, enum task_state state)
+{
+	return entry->migrations.open <= entry->migrations.moved;
+}
+
 const struct remote_kind remote_kinds[] = {
 	[REMOTE_OPERATION_START] = {.participle = "started"},
-	[REMOTE_OPERATION_SUSPEND] = {"suspensions", "suspended", "it does not run",
-				      BACKEND_EVENT_SUSPENSION_FAILED, SUSPEND_STUCK_S},
-	[REMOTE_OPERATION_RESUME] = {"resumptions", "resumed",
-				     "it is not suspended, or needs another number of nodes",
-				     BACKEND_EVENT_SUSPENSION_FAILED, SUSPEND_STUCK_S},
-	[REMOTE_OPERATION_MIGRATE] = {"migrations", "migrated",
-				      "it does not run, or needs another number of nodes",
-				      BACKEND_EVENT_MIGRATION_FAILED, MIGRATE_STUCK_S},
+	[REMOTE_OPERATION_SUSPEND] = {.path = "suspensions",
+				      .participle = "suspended",
+				      .impossible = "it does not run",
+				      .failed = BACKEND_EVENT_SUSPENSION_FAILED,
+				      .is_back = is_running,
+				      .stuck_s = SUSPEND_STUCK_S},
+	[REMOTE_OPERATION_RESUME] =
+		{.path = "resumptions",
+		 .participle = "resumed",
+		 .impossible = "it is not suspended, or needs another number of nodes",
+		 .failed = BACKEND_EVENT_SUSPENSION_FAILED,
+		 .is_back = is_suspended,
+		 .stuck_s = SUSPEND_STUCK_S},
+	[REMOTE_OPERATION_MIGRATE] = {.path = "migrations",
+				      .participle = "migrated",
+				      .impossible =
+					      "it does not run, or needs another number of nodes",
+				      .failed = BACKEND_EVENT_MIGRATION_FAILED,
+				      .is_back = no_migration_is_open,
+				      .stays_running = true,
+				      .stuck_s = MIGRATE_STUCK_S},
 	[REMOTE_OPERATION_SHARE] = {.path = "shares"},
 	[REMOTE_OPERATION_KILL] = {NULL},
 };
@@ -37,6 +65,8 @@ const struct remote_kind remote_kinds[] = {
 /* Begins a step for the call with number `n`. */
 static void begin(struct remote_operation *step, enum remote_operation_kind kind, uint32_t n)
 {
+	g_assert(remote_kinds[kind].is_back &&
+		 remote_kinds[kind].stuck_s > REMOTE_OPERATION_CHECK_S);
 	remote_operation_end(step);
 	*step = (struct remote_operation){
 		.entry = step->entry,
@@ -148,24 +178,14 @@ void remote_operation_failed(struct remote_operation *step, enum remote_operatio
 	step->reason = g_strdup(reason);
 }
 
-/* Whether the task is in the state before the step, in its description that was read last. */
-static bool is_back(const struct remote_operation *step, enum task_state state)
-{
-	const struct remote_migrations *migrations = &step->entry->migrations;
-
-	if (step->kind == REMOTE_OPERATION_MIGRATE)
-		return migrations->open <= migrations->moved;
-	return state == (step->kind == REMOTE_OPERATION_RESUME ? TASK_SUSPENDED : TASK_RUNNING);
-}
-
 /* After a 201 an event follows; a 200 gives the state of an earlier request. */
 void remote_operation_answered(struct remote_operation *step, int status, enum task_state state)
 {
+	const struct remote_kind *kind = &remote_kinds[step->kind];
 	const bool failed = step->state == OPERATION_FAILED;
 
-	if (step->kind == REMOTE_OPERATION_MIGRATE
-		    ? failed
-		    : is_back(step, state) && (status != 201 || failed))
+	if (kind->stays_running ? failed
+				: kind->is_back(step->entry, state) && (status != 201 || failed))
 		remote_operation_fail(step, step->reason);
 	else
 		remote_operation_accept(step);
@@ -178,8 +198,9 @@ double remote_operation_answered_s(const struct remote_operation *step, int64_t 
 
 void remote_operation_checked(struct remote_operation *step, enum task_state state)
 {
-	if (!remote_attempt_is(step->entry, ATTEMPT_OVER) && is_back(step, state) &&
+	if (!remote_attempt_is(step->entry, ATTEMPT_OVER) &&
 	    remote_operation_answered_s(step, remote_now_ns(step->entry->remote)) >
-		    REMOTE_OPERATION_CHECK_S)
+		    REMOTE_OPERATION_CHECK_S &&
+	    remote_kinds[step->kind].is_back(step->entry, state))
 		remote_operation_fail(step, NULL);
 }

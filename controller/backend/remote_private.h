@@ -71,15 +71,33 @@ static inline bool remote_operation_is(const struct remote_operation *operation,
 	return operation->state != OPERATION_NONE && operation->kind == kind;
 }
 
-/* What distinguishes a kind; the array is indexed by kinds. */
+/*
+ * What distinguishes a kind; the array is indexed by kinds. Of a kind that has a result (a step, or
+ * an operation of its own that calls functions of remote_operation.c) all members are required but
+ * stays_running.
+ */
 struct remote_kind {
 	const char *path; /* of its requests, below that of the task; NULL: that of the task */
-	/* of a start and a step: what the task then is */
+	/* of a start and a kind with a result: what the task then is */
 	const char *participle;
-	/* of a step: */
+	/* of a kind with a result: */
 	const char *impossible;         /* why a call is refused in other states of the attempt */
 	enum backend_event_kind failed; /* the event of a failure */
-	double stuck_s;                 /* after so long without a result the task is killed */
+	/*
+	 * Whether the task is as before the operation, by its last description: its state there,
+	 * and what was taken from it.
+	 */
+	bool (*is_back)(const struct remote_attempt *entry, enum task_state state);
+	/*
+	 * Its task is `running` all the while, so that the state in the answer to a request does
+	 * not tell that it has failed: its result is an event, or a later description.
+	 */
+	bool stays_running;
+	/*
+	 * After so long without a result remote_guard_attempt() kills the task; above
+	 * REMOTE_OPERATION_CHECK_S. INFINITY: it is not killed, but checked again and again.
+	 */
+	double stuck_s;
 };
 extern const struct remote_kind remote_kinds[];
 

@@ -93,6 +93,19 @@ static void what_a_migration_took_is_told(struct fixture *fixture, gconstpointer
 	fixture_quiet(fixture, 0.3);
 }
 
+/* An event of a kind that the controller does not know describes its task all the same. */
+static void any_event_of_a_task_describes_it(struct fixture *fixture, gconstpointer data)
+{
+	struct backend_event event;
+
+	moving(fixture);
+	scripted_scheduler_spoil_event(fixture->scheduler, "kind", json_string("task-swapped"));
+	scripted_scheduler_settle_move(fixture->scheduler, "test-1-0-1", NULL);
+	event = expect(fixture, BACKEND_EVENT_MIGRATED, 1);
+	assert_moved(&event);
+	g_assert_null(strstr(fixture->notes->str, "task-swapped"));
+}
+
 static void one_that_failed_can_be_asked_again(struct fixture *fixture, gconstpointer data)
 {
 	const uint32_t node = 1;
@@ -318,6 +331,7 @@ static const struct {
 	void (*test)(struct fixture *fixture, gconstpointer data);
 } tests[] = {
 	{"/moves/times", false, what_a_migration_took_is_told},
+	{"/moves/unknown-event", false, any_event_of_a_task_describes_it},
 	{"/moves/again", false, one_that_failed_can_be_asked_again},
 	{"/moves/late", false, a_late_answer_is_not_that_of_the_next},
 	{"/moves/lost", false, a_migration_is_not_lost_with_a_suspension},
