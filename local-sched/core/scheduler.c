@@ -121,9 +121,7 @@ static bool check_config(const struct scheduler *scheduler, GError **error)
 static void lose(const struct scheduler *scheduler, struct task *task, const char *reason)
 {
 	task_end(task, TASK_OUTCOME_LOST, reason, platform_now_ns(scheduler->settings.platform));
-	if (task_last_suspension(task) && task_last_suspension(task)->frozen_ns == 0)
-		scheduler_drop_suspension(task);
-	scheduler_drop_unmoved(task);
+	scheduler_drop_open(task);
 }
 
 /*

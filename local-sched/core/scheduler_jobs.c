@@ -20,7 +20,8 @@ void scheduler_task_started(struct task *task, void *data)
 	scheduler_record_task(data, task, "task-started");
 }
 
-void scheduler_drop_suspension(struct task *task)
+/* Removes the last suspension, whose request failed. */
+static void drop_suspension(struct task *task)
 {
 	const struct task_suspension *last = task_last_suspension(task);
 
@@ -29,7 +30,8 @@ void scheduler_drop_suspension(struct task *task)
 	g_ptr_array_remove_index(task->suspensions, task->suspensions->len - 1);
 }
 
-void scheduler_drop_unmoved(struct task *task)
+/* Removes the last migration if it failed for all VMs. */
+static void drop_unmoved(struct task *task)
 {
 	const struct task_migration *last = task_last_migration(task);
 
@@ -37,6 +39,13 @@ void scheduler_drop_unmoved(struct task *task)
 		return;
 	task_migration_free(task->unmoved);
 	task->unmoved = g_ptr_array_steal_index(task->migrations, task->migrations->len - 1);
+}
+
+void scheduler_drop_open(struct task *task)
+{
+	if (task_last_suspension(task) && task_last_suspension(task)->frozen_ns == 0)
+		drop_suspension(task);
+	drop_unmoved(task);
 }
 
 /*
@@ -67,9 +76,7 @@ void scheduler_task_ended(struct task *task, const char *output, size_t length, 
 	log_info_of(LOG_LOCAL(task->id), "%s after %.3f s%s%s", task_outcome_name(task->outcome),
 		    clock_elapsed_s(task->requested_ns, task->ended_ns), task->reason ? ": " : "",
 		    task->reason ? task->reason : "");
-	if (task_last_suspension(task) && task_last_suspension(task)->frozen_ns == 0)
-		scheduler_drop_suspension(task);
-	scheduler_drop_unmoved(task);
+	scheduler_drop_open(task);
 	drop_script(task);
 	scheduler_record_task(scheduler, task, "task-ended");
 	scheduler_look_for_turns(scheduler);
@@ -108,7 +115,7 @@ void scheduler_task_changed(struct task *task, const char *reason, void *data)
 	} else if (!reason) {
 		scheduler_record_task(scheduler, task, "task-resumed");
 	} else if (suspends) {
-		scheduler_drop_suspension(task);
+		drop_suspension(task);
 		record_stayed(scheduler, task, "task-suspend-failed", reason);
 	} else {
 		task_suspension_undo(last);
@@ -121,7 +128,7 @@ void scheduler_task_moved(struct task *task, const char *reason, void *data)
 	struct scheduler *scheduler = data;
 	g_autofree char *why = g_strdup(reason); /* `reason` is the record's, which may be freed */
 
-	scheduler_drop_unmoved(task);
+	drop_unmoved(task);
 	if (why)
 		record_stayed(scheduler, task, "task-migrate-failed", why);
 	else

@@ -91,11 +91,11 @@ void scheduler_record_task(struct scheduler *scheduler, const struct task *task,
 
 /* scheduler_jobs.c */
 
-/* Removes the last suspension, whose request failed. */
-void scheduler_drop_suspension(struct task *task);
-
-/* Removes the last migration if it failed for all VMs. */
-void scheduler_drop_unmoved(struct task *task);
+/*
+ * Removes the records of operations that were under way when the task ended: a suspension that did
+ * not stop it, a migration that moved no VM.
+ */
+void scheduler_drop_open(struct task *task);
 
 /* The executor's events about tasks. */
 void scheduler_task_started(struct task *task, void *data);
