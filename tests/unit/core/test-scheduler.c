@@ -19,7 +19,7 @@ static const char config_text[] =
 	"     hosts: [{name: h1}]}\n"
 	"types:\n"
 	"  - {name: A, benchmark: is, class: S, cores: 1, memory_mib: 64, share: 1}\n"
-	"  - {name: S, benchmark: script, cores: 1, memory_mib: 64, share: 0, time_s: 5}\n"
+	"  - {name: S, benchmark: script, cores: 1, memory_mib: 64, share: 0, time_s: 50}\n"
 	"estimates:\n"
 	"  - {type: A, cluster: c1, etc_s: 5, eec_j: 40}\n"
 	"workload: {arrival_mean_s: 1, duration_s: 1, utility_max: [1]}\n"
@@ -114,6 +114,17 @@ static void wait_state(const struct task *task, enum task_state state)
 	}
 }
 
+/* Until no migration of it is under way, during which its state stays. */
+static void wait_moved(const struct task *task)
+{
+	const int64_t began_ns = clock_now_ns();
+
+	while (task_is_migrating(task)) {
+		g_assert_cmpfloat(clock_elapsed_s(began_ns, clock_now_ns()), <, DEADLINE_S);
+		g_main_context_iteration(NULL, TRUE);
+	}
+}
+
 /* Its files are gone when it has ended, in whatever way, and it is known again all the same. */
 static void test_script(struct fixture *fixture, gconstpointer data)
 {
@@ -165,7 +176,11 @@ static void test_retention(struct fixture *fixture, gconstpointer data)
 	g_assert_true(is_new);
 }
 
-/* Requests in their order, and the state of the task before and after each. */
+/*
+ * Requests in their order, and the state of the task before and after each. A new one is made when
+ * no migration is under way; an operation of another kind during which the task's state stays needs
+ * a wait beside wait_moved().
+ */
 static const struct {
 	enum scheduler_operation of;
 	const char *n, *body;
@@ -197,6 +212,8 @@ static void test_operations(struct fixture *fixture, gconstpointer data)
 		g_autoptr(GError) error = NULL;
 
 		wait_state(task, requests[i].before);
+		if (requests[i].is_new)
+			wait_moved(task);
 		g_assert_true(scheduler_operate(fixture->scheduler, requests[i].of, "t",
 						requests[i].n, body, &is_new, &error) == task);
 		g_assert_no_error(error);
@@ -327,6 +344,7 @@ static void test_not_stored(struct fixture *fixture, gconstpointer data)
 		g_autofree char *before = NULL, *after = NULL, *stored = NULL;
 
 		wait_state(task, refused[i].before);
+		wait_moved(task);
 		before = text_of(task);
 		expect_refusal(fixture, refused[i].of, "t", refused[i].n, body);
 		after = text_of(task);
