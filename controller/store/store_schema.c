@@ -55,13 +55,13 @@ static const char pair_names[] =
 		RENAME_PAIRS_OF_SUMS("energy_task", "run, task, day, host", "sum(uj)");
 
 /*
- * The steps from each version to the next. Tables and columns are those whose `since` is the
- * version: 2 suspensions, 3 queues, 4 migrations and shares, 5 submissions and drained nodes, 6 the
+ * The steps from each version to the next; a version without one has new tables and columns alone.
+ * These are those whose `since` is the version: 2 suspensions, 3 queues, 4 migrations and shares, 5 submissions and drained nodes, 6 the
  * energy account, 7 priorities, 8 the counter that a host's account refers to, 10 profiles, what a
  * request asked for, and lost attempts, 11
  * inputs.
  */
-static const struct database_step steps[] = {
+static const struct database_step steps[STORE_SCHEMA_VERSION + 1] = {
 	[1] = {.before = meta_table, .sql = history_indices},
 	[3] = {.sql = whole_decisions},
 	[9] = {.sql = sample_key,
@@ -70,7 +70,6 @@ static const struct database_step steps[] = {
 	[10] = {.sql = pair_names},
 	[11] = {.sql = NULL},
 };
-G_STATIC_ASSERT(G_N_ELEMENTS(steps) == STORE_SCHEMA_VERSION + 1);
 
 /* In the order in which the tables are made. */
 static const struct record *const records[] = {

@@ -2,11 +2,20 @@
 /*
  * Stores of every earlier version: old/N.sql is one as version N made it, from the text of its
  * schema at that time, with a row or two in each table; 1-early is version 1 before samples were
- * keyed by time. All have run 1 and in it task 7. A new version leaves one of its predecessor
- * there, made by `sqlite3 run.sqlite .dump`.
+ * keyed by time. All have run 1 and in it task 7.
+ *
+ * A new version leaves one of its predecessor there, made before STORE_SCHEMA_VERSION is raised:
+ *
+ *   G_TEST_SRCDIR=tests/unit/store build/tests/unit/store/test-store-old make \
+ *           tests/unit/store/old/VERSION.sql    # the version before it is raised
+ *
+ * That is the last file of olds[] as store_open() completes it; rows of tables and values of columns
+ * that are new in it are added by hand. Its name is a row of olds[], and assert_all() says what it
+ * has.
  */
 #include <glib/gstdio.h>
 #include <math.h>
+#include <string.h>
 
 #include "controller/store/store_account.h"
 #include "controller/store/store_private.h"
@@ -378,9 +387,45 @@ static void test_all(void)
 	g_assert_cmpint(olds[G_N_ELEMENTS(olds) - 1].version, ==, STORE_SCHEMA_VERSION - 1);
 }
 
+/* Writes the file that the next version leaves of this one. */
+static int make_old(const char *file)
+{
+	const struct old *last = &olds[G_N_ELEMENTS(olds) - 1];
+	struct fixture fixture = {NULL};
+	char *argv[] = {(char *)"sqlite3",
+			NULL,
+			(char *)"SELECT 'PRAGMA application_id = ' || application_id || ';' FROM"
+				" pragma_application_id",
+			(char *)"SELECT 'PRAGMA user_version = ' || user_version || ';' FROM"
+				" pragma_user_version",
+			(char *)".dump",
+			NULL};
+	g_autofree char *path = NULL, *dump = NULL, *text = NULL;
+	g_autoptr(GError) error = NULL;
+	int status;
+
+	set_up(&fixture, last);
+	open_store(&fixture, true);
+	g_clear_pointer(&fixture.store, store_close);
+	path = g_build_filename(fixture.dir, STORE_FILE, NULL);
+	argv[1] = path;
+	g_spawn_sync(NULL, argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &dump, NULL, &status,
+		     &error);
+	g_assert_no_error(error);
+	g_assert_cmpint(status, ==, 0);
+	text = g_strdup_printf("-- %s.sql, completed by the version after it.\n%s", last->name,
+			       dump);
+	g_file_set_contents(file, text, -1, &error);
+	g_assert_no_error(error);
+	tear_down(&fixture, last);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	if (argc == 3 && strcmp(argv[1], "make") == 0)
+		return make_old(argv[2]);
 	g_test_add_func("/store/there is a file of every earlier version", test_all);
 	g_test_add("/store/the policies of Pair have the names that they have now", struct fixture,
 		   BEFORE_PAIR, set_up, test_pairs, tear_down);
