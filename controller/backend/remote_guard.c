@@ -35,10 +35,11 @@ static void guard_killed(struct remote_attempt *entry, int64_t now_ns, double gr
 		remote_request_check(entry);
 }
 
-static void guard_step(struct remote_attempt *entry, int64_t now_ns)
+static void guard_step(const struct remote_operation *step, int64_t now_ns)
 {
-	const struct remote_kind *kind = &remote_kinds[entry->step.kind];
-	const double age_s = remote_operation_answered_s(&entry->step, now_ns);
+	const struct remote_kind *kind = &remote_kinds[step->kind];
+	const double age_s = remote_operation_answered_s(step, now_ns);
+	struct remote_attempt *entry = step->entry;
 
 	if (age_s <= REMOTE_OPERATION_CHECK_S)
 		return;
@@ -77,7 +78,7 @@ void remote_guard_attempt(struct remote_attempt *entry, int64_t now_ns)
 			    remote_link_cluster(remote_attempt_link(entry))->name, age_s);
 		remote_request_delete(entry);
 	} else {
-		guard_step(entry, now_ns);
+		guard_step(&entry->step, now_ns);
 		if (remote_slots_shared(entry) && !remote_attempt_is(entry, ATTEMPT_UNSTARTED) &&
 		    remote_suspend_ctl_executes(entry))
 			remote_request_check(entry); /* for the CPU that it gets of its share */
