@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/handoff.h"
+#include "common/read_file.h"
 
 /* This machine. */
 
@@ -50,12 +51,10 @@ static const struct platform_clock machine_clock = {
 	.timer = machine_timer,
 };
 
-static char *machine_read(const struct platform *platform, const char *path, size_t *ret_length,
-			  GError **error)
+static char *machine_read(const struct platform *platform, const char *path, size_t max,
+			  size_t *ret_length, GError **error)
 {
-	char *text;
-
-	return g_file_get_contents(path, &text, ret_length, error) ? text : NULL;
+	return read_file(path, max, ret_length, error);
 }
 
 static bool machine_write(const struct platform *platform, const char *path, const char *text,
@@ -256,10 +255,10 @@ void platform_wait(const struct platform *platform, struct platform_job *job)
 
 /* Disk. */
 
-char *platform_read(const struct platform *platform, const char *path, size_t *ret_length,
-		    GError **error)
+char *platform_read(const struct platform *platform, const char *path, size_t max,
+		    size_t *ret_length, GError **error)
 {
-	return platform->disk->read(platform, path, ret_length, error);
+	return platform->disk->read(platform, path, max, ret_length, error);
 }
 
 bool platform_write(const struct platform *platform, const char *path, const char *text,

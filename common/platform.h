@@ -57,9 +57,12 @@ struct platform_clock {
  */
 struct platform_disk {
 	const char *vfs; /* name of the sqlite3_vfs of databases; NULL: SQLite's default */
-	/* The contents of a file, with a 0 behind them; the caller frees. NULL with G_FILE_ERROR. */
-	char *(*read)(const struct platform *platform, const char *path, size_t *ret_length,
-		      GError **error);
+	/*
+	 * The contents of a regular file of at most `max` bytes, with a 0 behind them; the caller
+	 * frees. NULL with `error`, as by read_file().
+	 */
+	char *(*read)(const struct platform *platform, const char *path, size_t max,
+		      size_t *ret_length, GError **error);
 	/*
 	 * Makes or replaces a file of mode 0600, as a whole: after a crash it is the old one or the
 	 * new one. `durable`: it is on the disk when this returns.
@@ -129,8 +132,8 @@ struct platform_job *platform_run(const struct platform *platform, const char *n
 void platform_wait(const struct platform *platform, struct platform_job *job);
 
 /* The operations of the disk, as above. */
-char *platform_read(const struct platform *platform, const char *path, size_t *ret_length,
-		    GError **error);
+char *platform_read(const struct platform *platform, const char *path, size_t max,
+		    size_t *ret_length, GError **error);
 bool platform_write(const struct platform *platform, const char *path, const char *text,
 		    size_t length, bool durable, GError **error);
 bool platform_append(const struct platform *platform, const char *path, const char *text,

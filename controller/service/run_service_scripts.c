@@ -10,6 +10,9 @@
 /* The maximum length of a list of types in an error. */
 #define KNOWN_CHARS 1000
 
+/* A script in base64 with its names: TASK_SCRIPT_BYTES_MAX and more. */
+#define SCRIPT_TEXT_MAX ((size_t)8 << 20)
+
 /* The overflow user id of the kernel. */
 #define NOBODY 65534
 
@@ -121,7 +124,8 @@ static bool add_script(const struct run_session *session, uint32_t first, json_t
 {
 	g_autofree char *path = script_path(session, first);
 	gsize length;
-	g_autofree char *text = platform_read(session->platform, path, &length, error);
+	g_autofree char *text =
+		platform_read(session->platform, path, SCRIPT_TEXT_MAX, &length, error);
 	json_t *script;
 
 	if (!text)

@@ -212,7 +212,7 @@ static bool read_file(struct power_journal *journal, const char *path, const cha
 	g_autofree char *text = NULL;
 	char *end;
 
-	text = platform_read(journal->platform, path, NULL, &reason);
+	text = platform_read(journal->platform, path, SIZE_MAX, NULL, &reason);
 	if (!text) {
 		if (g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_NOENT))
 			return true;

@@ -222,7 +222,7 @@ static GBytes *read_file(const struct task_store *store, const char *id, const c
 {
 	g_autofree char *path = task_store_file_path(store, id, ending);
 	size_t length;
-	char *text = platform_read(store->platform, path, &length, NULL);
+	char *text = platform_read(store->platform, path, SIZE_MAX, &length, NULL);
 
 	return text ? g_bytes_new_take(text, length) : NULL;
 }
