@@ -99,7 +99,7 @@ static bool machine_sync_name(const struct platform *platform, const char *path)
 	g_autofree char *directory = g_path_get_dirname(path);
 	const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	return fd >= 0 && close_after(fd, fsync(fd) == 0);
+	return fd >= 0 && close_after(fd, access(path, F_OK) == 0 && fsync(fd) == 0);
 }
 
 static const struct platform_disk machine_disk = {

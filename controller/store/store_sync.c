@@ -73,7 +73,10 @@ static bool bring_file_to_disk(struct store_sync *sync, int which, const char *d
 static bool bring_to_disk(struct store_sync *sync, GError **error)
 {
 	if (!sync->named && !platform_sync_name(sync->store->platform, sync->path))
-		return fail_write(sync, "bring its directory onto the disk", error);
+		return fail_write(sync,
+				  errno == ENOENT ? "open the journal"
+						  : "bring its directory onto the disk",
+				  error);
 	sync->named = true;
 	return bring_file_to_disk(sync, SQLITE_FCNTL_JOURNAL_POINTER,
 				  "bring the journal onto the disk", error);
