@@ -62,7 +62,8 @@ struct sim {
 	uint64_t exec_stream;
 	struct backend_sim_overheads overheads; /* samples NULL: none */
 	double penalty_s;                       /* without progress after a resumption */
-	GQueue events; /* struct backend_event elements that have happened at now_s */
+	GArray *events;                         /* struct backend_event: happened at now_s */
+	guint events_taken;                     /* so many of them; all: the array is emptied */
 };
 
 static void sum_add(struct sum *sum, double term)
@@ -91,7 +92,11 @@ static void advance(struct sim *sim, double time_s)
 
 static void push_event(struct sim *sim, const struct backend_event *event)
 {
-	g_queue_push_tail(&sim->events, g_memdup2(event, sizeof(*event)));
+	if (sim->events_taken > 0 && sim->events_taken == sim->events->len) {
+		g_array_set_size(sim->events, 0);
+		sim->events_taken = 0;
+	}
+	g_array_append_vals(sim->events, event, 1);
 }
 
 /* Adds the instant of a task's phase to the heap. */
@@ -457,9 +462,8 @@ static void process_next(struct sim *sim)
 void backend_sim_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct sim *sim = (struct sim *)backend;
-	g_autofree struct backend_event *event = NULL;
 
-	while (!(event = g_queue_pop_head(&sim->events))) {
+	while (sim->events_taken == sim->events->len) {
 		const struct sim_heap_entry *first = sim_heap_first(&sim->next);
 		const double limit_s = crossing_s(sim);
 
@@ -480,14 +484,14 @@ void backend_sim_wait(struct backend *backend, double until_s, struct backend_ev
 		}
 		return;
 	}
-	*ret_event = *event;
+	*ret_event = g_array_index(sim->events, struct backend_event, sim->events_taken++);
 }
 
 static void sim_destroy(struct backend *backend)
 {
 	struct sim *sim = (struct sim *)backend;
 
-	g_queue_clear_full(&sim->events, g_free);
+	g_array_unref(sim->events);
 	sim_heap_finish(&sim->next);
 	g_free(sim->tasks);
 	g_free(sim);
@@ -516,7 +520,7 @@ struct backend *backend_sim_new(const struct sched_system *system, uint32_t task
 	sim->limit_j = INFINITY;
 	sim_heap_init(&sim->next, tasks_max);
 	sim->tasks = g_new0(struct sim_task, tasks_max);
-	g_queue_init(&sim->events);
+	sim->events = g_array_new(FALSE, FALSE, sizeof(struct backend_event));
 	return &sim->backend;
 }
 
@@ -562,7 +566,7 @@ void backend_sim_carry(struct backend *backend, const struct backend_sim_carried
 	struct sim_task *task = &sim->tasks[index];
 
 	sim_start(backend, &carried->start);
-	g_free(g_queue_pop_tail(&sim->events)); /* STARTED: follows below */
+	g_array_set_size(sim->events, sim->events->len - 1); /* STARTED: follows below */
 	sim_heap_remove(&sim->next, index);
 	end_interval(sim, task, sim->now_s);
 	task->yield = carried->yield;

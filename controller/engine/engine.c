@@ -184,11 +184,11 @@ static bool is_done(const struct engine *engine)
 {
 	uint32_t reserved;
 
+	if (engine->setup.open || engine->arrivals_next < engine->setup.workload->tasks_count ||
+	    engine_has_waiting(engine) || engine->running.count > 0)
+		return false;
 	engine_reservations(engine, &reserved);
-	return !engine->setup.open &&
-	       engine->arrivals_next == engine->setup.workload->tasks_count &&
-	       !engine_has_waiting(engine) && engine->running.count == 0 &&
-	       !engine_has_suspensions(engine) && reserved == 0 &&
+	return !engine_has_suspensions(engine) && reserved == 0 &&
 	       !engine->placement->has_queued(engine);
 }
 
@@ -278,7 +278,8 @@ void engine_event(struct engine *engine, const struct backend_event *event)
 		return;
 
 	g_auto(engine_noting) noting =
-		event->kind == BACKEND_EVENT_NONE
+		!engine_notes(engine) ? (engine_noting){NULL}
+		: event->kind == BACKEND_EVENT_NONE
 			? engine_note_at(engine, ENGINE_INPUT_TIME, event->time_s, NULL)
 			: engine_note_event(engine, ENGINE_INPUT_EVENT, event);
 

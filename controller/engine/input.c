@@ -20,13 +20,6 @@ const char *const engine_input_names[] = {
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(engine_input_names) == ENGINE_INPUT_KINDS + 1);
 
-bool engine_notes(const struct engine *engine)
-{
-	const struct engine_recorder *recorder = engine->setup.recorder;
-
-	return recorder && recorder->input && !engine->noting;
-}
-
 static engine_noting begin(struct engine *engine, const struct engine_input *input)
 {
 	struct engine_recorder *recorder = engine->setup.recorder;
@@ -65,13 +58,10 @@ engine_noting engine_note_task(struct engine *engine, enum engine_input_kind kin
 						: NULL);
 }
 
-void engine_noted(engine_noting *noting)
+void engine_noted(struct engine *engine)
 {
-	struct engine *engine = noting->engine;
-	struct engine_recorder *recorder = engine ? engine->setup.recorder : NULL;
+	struct engine_recorder *recorder = engine->setup.recorder;
 
-	if (!engine)
-		return;
 	engine->noting = false;
 	if (recorder->input_done && !recorder->input_done(recorder))
 		engine_abort(engine, "an input could not be recorded");

@@ -5,8 +5,8 @@
 
 /*
  * Inputs: everything that the engine takes from outside is noted as it comes, so that a run can be
- * carried out again from its record (docs/reference/store.md, `input`). A function that is called from outside
- * and changes the engine begins with
+ * carried out again from its record (docs/reference/store.md, `input`). A function that is called
+ * from outside and changes the engine begins with
  *
  *    g_auto(engine_noting) noting = engine_note(engine, KIND, NULL);
  *
@@ -19,7 +19,12 @@ typedef struct {
 } engine_noting;
 
 /* Whether an input that begins now is noted: otherwise its detail need not be made. */
-bool engine_notes(const struct engine *engine);
+static inline bool engine_notes(const struct engine *engine)
+{
+	const struct engine_recorder *recorder = engine->setup.recorder;
+
+	return recorder && recorder->input && !engine->noting;
+}
 
 /* Begins an input; takes over `detail`, which may be NULL. */
 engine_noting engine_note(struct engine *engine, enum engine_input_kind kind, json_t *detail);
@@ -32,6 +37,12 @@ engine_noting engine_note_event(struct engine *engine, enum engine_input_kind ki
 /* The same about a task. */
 engine_noting engine_note_task(struct engine *engine, enum engine_input_kind kind, uint32_t task);
 
-/* The input was handled. */
-void engine_noted(engine_noting *noting);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(engine_noting, engine_noted)
+/* The input that was noted has been handled. */
+void engine_noted(struct engine *engine);
+
+static inline void engine_noting_end(engine_noting *noting)
+{
+	if (noting->engine)
+		engine_noted(noting->engine);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(engine_noting, engine_noting_end)

@@ -32,8 +32,9 @@ bool engine_expects(struct engine *engine, uint32_t index, enum engine_task_even
 
 void engine_move_task(struct engine *engine, uint32_t index, enum engine_task_event event)
 {
-	if (engine_expects(engine, index, event))
-		engine_task_move(&engine->tasks[index].state, event);
+	/* One look at the table for a move, which nearly every event is. */
+	if (!engine_task_move(&engine->tasks[index].state, event))
+		engine_expects(engine, index, event);
 }
 
 /* Waiting. */

@@ -131,6 +131,11 @@ bool engine_move_node(struct engine *engine, const struct sched_node *at, enum n
 	return true;
 }
 
+const struct engine_node *engine_nodes_of(const struct engine *engine, uint32_t cluster)
+{
+	return engine->nodes->of[cluster];
+}
+
 bool engine_node_takes_tasks(const struct engine *engine, uint32_t cluster, uint32_t node)
 {
 	return node_at(engine, cluster, node)->state == NODE_UP;

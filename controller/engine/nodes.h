@@ -59,6 +59,9 @@ bool engine_move_node(struct engine *engine, const struct sched_node *node, enum
 /* Whether a node takes tasks: it is up. O(1). */
 bool engine_node_takes_tasks(const struct engine *engine, uint32_t cluster, uint32_t node);
 
+/* The nodes of a cluster, to look at many of them. Borrowed. O(1). */
+const struct engine_node *engine_nodes_of(const struct engine *engine, uint32_t cluster);
+
 /* Whether a node takes tasks, no task has it, and none is leaving it. O(1). */
 bool engine_node_idle(const struct engine *engine, uint32_t cluster, uint32_t node);
 

@@ -66,6 +66,7 @@ static const char *check_place(const struct engine *engine, const struct sched_a
 	const struct sched_system *system = engine->setup.system;
 	const uint32_t row = engine->known[action->task].row;
 	const struct sched_option *option;
+	const struct engine_node *nodes;
 
 	if (action->cluster >= system->clusters_count ||
 	    action->pstate >= system->clusters[action->cluster].pstates)
@@ -75,6 +76,7 @@ static const char *check_place(const struct engine *engine, const struct sched_a
 		return "it cannot run there";
 	if (option->nodes != action->nodes_count)
 		return "it needs another number of nodes";
+	nodes = engine_nodes_of(engine, action->cluster);
 	for (uint32_t i = 0; i < action->nodes_count; i++) {
 		const uint32_t node = action->nodes[i];
 
@@ -85,8 +87,7 @@ static const char *check_place(const struct engine *engine, const struct sched_a
 		 * This holds for reservations as well: a reservation of a node is cancelled only
 		 * when the node goes down.
 		 */
-		if (!engine_node_takes_tasks(engine, action->cluster, node) ||
-		    (now && engine_node_task(engine, action->cluster, node) != ENGINE_NO_TASK))
+		if (nodes[node].state != NODE_UP || (now && nodes[node].task != ENGINE_NO_TASK))
 			return "its nodes are not free";
 	}
 	return NULL;
