@@ -30,6 +30,7 @@ struct host_account {
 	 * not reported yet.
 	 */
 	GArray *spans;
+	double idle_w; /* of a host that left the configuration: no meter has its idle watts */
 };
 
 /* What all counters of the host have counted, one after the other, as far as reported. */

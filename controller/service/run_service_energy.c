@@ -8,8 +8,10 @@
  */
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "common/clock.h"
+#include "common/json.h"
 #include "common/platform.h"
 #include "common/read_number.h"
 #include "controller/energy/energy_split.h"
@@ -50,18 +52,27 @@ static char *day_of(const struct run_service *service, double time_s)
 	return g_date_time_format(then, "%Y-%m-%d");
 }
 
-/* A host's baseline in milliwatts; 0 if it is not known. */
-static uint64_t idle_mw_of(const struct run_service *service, const char *host)
+static const struct remote_meter *meter_of(const struct run_service *service, const char *host)
 {
 	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
 
 	for (guint i = 0; i < meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
 
-		if (g_str_equal(meter->host, host) && meter->idle_w > 0)
-			return (uint64_t)llround(meter->idle_w * 1e3);
+		if (g_str_equal(meter->host, host))
+			return meter;
 	}
-	return 0;
+	return NULL;
+}
+
+/* A host's baseline in milliwatts; 0 if it is not known. */
+static uint64_t idle_mw_of(const struct run_service *service, const char *host)
+{
+	const struct remote_meter *meter = meter_of(service, host);
+	const struct host_account *account = meter ? NULL : ledger_account(service->ledger, host);
+	const double idle_w = meter ? meter->idle_w : account ? account->idle_w : 0;
+
+	return idle_w > 0 ? (uint64_t)llround(idle_w * 1e3) : 0;
 }
 
 /* Adds an interval that ends where `interval` says, with the `parts` of tasks (NULL: none). */
@@ -444,6 +455,35 @@ void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArr
 
 /* Beginning. */
 
+static int compare_hosts(const void *a, const void *b)
+{
+	const struct host_account *const *one = a;
+	const struct host_account *const *other = b;
+
+	return strcmp((*one)->meter->host, (*other)->meter->host);
+}
+
+/* Finds the accounts of hosts that the configuration no longer has. */
+static void find_departed(struct run_service *service)
+{
+	g_autoptr(json_t) baseline =
+		run_record_find_baseline(service->session->store, service->row.run);
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, ledger_accounts(service->ledger));
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		struct host_account *account = value;
+		const double idle_w = run_record_idle_w(baseline, account->meter->host);
+
+		if (meter_of(service, account->meter->host))
+			continue;
+		account->idle_w = isnan(idle_w) ? 0 : idle_w;
+		g_ptr_array_add(service->departed, account);
+	}
+	g_ptr_array_sort(service->departed, compare_hosts);
+}
+
 bool run_service_energy_load(struct run_service *service, GError **error)
 {
 	struct store *store = service->session->store;
@@ -453,6 +493,7 @@ bool run_service_energy_load(struct run_service *service, GError **error)
 	    !run_service_recall_provisional(service, error) ||
 	    !run_service_recall_older(service, error))
 		return false;
+	find_departed(service);
 	service->ledger_complete = ledger_load_sums(service->ledger, store, service->row.run,
 						    service->submissions->len, &fault);
 	/* A ledger without its sums does not keep the service from starting. */

@@ -44,6 +44,8 @@ struct run_service {
 	struct engine *engine;
 	struct ledger *ledger; /* of the run's joules */
 	bool ledger_complete;  /* the sums of the store were read */
+	/* struct host_account, of the ledger, by host: the configuration no longer has these hosts */
+	GPtrArray *departed;
 	/* the ends of attempts that are not reported yet (run_service_task_energy.c) */
 	struct provisional *provisional;
 	/* times before it were not served, by an earlier controller; -INFINITY: there is none */

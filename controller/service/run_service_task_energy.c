@@ -42,12 +42,14 @@ void run_service_energy_init(struct run_service *service)
 	provisional->counts = g_hash_table_new(NULL, NULL);
 	service->provisional = provisional;
 	service->ledger = ledger_new();
+	service->departed = g_ptr_array_new();
 }
 
 void run_service_energy_clear(struct run_service *service)
 {
 	struct provisional *provisional = g_steal_pointer(&service->provisional);
 
+	g_clear_pointer(&service->departed, g_ptr_array_unref);
 	g_clear_pointer(&service->ledger, ledger_free);
 	if (!provisional)
 		return;

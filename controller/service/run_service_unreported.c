@@ -24,10 +24,10 @@ static const struct host_span *span_at(const struct host_account *account, guint
  * Joules above idle of the time since begin_s: the part by time. Idle is at most all of it, as in
  * the account (energy_split.h).
  */
-static double span_j(const struct remote_meter *meter, const struct host_span *span, double begin_s)
+static double span_j(const struct host_span *span, double idle_w, double begin_s)
 {
 	const double length_s = span->until_s - span->from_s;
-	const double all_j = (double)span->uj * 1e-6 - meter->idle_w * length_s;
+	const double all_j = (double)span->uj * 1e-6 - idle_w * length_s;
 
 	if (!(all_j > 0) || span->until_s <= begin_s)
 		return 0;
@@ -103,15 +103,13 @@ static double live_j(const struct run_service *service, const struct remote_mete
 			       meter->idle_w * clock_elapsed_s(from_ns, now_ns));
 }
 
-/* Joules above idle of a host that are not reported yet, of the time since begin_s. */
-static double unreported_j(const struct run_service *service, const struct remote_meter *meter,
-			   double begin_s, int64_t now_ns)
+/* Provisional joules above idle of an account (NULL: none), of the time since begin_s. */
+static double spans_j(const struct host_account *account, double idle_w, double begin_s)
 {
-	const struct host_account *account = ledger_account(service->ledger, meter->host);
-	double sum_j = live_j(service, meter, account, begin_s, now_ns);
+	double sum_j = 0;
 
 	for (guint i = 0; account && i < account->spans->len; i++)
-		sum_j += span_j(meter, span_at(account, i), begin_s);
+		sum_j += span_j(span_at(account, i), idle_w, begin_s);
 	return sum_j;
 }
 
@@ -120,8 +118,18 @@ static double all_unreported_j(const struct run_service *service, double begin_s
 	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
 	double sum_j = 0;
 
-	for (guint i = 0; i < meters->len; i++)
-		sum_j += unreported_j(service, g_ptr_array_index(meters, i), begin_s, now_ns);
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+		const struct host_account *account = ledger_account(service->ledger, meter->host);
+
+		sum_j += live_j(service, meter, account, begin_s, now_ns) +
+			 spans_j(account, meter->idle_w, begin_s);
+	}
+	for (guint i = 0; i < service->departed->len; i++) {
+		const struct host_account *account = g_ptr_array_index(service->departed, i);
+
+		sum_j += spans_j(account, account->idle_w, begin_s);
+	}
 	return sum_j;
 }
 
@@ -169,19 +177,24 @@ static void expect_live(const struct run_service *service, const struct remote_m
 		expect(list, account, &span);
 }
 
+/* Adds the spans that a host's account has to the list. */
+static void expect_spans(const struct host_account *account, GPtrArray *list)
+{
+	for (guint i = 0; i < account->spans->len; i++)
+		expect(list, account, span_at(account, i));
+}
+
 /*
- * Adds the spans of a host that has an account to the list: those it has, and what its meter has
- * counted since. What is estimated is apart: before the samples after gaps, where another counter
- * may have begun, and after the last sample.
+ * Adds what a host's meter has counted since its account and its spans to the list. What is
+ * estimated is apart: before the samples after gaps, where another counter may have begun, and
+ * after the last sample.
  */
-static void expect_all(const struct run_service *service, const struct remote_meter *meter,
-		       const struct host_account *account, int64_t now_ns, GPtrArray *list)
+static void expect_counted(const struct run_service *service, const struct remote_meter *meter,
+			   const struct host_account *account, int64_t now_ns, GPtrArray *list)
 {
 	int64_t before_ns = 0; /* the time of the sample before */
 	int64_t from_ns;
 
-	for (guint i = 0; i < account->spans->len; i++)
-		expect(list, account, span_at(account, i));
 	if (!remote_meter_last(meter))
 		return;
 	from_ns = live_from_ns(service, meter, account);
@@ -210,9 +223,13 @@ GPtrArray *run_service_energy_provisional(const struct run_service *service, int
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
 		const struct host_account *account = ledger_account(service->ledger, meter->host);
 
-		if (account)
-			expect_all(service, meter, account, now_ns, list);
+		if (!account)
+			continue;
+		expect_spans(account, list);
+		expect_counted(service, meter, account, now_ns, list);
 	}
+	for (guint i = 0; i < service->departed->len; i++)
+		expect_spans(g_ptr_array_index(service->departed, i), list);
 	return list;
 }
 

@@ -3,6 +3,8 @@
  * A service's ledger, with the service's engine: what it has of an ended task, and when that is
  * final; the provisional energy that a restart keeps; and the energy of a window.
  */
+#include <inttypes.h>
+
 #include "common/clock.h"
 #include "tests/unit/service/ledger_bed.h"
 
@@ -477,6 +479,45 @@ static void provisional_energy_grows_by_what_is_counted(struct bed *bed, const v
 	assert_used(bed, 0, 35000);
 }
 
+/* The account of "hz", which is not configured any more, and 40 mJ of 10 s, of which 10 are idle. */
+static void use_departed(struct bed *bed)
+{
+	const struct store_account_meter account = {
+		.run = bed->service.row.run,
+		.host = (char *)"hz",
+		.cluster = (char *)"a",
+		.begin_uj = 7000,
+		.at_uj = 7000,
+		.at_s = AGE_S - 10,
+		.stream = (char *)"old",
+	};
+	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *key = g_strdup_printf("run.%" PRId64 ".baseline", bed->service.row.run);
+	g_autofree char *text = g_strdup_printf(
+		"{\"time_s\": %d, \"at_ns\": %" PRId64 ", \"boot_id\": \"%s\", \"samples_seq\": [],"
+		" \"unreported\": [{\"host\": \"hz\", \"n\": 0, \"at_s\": %d, \"span\":"
+		" {\"from_s\": %d, \"until_s\": %d, \"uj\": 40000}}]}",
+		AGE_S, bed->session.t0_ns + AGE_S * S, boot_id, AGE_S - 10, AGE_S - 10, AGE_S);
+
+	bed_begin(bed);
+	bed->service.row.t0_ns = bed->session.t0_ns;
+	g_assert_true(store_put_account_meter(bed->session.store, &account, NULL));
+	g_assert_true(store_set_meta(bed->session.store, key,
+				     "{\"hosts\": [{\"host\": \"hz\", \"idle_w\": 1e-3}]}", NULL));
+	g_assert_true(store_set_meta(bed->session.store, STORE_SERVICE_ACCOUNT, text, NULL));
+	start(bed);
+}
+
+/* The service is started with a configuration without its host. */
+static void provisional_energy_outlasts_its_host(struct bed *bed, const void *data)
+{
+	use_departed(bed);
+	assert_used(bed, 0, 30000);
+	assert_used(bed, AGE_S - 5, 15000);
+	start_again(bed);
+	assert_used(bed, 0, 30000);
+}
+
 static void a_new_window_has_no_provisional_energy(struct bed *bed, const void *data)
 {
 	use_unreported(bed);
@@ -734,6 +775,7 @@ static const struct {
 	{"/service-ledger/energy-again", a_window_has_energy_again},
 	{"/service-ledger/first-sample", a_first_sample_tells_of_some_intervals},
 	{"/service-ledger/discarded", discarded_samples_still_count},
+	{"/service-ledger/departed", provisional_energy_outlasts_its_host},
 	{"/service-ledger/window", a_new_window_has_no_provisional_energy},
 };
 
