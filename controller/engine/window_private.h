@@ -57,8 +57,12 @@ static inline bool window_is_set(const struct window *window)
 
 /* window.c */
 
-/* The joules used in the window under way. */
+/*
+ * The joules used in the window under way: until now, where a meter draws its last watts since its
+ * last sample; and as far as all meters that still report have reported.
+ */
 double engine_window_spent_j(const struct engine *engine);
+double engine_window_reported_j(const struct engine *engine);
 
 /* Forgets all refusals: another window has begun, or another limit was set. */
 void engine_window_clear_refusals(struct engine *engine);

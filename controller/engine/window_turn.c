@@ -171,11 +171,15 @@ void engine_window_correct(struct engine *engine, double time_s, double spent_j)
 		engine_window_rebase(engine, by_j);
 	if (spent_j < engine->window->setup.limit_j - off_j && recover_window(engine, spent_j))
 		return;
-	if (!(fabs(by_j) > off_j) || engine->window->state != WINDOW_OPEN)
+	if (engine->window->state != WINDOW_OPEN)
 		return;
-	/* The backend may have counted less than the window has spent: it cannot report that. */
-	if (engine_window_spent_j(engine) < engine->window->setup.limit_j * (1 - ROUNDING)) {
-		set_backend_limit(engine);
+	/*
+	 * What no sample shows yet is an estimate, which exhausts no window. The backend may have
+	 * counted less than the window has spent: it cannot report that.
+	 */
+	if (engine_window_reported_j(engine) < engine->window->setup.limit_j * (1 - ROUNDING)) {
+		if (fabs(by_j) > off_j)
+			set_backend_limit(engine);
 		return;
 	}
 	exhaust_window(engine, engine_now_s(engine));

@@ -40,6 +40,8 @@ struct scene {
 	uint32_t tasks;
 	double hang_s; /* the first suspension of task 0 is carried out so late, ... */
 	bool fails;    /* its task fails instead */
+	/* its account is then corrected: the limit is used up if all draw their last watts on */
+	double corrected_s;
 };
 
 struct bed {
@@ -197,6 +199,24 @@ static void look_at_state(struct bed *bed)
 			  power_w(bed) * (bed->meters.interval_s + state.reaction_s) + 1e-3);
 }
 
+/* An estimate exhausts no window; the samples that come do. */
+static void correct(struct bed *bed)
+{
+	const double now_s = bed->sim_ops->now_s(bed->sim);
+	const double late_s = bed->meters.late_s;
+
+	if (bed->scene.corrected_s <= 0)
+		return;
+	if (now_s == bed->scene.corrected_s) {
+		engine_window_correct(bed->engine, now_s, bed->scene.limit_j + 1);
+		g_assert_false(engine_window_now(bed->engine).exhausted);
+	} else if (now_s == bed->scene.corrected_s + late_s / 2) {
+		g_assert_false(engine_window_now(bed->engine).exhausted);
+	} else if (now_s == bed->scene.corrected_s + late_s + bed->meters.interval_s) {
+		g_assert_true(engine_window_now(bed->engine).exhausted);
+	}
+}
+
 static void wait_in_steps(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct bed *bed = bed_of(backend);
@@ -212,6 +232,7 @@ static void wait_in_steps(struct backend *backend, double until_s, struct backen
 
 			g_array_append_val(bed->energy_j, now_j);
 		}
+		correct(bed);
 		look_at_state(bed);
 		if (hangs_no_more(backend, ret_event) || crosses(backend, ret_event))
 			return;
@@ -347,7 +368,8 @@ static uint32_t play_unknown(const struct scene *scene, uint32_t *ret_last, uint
 	drive(bed.engine, sim, wait_in_steps, &result);
 	g_assert_cmpuint(result.tasks_completed, ==, scene->tasks + 1);
 	g_assert_cmpuint(bed.windows, >, 2);
-	look_at_end(&bed);
+	if (scene->corrected_s <= 0)
+		look_at_end(&bed);
 	*ret_last = engine_window_now(bed.engine).unknown;
 	*ret_most = bed.unknown;
 	engine_free(bed.engine);
@@ -503,6 +525,22 @@ static void test_unknown(void)
 	}
 }
 
+static void test_corrected(void)
+{
+	uint32_t last;
+	uint32_t most;
+
+	play_unknown(
+		&(struct scene){
+			.meters = {1, 10},
+			.limit_j = 1e5,
+			.length_s = 400,
+			.tasks = 4,
+			.corrected_s = 40,
+		},
+		&last, &most);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -516,5 +554,7 @@ int main(int argc, char **argv)
 			test_silence);
 	g_test_add_func("/engine/window/what no meter tells in time is said to be unknown",
 			test_unknown);
+	g_test_add_func("/engine/window/an account that is corrected by an estimate",
+			test_corrected);
 	return g_test_run();
 }
