@@ -65,8 +65,7 @@ double remote_meter_sampling_s(const struct remote_meter *meter, int64_t now_ns)
 	return longest_s;
 }
 
-/* Index of the first sample at or after t_ns; the length when there is none. */
-static guint first_from(const struct remote_meter *meter, int64_t t_ns)
+guint remote_meter_first_from(const struct remote_meter *meter, int64_t t_ns)
 {
 	guint low = 0;
 	guint high = meter->samples->len;
@@ -91,7 +90,7 @@ static double held_uj(const struct wire_sample *sample, int64_t t_ns)
 
 double remote_meter_counter_uj(const struct remote_meter *meter, int64_t t_ns)
 {
-	guint i = first_from(meter, t_ns);
+	guint i = remote_meter_first_from(meter, t_ns);
 	const struct wire_sample *before;
 	const struct wire_sample *after;
 
@@ -169,8 +168,8 @@ bool remote_meter_add(struct remote_meter *meter, const struct wire_sample *samp
 bool remote_meter_mean_w(const struct remote_meter *meter, int64_t from_ns, int64_t to_ns,
 			 double *ret_w)
 {
-	guint first = first_from(meter, from_ns);
-	guint end = first_from(meter, to_ns + 1);
+	guint first = remote_meter_first_from(meter, from_ns);
+	guint end = remote_meter_first_from(meter, to_ns + 1);
 	const struct wire_sample *a;
 	const struct wire_sample *b;
 

@@ -62,6 +62,9 @@ bool remote_meter_fresh(const struct remote_meter *meter, int64_t now_ns);
  */
 double remote_meter_sampling_s(const struct remote_meter *meter, int64_t now_ns);
 
+/* The index of the first sample at or after t_ns; the number of samples: there is none. O(log). */
+guint remote_meter_first_from(const struct remote_meter *meter, int64_t t_ns);
+
 /* The counter at `t_ns` in microjoules; 0 without samples. */
 double remote_meter_counter_uj(const struct remote_meter *meter, int64_t t_ns);
 

@@ -194,11 +194,15 @@ static void expect_counted(const struct run_service *service, const struct remot
 {
 	int64_t before_ns = 0; /* the time of the sample before */
 	int64_t from_ns;
+	guint first;
 
 	if (!remote_meter_last(meter))
 		return;
 	from_ns = live_from_ns(service, meter, account);
-	for (guint i = 0; i < meter->samples->len; i++) {
+	first = remote_meter_first_from(meter, from_ns);
+	if (first > 0)
+		before_ns = g_array_index(meter->samples, struct wire_sample, first - 1).t_ns;
+	for (guint i = first; i < meter->samples->len; i++) {
 		const struct wire_sample *sample =
 			&g_array_index(meter->samples, struct wire_sample, i);
 
