@@ -177,32 +177,42 @@ static bool was_served(const struct run_service *service, const struct host_acco
 }
 
 /*
+ * Adds the time from the end of the account until until_s, if there is any, in which no controller
+ * served: the counter is assumed to rise evenly up to `to_uj` at `to_s`.
+ */
+static bool add_unserved(struct run_service *service, struct host_account *account, double until_s,
+			 double to_s, int64_t to_uj, GError **error)
+{
+	const double at_s = account->meter->at_s;
+	const int64_t at_uj = account->meter->at_uj;
+	const int64_t uj = to_uj - at_uj;
+
+	if (until_s <= at_s || until_s >= to_s)
+		return true;
+	return add_hole(service, account, until_s,
+			at_uj + MIN((int64_t)((double)uj * (until_s - at_s) / (to_s - at_s)), uj),
+			STORE_ACCOUNT_UNSERVED, error);
+}
+
+/*
  * Adds an unattributed interval from the end of the account to `to_uj` at `to_s`. Provisional
- * energy, and the time in which no controller served, become separate intervals; the counter is
- * assumed to have risen evenly in what is left.
+ * energy, and the time in which no controller served, become separate intervals.
  */
 static bool add_unreported(struct run_service *service, struct host_account *account, double to_s,
 			   int64_t to_uj, GError **error)
 {
-	const double served_s = service->served_s;
-	double at_s;
-	int64_t at_uj;
-	int64_t uj;
+	double span_s; /* when the span begins in which the interval ends */
 
 	if (!add_provisional(service, account, complete_s(account, to_s), to_uj, error))
 		return false;
-	at_s = account->meter->at_s;
-	at_uj = account->meter->at_uj;
-	uj = to_uj - at_uj;
-	to_s = fmax(to_s, at_s);
+	to_s = fmax(to_s, account->meter->at_s);
 	if (!was_served(service, account, to_s))
 		return add_hole(service, account, to_s, to_uj, STORE_ACCOUNT_UNSERVED, error);
-	if (at_s < served_s && to_s > served_s &&
-	    !add_hole(service, account, served_s,
-		      at_uj + MIN((int64_t)((double)uj * (served_s - at_s) / (to_s - at_s)), uj),
-		      STORE_ACCOUNT_UNSERVED, error))
-		return false;
-	return add_hole(service, account, to_s, to_uj, MARK_MISSED, error);
+	span_s = account->spans->len > 0 ? g_array_index(account->spans, struct host_span, 0).from_s
+					 : -INFINITY;
+	return add_unserved(service, account, span_s, to_s, to_uj, error) &&
+	       add_unserved(service, account, service->served_s, to_s, to_uj, error) &&
+	       add_hole(service, account, to_s, to_uj, MARK_MISSED, error);
 }
 
 /* The counter restarted: its rise so far is kept, and energy used in between is not counted. */

@@ -479,6 +479,56 @@ static void provisional_energy_grows_by_what_is_counted(struct bed *bed, const v
 	assert_used(bed, 0, 35000);
 }
 
+/* The service was recorded at AGE_S with this provisional energy, and is started again. */
+static void start_with(struct bed *bed, const char *provisional)
+{
+	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *text =
+		g_strdup_printf("{\"time_s\": %d, \"at_ns\": %" PRId64
+				", \"boot_id\": \"%s\", \"samples_seq\": [],"
+				" \"unreported\": [%s]}",
+				AGE_S, bed->session.t0_ns + AGE_S * S, boot_id, provisional);
+
+	bed->service.row.t0_ns = bed->session.t0_ns;
+	g_assert_true(store_set_meta(bed->session.store, STORE_SERVICE_ACCOUNT, text, NULL));
+	start(bed);
+}
+
+/* 4,000 uJ until the first service ended, and 1,000 of 10 s of a second one. */
+static void use_two_services(struct bed *bed)
+{
+	const struct store_account_meter account = {
+		.run = bed->service.row.run,
+		.host = (char *)"ha",
+		.cluster = (char *)"a",
+		.begin_uj = 5000,
+		.at_uj = 5000,
+		.at_s = AGE_S - 10,
+		.stream = (char *)"old",
+	};
+
+	bed_begin(bed);
+	g_assert_true(store_put_account_meter(bed->session.store, &account, NULL));
+	start_with(bed, "{\"host\": \"ha\", \"n\": 0, \"at_s\": 990, \"span\":"
+			" {\"from_s\": 990, \"until_s\": 1000, \"uj\": 4000}},"
+			"{\"host\": \"ha\", \"n\": 0, \"at_s\": 990, \"span\":"
+			" {\"from_s\": 1400, \"until_s\": 1410, \"uj\": 1000}}");
+}
+
+/*
+ * The first report that is left is of the second service: the host drew 10 uW between the two, and
+ * after that.
+ */
+static void time_between_two_services_is_not_served(struct bed *bed, const void *data)
+{
+	use_two_services(bed);
+	assert_used(bed, 0, 5000);
+	bed->counters[CLUSTER_A] = 5000 + PROVISIONAL_UJ + 404 * 10;
+	report(bed, CLUSTER_A, 1405, NULL, 7);
+	assert_used(bed, 0, 5000);
+	assert_ledger(bed, PROVISIONAL_UJ + 40 + 7, PROVISIONAL_UJ + 4040 + 7);
+}
+
 /* The account of "hz", which is not configured any more, and 40 mJ of 10 s, of which 10 are idle. */
 static void use_departed(struct bed *bed)
 {
@@ -491,21 +541,14 @@ static void use_departed(struct bed *bed)
 		.at_s = AGE_S - 10,
 		.stream = (char *)"old",
 	};
-	g_autofree char *boot_id = clock_boot_id();
 	g_autofree char *key = g_strdup_printf("run.%" PRId64 ".baseline", bed->service.row.run);
-	g_autofree char *text = g_strdup_printf(
-		"{\"time_s\": %d, \"at_ns\": %" PRId64 ", \"boot_id\": \"%s\", \"samples_seq\": [],"
-		" \"unreported\": [{\"host\": \"hz\", \"n\": 0, \"at_s\": %d, \"span\":"
-		" {\"from_s\": %d, \"until_s\": %d, \"uj\": 40000}}]}",
-		AGE_S, bed->session.t0_ns + AGE_S * S, boot_id, AGE_S - 10, AGE_S - 10, AGE_S);
 
 	bed_begin(bed);
-	bed->service.row.t0_ns = bed->session.t0_ns;
 	g_assert_true(store_put_account_meter(bed->session.store, &account, NULL));
 	g_assert_true(store_set_meta(bed->session.store, key,
 				     "{\"hosts\": [{\"host\": \"hz\", \"idle_w\": 1e-3}]}", NULL));
-	g_assert_true(store_set_meta(bed->session.store, STORE_SERVICE_ACCOUNT, text, NULL));
-	start(bed);
+	start_with(bed, "{\"host\": \"hz\", \"n\": 0, \"at_s\": 990, \"span\":"
+			" {\"from_s\": 990, \"until_s\": 1000, \"uj\": 40000}}");
 }
 
 /* The service is started with a configuration without its host. */
@@ -775,6 +818,7 @@ static const struct {
 	{"/service-ledger/energy-again", a_window_has_energy_again},
 	{"/service-ledger/first-sample", a_first_sample_tells_of_some_intervals},
 	{"/service-ledger/discarded", discarded_samples_still_count},
+	{"/service-ledger/between", time_between_two_services_is_not_served},
 	{"/service-ledger/departed", provisional_energy_outlasts_its_host},
 	{"/service-ledger/window", a_new_window_has_no_provisional_energy},
 };
