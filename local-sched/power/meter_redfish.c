@@ -26,9 +26,9 @@ enum { SENSORS_SHOWN = 12, SENSOR_PAGES_MAX = 32 };
 /* A place that has watts, or may have them. */
 struct place {
 	char *path;
-	bool is_power; /* a Power; else what has a reading */
-	int entry;     /* of PowerControl; -1: not known yet */
-	char *name;    /* of what is meant in Power; NULL: the whole machine */
+	bool is_power;                    /* a Power; else what has a reading */
+	struct meter_redfish_entry entry; /* of Power */
+	char *name;                       /* of what is meant in Power; NULL: the whole machine */
 };
 
 struct meter_redfish {
@@ -62,6 +62,7 @@ static void place_free(gpointer data)
 {
 	struct place *place = data;
 
+	meter_redfish_entry_clear(&place->entry);
 	g_free(place->path);
 	g_free(place->name);
 	g_free(place);
@@ -74,7 +75,7 @@ static struct place *add_place(struct meter_redfish *meter, const char *path, bo
 
 	*place = (struct place){.path = g_strdup(path),
 				.is_power = is_power,
-				.entry = -1,
+				.entry = {.index = -1},
 				.name = g_strdup(name)};
 	g_ptr_array_add(meter->places, place);
 	return place;
@@ -165,9 +166,16 @@ static void end_watts(struct meter_redfish *meter)
 
 /* Reading the places that were found. */
 
+/* The places are searched again after this reading. */
+static void lose_places(struct meter_redfish *meter, const char *reason)
+{
+	log_warning_of(LOG_HOST(meter->base.host),
+		       "the place of its watts is gone, and is searched again: %s", reason);
+	meter->found = false;
+}
+
 static void take_watts(struct meter_redfish *meter, struct place *place, const json_t *body)
 {
-	const char *chassis = meter->machine ? meter->machine->path : "";
 	g_autofree char *quantity = place->is_power ? NULL : meter_redfish_describe_quantity(body);
 	struct meter_redfish_watts watts;
 
@@ -180,9 +188,7 @@ static void take_watts(struct meter_redfish *meter, struct place *place, const j
 	if (place->name)
 		watts = meter_redfish_parse_named(body, place->name);
 	else if (place->is_power)
-		watts = meter_redfish_parse_power(body, chassis,
-						  meter->machine ? meter->machine->system : NULL,
-						  &place->entry);
+		watts = meter_redfish_parse_power(body, meter->machine, &place->entry);
 	else
 		watts = meter_redfish_parse_reading(body);
 	if (watts.code != POWER_METER_OK) {
@@ -190,6 +196,8 @@ static void take_watts(struct meter_redfish *meter, struct place *place, const j
 			g_strdup_printf("%s%s%s", place->name ? place->name : "",
 					place->name ? ": " : "", watts.what ?: "it has no watts");
 
+		if (watts.gone)
+			lose_places(meter, reason);
 		note_failure(meter,
 			     watts.code == POWER_METER_ERROR_SETUP ? POWER_METER_ERROR_REJECTED
 								   : watts.code,
@@ -216,11 +224,8 @@ static void on_watts(const struct redfish_answer *answer, void *data)
 			take_watts(meter, place, answer->body);
 	}
 	if (redfish_search_missing(answer)) {
-		log_warning_of(LOG_HOST(meter->base.host),
-			       "the place of its watts is gone, and is searched again: %s",
-			       answer->reason);
+		lose_places(meter, answer->reason);
 		note_failure(meter, POWER_METER_ERROR_REJECTED, answer->reason);
-		meter->found = false;
 	} else if (denied) {
 		note_failure(meter, POWER_METER_ERROR_SETUP, denied);
 	} else if (answer->code != POWER_METER_OK) {
@@ -527,7 +532,7 @@ static void on_try(const struct redfish_answer *answer, void *data)
 	const bool is_power = meter->tried == 0;
 	struct meter_redfish_watts watts = {.code = POWER_METER_ERROR_SETUP};
 	g_autofree char *denied = redfish_search_denied(answer);
-	int entry = -1;
+	struct meter_redfish_entry entry = {.index = -1};
 
 	if (answer->code != POWER_METER_OK && !denied && !redfish_search_missing(answer)) {
 		fail(meter, answer->code, answer->reason);
@@ -542,8 +547,7 @@ static void on_try(const struct redfish_answer *answer, void *data)
 		return;
 	}
 	if (answer->body && is_power) {
-		watts = meter_redfish_parse_power(answer->body, meter->machine->path,
-						  meter->machine->system, &entry);
+		watts = meter_redfish_parse_power(answer->body, meter->machine, &entry);
 		if (watts.several) {
 			fail_of_several(meter, answer->body);
 			return;
@@ -554,6 +558,7 @@ static void on_try(const struct redfish_answer *answer, void *data)
 	}
 	if (watts.code == POWER_METER_OK && meter->machine->machines > 1 &&
 	    !meter->base.config->chassis) {
+		meter_redfish_entry_clear(&entry);
 		fail_of_all(meter);
 		return;
 	}
@@ -612,7 +617,8 @@ static bool is_other(const struct meter_redfish *meter, const struct meter_redfi
 {
 	const bool is_surely = chassis->kind == METER_REDFISH_MACHINE && chassis->linked;
 
-	return meter->former && !is_surely && strcmp(meter->former, chassis->path) != 0;
+	return meter->former && !is_surely &&
+	       !meter_redfish_is_same_path(meter->former, chassis->path);
 }
 
 static void on_searched(struct meter_redfish_chassis *machine, enum power_meter_error code,

@@ -17,6 +17,7 @@
 #define IDRAC_MEAN_S 60.0
 
 enum {
+	UNKNOWN_ENTRY = -1,
 	VENDOR_ENTRY = -2,
 	LIST_MAX = 20, /* names in a message */
 };
@@ -83,7 +84,26 @@ static char *id_of(const char *path)
 
 /* Chassis. */
 
-/* Some firmware writes "Rack Mount". */
+/* A type in lower case without spaces, as some firmware writes "Rack Mount"; the caller frees. */
+static char *bare_type(const char *type)
+{
+	GString *bare = g_string_new(NULL);
+
+	for (; type && *type; type++)
+		if (g_ascii_isalnum(*type))
+			g_string_append_c(bare, g_ascii_tolower(*type));
+	return g_string_free(bare, FALSE);
+}
+
+/* Whether a chassis of this type is held by an enclosure. */
+static bool is_blade(const char *type)
+{
+	static const char *const blades[] = {"blade", "cartridge", "sled", NULL};
+	g_autofree char *bare = bare_type(type);
+
+	return g_strv_contains(blades, bare);
+}
+
 static enum meter_redfish_class class_of(const char *type)
 {
 	static const struct {
@@ -103,13 +123,10 @@ static enum meter_redfish_class class_of(const char *type)
 		{"sidecar", METER_REDFISH_PART},        {"storageenclosure", METER_REDFISH_PART},
 		{"zone", METER_REDFISH_PART},
 	};
-	g_autoptr(GString) bare = g_string_new(NULL);
+	g_autofree char *bare = bare_type(type);
 
-	for (; type && *type; type++)
-		if (g_ascii_isalnum(*type))
-			g_string_append_c(bare, g_ascii_tolower(*type));
 	for (gsize i = 0; i < G_N_ELEMENTS(types); i++)
-		if (strcmp(bare->str, types[i].type) == 0)
+		if (strcmp(bare, types[i].type) == 0)
 			return types[i].kind;
 	return METER_REDFISH_UNKNOWN;
 }
@@ -150,6 +167,7 @@ struct meter_redfish_chassis *meter_redfish_chassis_new(const json_t *body, cons
 	chassis->id = id_of(path);
 	chassis->type = g_strdup(text_of(body, "ChassisType"));
 	chassis->kind = class_of(chassis->type);
+	chassis->blade = is_blade(chassis->type);
 	chassis->linked = json_array_size(systems) > 0;
 	chassis->machines = find_machines(systems, &machine);
 	chassis->system = g_strdup(chassis->machines > 1 ? NULL : machine);
@@ -352,13 +370,21 @@ static bool names_part(const char *name)
 	return has_word(name, parts);
 }
 
-/* Whether a name speaks of the whole machine: "System Power Control". */
-static bool names_whole(const char *name)
+/* Whether a name speaks of a chassis, which of a blade may be the enclosure around it. */
+static bool names_chassis(const char *name)
 {
-	static const char *const whole[] = {"chassis", "machine", "server",
-					    "system",  "total",   NULL};
+	static const char *const chassis[] = {"chassis", "enclosure", NULL};
 
-	return has_word(name, whole);
+	return has_word(name, chassis);
+}
+
+/* Whether a name speaks of the whole machine: "System Power Control". */
+static bool names_whole(const char *name, const struct meter_redfish_chassis *machine)
+{
+	static const char *const whole[] = {"blade", "host",   "machine", "node", "server",
+					    "sled",  "system", "total",   NULL};
+
+	return has_word(name, whole) || (!machine->blade && names_chassis(name));
 }
 
 /* Whether a physical context (DSP0268) is not that of the whole machine. */
@@ -390,11 +416,8 @@ static bool is_system(const char *path)
 	return (!end || end[1] == '\0') && !strchr(path, '#') && end != path;
 }
 
-/*
- * Whether a related item is a part of the machine, or another chassis than this one, or another
- * `system` (NULL: not known).
- */
-static bool is_item_of_part(const char *path, const char *chassis, const char *system)
+/* Whether a related item is a part of the machine, or another chassis or system than it. */
+static bool is_item_of_part(const char *path, const struct meter_redfish_chassis *machine)
 {
 	static const char *const parts[] = {
 		"/processors", "/memory",        "/pciedevices",       "/pciefunctions",
@@ -406,13 +429,14 @@ static bool is_item_of_part(const char *path, const char *chassis, const char *s
 	for (gsize i = 0; parts[i]; i++)
 		if (strstr(lower, parts[i]))
 			return true;
-	if (system && is_system(path) && !meter_redfish_is_same_path(path, system))
+	if (machine->system && is_system(path) &&
+	    !meter_redfish_is_same_path(path, machine->system))
 		return true;
 	return strstr(lower, "/chassis/") && !strchr(path, '#') &&
-	       !meter_redfish_is_same_path(path, chassis);
+	       !meter_redfish_is_same_path(path, machine->path);
 }
 
-static bool relates_to_part(const json_t *entry, const char *chassis, const char *system)
+static bool relates_to_part(const json_t *entry, const struct meter_redfish_chassis *machine)
 {
 	const json_t *items = json_object_get(entry, "RelatedItem");
 	const json_t *item;
@@ -421,17 +445,17 @@ static bool relates_to_part(const json_t *entry, const char *chassis, const char
 	json_array_foreach (items, index, item) {
 		const char *path = text_of(item, "@odata.id");
 
-		if (!path || !is_item_of_part(path, chassis, system))
+		if (!path || !is_item_of_part(path, machine))
 			return false;
 	}
 	return json_array_size(items) > 0;
 }
 
 /* Whether an entry of PowerControl is for a part of the machine alone. */
-static bool is_part(const json_t *entry, const char *chassis, const char *system)
+static bool is_part(const json_t *entry, const struct meter_redfish_chassis *machine)
 {
 	return is_context_of_part(text_of(entry, "PhysicalContext")) ||
-	       names_part(text_of(entry, "Name")) || relates_to_part(entry, chassis, system);
+	       names_part(text_of(entry, "Name")) || relates_to_part(entry, machine);
 }
 
 /* Whether a word is a number or a single letter, which tell apart what is alike. */
@@ -581,32 +605,36 @@ struct candidates {
 	bool others; /* there is one of another machine than the first, with watts or without */
 };
 
-static struct candidates find_candidates(const json_t *entries, const char *chassis,
-					 const char *system)
+static struct candidates find_candidates(const json_t *entries,
+					 const struct meter_redfish_chassis *machine)
 {
 	struct candidates found = {0};
 	const json_t *entry;
+	bool is_enclosure; /* the first may be the blade's enclosure */
 	size_t index;
 
 	json_array_foreach (entries, index, entry) {
-		if (is_part(entry, chassis, system) || watts_of_entry(entry).mw <= 0)
+		if (is_part(entry, machine) || watts_of_entry(entry).mw <= 0)
 			continue;
 		if (found.count++ == 0)
 			found.first = index;
-		if (names_whole(text_of(entry, "Name")) && found.wholes++ == 0)
+		if (names_whole(text_of(entry, "Name"), machine) && found.wholes++ == 0)
 			found.whole = index;
 	}
+	is_enclosure = machine->blade && found.wholes == 0 &&
+		       names_chassis(text_of(json_array_get(entries, found.first), "Name"));
 	json_array_foreach (entries, index, entry)
 		found.others |= found.count > 0 && index != found.first &&
-				!is_part(entry, chassis, system) &&
+				!is_part(entry, machine) &&
 				watts_of_entry(entry).code != POWER_METER_ERROR_SETUP &&
-				are_of_two_machines(json_array_get(entries, found.first), entry);
+				(is_enclosure ||
+				 are_of_two_machines(json_array_get(entries, found.first), entry));
 	return found;
 }
 
 /* Why an entry has no watts; what the first says that says most. */
-static struct meter_redfish_watts watts_of_none(const json_t *entries, const char *chassis,
-						const char *system)
+static struct meter_redfish_watts watts_of_none(const json_t *entries,
+						const struct meter_redfish_chassis *machine)
 {
 	struct meter_redfish_watts best =
 		none(POWER_METER_ERROR_SETUP, "no PowerControl with watts of the whole machine");
@@ -614,13 +642,81 @@ static struct meter_redfish_watts watts_of_none(const json_t *entries, const cha
 	size_t index;
 
 	json_array_foreach (entries, index, entry)
-		if (!is_part(entry, chassis, system) && best.code != POWER_METER_OK)
+		if (!is_part(entry, machine) && best.code != POWER_METER_OK)
 			best = telling(best, watts_of_entry(entry));
 	return best;
 }
 
-struct meter_redfish_watts meter_redfish_parse_power(const json_t *power, const char *chassis,
-						     const char *system, int *entry)
+void meter_redfish_entry_clear(struct meter_redfish_entry *entry)
+{
+	g_clear_pointer(&entry->id, g_free);
+	g_clear_pointer(&entry->name, g_free);
+}
+
+/* Remembers the entry at `index`. */
+static void keep_entry(struct meter_redfish_entry *entry, const json_t *entries, size_t index)
+{
+	const json_t *found = json_array_get(entries, index);
+
+	meter_redfish_entry_clear(entry);
+	*entry = (struct meter_redfish_entry){.index = (int)index,
+					      .id = g_strdup(text_of(found, "MemberId")),
+					      .name = g_strdup(text_of(found, "Name"))};
+}
+
+static bool is_kept(const struct meter_redfish_entry *entry, const json_t *one)
+{
+	return json_is_object(one) && g_strcmp0(text_of(one, "MemberId"), entry->id) == 0 &&
+	       g_strcmp0(text_of(one, "Name"), entry->name) == 0;
+}
+
+/*
+ * Finds the kept entry, which may have another place than before. One without MemberId and Name is
+ * known by its place only. Returns false if it is not there, or not once.
+ */
+static bool follow_entry(struct meter_redfish_entry *entry, const json_t *entries)
+{
+	const json_t *one;
+	size_t index, at = 0;
+	guint count = 0;
+
+	if (is_kept(entry, json_array_get(entries, (size_t)entry->index)))
+		return true;
+	json_array_foreach (entries, index, one) {
+		if (!is_kept(entry, one))
+			continue;
+		at = index;
+		count++;
+	}
+	if (count != 1 || (!entry->id && !entry->name))
+		return false;
+	entry->index = (int)at;
+	return true;
+}
+
+/* The watts of the place that was found. */
+static struct meter_redfish_watts watts_of_kept(const json_t *power, const json_t *entries,
+						struct meter_redfish_entry *entry)
+{
+	struct meter_redfish_watts watts;
+
+	if (entry->index == VENDOR_ENTRY) {
+		watts = watts_of_vendor(power);
+		watts.gone = watts.code == POWER_METER_ERROR_SETUP;
+	} else if (follow_entry(entry, entries)) {
+		watts = watts_of_entry(json_array_get(entries, (size_t)entry->index));
+		if (watts.code == POWER_METER_ERROR_SETUP)
+			watts.what = "its entry in PowerControl has no watts at the moment";
+	} else {
+		watts = none(POWER_METER_ERROR_SETUP, "its entry in PowerControl is gone");
+		watts.gone = true;
+	}
+	return watts;
+}
+
+struct meter_redfish_watts meter_redfish_parse_power(const json_t *power,
+						     const struct meter_redfish_chassis *machine,
+						     struct meter_redfish_entry *entry)
 {
 	g_autoptr(json_t) entries = entries_of(power);
 	struct meter_redfish_watts watts;
@@ -628,31 +724,25 @@ struct meter_redfish_watts meter_redfish_parse_power(const json_t *power, const 
 
 	if (!json_is_object(power))
 		return none(POWER_METER_ERROR_GARBAGE, "its Power is no object");
-	if (*entry == VENDOR_ENTRY)
-		return watts_of_vendor(power);
-	if (*entry >= 0) {
-		watts = watts_of_entry(json_array_get(entries, (size_t)*entry));
-		if (watts.code == POWER_METER_ERROR_SETUP)
-			watts.what = "its place in PowerControl is gone";
-		return watts;
-	}
-	found = find_candidates(entries, chassis, system);
+	if (entry->index != UNKNOWN_ENTRY)
+		return watts_of_kept(power, entries, entry);
+	found = find_candidates(entries, machine);
 	if (found.others || (found.count > 1 && found.wholes != 1))
 		return (struct meter_redfish_watts){.code = POWER_METER_ERROR_SETUP,
 						    .mw = -1,
 						    .what = "several entries with watts",
 						    .several = true};
 	if (found.count > 0) {
-		*entry = (int)(found.wholes == 1 ? found.whole : found.first);
-		return watts_of_entry(json_array_get(entries, (size_t)*entry));
+		keep_entry(entry, entries, found.wholes == 1 ? found.whole : found.first);
+		return watts_of_entry(json_array_get(entries, (size_t)entry->index));
 	}
 	/* 0 W may be all that an entry ever says. */
-	watts = watts_of_none(entries, chassis, system);
+	watts = watts_of_none(entries, machine);
 	if (watts.code != POWER_METER_ERROR_SETUP)
 		return watts;
 	watts = watts_of_vendor(power);
 	if (watts.code == POWER_METER_OK)
-		*entry = VENDOR_ENTRY;
+		entry->index = VENDOR_ENTRY;
 	return watts;
 }
 

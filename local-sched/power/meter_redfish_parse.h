@@ -36,6 +36,7 @@ struct meter_redfish_chassis {
 	char *type; /* its ChassisType, for messages; NULL: none */
 	enum meter_redfish_class kind;
 	bool linked; /* to a computer system, by one of the two */
+	bool blade;  /* of a type that an enclosure holds: Blade, Sled, Cartridge */
 	char *power, *environment, *sensors;
 	unsigned
 		machines; /* computer systems that it is linked to, and that are one of their own */
@@ -79,18 +80,31 @@ struct meter_redfish_watts {
 	enum power_meter_error code;
 	int64_t mw;
 	bool several;     /* SETUP: there are several, none of which is the machine's for sure */
+	bool gone;        /* SETUP: the entry that was found is not there */
 	double mean_s;    /* the watts are a mean of so long; 0: not known */
 	const char *what; /* why there are none; NULL: nothing to add */
 };
 
+/* Where in a Power the watts of the machine are. */
+struct meter_redfish_entry {
+	int index;  /* of PowerControl; -1: not known yet; -2: a vendor's place beside it */
+	char *id;   /* its MemberId when it was found; NULL: it had none */
+	char *name; /* its Name then; NULL: it had none */
+};
+
+/* Frees what the entry owns. */
+void meter_redfish_entry_clear(struct meter_redfish_entry *entry);
+
 /*
- * The watts of a whole chassis in its Power: of the entry of PowerControl that has some and is not
- * for a part of the machine, nor for another one than `system` (NULL: not known); of several that
- * whose name is the whole machine's, else `several`. Without any those of a vendor's place. *entry
- * is the index of that entry; it is kept once it is not -1 (-2: the vendor's place).
+ * The watts of the whole `machine` in its Power: of the entry of PowerControl that has some and is
+ * not for a part of the machine, nor for another system; of several that whose name is the whole
+ * machine's, else `several`. Without any those of a vendor's place. Sets *entry, if its index is
+ * -1; else reads that one, and follows it by MemberId and Name where the order is another. Where it
+ * is not there the watts are `gone`.
  */
-struct meter_redfish_watts meter_redfish_parse_power(const json_t *power, const char *chassis,
-						     const char *system, int *entry);
+struct meter_redfish_watts meter_redfish_parse_power(const json_t *power,
+						     const struct meter_redfish_chassis *machine,
+						     struct meter_redfish_entry *entry);
 
 /*
  * The names in PowerControl, at most twenty, or MemberIds where a name is not one's own: "Node 1

@@ -22,6 +22,24 @@ static json_t *parse(const char *text)
 	return value;
 }
 
+/* The watts of entries of PowerControl in a chassis of this type. */
+static struct meter_redfish_watts watts_in(const char *type, const char *entries)
+{
+	g_autofree char *text = g_strdup_printf("{'PowerControl': [%s]}", entries);
+	g_autofree char *own = g_strdup_printf("{'ChassisType': '%s'}", type);
+	g_autoptr(json_t) power = parse(text);
+	g_autoptr(json_t) body = parse(own);
+	struct meter_redfish_chassis *machine =
+		meter_redfish_chassis_new(body, "/redfish/v1/Chassis/1");
+	struct meter_redfish_entry entry = {.index = -1};
+	const struct meter_redfish_watts watts = meter_redfish_parse_power(power, machine, &entry);
+
+	g_test_message("%s: %s", type, text);
+	meter_redfish_entry_clear(&entry);
+	meter_redfish_chassis_free(machine);
+	return watts;
+}
+
 static void test_watts_are_those_of_the_whole_machine(void)
 {
 	static const struct {
@@ -110,13 +128,8 @@ static void test_watts_are_those_of_the_whole_machine(void)
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *text = g_strdup_printf("{'PowerControl': [%s]}", cases[i].entries);
-		g_autoptr(json_t) power = parse(text);
-		int entry = -1;
-		const struct meter_redfish_watts watts =
-			meter_redfish_parse_power(power, "/redfish/v1/Chassis/1", NULL, &entry);
+		const struct meter_redfish_watts watts = watts_in("RackMount", cases[i].entries);
 
-		g_test_message("%s", text);
 		g_assert_cmpint(watts.code, ==, cases[i].code);
 		g_assert_cmpint(watts.mw, ==, cases[i].mw);
 		g_assert_true((watts.what == NULL) == (watts.code == POWER_METER_OK));
@@ -130,14 +143,120 @@ static void test_an_entry_that_was_found_is_kept(void)
 	g_autoptr(json_t) both = parse("{'PowerControl': [{'PowerConsumedWatts': 9},"
 				       "{'PowerConsumedWatts': null}]}");
 	g_autoptr(json_t) one = parse("{'PowerControl': [{'PowerConsumedWatts': 9}]}");
-	int entry = -1;
+	const struct meter_redfish_chassis machine = {.path = (char *)""};
+	struct meter_redfish_entry entry = {.index = -1};
 
-	g_assert_cmpint(meter_redfish_parse_power(second, "", NULL, &entry).mw, ==, 5000);
-	g_assert_cmpint(entry, ==, 1);
-	g_assert_cmpint(meter_redfish_parse_power(both, "", NULL, &entry).code, ==,
+	g_assert_cmpint(meter_redfish_parse_power(second, &machine, &entry).mw, ==, 5000);
+	g_assert_cmpint(entry.index, ==, 1);
+	g_assert_cmpint(meter_redfish_parse_power(both, &machine, &entry).code, ==,
 			POWER_METER_ERROR_NOT_ACTIVE);
-	g_assert_cmpint(meter_redfish_parse_power(one, "", NULL, &entry).code, ==,
+	g_assert_cmpint(meter_redfish_parse_power(one, &machine, &entry).code, ==,
 			POWER_METER_ERROR_SETUP);
+	g_assert_true(meter_redfish_parse_power(one, &machine, &entry).gone);
+	meter_redfish_entry_clear(&entry);
+}
+
+/* Firmware may list the same entries in another order, with or without another number. */
+static void test_an_entry_that_was_found_is_followed(void)
+{
+	static const struct {
+		const char *entries;
+		enum power_meter_error code;
+		int64_t mw;
+		bool gone;
+	} cases[] = {
+		{"{'MemberId': 'n', 'Name': 'System', 'PowerConsumedWatts': 6},"
+		 "{'MemberId': 'c', 'Name': 'CPU', 'PowerConsumedWatts': 2}",
+		 POWER_METER_OK, 6000, false},
+		{"{'MemberId': 'c', 'Name': 'CPU', 'PowerConsumedWatts': 2},"
+		 "{'MemberId': 'n', 'Name': 'System', 'PowerConsumedWatts': 7}",
+		 POWER_METER_OK, 7000, false},
+		{"{'MemberId': 'c', 'Name': 'CPU', 'PowerConsumedWatts': 2},"
+		 "{'MemberId': 'n', 'Name': 'System', 'PowerConsumedWatts': null}",
+		 POWER_METER_ERROR_NOT_ACTIVE, REFUSED, false},
+		{"{'MemberId': 'n', 'Name': 'System'}", POWER_METER_ERROR_SETUP, REFUSED, false},
+		{"{'MemberId': 'n', 'Name': 'CPU', 'PowerConsumedWatts': 2},"
+		 "{'MemberId': 'c', 'Name': 'System', 'PowerConsumedWatts': 7}",
+		 POWER_METER_ERROR_SETUP, REFUSED, true},
+		{"{'Name': 'System', 'PowerConsumedWatts': 2}", POWER_METER_ERROR_SETUP, REFUSED,
+		 true},
+		{"7, {'MemberId': 'n', 'Name': 'System', 'PowerConsumedWatts': 2},"
+		 "{'MemberId': 'n', 'Name': 'System', 'PowerConsumedWatts': 3}, []",
+		 POWER_METER_OK, 2000, false},
+		{"[], {}, {'MemberId': 'n', 'Name': 'System', 'PowerConsumedWatts': 2},"
+		 "{'MemberId': 'n', 'Name': 'System', 'PowerConsumedWatts': 3}",
+		 POWER_METER_ERROR_SETUP, REFUSED, true},
+		{"", POWER_METER_ERROR_SETUP, REFUSED, true},
+	};
+	g_autoptr(json_t) first =
+		parse("{'PowerControl': [{'MemberId': 'c', 'Name': 'CPU', 'PowerConsumedWatts': 2},"
+		      "{'MemberId': 'n', 'Name': 'System', 'PowerConsumedWatts': 5}]}");
+	const struct meter_redfish_chassis machine = {.path = (char *)""};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *text = g_strdup_printf("{'PowerControl': [%s]}", cases[i].entries);
+		g_autoptr(json_t) power = parse(text);
+		struct meter_redfish_entry entry = {.index = -1};
+		struct meter_redfish_watts watts;
+
+		g_test_message("%s", text);
+		g_assert_cmpint(meter_redfish_parse_power(first, &machine, &entry).mw, ==, 5000);
+		watts = meter_redfish_parse_power(power, &machine, &entry);
+		g_assert_cmpint(watts.code, ==, cases[i].code);
+		g_assert_cmpint(watts.mw, ==, cases[i].mw);
+		g_assert_cmpint(watts.gone, ==, cases[i].gone);
+		meter_redfish_entry_clear(&entry);
+	}
+}
+
+/* The chassis of a blade may be its enclosure, whose watts are those of all blades. */
+static void test_an_enclosure_is_not_taken_for_its_blade(void)
+{
+	static const struct {
+		const char *type, *entries;
+		int64_t mw; /* REFUSED: several */
+	} cases[] = {
+		{"Blade",
+		 "{'Name': 'Chassis Power Control', 'PowerConsumedWatts': 2400},"
+		 "{'Name': 'Blade Power Control', 'PowerConsumedWatts': 210}",
+		 210000},
+		{"Sled",
+		 "{'Name': 'Sled', 'PowerConsumedWatts': 210},"
+		 "{'Name': 'Enclosure', 'PowerConsumedWatts': 2400}",
+		 210000},
+		{"Blade",
+		 "{'Name': 'Chassis Power Control', 'PowerConsumedWatts': 2400},"
+		 "{'Name': 'Power Control', 'PowerConsumedWatts': 210}",
+		 REFUSED},
+		{"Blade",
+		 "{'Name': 'Chassis Power Control', 'PowerConsumedWatts': 2400},"
+		 "{'Name': 'Blade Power Control', 'PowerConsumedWatts': 0}",
+		 REFUSED},
+		{"Blade", "{'Name': 'Chassis Power Control', 'PowerConsumedWatts': 210}", 210000},
+		{"Blade",
+		 "{'Name': 'Chassis Power Control', 'PowerConsumedWatts': 210},"
+		 "{'Name': 'CPU Power', 'PowerConsumedWatts': 90}",
+		 210000},
+		{"RackMount",
+		 "{'Name': 'Chassis Power Control', 'PowerConsumedWatts': 2400},"
+		 "{'Name': 'Blade Power Control', 'PowerConsumedWatts': 210}",
+		 REFUSED},
+		{"Other",
+		 "{'Name': 'Chassis', 'PowerConsumedWatts': 2400},"
+		 "{'Name': 'Node', 'PowerConsumedWatts': 210}",
+		 REFUSED},
+		{"RackMount",
+		 "{'Name': 'Chassis', 'PowerConsumedWatts': 240},"
+		 "{'Name': 'Rear', 'PowerConsumedWatts': 210}",
+		 240000},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct meter_redfish_watts watts = watts_in(cases[i].type, cases[i].entries);
+
+		g_assert_cmpint(watts.mw, ==, cases[i].mw);
+		g_assert_cmpint(watts.several, ==, cases[i].mw == REFUSED);
+	}
 }
 
 static void test_vendors_places_and_means(void)
@@ -170,13 +289,15 @@ static void test_vendors_places_and_means(void)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(json_t) power = parse(cases[i].power);
-		int entry = -1;
+		const struct meter_redfish_chassis machine = {.path = (char *)""};
+		struct meter_redfish_entry entry = {.index = -1};
 		const struct meter_redfish_watts watts =
-			meter_redfish_parse_power(power, "", NULL, &entry);
+			meter_redfish_parse_power(power, &machine, &entry);
 
 		g_test_message("%s", cases[i].power);
 		g_assert_cmpint(watts.mw, ==, cases[i].mw);
 		g_assert_cmpfloat_with_epsilon(watts.mean_s, cases[i].mean_s, 1e-9);
+		meter_redfish_entry_clear(&entry);
 	}
 }
 
@@ -449,6 +570,10 @@ int main(int argc, char **argv)
 			test_watts_are_those_of_the_whole_machine);
 	g_test_add_func("/redfish/parse/an entry that was found is kept",
 			test_an_entry_that_was_found_is_kept);
+	g_test_add_func("/redfish/parse/an entry that was found is followed",
+			test_an_entry_that_was_found_is_followed);
+	g_test_add_func("/redfish/parse/an enclosure is not taken for its blade",
+			test_an_enclosure_is_not_taken_for_its_blade);
 	g_test_add_func("/redfish/parse/vendors' places and means", test_vendors_places_and_means);
 	g_test_add_func("/redfish/parse/readings are in watts", test_readings_are_in_watts);
 	g_test_add_func("/redfish/parse/supplies are added, or none is",
