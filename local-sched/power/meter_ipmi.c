@@ -37,6 +37,9 @@ enum {
 #define DCMI_AGAIN_S 60.0
 #define DCMI_AGAIN_MAX_S 3600.0
 
+/* A mean over a longer time does not change from one reading to the next. */
+#define MEAN_MAX_S 3600.0
+
 /* Sensors that are gone are looked for again after so long. */
 #define SEARCH_AGAIN_S 60.0
 
@@ -79,6 +82,7 @@ struct meter_ipmi {
 	int64_t dcmi_mw;       /* the last that was */
 	unsigned dcmi_changes; /* of current power and mean together */
 	bool dcmi_differs;     /* once they were not the same */
+	bool dcmi_ranges;      /* once its least or most power was another one */
 	int dcmi_misses;       /* in a row, of the kind that passes */
 	bool use_sensor;       /* DCMI is not asked before dcmi_again_ns */
 	int64_t dcmi_again_ns;
@@ -316,15 +320,21 @@ static void leave_dcmi(struct meter_ipmi *meter, enum power_meter_error verdict,
 
 /*
  * DCMI's current power is that of now, but some BMCs have the mean over their statistics period
- * there. They do not say so: both numbers are the same then, however they change.
+ * there. They do not say so: both numbers are the same then, however they change. Where the least
+ * and the most power are the same as well, the BMC keeps no statistics, and has the current power
+ * in all places.
  */
 static void learn_mean(struct meter_ipmi *meter, const struct ipmi_dcmi *dcmi)
 {
 	meter->dcmi_differs |= dcmi->mw != dcmi->mean_mw;
+	meter->dcmi_ranges |= dcmi->mw != dcmi->least_mw || dcmi->mw != dcmi->most_mw;
 	meter->dcmi_changes += meter->dcmi_mw > 0 && meter->dcmi_mw != dcmi->mw;
 	meter->dcmi_mw = dcmi->mw;
-	meter->base.mean_s =
-		meter->dcmi_differs || meter->dcmi_changes < DCMI_CHANGES ? 0 : dcmi->period_s;
+	meter->base.mean_s = !meter->dcmi_differs && meter->dcmi_ranges &&
+					     meter->dcmi_changes >= DCMI_CHANGES &&
+					     dcmi->period_s <= MEAN_MAX_S
+				     ? dcmi->period_s
+				     : 0;
 }
 
 static enum power_meter_error parse_power(struct meter_ipmi *meter,
@@ -399,6 +409,16 @@ static void handle_power(struct meter_ipmi *meter, const struct ipmi_answer *ans
 
 		leave_dcmi(meter, POWER_METER_ERROR_NOT_ACTIVE, text);
 	}
+}
+
+/* DCMI has said 0 W, and whether the machine is on has no answer. */
+static void leave_unknown_zero(struct meter_ipmi *meter, enum power_meter_error verdict,
+			       const char *reason)
+{
+	g_autofree char *text = g_strdup_printf("%s: 0 W, and its chassis status is not known: %s",
+						what_is_read(meter), reason);
+
+	leave_dcmi(meter, verdict, text);
 }
 
 /* Adds the watts of the sensor to the sum; the next sensor follows. */
@@ -530,6 +550,8 @@ static void on_answer(const char *output, const GError *error, void *data)
 		ipmi_shell_stop(current_shell(meter));
 		if (meter->step == STEP_DCMI)
 			leave_dcmi(meter, verdict, reason);
+		else if (meter->step == STEP_POWER && !meter->from_sensor)
+			leave_unknown_zero(meter, verdict, reason);
 		else
 			fail(meter, verdict, "%s", reason);
 		return;

@@ -157,6 +157,8 @@ enum power_meter_error meter_ipmi_parse_dcmi(const struct ipmi_answer *answer,
 	if (watts >= WATTS_NEGATIVE)
 		return POWER_METER_ERROR_SATURATED;
 	*ret_dcmi = (struct ipmi_dcmi){.mw = (int64_t)watts * 1000,
+				       .least_mw = (int64_t)number_at(answer, 3, 2) * 1000,
+				       .most_mw = (int64_t)number_at(answer, 5, 2) * 1000,
 				       .mean_mw = (int64_t)number_at(answer, 7, 2) * 1000,
 				       .period_s = number_at(answer, 13, 4) / 1e3};
 	return POWER_METER_OK;

@@ -33,9 +33,9 @@ enum power_meter_error meter_ipmi_parse_raw(const char *text, struct ipmi_answer
 
 /* What Get Power Reading says (DCMI 1.5, table 6-16). */
 struct ipmi_dcmi {
-	int64_t mw;      /* the current power */
-	int64_t mean_mw; /* over the last period_s */
-	double period_s; /* of the BMC's own statistics: of mean_mw */
+	int64_t mw;                         /* the current power */
+	int64_t least_mw, most_mw, mean_mw; /* over the last period_s */
+	double period_s;                    /* of the BMC's own statistics */
 };
 
 /* The answer to Get Power Reading. `ret_dcmi` is set for POWER_METER_OK only. */
