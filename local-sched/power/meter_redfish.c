@@ -40,6 +40,7 @@ struct meter_redfish {
 	bool found;                            /* `places` are those of the watts */
 	char *former;                          /* the last chassis that had the watts, or NULL */
 	/* The read under way. */
+	bool fresh;                  /* `machine` was read in it */
 	guint tried;                 /* places of the machine */
 	guint asked;                 /* requests that were not answered yet */
 	int64_t mw;                  /* the sum so far */
@@ -140,15 +141,19 @@ static void on_system(const struct redfish_answer *answer, void *data)
 	end_zero(data, meter_redfish_parse_state(answer->body));
 }
 
-static void on_state(const struct redfish_answer *answer, void *data)
+/* What the chassis says of itself, and then its system, which may say more. */
+static void take_state(struct meter_redfish *meter, enum meter_redfish_state chassis)
 {
-	struct meter_redfish *meter = data;
-
-	meter->state = meter_redfish_parse_state(answer->body);
+	meter->state = chassis;
 	if (meter->machine->system && meter->state != METER_REDFISH_ON)
 		redfish_service_get(meter->service, meter->machine->system, 0, on_system, meter);
 	else
 		end_zero(meter, METER_REDFISH_STATE_UNKNOWN);
+}
+
+static void on_state(const struct redfish_answer *answer, void *data)
+{
+	take_state(data, meter_redfish_parse_state(answer->body));
 }
 
 static void end_watts(struct meter_redfish *meter)
@@ -158,6 +163,8 @@ static void end_watts(struct meter_redfish *meter)
 		fail(meter, meter->code, meter->reason);
 	else if (meter->mw > 0)
 		power_meter_end(&meter->base, meter->mw);
+	else if (meter->machine && meter->fresh)
+		take_state(meter, meter->machine->state);
 	else if (meter->machine)
 		redfish_service_get(meter->service, meter->machine->path, 0, on_state, meter);
 	else
@@ -635,6 +642,7 @@ static void on_searched(struct meter_redfish_chassis *machine, enum power_meter_
 		meter_redfish_chassis_free(machine);
 	} else if (machine) {
 		meter->machine = machine;
+		meter->fresh = true;
 		try_place(meter);
 	} else {
 		fail(meter, code, reason);
@@ -687,6 +695,7 @@ static void on_told(const struct redfish_answer *answer, void *data)
 		return;
 	}
 	meter->machine = meter_redfish_chassis_new(answer->body, answer->path);
+	meter->fresh = true;
 	end_sensors(meter);
 }
 
@@ -707,6 +716,7 @@ static void redfish_read(struct power_meter *base)
 {
 	struct meter_redfish *meter = (struct meter_redfish *)base;
 
+	meter->fresh = false;
 	meter->tried = meter->asked = meter->supplies = 0;
 	meter->mw = 0;
 	meter->verdict = (struct meter_redfish_watts){.code = POWER_METER_ERROR_SETUP};

@@ -168,6 +168,7 @@ struct meter_redfish_chassis *meter_redfish_chassis_new(const json_t *body, cons
 	chassis->type = g_strdup(text_of(body, "ChassisType"));
 	chassis->kind = class_of(chassis->type);
 	chassis->blade = is_blade(chassis->type);
+	chassis->state = meter_redfish_parse_state(body);
 	chassis->linked = json_array_size(systems) > 0;
 	chassis->machines = find_machines(systems, &machine);
 	chassis->system = g_strdup(chassis->machines > 1 ? NULL : machine);

@@ -41,8 +41,9 @@ struct meter_redfish_chassis {
 	unsigned
 		machines; /* computer systems that it is linked to, and that are one of their own */
 	char *system;     /* the one machine, else the first system; NULL: there are several */
-	int order;        /* in the list of chassis, by the caller */
-	double mean_s;    /* its watts are known to be a mean of so long, or as old; 0: not known */
+	enum meter_redfish_state state; /* when it was read */
+	int order;                      /* in the list of chassis, by the caller */
+	double mean_s; /* its watts are known to be a mean of so long, or as old; 0: not known */
 };
 
 /* The chassis that `body` is, read at `path`; the caller frees. NULL: not an object. */
