@@ -59,15 +59,16 @@ bool cap_originals_turn(struct cap_originals *originals, const char *knob, const
 			GError **error);
 
 /*
- * Reads the value of `knob` again as the one it was given, or has been moved to. The kernel may have changed the written
- * one, for example to the highest of the hardware. Without an original this does nothing.
+ * Reads the value of `knob` again as the one it was given, or has been moved to. The kernel may have
+ * changed the written one, for example to the highest of the hardware. Without an original this
+ * does nothing.
  */
 void cap_originals_confirm(struct cap_originals *originals, const char *knob);
 
 /*
  * Restores all knobs and frees; removes the file unless a knob is left in it. A warning names the
- * knobs whose value another program has changed since they were set. Returns how many knobs refused;
- * the knobs of a CPU that is offline do not count and stay in the file. NULL: 0.
+ * knobs whose value another program has changed since they were set. Returns how many knobs
+ * refused; the knobs of a CPU that is offline do not count and stay in the file. NULL: 0.
  */
 guint cap_originals_close(struct cap_originals *originals);
 

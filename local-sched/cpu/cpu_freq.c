@@ -576,7 +576,10 @@ static bool is_as_set(const struct cpu_freq *freq)
 	return !find_boost_on(freq) && (highest_set(freq) == 0 || !any_is_above(freq, &khz));
 }
 
-/* Notes what the knobs have, since the kernel may have lowered what was written. */
+/*
+ * Notes what the knobs have, since the kernel may have lowered what was written, and may have moved
+ * with boost what was not.
+ */
 static void settle(struct cpu_freq *freq)
 {
 	freq->settled = true;
@@ -586,7 +589,7 @@ static void settle(struct cpu_freq *freq)
 		g_autofree char *maximum = cpu_file(cpu, "scaling_max_freq");
 		uint64_t khz;
 
-		if (!is_above(cpu, &khz))
+		if (cpu->khz == 0 || !is_above(cpu, &khz))
 			cap_originals_confirm(freq->originals, maximum);
 	}
 }
@@ -703,10 +706,10 @@ void cpu_freq_check(struct cpu_freq *freq, struct host_knob *frequency, struct h
 
 double cpu_freq_patience_s(const struct cpu_freq *freq)
 {
-	if (freq->frequency_refuted || highest_set(freq) == 0)
-		return G_MAXDOUBLE;
 	if (!freq->settled)
 		return SETTLING_CHECK_S;
+	if (freq->frequency_refuted || highest_set(freq) == 0)
+		return G_MAXDOUBLE;
 	return freq->perhaps || !freq->looked ? SECOND_LOOK_S : G_MAXDOUBLE;
 }
 

@@ -7,7 +7,6 @@
 
 #include "common/config/config.h"
 #include "common/platform.h"
-#include "common/platform.h"
 #include "local-sched/power/program_run.h"
 
 /*
