@@ -40,6 +40,7 @@ struct cpu_idle {
 	int latency_fd;      /* -1: cpu_dma_latency is not held */
 	bool banned_any;
 	bool is_shallower; /* no CPU has a state as deep as the one wanted */
+	bool is_hidden;    /* their states may be deeper: nothing is set, and nothing known */
 	char *note;        /* which state stands for the one wanted; NULL: one of its name */
 };
 
@@ -110,6 +111,66 @@ static enum fit find_fit(const char *offered, const char *wanted)
 		       : FIT_NOT;
 }
 
+/* What is known of the depth of a state. */
+enum depth {
+	DEPTH_NONE,     /* it has no number */
+	DEPTH_NAME,     /* that of its name */
+	DEPTH_HARDWARE, /* that of the hardware, of a state of the firmware's table */
+	DEPTH_HIDDEN,   /* the firmware's table does not tell */
+};
+
+/* Whether the CPUs are AMD's, or Hygon's, which are the same: by the kernel's numbers for makers. */
+static bool is_amd(const struct cpu_idle *idle)
+{
+	g_autofree char *file =
+		g_build_filename(idle->sys_root, "devices", "system", "cpu", "modalias", NULL);
+	g_autofree char *text = sysfs_read(file, NULL);
+
+	return text && (strstr(text, ",ven0002") || strstr(text, ",ven0009"));
+}
+
+/*
+ * The depth of a state as the number that the maker of the hardware gives it. The numbers in names
+ * of the firmware's table (ACPI) only count its rows: what it has as C3 may be Intel's C10, as the
+ * hint of MWAIT in its description says. What AMD's has as C2, by a port, is AMD's C6.
+ */
+static enum depth find_depth(const struct cpu_idle *idle, const char *path, const char *name,
+			     uint64_t *ret_number)
+{
+	static const char mwait[] = "ACPI FFH MWAIT 0x";
+	/* By the upper four bits of the hint. That of Intel's C9 is the C6 of some; 0: not known. */
+	static const uint64_t numbers[16] = {1, 3, 6, 7, 8, 0, 10};
+	g_autofree char *file = g_build_filename(path, "desc", NULL);
+	g_autofree char *text = sysfs_read(file, NULL);
+	const char *digits, *rest;
+	size_t length;
+
+	*ret_number = 0;
+	if (!text || !g_str_has_prefix(text, "ACPI "))
+		return state_number(name, ret_number, &rest) ? DEPTH_NAME : DEPTH_NONE;
+	if (strcmp(text, "ACPI HLT") == 0)
+		*ret_number = 1;
+	else if (g_str_has_prefix(text, "ACPI IOPORT ") && is_amd(idle))
+		*ret_number = 6;
+	if (g_str_has_prefix(text, mwait)) {
+		digits = text + strlen(mwait);
+		length = strlen(digits);
+		if (length == strspn(digits, "0123456789abcdefABCDEF") && length > 0 && length <= 2)
+			*ret_number = numbers[length == 2 ? g_ascii_xdigit_value(*digits) : 0];
+	}
+	return *ret_number > 0 ? DEPTH_HARDWARE : DEPTH_HIDDEN;
+}
+
+/* Whether a state of the firmware's table is the wanted one by the hardware's number. */
+static bool is_same_depth(const struct cpu_idle *idle, const char *path, const char *name)
+{
+	uint64_t number, wanted;
+	const char *rest;
+
+	return state_number(idle->state, &wanted, &rest) && !*rest &&
+	       find_depth(idle, path, name, &number) == DEPTH_HARDWARE && number == wanted;
+}
+
 static char **state_paths(const char *cpu)
 {
 	g_autofree char *directory = g_build_filename(cpu, "cpuidle", NULL);
@@ -134,14 +195,32 @@ static char *read_state(const char *path, uint64_t *ret_us)
 }
 
 /*
+ * Notes that a state of the wanted name is a deeper one by the hardware's number. Names decide, as
+ * they are those that the kernel shows.
+ */
+static void note_deeper(struct cpu_idle *idle, const char *path, const char *name)
+{
+	uint64_t number, wanted;
+	const char *rest;
+	g_autofree char *shown = visible_start(name, SHOWN_MAX);
+
+	if (!idle->note && state_number(idle->state, &wanted, &rest) &&
+	    find_depth(idle, path, name, &number) == DEPTH_HARDWARE && number > wanted)
+		idle->note = g_strdup_printf("%s is of the firmware's table (ACPI), and the "
+					     "hardware's C%" PRIu64,
+					     shown, number);
+}
+
+/*
  * Finds the deepest state that is allowed on a CPU: of those whose names fit best, the one with the
  * least latency. *ret_name is its name, which the caller frees. Collects the names of all for a
  * message.
  */
-static bool find_allowed(const struct cpu_idle *idle, char *const *paths, uint64_t *ret_us,
+static bool find_allowed(struct cpu_idle *idle, char *const *paths, uint64_t *ret_us,
 			 char **ret_name, GString *names)
 {
 	enum fit best = FIT_NOT;
+	const char *best_path = NULL;
 
 	*ret_name = NULL;
 	for (gsize i = 0; paths[i]; i++) {
@@ -154,13 +233,18 @@ static bool find_allowed(const struct cpu_idle *idle, char *const *paths, uint64
 			continue;
 		g_string_append_printf(names, "%s%s", names->len ? ", " : "", shown);
 		fit = find_fit(name, idle->state);
+		if (fit == FIT_NOT && is_same_depth(idle, paths[i], name))
+			fit = FIT_VARIANT;
 		if (fit == FIT_NOT || fit < best || (fit == best && us >= *ret_us))
 			continue;
 		best = fit;
+		best_path = paths[i];
 		*ret_us = us;
 		g_free(*ret_name);
 		*ret_name = g_steal_pointer(&name);
 	}
+	if (best_path)
+		note_deeper(idle, best_path, *ret_name);
 	return best != FIT_NOT;
 }
 
@@ -180,8 +264,10 @@ static bool find_lower(const struct cpu_idle *idle, char *const *paths, uint64_t
 	for (gsize i = 0; paths[i]; i++) {
 		uint64_t us, number;
 		g_autofree char *name = read_state(paths[i], &us);
+		const enum depth depth =
+			name ? find_depth(idle, paths[i], name, &number) : DEPTH_NONE;
 
-		if (!name || !state_number(name, &number, &rest) || number > wanted ||
+		if (depth == DEPTH_NONE || depth == DEPTH_HIDDEN || number > wanted ||
 		    (*ret_name && number < best))
 			continue;
 		best = number;
@@ -194,29 +280,35 @@ static bool find_lower(const struct cpu_idle *idle, char *const *paths, uint64_t
 
 /*
  * The same for CPUs of which none has such a state: their deepest one, if each of their states has
- * a lower number, so that they cannot sleep as deep as that.
+ * a lower number, so that they cannot sleep as deep as that. *ret_hidden: a state may be deeper.
  */
 static bool find_shallower(const struct cpu_idle *idle, char *const *paths, uint64_t *ret_us,
-			   char **ret_name)
+			   char **ret_name, bool *ret_hidden)
 {
-	uint64_t wanted, number;
-	uint64_t longest_us = 0;
+	uint64_t wanted, best = 0;
 	const char *rest;
 
+	*ret_us = 0;
 	if (!state_number(idle->state, &wanted, &rest))
 		return false;
 	for (gsize i = 0; paths[i]; i++) {
-		uint64_t us;
+		uint64_t us, number, name_number;
 		g_autofree char *name = read_state(paths[i], &us);
+		const enum depth depth =
+			name ? find_depth(idle, paths[i], name, &number) : DEPTH_NONE;
 
-		if (!name || !state_number(name, &number, &rest) || number >= wanted)
+		if (depth == DEPTH_NONE || (depth != DEPTH_HIDDEN && number >= wanted) ||
+		    !state_number(name, &name_number, &rest))
 			return false;
-		longest_us = MAX(longest_us, us);
+		*ret_hidden |= depth == DEPTH_HIDDEN;
+		*ret_us = MAX(*ret_us, us); /* all are allowed */
+		if (*ret_name && name_number < best)
+			continue;
+		best = name_number;
+		g_free(*ret_name);
+		*ret_name = g_steal_pointer(&name);
 	}
-	if (!find_lower(idle, paths, ret_us, ret_name))
-		return false;
-	*ret_us = longest_us; /* all are allowed */
-	return true;
+	return *ret_name != NULL;
 }
 
 static bool set_unknown_state(const struct cpu_idle *idle, const GString *names, GError **error)
@@ -273,12 +365,13 @@ static bool add_cpu(struct cpu_idle *idle, const char *cpu, bool is_last, GStrin
 	uint64_t allowed_us = 0;
 
 	bool is_shallower = false;
+	bool is_hidden = false;
 
 	if (!find_allowed(idle, paths, &allowed_us, &allowed, names)) {
 		if (!is_last)
 			return false;
 		is_shallower = idle->cpus->len == 0 || idle->is_shallower;
-		if (is_shallower ? !find_shallower(idle, paths, &allowed_us, &allowed)
+		if (is_shallower ? !find_shallower(idle, paths, &allowed_us, &allowed, &is_hidden)
 				 : !find_lower(idle, paths, &allowed_us, &allowed))
 			return false;
 	}
@@ -287,10 +380,13 @@ static bool add_cpu(struct cpu_idle *idle, const char *cpu, bool is_last, GStrin
 	if (g_ascii_strcasecmp(allowed, idle->state) != 0 && !idle->note) {
 		g_autofree char *shown = visible_start(allowed, SHOWN_MAX);
 
+		idle->is_hidden = is_hidden;
 		idle->note = g_strdup_printf(
-			is_shallower ? "%s is the deepest state that the CPUs have, and not as "
-				       "deep as %s"
-				     : "%s stands for %s",
+			is_hidden ? "%s is the deepest state that the CPUs have; the firmware's "
+				    "table (ACPI) does not tell whether it is deeper than %s"
+			: is_shallower ? "%s is the deepest state that the CPUs have, and not as "
+					 "deep as %s"
+				       : "%s stands for %s",
 			shown, idle->state);
 	}
 	idle->is_shallower |= is_shallower;
@@ -447,7 +543,9 @@ struct cpu_idle *cpu_idle_apply(const char *sys_root, const char *dev_root, cons
 		judge(idle, ret_knob, HOST_KNOB_NOT_EFFECTIVE, g_strdup(error->message));
 		return idle;
 	}
-	if (disable_all(idle, &error)) {
+	if (idle->is_hidden) {
+		judge(idle, ret_knob, HOST_KNOB_UNKNOWN, NULL);
+	} else if (disable_all(idle, &error)) {
 		ret_knob->set = g_strdup(idle->banned_any ? "deeper states off" : "none is deeper");
 		judge(idle, ret_knob, idle->banned_any ? HOST_KNOB_UNKNOWN : HOST_KNOB_EFFECTIVE,
 		      idle->banned_any ? g_strdup("no CPU was seen idle yet") : NULL);

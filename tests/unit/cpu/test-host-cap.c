@@ -817,6 +817,125 @@ static void test_states_have_other_names(struct fixture *fixture, gconstpointer 
 	}
 }
 
+/* The firmware's table counts its rows; descriptions say what they are. */
+static void test_states_of_the_firmware_are_what_they_are(struct fixture *fixture,
+							  gconstpointer data)
+{
+	static const char *const latencies[STATES] = {"0", "1", "151", "1034"};
+	static const struct {
+		const char *wanted;
+		const char *descs[STATES - 1];
+		const char *off; /* a digit per state */
+		const char *set;
+		const char *effective;
+		const char *reason;
+	} cases[] = {
+		{"C6",
+		 {"FFH MWAIT 0x0", "FFH MWAIT 0x10", "FFH MWAIT 0x60"},
+		 "0000",
+		 "-",
+		 "no",
+		 "C-state C6 is not offered"},
+		{"C6",
+		 {"FFH MWAIT 0x0", "FFH MWAIT 0x20", "FFH MWAIT 0x60"},
+		 "0001",
+		 "deeper states off",
+		 "unknown",
+		 "C2 stands for C6"},
+		{"C6",
+		 {"HLT", "FFH MWAIT 0x10", "FFH MWAIT 0x20"},
+		 "0000",
+		 "none is deeper",
+		 "yes",
+		 "C3 stands for C6"},
+		{"C10",
+		 {"FFH MWAIT 0x1", "FFH MWAIT 0x21", "FFH MWAIT 0x33"},
+		 "0000",
+		 "none is deeper",
+		 "yes",
+		 "C3 is the deepest state that the CPUs have, and not"},
+		{"C6",
+		 {"HLT", "IOPORT 0x414", "IOPORT 0x415"},
+		 "0000",
+		 "-",
+		 "unknown",
+		 "does not tell whether it is deeper than C6"},
+		{"C8",
+		 {"FFH MWAIT 0x0", "FFH MWAIT 0x20", "FFH MWAIT 0x50"},
+		 "0000",
+		 "-",
+		 "unknown",
+		 "does not tell whether it is deeper than C8"},
+		{"C1",
+		 {"FFH MWAIT 0x0", "FFH MWAIT 0x20", "FFH MWAIT 0x60"},
+		 "0011",
+		 "deeper states off",
+		 "unknown",
+		 "no CPU"},
+		{"C3",
+		 {"FFH MWAIT 0x0", "FFH MWAIT 0x20", "FFH MWAIT 0x60"},
+		 "0000",
+		 "none is deeper",
+		 "yes",
+		 "C3 is of the firmware's table (ACPI), and the hardware's C10"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		for (int s = 0; s < CPUS * STATES; s++) {
+			const int state = s % STATES;
+			g_autofree char *at =
+				g_strdup_printf(CPU "cpu%d/cpuidle/state%d/", s / STATES, state);
+			g_autofree char *name = g_strconcat(at, "name", NULL);
+			g_autofree char *latency = g_strconcat(at, "latency", NULL);
+			g_autofree char *desc = g_strconcat(at, "desc", NULL);
+			g_autofree char *own_name =
+				state > 0 ? g_strdup_printf("C%d", state) : g_strdup("POLL");
+			g_autofree char *own_desc =
+				state > 0 ? g_strconcat("ACPI ", cases[i].descs[state - 1], NULL)
+					  : g_strdup("CPUIDLE CORE POLL IDLE");
+
+			put(fixture, name, own_name);
+			put(fixture, latency, latencies[state]);
+			put(fixture, desc, own_desc);
+		}
+		fixture->settings.max_cstate = cases[i].wanted;
+		start(fixture);
+		host_cap_check(fixture->cap);
+		assert_reason(fixture, "idle", cases[i].reason);
+		assert_column(fixture, "idle", "set", cases[i].set);
+		assert_column(fixture, "idle", "effective", cases[i].effective);
+		for (int state = 0; state < STATES; state++) {
+			g_autofree char *knob =
+				g_strdup_printf(CPU "cpu1/cpuidle/state%d/disable", state);
+
+			assert_holds(fixture, knob, cases[i].off[state] == '1' ? "1" : "0");
+		}
+		g_clear_pointer(&fixture->cap, host_cap_free);
+		assert_untouched(fixture);
+	}
+}
+
+/* An EPYC's C2 is its C6. */
+static void test_a_port_of_amd_is_known(struct fixture *fixture, gconstpointer data)
+{
+	put(fixture, CPU "modalias", "cpu:type:x86,ven0002fam0017mod0031:feature:,0000,0001\n");
+	for (int cpu = 0; cpu < CPUS; cpu++)
+		for (int s = 1; s < STATES; s++) {
+			g_autofree char *at = g_strdup_printf(CPU "cpu%d/cpuidle/state%d/", cpu, s);
+			g_autofree char *name = g_strconcat(at, "name", NULL);
+			g_autofree char *latency = g_strconcat(at, "latency", NULL);
+			g_autofree char *desc = g_strconcat(at, "desc", NULL);
+
+			put(fixture, name, s == 1 ? "C1" : "C2");
+			put(fixture, latency, s == 1 ? "1" : "400");
+			put(fixture, desc, s == 1 ? "ACPI FFH MWAIT 0x0" : "ACPI IOPORT 0x414");
+		}
+	fixture->settings.max_cstate = "C6";
+	start(fixture);
+	assert_column(fixture, "idle", "effective", "yes");
+	assert_reason(fixture, "idle", "C2 stands for C6");
+}
+
 /* The second CPU is of another kind, without the state that the first has. */
 static void test_a_cpu_without_the_state_stays_below_it(struct fixture *fixture, gconstpointer data)
 {
@@ -888,6 +1007,24 @@ static void test_what_was_not_written_is_not_put_back(struct fixture *fixture, g
 	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1862000");
 }
 
+/* The same where the cap cannot be set, but boost was switched. */
+static void test_what_another_program_sets_beside_a_refused_cap_stays(struct fixture *fixture,
+								      gconstpointer data)
+{
+	fixture->settings.max_mhz = 1000;
+	start(fixture);
+	/* The kernel does so with boost. */
+	put(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2450000\n");
+	put(fixture, CPU "cpu1/cpufreq/scaling_max_freq", "2450000\n");
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "frequency", "effective", "no");
+	put(fixture, CPU "cpu1/cpufreq/scaling_max_freq", "1596000\n");
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2660000");
+	assert_holds(fixture, CPU "cpu1/cpufreq/scaling_max_freq", "1596000");
+	assert_holds(fixture, CPU "cpufreq/boost", "1");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -916,6 +1053,8 @@ int main(int argc, char **argv)
 	ADD("knobs that refuse stay stored", test_knobs_that_refuse_stay_stored);
 	ADD("a policy that is offline stays stored", test_a_policy_that_is_offline_stays_stored);
 	ADD("what was not written is not put back", test_what_was_not_written_is_not_put_back);
+	ADD("what another program sets beside a refused cap stays",
+	    test_what_another_program_sets_beside_a_refused_cap_stays);
 	ADD("a knob that has its value is left alone",
 	    test_a_knob_that_has_its_value_is_left_alone);
 	ADD("a look before the cap settled proves nothing",
@@ -931,6 +1070,9 @@ int main(int argc, char **argv)
 	ADD("boost of each policy is off", test_boost_of_each_policy_is_off);
 	ADD("a CPU that comes online is capped", test_a_cpu_that_comes_online_is_capped);
 	ADD("states have other names", test_states_have_other_names);
+	ADD("states of the firmware are what they are",
+	    test_states_of_the_firmware_are_what_they_are);
+	ADD("a port of AMD is known", test_a_port_of_amd_is_known);
 	ADD("a CPU without the state stays below it", test_a_cpu_without_the_state_stays_below_it);
 	ADD("a state that is off is left alone", test_a_state_that_is_off_is_left_alone);
 	ADD("lines after a torn one are whole", test_lines_after_a_torn_one_are_whole);
