@@ -22,16 +22,25 @@
 enum {
 	/* After a request, for those of other meters that are read at the same interval. */
 	GATHER_MS = 20,
-	/* Of one request: an answer has to fit into one packet. */
+	/* Of one run: an answer has to fit into one packet. */
 	OBJECTS_MAX = 24,
+	RETRIES_MAX = 2,
 };
+
+/* How long what an agent does not answer together is asked for apart. */
+#define APART_NS (600 * INT64_C(1000000000))
+
+/* Of timeout_s: how long snmpget waits for an answer before it asks again. */
+#define ONE_TRY 0.3
 
 /* What a meter asks for. */
 struct request {
-	const char *const *objects;
+	char **objects;
 	int64_t deadline_ns;
 	program_run_done_f done; /* NULL: it was dropped */
 	void *data;
+	bool failed; /* in a run of several */
+	bool alone;  /* it is asked by itself next */
 };
 
 struct snmp_agent {
@@ -48,7 +57,15 @@ struct snmp_agent {
 	struct program_run *run; /* or NULL */
 	GQueue waiting;          /* struct request */
 	GQueue asked;            /* those of the run */
-	bool apart;              /* it does not answer to several requests at once */
+	int64_t began_ns;        /* of the run */
+	/* What is known of runs of several requests. */
+	guint answered; /* the most objects that it has answered at once lately */
+	guint most;     /* the most that it is asked for */
+	int64_t most_until_ns;
+	guint doubtful;  /* of a run that failed, for no reason known yet; 0: none */
+	bool next_alone; /* the next request is asked by itself */
+	guint silences;
+	GHashTable *apart; /* request's `data` -> until when it is asked by itself (int64_t) */
 	guint start_id;
 };
 
@@ -131,6 +148,13 @@ static void sweep(void)
 	}
 }
 
+static void clear_directory(struct snmp_agent *agent)
+{
+	if (agent->directory)
+		remove_directory(agent->directory);
+	g_clear_pointer(&agent->directory, g_free);
+}
+
 /* Makes the directory with the link to the file in memory. */
 static bool make_directory(struct snmp_agent *agent, GError **error)
 {
@@ -138,7 +162,7 @@ static bool make_directory(struct snmp_agent *agent, GError **error)
 	g_autofree char *target = g_strdup_printf("/proc/self/fd/%d", agent->fd);
 	g_autofree char *link = NULL;
 
-	g_clear_pointer(&agent->directory, g_free);
+	clear_directory(agent);
 	agent->directory = g_dir_make_tmp(template, error);
 	if (!agent->directory)
 		return false;
@@ -147,7 +171,17 @@ static bool make_directory(struct snmp_agent *agent, GError **error)
 		return true;
 	g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
 		    "cannot make the link \"%s\": %s", link, g_strerror(errno));
+	clear_directory(agent);
 	return false;
+}
+
+/* Whether the directory is there, with its link. Something may tidy those for temporary files. */
+static bool has_directory(const struct snmp_agent *agent)
+{
+	g_autofree char *link =
+		agent->directory ? g_build_filename(agent->directory, CONFIG_FILE, NULL) : NULL;
+
+	return link && g_file_test(link, G_FILE_TEST_IS_SYMLINK);
 }
 
 /* Writes the file in memory, with the current password. */
@@ -170,9 +204,13 @@ static bool write_configuration(struct snmp_agent *agent, GError **error)
 		}
 		agent->written = g_steal_pointer(&text);
 	}
-	/* Something may tidy the directory for temporary files. */
-	return (agent->directory && g_file_test(agent->directory, G_FILE_TEST_IS_DIR)) ||
-	       make_directory(agent, error);
+	return has_directory(agent) || make_directory(agent, error);
+}
+
+static void request_free(gpointer data)
+{
+	g_strfreev(((struct request *)data)->objects);
+	g_free(data);
 }
 
 static void end_request(struct request *request, const char *output, const char *complaint,
@@ -180,7 +218,7 @@ static void end_request(struct request *request, const char *output, const char 
 {
 	if (request->done)
 		request->done(output, complaint, error, request->data);
-	g_free(request);
+	request_free(request);
 }
 
 /* Ends the requests of a run alike. They may ask again. */
@@ -198,7 +236,7 @@ static guint count_objects(const GQueue *requests)
 	guint count = 0;
 
 	for (const GList *link = requests->head; link; link = link->next)
-		count += g_strv_length((char **)((const struct request *)link->data)->objects);
+		count += g_strv_length(((const struct request *)link->data)->objects);
 	return count;
 }
 
@@ -233,13 +271,142 @@ static void start_soon(struct snmp_agent *agent, guint after_ms)
 		agent->start_id = platform_after_ms(agent->platform, after_ms, on_start, agent);
 }
 
+/* How long a try of snmpget's takes; its answer would be lost later. */
+static double try_s(const struct snmp_agent *agent)
+{
+	const double timeout_s =
+		agent->config.timeout_s > 0 ? agent->config.timeout_s : POWER_METER_DEADLINE_S;
+
+	return MAX(timeout_s * ONE_TRY, MIN(1, 0.9 * timeout_s));
+}
+
+/* Whether a run failed since no answer came. */
+static bool is_silence(const struct snmp_agent *agent, const char *complaint, const GError *error)
+{
+	const int64_t now_ns = platform_now_ns(agent->platform);
+
+	if (g_error_matches(error, SUBPROCESS_ERROR, SUBPROCESS_ERROR_TIMEOUT))
+		return clock_elapsed_s(agent->began_ns, now_ns) >= try_s(agent);
+	return error && strstr(complaint, "Timeout");
+}
+
 /*
- * Whether a failure may be that of one object among several: SNMP v1 refuses all for it, an answer
- * may be too big for the agent, or a text has several lines.
+ * Whether a failure may be that of one object among several: SNMP v1 refuses all for it, or a text
+ * has several lines.
  */
 static bool may_be_of_one(const char *complaint, const GError *error)
 {
-	return !error || strstr(complaint, "Error in packet") || strstr(complaint, "tooBig");
+	return !error || strstr(complaint, "Error in packet");
+}
+
+/*
+ * Puts the requests of a run back that have at least `least_s` left; those that were dropped go.
+ * `alone`: so many are asked by themselves first. Returns how many were put back.
+ */
+static guint put_back(struct snmp_agent *agent, double least_s, guint alone)
+{
+	const int64_t now_ns = platform_now_ns(agent->platform);
+	guint count = 0;
+
+	for (GList *link = agent->asked.tail, *previous; link; link = previous) {
+		struct request *request = link->data;
+
+		previous = link->prev;
+		if (!request->done) {
+			g_queue_delete_link(&agent->asked, link);
+			request_free(request);
+		} else if (clock_elapsed_s(now_ns, request->deadline_ns) > least_s) {
+			g_queue_delete_link(&agent->asked, link);
+			g_queue_push_head(&agent->waiting, request);
+			request->failed = true;
+			count++;
+		}
+	}
+	for (GList *link = agent->waiting.head; link && alone > 0 && count > 0;
+	     link = link->next, alone--)
+		((struct request *)link->data)->alone = true;
+	return count;
+}
+
+/* Ends the requests that have waited for the answer to one of them. */
+static void end_failed(struct snmp_agent *agent, const char *complaint, const GError *error)
+{
+	for (GList *link = agent->waiting.head; link;) {
+		struct request *request = link->data;
+
+		link = link->next;
+		if (!request->failed)
+			continue;
+		g_queue_remove(&agent->waiting, request);
+		end_request(request, "", complaint, error);
+		link = agent->waiting.head; /* it may have asked again, or dropped others */
+	}
+}
+
+/* Learns from the end of a run of one request. */
+static void learn_of_one(struct snmp_agent *agent, const struct request *request, gsize lines,
+			 const GError *error)
+{
+	int64_t *until_ns;
+
+	if (!error && lines == g_strv_length(request->objects))
+		return;
+	agent->doubtful = 0; /* it is this one */
+	if (!request->done)
+		return;
+	until_ns = g_new(int64_t, 1);
+	*until_ns = platform_now_ns(agent->platform) + APART_NS;
+	g_hash_table_replace(agent->apart, request->data, until_ns);
+}
+
+static void end_one(struct snmp_agent *agent, gsize lines, const char *output,
+		    const char *complaint, const GError *error)
+{
+	const struct request *request = g_queue_peek_head(&agent->asked);
+
+	if (!request->alone) {
+		end_all(agent, output, complaint, error);
+	} else if (g_error_matches(error, SUBPROCESS_ERROR, SUBPROCESS_ERROR_TIMEOUT) ||
+		   is_silence(agent, complaint, error)) {
+		agent->doubtful = 0; /* it does not answer at all */
+		end_all(agent, output, complaint, error);
+		end_failed(agent, complaint, error);
+	} else {
+		learn_of_one(agent, request, lines, error);
+		end_all(agent, output, complaint, error);
+	}
+}
+
+/*
+ * Ends a run of several requests. Some agents drop what is too big for them, without a word: after
+ * silence one request is asked by itself, and where that is answered fewer go together.
+ */
+static void end_several(struct snmp_agent *agent, char *const *lines, const char *output,
+			const char *complaint, const GError *error)
+{
+	const guint count = count_objects(&agent->asked);
+	const guint requests = g_queue_get_length(&agent->asked);
+
+	if (!error && g_strv_length((char **)lines) == count) {
+		agent->answered = MAX(agent->answered, count);
+		end_each(agent, lines, complaint);
+		return;
+	}
+	if (is_silence(agent, complaint, error)) {
+		agent->answered = 0;
+		agent->doubtful = count;
+		/* One that is never answered must not be the one that is asked each time. */
+		for (guint i = agent->silences++ % requests; i > 0; i--)
+			g_queue_push_tail(&agent->asked, g_queue_pop_head(&agent->asked));
+		/* Without time for it, the next to be asked will be that one. */
+		agent->next_alone = put_back(agent, try_s(agent) / 2, 1) == 0;
+	} else if (g_error_matches(error, SUBPROCESS_ERROR, SUBPROCESS_ERROR_TIMEOUT)) {
+		put_back(agent, 0, 0); /* one had little time left */
+	} else if (may_be_of_one(complaint, error)) {
+		agent->doubtful = count;
+		put_back(agent, 0, strstr(complaint, "tooBig") ? 0 : requests);
+	}
+	end_all(agent, output, complaint, error);
 }
 
 static void on_done(const char *output, const char *complaint, const GError *error, void *data)
@@ -249,62 +416,109 @@ static void on_done(const char *output, const char *complaint, const GError *err
 	g_auto(GStrv) lines = g_strsplit(trimmed, "\n", -1);
 
 	agent->run = NULL;
-	if (g_queue_get_length(&agent->asked) == 1) {
-		end_all(agent, output, complaint, error);
-	} else if (!error && g_strv_length(lines) == count_objects(&agent->asked)) {
-		end_each(agent, lines, complaint);
-	} else if (may_be_of_one(complaint, error)) {
-		struct request *request;
-
-		agent->apart = true;
-		while ((request = g_queue_pop_tail(&agent->asked)))
-			g_queue_push_head(&agent->waiting, request);
-	} else {
-		end_all(agent, output, complaint, error);
-	}
+	if (g_queue_get_length(&agent->asked) == 1)
+		end_one(agent, g_strv_length(lines), output, complaint, error);
+	else
+		end_several(agent, lines, output, complaint, error);
 	start_soon(agent, 0);
 }
 
-/* Takes the requests that go together, and their objects. Returns the earliest deadline. */
-static int64_t take_requests(struct snmp_agent *agent, GPtrArray *argv)
+static bool is_apart(struct snmp_agent *agent, const struct request *request)
 {
-	int64_t deadline_ns = INT64_MAX;
-	guint count = 0;
+	const int64_t *until_ns = g_hash_table_lookup(agent->apart, request->data);
 
-	while (!g_queue_is_empty(&agent->waiting) && (count == 0 || !agent->apart)) {
-		struct request *request = g_queue_peek_head(&agent->waiting);
+	if (until_ns && *until_ns <= platform_now_ns(agent->platform)) {
+		g_hash_table_remove(agent->apart, request->data);
+		until_ns = NULL;
+	}
+	return until_ns || request->alone;
+}
 
-		count += g_strv_length((char **)request->objects);
-		if (count > OBJECTS_MAX && !g_queue_is_empty(&agent->asked))
-			break;
-		g_queue_push_tail(&agent->asked, g_queue_pop_head(&agent->waiting));
+/* The most objects of a run; after some minutes twice as many are tried again. */
+static guint most_objects(struct snmp_agent *agent)
+{
+	const int64_t now_ns = platform_now_ns(agent->platform);
+
+	if (agent->doubtful > 0) {
+		agent->most = MAX(agent->doubtful / 2, 1);
+		agent->most_until_ns = now_ns + APART_NS;
+		agent->doubtful = 0;
+	} else if (agent->most < OBJECTS_MAX && agent->most_until_ns <= now_ns) {
+		agent->most = MIN(agent->most * 2, OBJECTS_MAX);
+		agent->most_until_ns = now_ns + APART_NS;
+	}
+	return agent->most;
+}
+
+/*
+ * Takes the requests that go together: the first by itself, or with it those that may. Returns the
+ * earliest deadline.
+ */
+static int64_t take_requests(struct snmp_agent *agent)
+{
+	struct request *first = g_queue_pop_head(&agent->waiting);
+	int64_t deadline_ns = first->deadline_ns;
+	guint count = g_strv_length(first->objects);
+	guint most;
+
+	g_queue_push_tail(&agent->asked, first);
+	first->alone |= agent->next_alone;
+	agent->next_alone = false;
+	if (is_apart(agent, first))
+		return deadline_ns;
+	most = most_objects(agent);
+	for (GList *link = agent->waiting.head, *next; link; link = next) {
+		struct request *request = link->data;
+		const guint more = g_strv_length(request->objects);
+
+		next = link->next;
+		if (count + more > most || is_apart(agent, request))
+			continue;
+		count += more;
+		g_queue_delete_link(&agent->waiting, link);
+		g_queue_push_tail(&agent->asked, request);
 		deadline_ns = MIN(deadline_ns, request->deadline_ns);
-		for (gsize i = 0; request->objects[i]; i++)
-			g_ptr_array_add(argv, (gpointer)request->objects[i]);
 	}
 	return deadline_ns;
 }
 
+/*
+ * How often snmpget asks again. Of a run that may be too big for the agent not at all: time is left
+ * to ask for less.
+ */
+static int count_retries(const struct snmp_agent *agent, int64_t deadline_ns)
+{
+	const double left_s = clock_elapsed_s(platform_now_ns(agent->platform), deadline_ns);
+
+	if (agent->asked.length > 1 && count_objects(&agent->asked) > agent->answered)
+		return 0;
+	return (int)CLAMP(0.95 * left_s / try_s(agent) - 1, 0, RETRIES_MAX);
+}
+
 static bool run(struct snmp_agent *agent, GError **error)
 {
-	/*
-	 * -t 1 -r 2: a silent agent fails a reading in 3 s. No MIB files: the objects are in digits.
-	 */
-	static const char *const options[] = {"snmpget", "-m", "", "-t", "1", "-r", "2", "-Ov"};
 	const struct config_meter *config = &agent->config;
 	const bool six = strchr(config->address, ':') != NULL;
+	const int64_t deadline_ns = take_requests(agent);
 	g_autofree char *peer =
 		g_strdup_printf("%s:%s%s%s:%u", six ? "udp6" : "udp", six ? "[" : "",
 				config->address, six ? "]" : "", config->port);
+	g_autofree char *try = g_strdup_printf("%.3f", try_s(agent));
+	g_autofree char *retries = g_strdup_printf("%d", count_retries(agent, deadline_ns));
+	/* No MIB files: the objects are in digits. */
+	const char *const options[] = {"snmpget", "-m", "", "-t", try, "-r", retries, "-Ov", peer};
 	g_autoptr(GPtrArray) argv = g_ptr_array_new();
 	g_autofree char *place = NULL;
 	g_autofree char *state = NULL;
-	int64_t deadline_ns;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(options); i++)
 		g_ptr_array_add(argv, (gpointer)options[i]);
-	g_ptr_array_add(argv, peer);
-	deadline_ns = take_requests(agent, argv);
+	for (const GList *link = agent->asked.head; link; link = link->next) {
+		const struct request *request = link->data;
+
+		for (gsize i = 0; request->objects[i]; i++)
+			g_ptr_array_add(argv, request->objects[i]);
+	}
 	g_ptr_array_add(argv, NULL);
 	if (!write_configuration(agent, error))
 		return false;
@@ -313,6 +527,7 @@ static bool run(struct snmp_agent *agent, GError **error)
 
 	const char *const environment[] = {place, state, "LC_ALL=C", NULL};
 
+	agent->began_ns = platform_now_ns(agent->platform);
 	agent->run = program_run_start(agent->platform, (const char *const *)argv->pdata,
 				       environment, agent->fd, deadline_ns, on_done, agent, error);
 	return agent->run != NULL;
@@ -335,7 +550,7 @@ void snmp_agent_ask(struct snmp_agent *agent, const char *const *objects, int64_
 {
 	struct request *request = g_new0(struct request, 1);
 
-	*request = (struct request){.objects = objects,
+	*request = (struct request){.objects = g_strdupv((char **)objects),
 				    .deadline_ns = deadline_ns,
 				    .done = done,
 				    .data = data};
@@ -347,11 +562,12 @@ void snmp_agent_drop(struct snmp_agent *agent, const void *data)
 {
 	bool wanted = false;
 
+	g_hash_table_remove(agent->apart, data);
 	for (GList *link = agent->waiting.head, *next; link; link = next) {
 		next = link->next;
 		if (((struct request *)link->data)->data != data)
 			continue;
-		g_free(link->data);
+		request_free(link->data);
 		g_queue_delete_link(&agent->waiting, link);
 	}
 	for (GList *link = agent->asked.head, *next; link; link = next) {
@@ -365,7 +581,7 @@ void snmp_agent_drop(struct snmp_agent *agent, const void *data)
 	if (wanted || !agent->run)
 		return;
 	g_clear_pointer(&agent->run, program_run_cancel);
-	g_queue_clear_full(&agent->asked, g_free);
+	g_queue_clear_full(&agent->asked, request_free);
 	start_soon(agent, 0);
 }
 
@@ -375,16 +591,15 @@ static void agent_free(gpointer data)
 
 	g_clear_handle_id(&agent->start_id, g_source_remove);
 	program_run_cancel(agent->run);
-	g_queue_clear_full(&agent->waiting, g_free);
-	g_queue_clear_full(&agent->asked, g_free);
-	if (agent->directory)
-		remove_directory(agent->directory);
+	g_queue_clear_full(&agent->waiting, request_free);
+	g_queue_clear_full(&agent->asked, request_free);
+	g_hash_table_unref(agent->apart);
+	clear_directory(agent);
 	if (agent->fd >= 0)
 		close(agent->fd);
 	g_free(agent->config.address);
 	g_free(agent->config.user);
 	g_free(agent->config.password_file);
-	g_free(agent->directory);
 	g_free(agent->written);
 	g_free(agent->key);
 	g_free(agent);
@@ -426,6 +641,8 @@ struct snmp_agent *snmp_agents_find(struct snmp_agents *agents, const struct con
 	agent->platform = agents->platform;
 	agent->key = g_steal_pointer(&key);
 	agent->fd = -1;
+	agent->most = OBJECTS_MAX;
+	agent->apart = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	agent->config = (struct config_meter){
 		.address = g_strdup(config->address),
 		.port = config->port,
@@ -433,6 +650,7 @@ struct snmp_agent *snmp_agents_find(struct snmp_agents *agents, const struct con
 		.password_file = g_strdup(config->password_file),
 		.snmp = config->snmp,
 		.privacy = config->privacy,
+		.timeout_s = config->timeout_s,
 	};
 	g_ptr_array_add(agents->list, agent);
 	return agent;

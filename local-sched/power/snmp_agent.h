@@ -28,9 +28,10 @@ void snmp_agents_free(struct snmp_agents *agents);
 struct snmp_agent *snmp_agents_find(struct snmp_agents *agents, const struct config_meter *config);
 
 /*
- * Asks for `objects` (OIDs in digits, NULL-terminated; borrowed until the end), until
- * `deadline_ns`. `done` is called once, never before returning, as by program_run_start(): its
- * output is a line for each object. SUBPROCESS_ERROR_START also if there is no valid password.
+ * Asks for `objects` (OIDs in digits, NULL-terminated), until `deadline_ns`. `done` is called once,
+ * never before returning, as by program_run_start(): its output is a line for each object.
+ * SUBPROCESS_ERROR_START also if there is no valid password. What an agent does not answer together
+ * is asked for apart, as far as there is time, and so for some minutes.
  */
 void snmp_agent_ask(struct snmp_agent *agent, const char *const *objects, int64_t deadline_ns,
 		    program_run_done_f done, void *data);

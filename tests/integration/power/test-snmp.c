@@ -131,64 +131,206 @@ static void test_wrong_secrets_are_refused(struct fixture *fixture, gconstpointe
 	g_assert_null(strstr(fixture->meter.message, "n0t-the"));
 }
 
-/* Has what stands for snmpget in PATH count its runs in the file `log`. */
-static void count_runs(const struct fixture *fixture, const char *log)
+/*
+ * Has a script stand for snmpget in PATH. It has `real`, the program, and `run`, the number of this
+ * run, which it counts in the file `log`. Returns what PATH was.
+ */
+static char *stand_in(const struct fixture *fixture, const char *log, const char *text)
 {
 	g_autofree char *real = g_find_program_in_path("snmpget");
 	g_autofree char *script =
-		g_strdup_printf("#!/bin/sh\necho x >>'%s'\nexec '%s' \"$@\"\n", log, real);
+		g_strdup_printf("#!/bin/sh\nreal='%s'\necho x >>'%s'\nrun=$(wc -l <'%s')\n%s\n"
+				"exec $real \"$@\"\n",
+				real, log, log, text);
 	g_autofree char *own = meter_fixture_path(&fixture->meter, "snmpget");
-	g_autofree char *path = g_strdup_printf("%s:%s", fixture->meter.dir, g_getenv("PATH"));
+	char *before = g_strdup(g_getenv("PATH"));
+	g_autofree char *path = g_strdup_printf("%s:%s", fixture->meter.dir, before);
 
 	meter_fixture_write(own, script);
 	g_assert_cmpint(g_chmod(own, 0700), ==, 0);
 	g_setenv("PATH", path, TRUE);
+	return before;
+}
+
+static gsize count_runs(const char *log)
+{
+	g_autofree char *text = NULL;
+	gsize length;
+
+	g_assert_true(g_file_get_contents(log, &text, &length, NULL));
+	return length / strlen("x\n");
+}
+
+/* Opens meters of one agent, each of an object, as one of `set`. */
+static void open_meters(const struct fixture *fixture, struct meter_set *set,
+			struct meter_fixture *meters, char **objects, int count)
+{
+	for (int i = 0; i < count; i++) {
+		meters[i] = (struct meter_fixture){.host = "b",
+						   .config = fixture->meter.config,
+						   .set = set};
+		meters[i].config.oid = &objects[i];
+		meter_fixture_open(&meters[i]);
+	}
+}
+
+static void close_meters(struct meter_set *set, struct meter_fixture *meters, int count)
+{
+	for (int i = 0; i < count; i++) {
+		meter_fixture_close(&meters[i]);
+		g_free(meters[i].message);
+	}
+	meter_set_free(set);
+}
+
+static void read_meters(struct meter_fixture *meters, int count)
+{
+	int reads[16];
+
+	for (int i = 0; i < count; i++) {
+		reads[i] = meters[i].reads;
+		power_meter_read(meters[i].meter, meter_fixture_on_read, &meters[i]);
+	}
+	for (int i = 0; i < count; i++)
+		METER_FIXTURE_WAIT_FOR(meters[i].reads > reads[i]);
 }
 
 /* Each gets its own; an object that is missing takes nothing from the others. */
 static void test_outlets_of_a_strip_are_read_together(struct fixture *fixture, gconstpointer snmp)
 {
-	enum { METERS = 3, ROUNDS = 3 };
-	static const char *const objects[METERS] = {OUTLETS ".1", OUTLETS ".2", OUTLETS ".9"};
-	static const int64_t mw[METERS] = {245000, 24500, -1};
+	enum { METERS = 4, ROUNDS = 3 };
+	static const int64_t mw[METERS] = {245000, 24500, -1, 245000};
+	char *objects[METERS] = {(char *)OUTLETS ".1", (char *)OUTLETS ".2", (char *)OUTLETS ".9",
+				 (char *)OUTLETS ".1"};
 	g_autofree char *log = meter_fixture_path(&fixture->meter, "runs");
-	g_autofree char *before = g_strdup(g_getenv("PATH"));
-	g_autofree char *text = NULL;
+	g_autofree char *before = stand_in(fixture, log, "");
 	struct meter_set *set = meter_set_new(&platform_machine);
 	struct meter_fixture meters[METERS];
-	char *object[METERS];
-	gsize runs;
 
-	count_runs(fixture, log);
-	for (int i = 0; i < METERS; i++) {
-		object[i] = (char *)objects[i];
-		meters[i] = (struct meter_fixture){.host = "b",
-						   .config = fixture->meter.config,
-						   .set = set};
-		meters[i].config.oid = &object[i];
-		meter_fixture_open(&meters[i]);
-	}
+	open_meters(fixture, set, meters, objects, METERS);
 	for (int round = 1; round <= ROUNDS; round++) {
-		for (int i = 0; i < METERS; i++)
-			power_meter_read(meters[i].meter, meter_fixture_on_read, &meters[i]);
-		for (int i = 0; i < METERS; i++)
-			METER_FIXTURE_WAIT_FOR(meters[i].reads == round);
+		read_meters(meters, METERS);
 		for (int i = 0; i < METERS; i++)
 			g_assert_cmpint(meters[i].mw, ==, mw[i]);
 		g_assert_cmpint(meters[2].code, ==, POWER_METER_ERROR_REJECTED);
 	}
-	for (int i = 0; i < METERS; i++) {
-		meter_fixture_close(&meters[i]);
-		g_free(meters[i].message);
-	}
-	meter_set_free(set);
+	close_meters(set, meters, METERS);
 	g_setenv("PATH", before, TRUE);
-	g_assert_true(g_file_get_contents(log, &text, &runs, NULL));
-	runs /= strlen("x\n");
-	/* Version 1 refuses all objects for one of them. */
-	g_assert_cmpuint(runs, <=,
-			 fixture->meter.config.snmp == CONFIG_METER_SNMP_V1 ? 1 + METERS * ROUNDS
-									    : ROUNDS);
+	/* Version 1 refuses all objects for one of them, which goes apart from then on. */
+	g_assert_cmpuint(count_runs(log), <=,
+			 fixture->meter.config.snmp == CONFIG_METER_SNMP_V1
+				 ? 1 + METERS + 2 * (ROUNDS - 1)
+				 : ROUNDS);
+}
+
+/* The agent says nothing to a request for more than two objects. */
+static void test_an_agent_that_drops_large_requests_is_read(struct fixture *fixture,
+							    gconstpointer snmp)
+{
+	enum { METERS = 8 };
+	char *objects[METERS];
+	g_autofree char *log = meter_fixture_path(&fixture->meter, "runs");
+	g_autofree char *before = stand_in(
+		fixture, log,
+		"count=0\n"
+		"for word; do case $word in 1.3.6.*) count=$((count + 1));; esac; done\n"
+		"[ $count -le 2 ] || { sleep \"$5\"; echo 'Timeout: No Response' >&2; exit 1; }");
+	struct meter_set *set = meter_set_new(&platform_machine);
+	struct meter_fixture meters[METERS];
+	gsize runs;
+
+	for (int i = 0; i < METERS; i++)
+		objects[i] = (char *)OUTLETS ".1";
+	open_meters(fixture, set, meters, objects, METERS);
+	read_meters(meters, METERS);
+	for (int i = 0; i < METERS; i++)
+		g_assert_cmpint(meters[i].mw, ==, 245000);
+	runs = count_runs(log);
+	read_meters(meters, METERS);
+	for (int i = 0; i < METERS; i++)
+		g_assert_cmpint(meters[i].mw, ==, 245000);
+	g_assert_cmpuint(count_runs(log) - runs, ==, METERS / 2);
+	close_meters(set, meters, METERS);
+	g_setenv("PATH", before, TRUE);
+}
+
+static gboolean on_close(gpointer data)
+{
+	meter_fixture_close(data);
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean on_start_read(gpointer data)
+{
+	struct meter_fixture *meter = data;
+
+	power_meter_read(meter->meter, meter_fixture_on_read, meter);
+	return G_SOURCE_REMOVE;
+}
+
+/* The run fails as a whole after one of its meters was closed, and is made again. */
+static void test_a_meter_is_closed_during_a_shared_run(struct fixture *fixture, gconstpointer snmp)
+{
+	enum { METERS = 3 };
+	char *objects[METERS] = {(char *)OUTLETS ".2", (char *)OUTLETS ".1", (char *)OUTLETS ".2"};
+	g_autofree char *log = meter_fixture_path(&fixture->meter, "runs");
+	g_autofree char *before =
+		stand_in(fixture, log, "[ $run -gt 1 ] || { sleep 0.5; echo one line; exit; }");
+	struct meter_set *set = meter_set_new(&platform_machine);
+	struct meter_fixture meters[METERS];
+
+	open_meters(fixture, set, meters, objects, METERS);
+	g_timeout_add(250, on_close, &meters[1]);
+	for (int i = 0; i < METERS; i++)
+		power_meter_read(meters[i].meter, meter_fixture_on_read, &meters[i]);
+	METER_FIXTURE_WAIT_FOR(meters[0].reads == 1 && meters[2].reads == 1);
+	g_assert_cmpint(meters[0].mw, ==, 24500);
+	g_assert_cmpint(meters[2].mw, ==, 24500);
+	g_assert_cmpint(meters[1].reads, ==, 0);
+	close_meters(set, meters, METERS);
+	g_setenv("PATH", before, TRUE);
+	g_assert_cmpuint(count_runs(log), ==, 3);
+}
+
+/* A run ends with the time of one of its requests, which is not that of the others. */
+static void test_each_request_has_its_own_time(struct fixture *fixture, gconstpointer snmp)
+{
+	enum { METERS = 3 };
+	char *objects[METERS] = {(char *)OUTLETS ".1", (char *)OUTLETS ".1", (char *)OUTLETS ".1"};
+	g_autofree char *log = meter_fixture_path(&fixture->meter, "runs");
+	g_autofree char *before =
+		stand_in(fixture, log, "case $run in 1) sleep 1.5;; 2) sleep 10;; esac");
+	struct meter_set *set = meter_set_new(&platform_machine);
+	struct meter_fixture meters[METERS];
+
+	fixture->meter.config.timeout_s = 2;
+	open_meters(fixture, set, meters, objects, METERS);
+	power_meter_read(meters[0].meter, meter_fixture_on_read, &meters[0]);
+	g_timeout_add(200, on_start_read, &meters[1]);
+	g_timeout_add(1300, on_start_read, &meters[2]);
+	METER_FIXTURE_WAIT_FOR(meters[0].reads == 1 && meters[1].reads == 1 &&
+			       meters[2].reads == 1);
+	g_assert_cmpint(meters[0].mw, ==, 245000);
+	g_assert_cmpint(meters[1].code, ==, POWER_METER_ERROR_NO_ANSWER);
+	g_assert_cmpint(meters[2].mw, ==, 245000);
+	close_meters(set, meters, METERS);
+	g_setenv("PATH", before, TRUE);
+}
+
+/* Something removes the files for temporary use that are old. */
+static void test_what_is_tidied_is_made_again(struct fixture *fixture, gconstpointer snmp)
+{
+	g_autofree char *start = g_strdup_printf("virtbed-snmp-%d-", getpid());
+	g_autoptr(GDir) dir = g_dir_open(g_get_tmp_dir(), 0, NULL);
+	const char *name;
+
+	while ((name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename(g_get_tmp_dir(), name, "snmp.conf", NULL);
+
+		if (g_str_has_prefix(name, start))
+			g_unlink(path);
+	}
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0);
 }
 
 /* What would be left of a process that is killed. */
@@ -251,6 +393,12 @@ int main(int argc, char **argv)
 	ADD(V3, "outlets of a strip are read together", test_outlets_of_a_strip_are_read_together);
 	ADD(V1, "outlets of a strip are read together", test_outlets_of_a_strip_are_read_together);
 	ADD(V2C, "outlets of a strip are read together", test_outlets_of_a_strip_are_read_together);
+	ADD(V2C, "an agent that drops large requests is read",
+	    test_an_agent_that_drops_large_requests_is_read);
+	ADD(V2C, "a meter is closed during a shared run",
+	    test_a_meter_is_closed_during_a_shared_run);
+	ADD(V2C, "each request has its own time", test_each_request_has_its_own_time);
+	ADD(V2C, "what is tidied is made again", test_what_is_tidied_is_made_again);
 	ADD(V3, "no file has the password", test_no_file_has_the_password);
 	return g_test_run();
 }
