@@ -59,9 +59,9 @@ bool cap_originals_turn(struct cap_originals *originals, const char *knob, const
 			GError **error);
 
 /*
- * Reads the value of `knob` again as the one it was given, or has been moved to. The kernel may have
- * changed the written one, for example to the highest of the hardware. Without an original this
- * does nothing.
+ * Reads the value of `knob` again as the one it was given, or has been moved to. The kernel may
+ * have changed the written one, for example to the highest of the hardware. Without an original
+ * this does nothing.
  */
 void cap_originals_confirm(struct cap_originals *originals, const char *knob);
 

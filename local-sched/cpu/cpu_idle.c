@@ -119,7 +119,7 @@ enum depth {
 	DEPTH_HIDDEN,   /* the firmware's table does not tell */
 };
 
-/* Whether the CPUs are AMD's, or Hygon's, which are the same: by the kernel's numbers for makers. */
+/* Whether the CPUs are AMD's or Hygon's, which are the same, by the kernel's numbers for makers. */
 static bool is_amd(const struct cpu_idle *idle)
 {
 	g_autofree char *file =

@@ -68,21 +68,6 @@ static char *find_value(char *text)
 
 enum power_meter_error meter_amm_parse(const char *text, int64_t *ret_mw)
 {
-	static const struct {
-		const char *words;
-		enum power_meter_error verdict;
-	} complaints[] = {
-		{"Timeout", POWER_METER_ERROR_NO_ANSWER},
-		{"Unknown host", POWER_METER_ERROR_NO_ANSWER},
-		{"Unknown user name", POWER_METER_ERROR_LOGIN},
-		{"Authentication failure", POWER_METER_ERROR_LOGIN},
-		{"authorizationError", POWER_METER_ERROR_LOGIN},
-		{"Unsupported security level", POWER_METER_ERROR_LOGIN},
-		{"Decryption error", POWER_METER_ERROR_LOGIN},
-		{"passphrase", POWER_METER_ERROR_LOGIN},
-		{"No Such ", POWER_METER_ERROR_REJECTED},
-		{"noSuchName", POWER_METER_ERROR_REJECTED},
-	};
 	g_autofree char *trimmed = g_strstrip(g_strdup(text));
 	char *value = find_value(trimmed);
 	const gsize length = value ? strlen(value) : 0;
@@ -94,10 +79,7 @@ enum power_meter_error meter_amm_parse(const char *text, int64_t *ret_mw)
 		value[length - 1] = '\0';
 		return parse_watts(g_strstrip(value), ret_mw);
 	}
-	for (gsize i = 0; i < G_N_ELEMENTS(complaints); i++)
-		if (strstr(trimmed, complaints[i].words))
-			return complaints[i].verdict;
-	return POWER_METER_ERROR_GARBAGE;
+	return snmp_agent_verdict(trimmed);
 }
 
 static void fail(struct meter_amm *meter, enum power_meter_error code, const char *what,
@@ -114,7 +96,7 @@ static void on_answer(const char *output, const char *complaint, const GError *e
 	static const char *const meanings[] = {
 		[POWER_METER_ERROR_NO_ANSWER] = "no answer (to a wrong community there is none)",
 		[POWER_METER_ERROR_LOGIN] = "login refused; check user and password_file",
-		[POWER_METER_ERROR_REJECTED] = "it has no such object",
+		[POWER_METER_ERROR_REJECTED] = "it has no such object, or refuses to read it",
 		[POWER_METER_ERROR_NOT_ACTIVE] = "it does not measure",
 		[POWER_METER_ERROR_GARBAGE] = "not a power reading",
 	};

@@ -77,9 +77,25 @@ static void take_lines(struct meter_snmp *meter, char **lines)
 	meter_value_end(&meter->base, &meter->value, numbers, what);
 }
 
+/* What snmpget's failure means, in words. */
+static const char *explain(enum power_meter_error verdict, const char *complaint)
+{
+	if (strstr(complaint, "Unknown host"))
+		return "its name cannot be resolved";
+	if (strstr(complaint, "noSuchName"))
+		return "it has no such object";
+	if (verdict == POWER_METER_ERROR_NO_ANSWER)
+		return "no answer (to a wrong community there is none)";
+	if (verdict == POWER_METER_ERROR_LOGIN)
+		return "refused; check user and password_file";
+	return verdict == POWER_METER_ERROR_REJECTED ? "it refuses to read the object"
+						     : "snmpget failed";
+}
+
 static void on_answer(const char *output, const char *complaint, const GError *error, void *data)
 {
 	struct meter_snmp *meter = data;
+	const enum power_meter_error verdict = snmp_agent_verdict(complaint);
 	g_autofree char *gist = meter_ipmi_parse_gist(complaint);
 	g_autofree char *trimmed = g_strstrip(g_strdup(output));
 	g_auto(GStrv) lines = g_strsplit(trimmed, "\n", -1);
@@ -89,15 +105,9 @@ static void on_answer(const char *output, const char *complaint, const GError *e
 		     error->code == SUBPROCESS_ERROR_START ? POWER_METER_ERROR_SETUP
 							   : POWER_METER_ERROR_NO_ANSWER,
 		     "snmpget", error->message);
-	else if (error && strstr(complaint, "Timeout"))
-		fail(meter, POWER_METER_ERROR_NO_ANSWER,
-		     "no answer (to a wrong community there is none)", "");
-	else if (error && strstr(complaint, "noSuchName"))
-		fail(meter, POWER_METER_ERROR_REJECTED, "it has no such object", gist);
-	else if (error && strstr(complaint, "Unknown host"))
-		fail(meter, POWER_METER_ERROR_NO_ANSWER, "its name cannot be resolved", gist);
 	else if (error)
-		fail(meter, POWER_METER_ERROR_LOGIN, "refused; check user and password_file", gist);
+		fail(meter, verdict, explain(verdict, complaint),
+		     strstr(complaint, "Timeout") ? "" : gist);
 	else if (g_strv_length(lines) != meter->base.config->oid_count)
 		fail(meter, POWER_METER_ERROR_GARBAGE, "its answer is not one line an object", "");
 	else

@@ -13,7 +13,6 @@
 #include "common/error_fail.h"
 #include "common/read_number.h"
 #include "common/subprocess.h"
-#include "local-sched/power/power_meter.h"
 
 #define CONFIG_FILE "snmp.conf"
 /* The directories of a process are PREFIX PID "-XXXXXX". */
@@ -603,6 +602,35 @@ static void agent_free(gpointer data)
 	g_free(agent->written);
 	g_free(agent->key);
 	g_free(agent);
+}
+
+enum power_meter_error snmp_agent_verdict(const char *text)
+{
+	static const struct {
+		const char *words;
+		enum power_meter_error verdict;
+	} complaints[] = {
+		{"Timeout", POWER_METER_ERROR_NO_ANSWER},
+		{"Unknown host", POWER_METER_ERROR_NO_ANSWER},
+		{"sendto", POWER_METER_ERROR_NO_ANSWER},
+		{"No route to host", POWER_METER_ERROR_NO_ANSWER},
+		{"Network is unreachable", POWER_METER_ERROR_NO_ANSWER},
+		{"Connection refused", POWER_METER_ERROR_NO_ANSWER},
+		{"Unknown user name", POWER_METER_ERROR_LOGIN},
+		{"Authentication failure", POWER_METER_ERROR_LOGIN},
+		{"authorizationError", POWER_METER_ERROR_LOGIN},
+		{"Unsupported security level", POWER_METER_ERROR_LOGIN},
+		{"Decryption error", POWER_METER_ERROR_LOGIN},
+		{"passphrase", POWER_METER_ERROR_LOGIN},
+		{"No Such ", POWER_METER_ERROR_REJECTED},
+		{"noSuchName", POWER_METER_ERROR_REJECTED},
+		{"Error in packet", POWER_METER_ERROR_REJECTED},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(complaints); i++)
+		if (strstr(text, complaints[i].words))
+			return complaints[i].verdict;
+	return POWER_METER_ERROR_GARBAGE;
 }
 
 struct snmp_agents *snmp_agents_new(const struct platform *platform)

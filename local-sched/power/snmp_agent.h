@@ -7,6 +7,7 @@
 
 #include "common/config/config.h"
 #include "common/platform.h"
+#include "local-sched/power/power_meter.h"
 #include "local-sched/power/program_run.h"
 
 /*
@@ -38,3 +39,6 @@ void snmp_agent_ask(struct snmp_agent *agent, const char *const *objects, int64_
 
 /* Drops the request whose `data` is this, without a callback. */
 void snmp_agent_drop(struct snmp_agent *agent, const void *data);
+
+/* What a complaint of snmpget's, or a line for an object, means; _GARBAGE: nothing known. Pure. */
+enum power_meter_error snmp_agent_verdict(const char *text);

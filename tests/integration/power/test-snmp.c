@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The SNMP meter against the distribution's snmpd, which has objects as metered outlets have them. */
+/* The SNMP meter against the distribution's snmpd, with objects as metered outlets have them. */
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -254,6 +254,37 @@ static void test_an_agent_that_drops_large_requests_is_read(struct fixture *fixt
 	g_setenv("PATH", before, TRUE);
 }
 
+/* Only what has to do with the login is a refused one, which is asked again later and later. */
+static void test_complaints_are_told_apart(struct fixture *fixture, gconstpointer snmp)
+{
+	static const struct {
+		const char *complaint;
+		int code;
+		const char *words;
+	} cases[] = {
+		{"Error in packet\nReason: (genErr)", POWER_METER_ERROR_REJECTED, "genErr"},
+		{"Error in packet\nReason: (tooBig)", POWER_METER_ERROR_REJECTED, "tooBig"},
+		{"Error in packet\nReason: authorizationError (access denied)",
+		 POWER_METER_ERROR_LOGIN, "check user"},
+		{"snmpget: Failure in sendto (No route to host)", POWER_METER_ERROR_NO_ANSWER,
+		 "No route"},
+		{"snmpget: Unknown user name", POWER_METER_ERROR_LOGIN, "check user"},
+		{"snmpget: Unknown host (pdu1)", POWER_METER_ERROR_NO_ANSWER, "resolved"},
+		{"Segmentation fault", POWER_METER_ERROR_GARBAGE, "snmpget failed"},
+	};
+	g_autofree char *log = meter_fixture_path(&fixture->meter, "runs");
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *text =
+			g_strdup_printf("printf '%%s\\n' '%s' >&2; exit 1", cases[i].complaint);
+		g_autofree char *before = stand_in(fixture, log, text);
+
+		g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, cases[i].code);
+		g_assert_nonnull(strstr(fixture->meter.message, cases[i].words));
+		g_setenv("PATH", before, TRUE);
+	}
+}
+
 static gboolean on_close(gpointer data)
 {
 	meter_fixture_close(data);
@@ -395,6 +426,7 @@ int main(int argc, char **argv)
 	ADD(V2C, "outlets of a strip are read together", test_outlets_of_a_strip_are_read_together);
 	ADD(V2C, "an agent that drops large requests is read",
 	    test_an_agent_that_drops_large_requests_is_read);
+	ADD(V3, "complaints are told apart", test_complaints_are_told_apart);
 	ADD(V2C, "a meter is closed during a shared run",
 	    test_a_meter_is_closed_during_a_shared_run);
 	ADD(V2C, "each request has its own time", test_each_request_has_its_own_time);
