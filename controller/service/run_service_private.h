@@ -37,7 +37,7 @@ struct run_service {
 	struct backend *backend;
 	struct recorder_store *recorder;
 	struct store_sync *sync;
-	/* struct waiter: callbacks for when the present transaction is safe; NULL: none */
+	/* struct store_sync_request: until the present transaction is safe; NULL: none */
 	GArray *waiters;
 	guint recording;           /* source that records, while there are waiters */
 	struct store_check *check; /* check of the whole file, in the background */

@@ -208,12 +208,6 @@ static bool check_order(const struct run_service *service,
 
 /* Submitting. */
 
-/* A caller that waits until what is recorded now is safe. */
-struct waiter {
-	store_sync_done_f done;
-	void *data;
-};
-
 static char *key_text(const char *key, int64_t uid)
 {
 	return g_strdup_printf("%" PRId64 " %s", uid, key);
@@ -472,17 +466,17 @@ void run_service_record(struct run_service *service)
 	g_clear_handle_id(&service->recording, g_source_remove);
 	if (!waiters)
 		return;
-	recorder_store_finish(service->recorder, &reason);
-	for (guint i = 0; i < waiters->len; i++) {
-		const struct waiter *waiter = &g_array_index(waiters, struct waiter, i);
-
-		if (reason)
-			waiter->done(reason, waiter->data);
-		else
-			store_sync_ask(service->sync, waiter->done, waiter->data);
+	if (recorder_store_finish(service->recorder, &reason)) {
+		store_sync_ask_all(service->sync, waiters);
+		return;
 	}
-	if (reason)
-		store_fault(service, reason, NULL);
+	for (guint i = 0; i < waiters->len; i++) {
+		const struct store_sync_request *waiter =
+			&g_array_index(waiters, struct store_sync_request, i);
+
+		waiter->done(reason, waiter->data);
+	}
+	store_fault(service, reason, NULL);
 }
 
 static gboolean on_recording(gpointer data)
@@ -496,7 +490,7 @@ static gboolean on_recording(gpointer data)
 
 void run_service_when_safe(struct run_service *service, store_sync_done_f done, void *data)
 {
-	const struct waiter waiter = {done, data};
+	const struct store_sync_request waiter = {done, data};
 
 	if (!service->waiters) {
 		service->waiters = g_array_new(FALSE, FALSE, sizeof(waiter));

@@ -21,12 +21,6 @@
 /* How long the thread waits for locks of others: only while it opens the store. */
 #define BUSY_MS 20
 
-/* A request for a callback once everything is on disk. */
-struct request {
-	store_sync_done_f done;
-	void *data;
-};
-
 struct store_sync {
 	struct store *store;
 	struct store *journal; /* a connection for the work on a thread */
@@ -40,8 +34,9 @@ struct store_sync {
 	/* the first failure: what was not written then will not be written later */
 	GError *failure;
 	struct platform_job *job; /* syncs or shortens the journal; NULL: nothing is under way */
-	GArray *asked;            /* struct request: what the sync under way answers */
-	GArray *waiting;          /* struct request: since it began */
+	/* struct store_sync_request */
+	GArray *asked;   /* what the sync under way answers */
+	GArray *waiting; /* since it began */
 };
 
 /* On the thread. */
@@ -176,7 +171,8 @@ static bool is_long(struct store_sync *sync)
 static void answer_all(GArray *requests, const GError *error)
 {
 	for (guint i = 0; i < requests->len; i++) {
-		const struct request *request = &g_array_index(requests, struct request, i);
+		const struct store_sync_request *request =
+			&g_array_index(requests, struct store_sync_request, i);
 
 		request->done(error, request->data);
 	}
@@ -185,7 +181,7 @@ static void answer_all(GArray *requests, const GError *error)
 
 static GArray *requests_new(void)
 {
-	return g_array_new(FALSE, FALSE, sizeof(struct request));
+	return g_array_new(FALSE, FALSE, sizeof(struct store_sync_request));
 }
 
 /* The next work begins before the callbacks, which may take their time. */
@@ -282,9 +278,15 @@ struct store_sync *store_sync_new(struct store *store, GError **error)
 	return sync;
 }
 
+void store_sync_ask_all(struct store_sync *sync, const GArray *requests)
+{
+	g_array_append_vals(sync->waiting, requests->data, requests->len);
+	begin_sync(sync);
+}
+
 void store_sync_ask(struct store_sync *sync, store_sync_done_f done, void *data)
 {
-	const struct request request = {done, data};
+	const struct store_sync_request request = {done, data};
 
 	g_array_append_val(sync->waiting, request);
 	begin_sync(sync);

@@ -16,13 +16,26 @@ struct store_sync;
 /* All commits before the request are on disk; with `error` (borrowed) they are not. */
 typedef void (*store_sync_done_f)(const GError *error, void *data);
 
+/* A request for a callback, `done`, once everything is on disk. */
+struct store_sync_request {
+	store_sync_done_f done;
+	void *data;
+};
+
 /*
  * For the store of this thread, from whose default main context `done` is called. The store must
  * live longer. NULL with `error` (DATABASE_ERROR).
  */
 struct store_sync *store_sync_new(struct store *store, GError **error);
 
-/* Calls `done` once, after this function has returned. After a failure all later requests fail. */
+/*
+ * Makes requests (struct store_sync_request), which one sync serves: it begins now, or when the one
+ * under way has ended. Each `done` is called once, after this function has returned. After a
+ * failure all later requests fail.
+ */
+void store_sync_ask_all(struct store_sync *sync, const GArray *requests);
+
+/* Makes one request. */
 void store_sync_ask(struct store_sync *sync, store_sync_done_f done, void *data);
 
 /*

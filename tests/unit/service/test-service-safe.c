@@ -19,6 +19,24 @@ struct bed {
 	guint on_record; /* rows that others saw when the first one was told */
 };
 
+/* This machine, and how much work was begun on threads. */
+static int jobs;
+
+static struct platform_job *run_counted(const struct platform *platform, const char *name,
+					platform_work_f work, platform_work_f done, void *data)
+{
+	jobs++;
+	return platform_run(&platform_machine, name, work, done, data);
+}
+
+static void wait_counted(struct platform_job *job)
+{
+	platform_wait(&platform_machine, job);
+}
+
+static const struct platform_threads counted_threads = {.run = run_counted, .wait = wait_counted};
+static struct platform counted;
+
 static int on_commit(void *data)
 {
 	((struct bed *)data)->commits++;
@@ -34,10 +52,12 @@ static void set_up(struct bed *bed, gconstpointer data)
 	bed->dir = g_dir_make_tmp("virtbed-safe-XXXXXX", &error);
 	g_assert_no_error(error);
 	bed->session.fleet = bed->remote.fleet;
-	bed->session.store = store_open(bed->dir, true, &error);
+	counted = platform_machine;
+	counted.threads = &counted_threads;
+	bed->session.store = store_open_on(&counted, bed->dir, true, &error);
 	g_assert_no_error(error);
 	g_assert_true(store_add_run(bed->session.store, &run, &error));
-	bed->session.platform = &platform_machine;
+	bed->session.platform = &counted;
 	bed->service.session = &bed->session;
 	bed->service.row.run = run.run;
 	bed->service.recorder = recorder_store_new(bed->session.store, run.run, NULL, true);
@@ -110,6 +130,18 @@ static void test_what_comes_in_one_turn_is_one_transaction(struct bed *bed, gcon
 	g_assert_cmpint(events_on_record(bed), ==, 6);
 }
 
+/* None of them waits for the sync of another one. */
+static void test_what_is_one_transaction_is_one_sync(struct bed *bed, gconstpointer data)
+{
+	const int before = jobs;
+
+	for (int i = 0; i < 5; i++)
+		record_one(bed);
+	WAIT_FOR(bed->told == 5);
+	g_assert_cmpint(bed->told_errors, ==, 0);
+	g_assert_cmpint(jobs, ==, before + 1);
+}
+
 static void test_all_are_told_at_the_end(struct bed *bed, gconstpointer data)
 {
 	record_one(bed);
@@ -140,6 +172,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add("/service-safe/together", struct bed, NULL, set_up,
 		   test_what_comes_in_one_turn_is_one_transaction, tear_down);
+	g_test_add("/service-safe/one-sync", struct bed, NULL, set_up,
+		   test_what_is_one_transaction_is_one_sync, tear_down);
 	g_test_add("/service-safe/end", struct bed, NULL, set_up, test_all_are_told_at_the_end,
 		   tear_down);
 	g_test_add("/service-safe/failed", struct bed, NULL, set_up,
