@@ -21,6 +21,7 @@ struct pool {
 	struct node **nodes;  /* cluster->nodes of them */
 	GPtrArray *entries;   /* by number of the VM */
 	GPtrArray *displaced; /* of struct vm: displaced from their nodes */
+	GPtrArray *refusals;  /* of struct refusal: not reported yet */
 	bool stopped;
 };
 
@@ -421,17 +422,31 @@ bool pool_may_move(const struct pool *pool, const struct vm *vm, const struct no
 
 /* A move that was refused before it began; `done` is called as if its host had failed. */
 struct refusal {
+	struct pool *pool;
 	host_done_f done;
 	gpointer data;
+	guint source; /* 0: it is being reported */
 };
+
+static void refusal_free(gpointer data)
+{
+	struct refusal *refusal = data;
+
+	g_clear_handle_id(&refusal->source, g_source_remove);
+	g_free(refusal);
+}
 
 static gboolean report_refusal(gpointer data)
 {
-	g_autofree struct refusal *refusal = data;
+	struct refusal *refusal = data;
+	const host_done_f done = refusal->done;
+	gpointer done_data = refusal->data;
 	g_autoptr(GError) error =
 		g_error_new_literal(VIRT_ERROR, VIRT_ERROR_OTHER, "where it goes cannot be stored");
 
-	refusal->done(NULL, error, refusal->data);
+	refusal->source = 0;
+	g_ptr_array_remove(refusal->pool->refusals, refusal);
+	done(NULL, error, done_data);
 	return G_SOURCE_REMOVE;
 }
 
@@ -444,8 +459,10 @@ static bool record_move(struct pool *pool, const struct vm *vm, const struct vm_
 	if (pool->settings.moves(vm_number(vm), host_name(vm_host_host(to)), pool->settings.data))
 		return true;
 	refusal = g_new0(struct refusal, 1);
-	*refusal = (struct refusal){.done = done, .data = data};
-	platform_soon(pool->settings.platform, G_PRIORITY_DEFAULT_IDLE, report_refusal, refusal);
+	*refusal = (struct refusal){.pool = pool, .done = done, .data = data};
+	refusal->source = platform_soon(pool->settings.platform, G_PRIORITY_DEFAULT_IDLE,
+					report_refusal, refusal);
+	g_ptr_array_add(pool->refusals, refusal);
 	return false;
 }
 
@@ -628,6 +645,7 @@ struct pool *pool_new(const struct pool_settings *settings, const struct node_ev
 	pool->settings = *settings;
 	pool->entries = g_ptr_array_new_with_free_func(entry_free);
 	pool->displaced = g_ptr_array_new();
+	pool->refusals = g_ptr_array_new_with_free_func(refusal_free);
 	create_nodes(pool, events, data);
 	for (uint32_t i = 0; i < settings->cluster->hosts_count; i++)
 		balance(pool, settings->vm_hosts[i]);
@@ -650,5 +668,6 @@ void pool_free(struct pool *pool)
 	g_free(pool->nodes);
 	g_ptr_array_unref(pool->entries);
 	g_ptr_array_unref(pool->displaced);
+	g_ptr_array_unref(pool->refusals);
 	g_free(pool);
 }

@@ -55,7 +55,7 @@ struct pool *pool_new(const struct pool_settings *settings, const struct node_ev
 /* Ends all activity of the VMs for good. */
 void pool_stop(struct pool *pool);
 
-/* After the vm_hosts were freed. NULL is allowed. */
+/* After the vm_hosts were freed. No move ends any more. NULL is allowed. */
 void pool_free(struct pool *pool);
 
 /* The platform of its settings. */
