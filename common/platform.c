@@ -227,7 +227,9 @@ guint platform_after_ms(const struct platform *platform, guint ms, GSourceFunc f
 
 guint platform_after_s(const struct platform *platform, guint s, GSourceFunc function, void *data)
 {
-	return platform_after_ms(platform, s * 1000, function, data);
+	const guint ms = s <= G_MAXUINT / 1000 ? s * 1000 : G_MAXUINT;
+
+	return platform_after_ms(platform, ms, function, data);
 }
 
 void platform_due_now(guint timer)

@@ -114,7 +114,7 @@ char *platform_boot_id(const struct platform *platform);
 /* platform_utc_us() as ISO 8601, "2026-01-31T23:59:59.123Z"; the caller frees it. */
 char *platform_utc(const struct platform *platform);
 
-/* A timer of G_PRIORITY_DEFAULT. */
+/* A timer of G_PRIORITY_DEFAULT. More than G_MAXUINT ms (49 days) are G_MAXUINT ms. */
 guint platform_after_ms(const struct platform *platform, guint ms, GSourceFunc function,
 			void *data);
 guint platform_after_s(const struct platform *platform, guint s, GSourceFunc function, void *data);
