@@ -56,17 +56,36 @@ static bool bring_file_to_disk(struct store_sync *sync, int which, const char *d
 			       GError **error)
 {
 	sqlite3_file *file = NULL;
-	int code = sqlite3_file_control(database_handle(sync->journal->database), "main", which,
-					&file);
+	const int code = sqlite3_file_control(database_handle(sync->journal->database), "main",
+					      which, &file);
 
-	if (code == SQLITE_OK)
-		code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
-	return code == SQLITE_OK || fail_write(sync, doing, error);
+	if (code != SQLITE_OK)
+		return database_fail(sync->journal->database, code, doing, error);
+	return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY) ==
+		       SQLITE_OK ||
+	       fail_write(sync, doing, error);
 }
 
-/* Syncs the journal, and at first its directory, so that its name is on disk too. */
+/* Whether the journal's name still exists. An empty file is there too. */
+static bool is_there(const struct store_sync *sync)
+{
+	sqlite3_vfs *vfs = NULL;
+	int there = 0;
+
+	errno = ENOENT;
+	return sqlite3_file_control(database_handle(sync->journal->database), "main",
+				    SQLITE_FCNTL_VFS_POINTER, &vfs) == SQLITE_OK &&
+	       vfs->xAccess(vfs, sync->path, SQLITE_ACCESS_READWRITE, &there) == SQLITE_OK && there;
+}
+
+/*
+ * Syncs the journal, and at first its directory, so that its name is on disk too. What is synced
+ * of a file that was removed is lost.
+ */
 static bool bring_to_disk(struct store_sync *sync, GError **error)
 {
+	if (sync->named && !is_there(sync))
+		return fail_write(sync, "open the journal", error);
 	if (!sync->named && !platform_sync_name(sync->store->platform, sync->path))
 		return fail_write(sync,
 				  errno == ENOENT ? "open the journal"

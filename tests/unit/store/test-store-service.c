@@ -449,6 +449,26 @@ static void test_sync_gone(struct fixture *fixture, const void *data)
 	g_free(answers.failure);
 }
 
+/* What is written to a journal that was removed later is not on disk either. */
+static void test_sync_removed(struct fixture *fixture, const void *data)
+{
+	g_autofree char *path = g_build_filename(fixture->dir, STORE_FILE "-wal", NULL);
+	struct store_sync *sync = new_sync(fixture);
+	struct answers answers = {0};
+
+	ask_and_wait(sync, &answers);
+	put_text(fixture, "short", 10);
+	ask_and_wait(sync, &answers);
+	g_assert_cmpuint(answers.safe, ==, 2);
+	g_assert_cmpint(g_unlink(path), ==, 0);
+	put_text(fixture, "short", 11);
+	ask_and_wait(sync, &answers);
+	g_assert_cmpuint(answers.failed, ==, 1);
+	g_assert_nonnull(strstr(answers.failure, STORE_FILE "-wal: cannot open the journal"));
+	g_assert_false(store_sync_free(sync, NULL));
+	g_free(answers.failure);
+}
+
 /* The file may be elsewhere: its journal is beside it, and not beside the link. */
 static void test_sync_link(struct fixture *fixture, const void *data)
 {
@@ -529,6 +549,7 @@ int main(int argc, char **argv)
 	TEST("/store/a journal is restarted between two transactions", NULL, test_sync_open);
 	TEST("/store/the journal is short again once there is no reader", NULL, test_sync_reader);
 	TEST("/store/without a journal nothing is on disk", NULL, test_sync_gone);
+	TEST("/store/... also if it is removed later", NULL, test_sync_removed);
 	TEST("/store/a file that is a link has its journal elsewhere", NULL, test_sync_link);
 	TEST("/store/a journal that cannot be moved is a failure", NULL, test_sync_full);
 	TEST("/store/pruning removes what is old and nothing else", NULL, test_prune);
