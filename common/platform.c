@@ -149,7 +149,8 @@ static gpointer job_work(gpointer data)
 }
 
 static struct platform_job *machine_run(const struct platform *platform, const char *name,
-					platform_work_f work, platform_work_f done, void *data)
+					bool needed, platform_work_f work, platform_work_f done,
+					void *data)
 {
 	struct platform_job *job = g_new0(struct platform_job, 1);
 	g_autoptr(GError) error = NULL;
@@ -158,13 +159,15 @@ static struct platform_job *machine_run(const struct platform *platform, const c
 	*job = (struct platform_job){.work = work, .done = done, .data = data};
 	HANDOFF_GIVE(job);
 	thread = g_thread_try_new(name, job_work, job, &error);
-	if (!thread) {
-		g_warning(
-			"cannot start a thread \"%s\": %s; its work is done without one, while clients "
-			"wait",
-			name, error->message);
-		job_work(job);
+	if (!thread)
+		g_warning("cannot start a thread \"%s\": %s; its work is %s", name, error->message,
+			  needed ? "done without one, while clients wait" : "left out");
+	if (!thread && !needed) {
+		job_free(job);
+		return NULL;
 	}
+	if (!thread)
+		job_work(job);
 	job->thread = thread;
 	return job;
 }
@@ -247,7 +250,13 @@ guint platform_soon(const struct platform *platform, int priority, GSourceFunc f
 struct platform_job *platform_run(const struct platform *platform, const char *name,
 				  platform_work_f work, platform_work_f done, void *data)
 {
-	return platform->threads->run(platform, name, work, done, data);
+	return platform->threads->run(platform, name, true, work, done, data);
+}
+
+struct platform_job *platform_try_run(const struct platform *platform, const char *name,
+				      platform_work_f work, platform_work_f done, void *data)
+{
+	return platform->threads->run(platform, name, false, work, done, data);
 }
 
 void platform_wait(const struct platform *platform, struct platform_job *job)

@@ -94,9 +94,11 @@ struct platform_threads {
 	/*
 	 * Begins work(data) on a thread of its own, called `name` (at most 15 letters). Once it has
 	 * ended, done(data) is called from the default main context, and the job is freed before
-	 * that. What both share of `data` belongs to the work until then.
+	 * that. What both share of `data` belongs to the work until then. If no thread can be
+	 * started, the work is done before this returns if it is `needed`; else the result is NULL,
+	 * and nothing is called.
 	 */
-	struct platform_job *(*run)(const struct platform *platform, const char *name,
+	struct platform_job *(*run)(const struct platform *platform, const char *name, bool needed,
 				    platform_work_f work, platform_work_f done, void *data);
 	/* Waits for the end of the work, and frees the job; done() is not called. */
 	void (*wait)(struct platform_job *job);
@@ -126,9 +128,12 @@ void platform_due_now(guint timer);
 guint platform_soon(const struct platform *platform, int priority, GSourceFunc function,
 		    void *data);
 
-/* The operations of threads, as above. */
+/* The operations of threads, as above. platform_run() is for work that is needed. */
 struct platform_job *platform_run(const struct platform *platform, const char *name,
 				  platform_work_f work, platform_work_f done, void *data);
+/* For work that can be left out: NULL if no thread can be started. */
+struct platform_job *platform_try_run(const struct platform *platform, const char *name,
+				      platform_work_f work, platform_work_f done, void *data);
 void platform_wait(const struct platform *platform, struct platform_job *job);
 
 /* The operations of the disk, as above. */

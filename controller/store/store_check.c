@@ -16,7 +16,8 @@
 /*
  * The thread's low priority lets others use the CPU first. It must not starve for hours, since the
  * journal cannot be reset while it reads. On Linux the nice value belongs to the thread
- * (setpriority(2), "Thread-directed").
+ * (setpriority(2), "Thread-directed"). A platform may have no thread but that of the main loop,
+ * which keeps its priority.
  */
 #define NICE 10
 
@@ -26,7 +27,7 @@ struct store_check {
 	int version;
 	store_check_done_f done;
 	void *data;
-	struct platform_job *job; /* NULL: the check has ended */
+	struct platform_job *job; /* NULL: the check has ended, or no thread could be started */
 	GError *error;            /* of the work, then passed to done() */
 	GMutex mutex;
 	GCond closed;
@@ -77,7 +78,8 @@ static void run_check(void *data)
 	struct store_check *check = data;
 	struct store *store;
 
-	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+	if (gettid() != getpid())
+		setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	store = store_open_beside(check->platform, check->path, check->version, BUSY_MS,
 				  &check->error);
 	if (store && !lend_store(check, store))
@@ -100,7 +102,8 @@ struct store_check *store_check_new(const struct store *store, store_check_done_
 	check->data = data;
 	g_mutex_init(&check->mutex);
 	g_cond_init(&check->closed);
-	check->job = platform_run(check->platform, "store-check", run_check, report_result, check);
+	check->job =
+		platform_try_run(check->platform, "store-check", run_check, report_result, check);
 	return check;
 }
 

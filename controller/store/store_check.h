@@ -17,7 +17,7 @@ typedef void (*store_check_done_f)(const GError *error, void *data);
 
 /*
  * Starts a check. Calls `done` once, after this function has returned, from this thread's default
- * main context.
+ * main context. Without a thread for it the file is not checked, and `done` is not called.
  */
 struct store_check *store_check_new(const struct store *store, store_check_done_f done, void *data);
 

@@ -23,10 +23,11 @@ struct bed {
 static int jobs;
 
 static struct platform_job *run_counted(const struct platform *platform, const char *name,
-					platform_work_f work, platform_work_f done, void *data)
+					bool needed, platform_work_f work, platform_work_f done,
+					void *data)
 {
 	jobs++;
-	return platform_run(&platform_machine, name, work, done, data);
+	return platform_machine.threads->run(&platform_machine, name, needed, work, done, data);
 }
 
 static void wait_counted(struct platform_job *job)

@@ -5,6 +5,7 @@
  */
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "controller/store/store_check.h"
 #include "controller/store/store_private.h"
@@ -222,6 +223,87 @@ static void test_ends(struct fixture *fixture, const void *data)
 #define TEST(path, data, function)                                                                 \
 	g_test_add(path, struct fixture, data, set_up, function, tear_down)
 
+/* A platform that starts no threads: what is needed is done by the caller. */
+static bool is_doing;
+static guint ended; /* source */
+
+struct ending {
+	platform_work_f done;
+	void *data;
+};
+
+static gboolean end(gpointer data)
+{
+	const struct ending *ending = data;
+
+	ended = 0;
+	ending->done(ending->data);
+	return G_SOURCE_REMOVE;
+}
+
+static struct platform_job *run_alone(const struct platform *platform, const char *name,
+				      bool needed, platform_work_f work, platform_work_f done,
+				      void *data)
+{
+	static struct ending ending;
+
+	if (!is_doing)
+		return NULL;
+	work(data);
+	ending = (struct ending){done, data};
+	ended = g_idle_add(end, &ending);
+	return (struct platform_job *)&ending;
+}
+
+static void wait_alone(struct platform_job *job)
+{
+	g_clear_handle_id(&ended, g_source_remove);
+}
+
+static struct platform platform_alone(void)
+{
+	static const struct platform_threads threads = {.run = run_alone, .wait = wait_alone};
+	struct platform platform = platform_machine;
+
+	platform.threads = &threads;
+	return platform;
+}
+
+/* Serving goes on unchecked: nothing waits for minutes. */
+static void test_no_thread(struct fixture *fixture, const void *data)
+{
+	const struct platform alone = platform_alone();
+	g_autoptr(store_t) store = store_open_on(&alone, fixture->dir, true, NULL);
+	struct store_check *check;
+	char *found = NULL;
+
+	is_doing = false;
+	check = store_check_new(store, note, &found);
+	while (g_main_context_iteration(NULL, FALSE))
+		;
+	g_assert_null(found);
+	store_check_free(check);
+}
+
+/* The thread of the main loop keeps its priority. */
+static void test_only_thread(struct fixture *fixture, const void *data)
+{
+	const struct platform alone = platform_alone();
+	const int before = getpriority(PRIO_PROCESS, 0);
+	g_autoptr(store_t) store = store_open_on(&alone, fixture->dir, true, NULL);
+	struct store_check *check;
+	char *found = NULL;
+
+	is_doing = true;
+	check = store_check_new(store, note, &found);
+	while (!found)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpstr(found, ==, "sound");
+	g_assert_cmpint(getpriority(PRIO_PROCESS, 0), ==, before);
+	store_check_free(check);
+	g_free(found);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const tables[] = {"meta",       "run",   "task",
@@ -233,6 +315,8 @@ int main(int argc, char **argv)
 	TEST("/store/a file is sound after a death", NULL, test_sound_after_death);
 	TEST("/store/damage to the history is refused to readers of all", NULL, test_reader);
 	TEST("/store/a check can be ended at any time", NULL, test_ends);
+	TEST("/store/without a thread a file is not checked", NULL, test_no_thread);
+	TEST("/store/a check keeps the priority of the only thread", NULL, test_only_thread);
 	for (gsize i = 0; i < G_N_ELEMENTS(tables); i++) {
 		g_autofree char *path = g_strdup_printf(
 			"/store/a service does not continue from a damaged table/%s", tables[i]);
