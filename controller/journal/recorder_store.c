@@ -544,7 +544,7 @@ struct recorder_store *recorder_store_new(struct store *store, int64_t run,
 	recorder->durable = durable;
 	recorder->most = UINT32_MAX;
 	answers_init(&recorder->inputs.listener.answers);
-	recorder->inputs.now.n = store_last_input(store, run);
+	store_last_input(store, run, &recorder->inputs.now.n, &recorder->error);
 	recorder->inputs.waiting = g_ptr_array_new_with_free_func((GDestroyNotify)store_input_free);
 	return recorder;
 }

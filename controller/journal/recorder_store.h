@@ -16,7 +16,8 @@ struct recorder_store;
  * Creates a recorder of run `run` (a row id) of `store`, which stays the caller's and must outlive
  * the recorder. `system` is borrowed as well. `durable`: commits before the backend is asked for
  * anything, so that every request is on record; otherwise everything is one transaction, for runs
- * that can be simulated again. Never fails.
+ * that can be simulated again. Never fails: if the run's last input cannot be read, after which
+ * the next ones are numbered, nothing is written, and recorder_store_finish() says why.
  */
 struct recorder_store *recorder_store_new(struct store *store, int64_t run,
 					  const struct sched_system *system, bool durable);

@@ -622,13 +622,17 @@ bool rerun_fork(struct rerun *rerun, struct backend *sim, const struct policy *p
 
 bool rerun_check(struct store *store, const struct store_run *run, GError **error)
 {
+	uint32_t last;
+
 	if (store_version(store) < 11)
 		return error_fail(
 			error, RERUN_ERROR, RERUN_ERROR_LACKS,
 			"the store is of version %d: an older virtbed wrote it, and "
 			"stored neither the inputs of the engine nor sums of its decisions",
 			store_version(store));
-	if (store_last_input(store, run->run) == 0)
+	if (!store_last_input(store, run->run, &last, error))
+		return false;
+	if (last == 0)
 		return error_fail(error, RERUN_ERROR, RERUN_ERROR_LACKS,
 				  "run %" PRId64 ": the store has none of its inputs", run->run);
 	return true;
@@ -657,9 +661,10 @@ struct rerun *rerun_new(struct store *store, const struct store_run *run,
 		.store = store,
 		.run = run,
 		.setup = *setup,
-		.count = store_last_input(store, run->run),
 		.result.divergence.task = UINT32_MAX,
 	};
+	if (!store_last_input(store, run->run, &rerun->count, error))
+		return NULL;
 	/* Runs of many tasks may have no texts at all. */
 	first = store_decision_after(store, run->run, 0, NULL);
 	if (first)

@@ -398,8 +398,8 @@ GPtrArray *store_inputs_after(struct store *store, int64_t run, uint32_t after, 
 char *store_next_begin(struct store *store, int64_t run, uint32_t from);
 /* How often a run was continued after a restart: its inputs "restore". */
 uint32_t store_count_restores(struct store *store, int64_t run);
-/* The number of the last input; 0: there is none, or a failure. */
-uint32_t store_last_input(struct store *store, int64_t run);
+/* Sets *ret_last to the number of the last input, 0: there is none. False with `error`. */
+bool store_last_input(struct store *store, int64_t run, uint32_t *ret_last, GError **error);
 void store_input_free(struct store_input *input);
 /*
  * The first decision of a run with an id above `after`, to be freed with store_decision_free().

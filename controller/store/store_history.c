@@ -117,14 +117,16 @@ uint32_t store_count_restores(struct store *store, int64_t run)
 	return (uint32_t)count;
 }
 
-uint32_t store_last_input(struct store *store, int64_t run)
+bool store_last_input(struct store *store, int64_t run, uint32_t *ret_last, GError **error)
 {
 	int64_t last = 0;
-
-	if (store_version(store) >= 11)
+	const bool good =
+		store_version(store) < 11 ||
 		database_find_integer(store->database, "SELECT max(n) FROM input WHERE run = ?",
-				      DATABASE_ARGS(run), &last, "read the inputs", NULL);
-	return (uint32_t)last;
+				      DATABASE_ARGS(run), &last, "read the inputs", error);
+
+	*ret_last = (uint32_t)last;
+	return good;
 }
 
 bool store_add_sample(struct store *store, int64_t run, const char *host, int64_t seq,

@@ -168,6 +168,20 @@ static void test_all_are_told_that_nothing_was_recorded(struct bed *bed, gconstp
 	g_assert_true(bed->session.store_failed);
 }
 
+/* What was recorded before would be overwritten. */
+static void test_the_last_input_is_not_guessed(struct bed *bed, gconstpointer data)
+{
+	struct recorder_store *recorder;
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(
+		database_exec(bed->session.store->database, "DROP TABLE input", "damage it", NULL));
+	recorder = recorder_store_new(bed->session.store, bed->service.row.run, NULL, true);
+	g_assert_false(recorder_store_finish(recorder, &error));
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL);
+	recorder_store_free(recorder);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -179,5 +193,7 @@ int main(int argc, char **argv)
 		   tear_down);
 	g_test_add("/service-safe/failed", struct bed, NULL, set_up,
 		   test_all_are_told_that_nothing_was_recorded, tear_down);
+	g_test_add("/service-safe/last-input", struct bed, NULL, set_up,
+		   test_the_last_input_is_not_guessed, tear_down);
 	return g_test_run();
 }

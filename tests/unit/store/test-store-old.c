@@ -94,6 +94,14 @@ static struct store *open_store(struct fixture *fixture, bool create)
 	return fixture->store;
 }
 
+static void assert_last_input(struct store *store, uint32_t n)
+{
+	uint32_t last;
+
+	g_assert_true(store_last_input(store, RUN, &last, NULL));
+	g_assert_cmpuint(last, ==, n);
+}
+
 static void assert_rows(GPtrArray *rows, guint count)
 {
 	g_assert_nonnull(rows);
@@ -170,7 +178,7 @@ static void assert_all(struct store *store, int version)
 	assert_rows(store_lost(store, RUN, NULL), version >= 10);
 	assert_rows(store_task_lost(store, RUN, TASK, NULL), version >= 10);
 	assert_rows(store_inputs_after(store, RUN, 0, 10, NULL), 0);
-	g_assert_cmpuint(store_last_input(store, RUN), ==, 0);
+	assert_last_input(store, 0);
 	assert_rows(store_shares(store, RUN, NULL), version >= 4);
 	assert_rows(store_deliveries(store, RUN, NULL), version >= 4);
 	assert_submission(store, version);
@@ -294,7 +302,7 @@ static void test_old(struct fixture *fixture, const void *data)
 	assert_rows(store_lost(store, RUN, NULL), 1 + (old->version >= 10));
 	assert_rows(store_task_lost(store, RUN, TASK, NULL), 1 + (old->version >= 10));
 	assert_rows(store_inputs_after(store, RUN, 0, 10, NULL), 1);
-	g_assert_cmpuint(store_last_input(store, RUN), ==, 4);
+	assert_last_input(store, 4);
 	assert_rows(store_task_lost(store, RUN, TASK + 1, NULL), 0);
 }
 
