@@ -182,7 +182,8 @@ static const char *const prunings[] = {
 	/* The last one stays, so that numbers are not given twice. */
 	"WITH head AS (SELECT n, time_s FROM input WHERE run = ?1 ORDER BY n LIMIT ?3)"
 	" DELETE FROM input WHERE run = ?1 AND n IN (SELECT n FROM head) AND n <"
-	" coalesce((SELECT min(n) FROM head WHERE time_s >= ?2), (SELECT max(n) FROM head))",
+	" coalesce((SELECT min(n) FROM head WHERE time_s >= ?2),"
+	" (SELECT max(n) FROM input WHERE run = ?1))",
 };
 
 bool store_prune(struct store *store, int64_t run, double before_s, uint32_t most, bool *ret_more,

@@ -255,6 +255,42 @@ static void test_prune_parts(struct fixture *fixture, const void *data)
 	g_assert_cmpuint(count_decisions(fixture), ==, 40);
 }
 
+static guint count_inputs(struct fixture *fixture)
+{
+	g_autoptr(GPtrArray) rows =
+		store_inputs_after(fixture->store, fixture->run, 0, UINT32_MAX, NULL);
+
+	return rows->len;
+}
+
+/* Inputs alone are old: as many as are removed at a time are more, and the last one stays. */
+static void test_prune_inputs(struct fixture *fixture, const void *data)
+{
+	bool more = true;
+	guint calls;
+
+	for (uint32_t n = 1; n <= 100; n++) {
+		const struct store_input input = {.run = fixture->run,
+						  .n = n,
+						  .time_s = n,
+						  .task = -1,
+						  .attempt = -1,
+						  .snapshot_sum = -1,
+						  .plan_sum = -1,
+						  .cut = -1};
+
+		g_assert_true(store_put_input(fixture->store, &input, NULL));
+	}
+	for (calls = 0; more; calls++)
+		g_assert_true(store_prune(fixture->store, fixture->run, 61, 25, &more, NULL));
+	g_assert_cmpuint(calls, ==, 3);
+	g_assert_cmpuint(count_inputs(fixture), ==, 40);
+	g_assert_true(store_prune(fixture->store, fixture->run, 1000, 1000, &more, NULL));
+	g_assert_false(more);
+	g_assert_cmpuint(count_inputs(fixture), ==, 1);
+	g_assert_cmpuint(store_last_input(fixture->store, fixture->run), ==, 100);
+}
+
 /* What came of what was asked for. */
 struct answers {
 	uint32_t safe;
@@ -554,5 +590,6 @@ int main(int argc, char **argv)
 	TEST("/store/a journal that cannot be moved is a failure", NULL, test_sync_full);
 	TEST("/store/pruning removes what is old and nothing else", NULL, test_prune);
 	TEST("/store/... a little at a time", NULL, test_prune_parts);
+	TEST("/store/... inputs without end as well", NULL, test_prune_inputs);
 	return g_test_run();
 }
