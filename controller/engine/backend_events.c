@@ -100,15 +100,18 @@ static void handle_started(struct engine *engine, const struct backend_event *ev
 	engine_set_preemptible(engine, event->task);
 	task->reason = event->reason;
 	engine_record_task(engine, event->task);
+	engine_release_reason(engine, task);
 }
 
 static bool handle_ended(struct engine *engine, const struct backend_event *event)
 {
-	struct engine_task *task = &engine->tasks[event->task];
-	const enum engine_task_state state = task->state;
+	struct engine_task *task;
+	enum engine_task_state state;
 
 	if (!is_current(engine, event))
 		return false;
+	task = &engine->tasks[event->task];
+	state = task->state;
 	engine_want_mapping(engine);
 	engine_clear_overrun(engine, event->task);
 	engine_window_note_ran(engine, event->task, event->time_s);

@@ -210,10 +210,7 @@ static void handle_time(struct engine *engine, double time_s)
 			engine_map_change(engine, time_s);
 	} else {
 		/* After a long interruption only the last of the missed events is held. */
-		const double now_s = backend_now_s(engine->backend);
-
-		while (engine_event_s(engine, engine_next_event(engine) + 1) <= now_s)
-			engine_set_next_event(engine, engine_next_event(engine) + 1);
+		engine_skip_missed_events(engine, backend_now_s(engine->backend));
 		engine_map(engine, engine_next_event_s(engine));
 	}
 }

@@ -47,13 +47,34 @@ double engine_next_event_s(const struct engine *engine)
 	return engine_event_s(engine, engine->mapping_clock->event_next);
 }
 
+/*
+ * The next periodic event, or one that is at most time_s and shortly before it: events missed in a
+ * long interruption are not counted one by one.
+ */
+static uint64_t event_before(const struct engine *engine, double time_s)
+{
+	const double near = floor(time_s / engine->setup.mapping_interval_s) - 2;
+	const uint64_t next = engine->mapping_clock->event_next;
+
+	return near > (double)next && near < 0x1p53 ? (uint64_t)near : next;
+}
+
 double engine_event_after_s(const struct engine *engine, double time_s)
 {
-	uint64_t event = engine->mapping_clock->event_next;
+	uint64_t event = event_before(engine, time_s);
 
 	while (engine_event_s(engine, event) <= time_s)
 		event++;
 	return engine_event_s(engine, event);
+}
+
+void engine_skip_missed_events(struct engine *engine, double now_s)
+{
+	uint64_t event = event_before(engine, now_s);
+
+	while (engine_event_s(engine, event + 1) <= now_s)
+		event++;
+	engine->mapping_clock->event_next = event;
 }
 
 void engine_set_next_event(struct engine *engine, uint64_t event)

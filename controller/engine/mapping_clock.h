@@ -20,6 +20,8 @@ uint64_t engine_next_event(const struct engine *engine);
 double engine_next_event_s(const struct engine *engine);
 /* The time of the first periodic mapping event, from the next one on, that is after time_s. */
 double engine_event_after_s(const struct engine *engine, double time_s);
+/* Leaves out the periodic mapping events before the last one at now_s or earlier. */
+void engine_skip_missed_events(struct engine *engine, double now_s);
 void engine_set_next_event(struct engine *engine, uint64_t event);
 
 /* Notes that a task or a node changed: a plan that the policy is making now may be old. */

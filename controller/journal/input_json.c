@@ -221,7 +221,8 @@ bool input_read_event(enum backend_event_kind kind, const struct store_input *ro
 			read_number(value, &number_keys[i],
 				    (char *)&event->event + number_keys[i].offset);
 	}
-	if (event->event.outcome > BACKEND_OUTCOME_LOST)
+	if (event->event.outcome > BACKEND_OUTCOME_LOST || event->event.cause > TASK_CAUSE_OTHER ||
+	    (is_about_task(kind) && (row->task < 0 || row->task > UINT32_MAX)))
 		return false;
 	if (overhead)
 		read_overhead(overhead, &event->event.overhead);

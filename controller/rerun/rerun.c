@@ -42,6 +42,7 @@ struct rerun {
 	const struct store_input *input; /* that is being handled */
 	int64_t snapshot_sum, plan_sum;  /* of what was decided in it, as stored */
 	int64_t flushes;                 /* of its records */
+	bool begun;                      /* the engine has begun the run, or continued it */
 	bool over;              /* the process ended during this input: nothing counts any more */
 	int64_t decision;       /* the id of the last stored decision that was compared */
 	struct records records; /* dir NULL: the run was never restarted */
@@ -282,19 +283,29 @@ static double account_j(uint32_t task, enum engine_energy_kind *ret_kind, void *
 	return stored_backend_other(((struct rerun *)data)->backend);
 }
 
-/* The detail of the first "begin" at or after the input. */
-static json_t *find_setup(struct rerun *rerun, GError **error)
+static bool is_damaged(const struct rerun *rerun, GError **error)
+{
+	return error_fail(error, RERUN_ERROR, RERUN_ERROR_DAMAGED,
+			  "input %u (%s) is not what this virtbed writes", rerun->input->n,
+			  rerun->input->kind ?: "time");
+}
+
+/* The detail of the first "begin" at or after the input; NULL: there is none. */
+static bool find_setup(struct rerun *rerun, json_t **ret_setup, GError **error)
 {
 	g_autofree char *text = store_next_begin(rerun->store, rerun->run->run, rerun->input->n);
 
-	return text ? json_parse(text, strlen(text), "the beginning of the run", error) : NULL;
+	*ret_setup = text ? json_parse(text, strlen(text), "the beginning of the run", NULL) : NULL;
+	return !text || *ret_setup || is_damaged(rerun, error);
 }
 
 /* Makes another engine: at the beginning, and after a restart. */
 static bool make_engine(struct rerun *rerun, GError **error)
 {
-	g_autoptr(json_t) setup = find_setup(rerun, error);
+	g_autoptr(json_t) setup = NULL;
 
+	if (!find_setup(rerun, &setup, error))
+		return false;
 	engine_free(rerun->engine);
 	backend_destroy(rerun->backend);
 	rerun->backend = stored_backend_new(setup);
@@ -325,9 +336,11 @@ static bool restore(struct rerun *rerun, GError **error)
 		return false;
 	if (!make_engine(rerun, error))
 		return false;
+	rerun->begun = false;
+	rerun->result.ended = false;
 	rerun->result.restarts++;
 	if (!stored_backend_begin(rerun->backend, rerun->input->time_s, rerun->input->answers))
-		return false;
+		return is_damaged(rerun, error);
 	if (!recorder_store_restore(rerun->records.store, rerun->records.run, &rerun->setup,
 				    rerun->engine, NULL, error))
 		return false;
@@ -347,19 +360,38 @@ static void compare_setup(struct rerun *rerun, const json_t *stored)
 
 static bool begin(struct rerun *rerun, const json_t *detail, GError **error)
 {
+	if (rerun->begun)
+		return is_damaged(rerun, error);
 	if (!rerun->engine && !make_engine(rerun, error))
 		return false;
 	compare_setup(rerun, detail);
-	stored_backend_begin(rerun->backend, rerun->input->time_s, rerun->input->answers);
+	if (!stored_backend_begin(rerun->backend, rerun->input->time_s, rerun->input->answers))
+		return is_damaged(rerun, error);
+	rerun->begun = true;
 	engine_begin_run(rerun->engine);
 	return true;
 }
 
-static bool is_damaged(const struct rerun *rerun, GError **error)
+/* Whether an input of that kind comes in this state of the run. */
+static bool comes_now(const struct rerun *rerun, enum engine_input_kind kind)
 {
-	return error_fail(error, RERUN_ERROR, RERUN_ERROR_DAMAGED,
-			  "input %u (%s) is not what this virtbed writes", rerun->input->n,
-			  rerun->input->kind ?: "time");
+	const double time_s = rerun->input->time_s;
+
+	switch (kind) {
+	case ENGINE_INPUT_TIME:
+	case ENGINE_INPUT_EVENT:
+	case ENGINE_INPUT_LATE:
+		return rerun->begun && isfinite(time_s);
+	case ENGINE_INPUT_STOP:
+	case ENGINE_INPUT_FINISH:
+		return rerun->begun && !rerun->result.ended;
+	case ENGINE_INPUT_SUSPEND:
+	case ENGINE_INPUT_RESUME:
+	case ENGINE_INPUT_MIGRATE:
+		return true;
+	default: /* of services */
+		return rerun->setup.open != NULL;
+	}
 }
 
 /* Hands the input over. `detail` may be NULL. */
@@ -379,7 +411,8 @@ static bool hand_over(struct rerun *rerun, enum engine_input_kind kind,
 	if (!rerun->engine)
 		return error_fail(error, RERUN_ERROR, RERUN_ERROR_LACKS,
 				  "the inputs before number %u are not in the store", input->n);
-	if (!stored_backend_begin(rerun->backend, input->time_s, input->answers))
+	if (!comes_now(rerun, kind) ||
+	    !stored_backend_begin(rerun->backend, input->time_s, input->answers))
 		return is_damaged(rerun, error);
 	switch (kind) {
 	case ENGINE_INPUT_TIME:
@@ -405,7 +438,8 @@ static bool hand_over(struct rerun *rerun, enum engine_input_kind kind,
 		rerun->result.ended = true;
 		return true;
 	default:
-		return rerun_request(rerun->engine, kind, input->time_s, detail) ||
+		return rerun_request(rerun->engine, rerun->setup.system, kind, input->time_s,
+				     detail) ||
 		       is_damaged(rerun, error);
 	}
 }
@@ -439,13 +473,15 @@ static bool handle(struct rerun *rerun, const struct store_input *input, GError 
 			input->n);
 	rerun->over = false;
 	if (input->detail)
-		detail = json_parse(input->detail, strlen(input->detail), "an input", error);
-	if (input->detail && !detail)
-		return false;
+		detail = json_parse(input->detail, strlen(input->detail), "an input", NULL);
+	if ((input->detail && !detail) || fabs(input->time_s) > STORED_TIME_MAX_S)
+		return is_damaged(rerun, error);
 	if (was_ended && (kind == ENGINE_INPUT_TIME || kind == ENGINE_INPUT_EVENT))
 		diverge(rerun, "end", "the run has not ended", "it has");
 	if (!hand_over(rerun, kind, event, detail, error))
 		return false;
+	if (stored_backend_is_damaged(rerun->backend))
+		return is_damaged(rerun, error);
 	if (!stored_backend_end(rerun->backend) && !rerun->over)
 		diverge(rerun, "answers", "more", "fewer readings of clock and energy");
 	compare_sums(rerun);
@@ -466,6 +502,24 @@ static void compare_number(struct rerun *rerun, const char *field, double stored
 	was = g_strdup_printf("%.17g", stored);
 	is = g_strdup_printf("%.17g", here);
 	diverge(rerun, field, was, is);
+}
+
+/* At the end of the inputs: whether the run ends there, and with it its decisions. */
+static void compare_rest(struct rerun *rerun)
+{
+	const char *ended_by = rerun->run->ended_by;
+	struct store_decision *further = NULL;
+
+	if (!ended_by || g_str_equal(ended_by, engine_end_name(ENGINE_END_ABORTED)))
+		return;
+	if (!rerun->result.ended)
+		diverge(rerun, "end", "the run has ended", "there are no further inputs");
+	else if (rerun->recorder.decision)
+		further =
+			store_decision_after(rerun->store, rerun->run->run, rerun->decision, NULL);
+	if (further)
+		diverge(rerun, "decision", "made", "none");
+	store_decision_free(further);
 }
 
 /* A measured result is corrected when later samples are there. */
@@ -511,8 +565,10 @@ bool rerun_until(struct rerun *rerun, uint32_t until, GError **error)
 						  last + 1, input->n - 1);
 			last = input->n;
 			good = handle(rerun, input, error);
-			if (good && last == rerun->count)
+			if (good && last == rerun->count) {
+				compare_rest(rerun);
 				compare_result(rerun);
+			}
 		}
 		rerun->input = NULL;
 		if (rerun->progress)
@@ -588,7 +644,7 @@ static const char *fork_refusal(const struct rerun *rerun, const struct policy *
 
 	if (rerun->result.divergence.input != 0)
 		return "the run differs from what is stored before that event";
-	if (!engine || rerun->over)
+	if (!engine || !rerun->begun || rerun->over)
 		return "the run is not under way after that event";
 	if (engine_has_ended(engine))
 		return "the run has ended by that event";

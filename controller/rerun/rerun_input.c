@@ -56,27 +56,48 @@ static bool submit(struct engine *engine, const json_t *detail)
 	return true;
 }
 
-static bool migrate(struct engine *engine, const json_t *detail)
+/* Whether no number is twice in a list. */
+static bool are_distinct(const uint32_t *numbers, uint32_t count)
 {
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t j = 0; j < i; j++)
+			if (numbers[i] == numbers[j])
+				return false;
+	return true;
+}
+
+static bool migrate(struct engine *engine, const struct sched_system *system, const json_t *detail)
+{
+	const uint32_t index = number_at(detail, "task");
+	const uint32_t cluster = index < engine_tasks_count(engine)
+					 ? engine_task_at(engine, index)->cluster
+					 : UINT32_MAX;
 	uint32_t hosts_count;
 	uint32_t nodes_count;
 	g_autofree uint32_t *hosts = numbers_at(detail, "hosts", &hosts_count);
 	g_autofree uint32_t *node_hosts = numbers_at(detail, "node_hosts", &nodes_count);
 	uint32_t full;
 
-	engine_request_migrate(engine, number_at(detail, "task"), hosts, hosts_count, node_hosts,
-			       &full);
+	if (engine_check_migrate(engine, index) != ENGINE_REFUSAL_NONE)
+		return true; /* as when it was requested */
+	if (cluster >= system->clusters_count || nodes_count != system->clusters[cluster].nodes ||
+	    !are_distinct(hosts, hosts_count))
+		return false;
+	engine_request_migrate(engine, index, hosts, hosts_count, node_hosts, &full);
 	return true;
 }
 
-static bool change_policy(struct engine *engine, const json_t *detail)
+static bool change_policy(struct engine *engine, const struct sched_system *system,
+			  const json_t *detail)
 {
 	const char *name = json_string_value(json_object_get(detail, "policy"));
 	const double interval_s = real_at(detail, "interval_s");
 	struct policy policy;
 	char message[256];
 
-	if (!name || !(interval_s > 0) || policy_parse(name, &policy, message, sizeof(message)) < 0)
+	if (!name || !(interval_s > 0) ||
+	    policy_parse(name, &policy, message, sizeof(message)) < 0 ||
+	    policy_misfit(&policy, system))
 		return false;
 	engine_request_policy(engine, &policy, interval_s);
 	return true;
@@ -95,7 +116,7 @@ static bool set_energy(struct engine *engine, const json_t *detail)
 	return true;
 }
 
-static void set_window(struct engine *engine, const json_t *detail)
+static bool set_window(struct engine *engine, const json_t *detail)
 {
 	const struct engine_window window = {
 		.limit_j = real_at(detail, "limit_j"),
@@ -104,11 +125,14 @@ static void set_window(struct engine *engine, const json_t *detail)
 		.spent_j = real_at(detail, "spent_j"),
 	};
 
+	if (!(window.limit_j >= 0) || (window.limit_j > 0 && !(window.length_s > 0)))
+		return false;
 	engine_set_window(engine, &window);
+	return true;
 }
 
-bool rerun_request(struct engine *engine, enum engine_input_kind kind, double time_s,
-		   const json_t *detail)
+bool rerun_request(struct engine *engine, const struct sched_system *system,
+		   enum engine_input_kind kind, double time_s, const json_t *detail)
 {
 	const uint32_t task = number_at(detail, "task");
 
@@ -131,7 +155,7 @@ bool rerun_request(struct engine *engine, enum engine_input_kind kind, double ti
 		engine_request_resume(engine, task);
 		return true;
 	case ENGINE_INPUT_MIGRATE:
-		return migrate(engine, detail);
+		return migrate(engine, system, detail);
 	case ENGINE_INPUT_DRAIN:
 		engine_request_drain(engine, number_at(detail, "cluster"),
 				     number_at(detail, "node"),
@@ -142,10 +166,9 @@ bool rerun_request(struct engine *engine, enum engine_input_kind kind, double ti
 				       number_at(detail, "node"));
 		return true;
 	case ENGINE_INPUT_POLICY:
-		return change_policy(engine, detail);
+		return change_policy(engine, system, detail);
 	case ENGINE_INPUT_WINDOW:
-		set_window(engine, detail);
-		return true;
+		return set_window(engine, detail);
 	case ENGINE_INPUT_SETTLE:
 		engine_window_settle(engine);
 		return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/rerun/stored_backend.h"
 
+#include <float.h>
 #include <glib.h>
 #include <math.h>
 
@@ -9,6 +10,7 @@ struct stored {
 	struct backend_ops ops;
 	struct answers answers;
 	bool handling;         /* an input is being handled */
+	bool damaged;          /* stored_backend_is_damaged() */
 	double limit_j;        /* the last that was set */
 	struct backend *other; /* stored_backend_leave(); NULL: the history has not ended */
 };
@@ -26,15 +28,30 @@ static double next(struct backend *backend, enum answer_kind kind)
 	return stored->handling ? answers_next(&stored->answers, kind) : stored->answers.last[kind];
 }
 
+/* The next answer that is at most `most` in either direction. */
+static double next_below(struct backend *backend, enum answer_kind kind, double most)
+{
+	double *last = &of(backend)->answers.last[kind];
+	const double before = *last;
+	const double value = next(backend, kind);
+
+	if (fabs(value) <= most)
+		return value;
+	of(backend)->damaged = true;
+	*last = before;
+	return before;
+}
+
 static double now_s(struct backend *backend)
 {
-	return of(backend)->other ? backend_now_s(of(backend)->other) : next(backend, ANSWER_CLOCK);
+	return of(backend)->other ? backend_now_s(of(backend)->other)
+				  : next_below(backend, ANSWER_CLOCK, STORED_TIME_MAX_S);
 }
 
 static double energy_j(struct backend *backend)
 {
 	return of(backend)->other ? backend_energy_j(of(backend)->other)
-				  : next(backend, ANSWER_ENERGY);
+				  : next_below(backend, ANSWER_ENERGY, DBL_MAX);
 }
 
 static double energy_at_j(struct backend *backend, double time_s)
@@ -145,6 +162,11 @@ bool stored_backend_end(struct backend *backend)
 {
 	of(backend)->handling = false;
 	return !answers_left(&of(backend)->answers);
+}
+
+bool stored_backend_is_damaged(const struct backend *backend)
+{
+	return ((const struct stored *)backend)->damaged;
 }
 
 double stored_backend_other(struct backend *backend)

@@ -24,6 +24,12 @@ bool stored_backend_begin(struct backend *backend, double time_s, const char *an
 /* The input was handled. False: the engine has not asked for all that was answered. */
 bool stored_backend_end(struct backend *backend);
 
+/* The most that a stored time can be, in either direction: no run lasts so long. */
+#define STORED_TIME_MAX_S 1e11
+
+/* Whether a clock or an energy was answered that no backend answers; it was left out. */
+bool stored_backend_is_damaged(const struct backend *backend);
+
 /* The next answer that was no backend's (engine_recorder.answer()). */
 double stored_backend_other(struct backend *backend);
 

@@ -323,7 +323,7 @@ static void change(struct fixture *fixture, const char *sql)
 
 	g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
 	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
-	g_assert_cmpint(sqlite3_changes(db), ==, 1);
+	g_assert_cmpint(sqlite3_changes(db), ==, 1); /* by the last statement */
 	sqlite3_close(db);
 }
 
@@ -401,6 +401,12 @@ static const struct alteration alterations[] = {
 	 "UPDATE input SET exec_s = exec_s + 1 WHERE n = (SELECT min(n) FROM input WHERE kind ="
 	 " 'ended')",
 	 "snapshot.completed.resources", 0},
+	{"the end of the inputs", "DELETE FROM input WHERE n = (SELECT max(n) FROM input)", "end",
+	 0},
+	{"a decision at the end",
+	 "INSERT INTO decision (run, time_s, snapshot, actions)"
+	 " SELECT run, time_s + 1, snapshot, actions FROM decision ORDER BY id DESC LIMIT 1",
+	 "decision", 0},
 };
 
 static void test_altered(struct fixture *fixture, const void *data)
@@ -422,6 +428,85 @@ static void test_altered(struct fixture *fixture, const void *data)
 	g_assert_true(g_str_has_prefix(divergence->field, alteration->field));
 	if (alteration->input > 0)
 		g_assert_cmpuint(divergence->input, ==, alteration->input);
+}
+
+/* A change of the store after which an input is not what any engine was given. */
+struct damage {
+	const char *name, *sql;
+};
+
+/* An input that is put behind the first one. */
+#define INSERTED(kind, time, task, detail)                                                         \
+	"UPDATE input SET n = -n WHERE n > 1; UPDATE input SET n = 1 - n WHERE n < 0;"             \
+	"INSERT INTO input (run, n, kind, time_s, task, attempt, detail) VALUES (1, 2, " kind ","  \
+	" " time ", " task ", 1, '" detail "')"
+#define AT_BEGIN(set) "UPDATE input SET " set " WHERE n = 1"
+
+static const struct damage damages[] = {
+	{"answers at the beginning", AT_BEGIN("answers = '!!'")},
+	{"a beginning that is no JSON", AT_BEGIN("detail = '{'")},
+	{"a detail that is no JSON", INSERTED("'ended'", "1", "0", "{")},
+	{"a second beginning", INSERTED("'begin'", "NULL", "NULL", "{}")},
+	{"answers of a restart",
+	 "INSERT INTO input (run, n, kind, answers) SELECT 1, max(n) + 1, 'restore', '!!'"
+	 " FROM input"},
+	{"a clock of 1e300", /* the difference of its bits to 0, all bytes of it */
+	 "UPDATE input SET answers = 'QJx1AIg85Dd+' WHERE n = (SELECT min(n) FROM input WHERE"
+	 " kind IS NULL)"},
+	{"a time of 1e300", INSERTED("NULL", "1e300", "NULL", "{}")},
+	{"a time that is infinite", INSERTED("NULL", "9e999", "NULL", "{}")},
+	{"no time", INSERTED("NULL", "NULL", "NULL", "{}")},
+	{"a task beyond all numbers", INSERTED("'ended'", "1", "4294967296", "{}")},
+	{"no task", INSERTED("'ended'", "1", "NULL", "{}")},
+	{"a cause that is none", INSERTED("'ended'", "1", "0", "{\"cause\": 99}")},
+	{"a window in a run that is no service",
+	 INSERTED("'window'", "NULL", "NULL", "{\"limit_j\": 1, \"length_s\": 0}")},
+};
+
+/* What is damaged is said. */
+static void test_damaged(struct fixture *fixture, const void *data)
+{
+	const struct damage *damage = data;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(rerun_t) rerun = NULL;
+
+	g_assert_true(make_run(fixture, "busy.yaml", "easy", 1));
+	record(fixture, false);
+	change(fixture, damage->sql);
+	rerun = rerun_new(fixture->store, &fixture->run, &fixture->setup, &error);
+	g_assert_no_error(error);
+	g_assert_false(rerun_until(rerun, UINT32_MAX, &error));
+	g_assert_error(error, RERUN_ERROR, RERUN_ERROR_DAMAGED);
+}
+
+/* Events about tasks that are not there change nothing, as in the run. */
+static void test_unknown_task(struct fixture *fixture, const void *data)
+{
+	g_autoptr(rerun_t) rerun = NULL;
+
+	g_assert_true(make_run(fixture, "busy.yaml", "easy", 1));
+	record(fixture, true);
+	change(fixture, INSERTED("'ended'", "0", "4000000000", "{}"));
+	rerun = carry_out(fixture);
+	g_assert_cmpuint(rerun_result(rerun)->divergence.input, ==, 0);
+}
+
+/* A history whose process ended before the run continued is not left there. */
+static void test_no_fork_between(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(rerun_t) rerun = NULL;
+	struct engine_result result;
+
+	g_assert_true(make_run(fixture, "busy.yaml", "easy", 1));
+	record(fixture, false);
+	change(fixture, INSERTED("'restore'", "NULL", "NULL", "{}"));
+	rerun = rerun_new(fixture->store, &fixture->run, &fixture->setup, &error);
+	g_assert_no_error(error);
+	g_assert_true(rerun_until(rerun, 2, &error));
+	g_assert_no_error(error);
+	g_assert_false(rerun_fork(rerun, NULL, NULL, &result, &error));
+	g_assert_error(error, RERUN_ERROR, RERUN_ERROR_FORK);
 }
 
 /* What a store lacks is said. */
@@ -469,6 +554,16 @@ int main(int argc, char **argv)
 
 		g_test_add(path, struct fixture, &alterations[i], set_up, test_altered, tear_down);
 	}
+	for (gsize i = 0; i < G_N_ELEMENTS(damages); i++) {
+		g_autofree char *path =
+			g_strdup_printf("/rerun/%s: damage is told", damages[i].name);
+
+		g_test_add(path, struct fixture, &damages[i], set_up, test_damaged, tear_down);
+	}
+	g_test_add("/rerun/an event about no task of the run changes nothing", struct fixture, NULL,
+		   set_up, test_unknown_task, tear_down);
+	g_test_add("/rerun/no history is left between a process and the next", struct fixture, NULL,
+		   set_up, test_no_fork_between, tear_down);
 	g_test_add("/rerun/answers are stored to the last bit", struct fixture, NULL, set_up,
 		   test_answers, tear_down);
 	g_test_add("/rerun/missing inputs are named", struct fixture, NULL, set_up, test_lacks,
