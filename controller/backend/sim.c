@@ -577,8 +577,10 @@ void backend_sim_carry(struct backend *backend, const struct backend_sim_carried
 	task->resumption = carried->suspended && carried->suspensions > 0 ? carried->suspensions - 1
 									  : carried->suspensions;
 	task->phase = SIM_SUSPENDED;
-	if (carried->suspended)
+	if (carried->suspended) {
+		task->overhead = draw_overhead(sim, index, task); /* of its resumption */
 		return;
+	}
 	begin_interval(sim, index, 0);
 	task->since_s = sim->now_s - carried->interval_s;
 	if (!carried->reported) {

@@ -25,6 +25,14 @@ static struct config *read_config(const char *text, GError **error)
 	return config;
 }
 
+/* Whether the runs were simulated without the overheads of the configuration. */
+static bool had_no_overheads(struct store *store)
+{
+	g_autofree char *count = store_get_meta(store, "overheads");
+
+	return g_strcmp0(count, "0") == 0;
+}
+
 /* The setup of a run of an experiment, measured or simulated. */
 static bool make_trial(const struct store_run *run, struct rerun_setup *made, GError **error)
 {
@@ -38,19 +46,14 @@ static bool make_trial(const struct store_run *run, struct rerun_setup *made, GE
 	return true;
 }
 
-/* The setup of a service, of which the beginning of its run says all but system and tasks. */
-static bool make_open(const json_t *stored, struct rerun_setup *made, GError **error)
-{
-	return error_fail(error, RERUN_ERROR, RERUN_ERROR_LACKS,
-			  "the run of a service cannot be carried out again yet");
-}
-
-static bool is_open(struct store *store, const struct store_run *run, json_t **ret_stored)
+/* Whether it is the run of a service. */
+static bool is_open(struct store *store, const struct store_run *run)
 {
 	g_autofree char *text = store_next_begin(store, run->run, 1);
+	g_autoptr(json_t) stored =
+		text ? json_parse(text, strlen(text), "the beginning", NULL) : NULL;
 
-	*ret_stored = text ? json_parse(text, strlen(text), "the beginning", NULL) : NULL;
-	return json_is_true(json_object_get(*ret_stored, "open"));
+	return json_is_true(json_object_get(stored, "open"));
 }
 
 bool rerun_setup_init(struct store *store, const struct store_run *run,
@@ -59,17 +62,20 @@ bool rerun_setup_init(struct store *store, const struct store_run *run,
 	const char *const policies[] = {run->policy, NULL};
 	g_autofree char *text = store_get_meta(store, "config_yaml");
 	struct rerun_setup made = {0};
-	g_autoptr(json_t) stored = NULL;
 	bool good;
 
+	if (is_open(store, run))
+		return error_fail(error, RERUN_ERROR, RERUN_ERROR_LACKS,
+				  "the run of a service cannot be carried out again yet");
 	if (!text)
 		return error_fail(error, RERUN_ERROR, RERUN_ERROR_LACKS,
 				  "the store has no configuration (meta, config_yaml)");
 	made.config = read_config(text, error);
 	if (made.config)
 		made.experiment = experiment_new(made.config, policies, error);
-	good = made.experiment && (is_open(store, run, &stored) ? make_open(stored, &made, error)
-								: make_trial(run, &made, error));
+	if (made.experiment && had_no_overheads(store))
+		experiment_drop_overheads(made.experiment);
+	good = made.experiment && make_trial(run, &made, error);
 	if (good)
 		*ret_made = made;
 	else
@@ -80,7 +86,6 @@ bool rerun_setup_init(struct store *store, const struct store_run *run,
 void rerun_setup_clear(struct rerun_setup *made)
 {
 	experiment_trial_clear(&made->trial);
-	workload_free(made->open);
 	experiment_free(made->experiment);
 	config_free(made->config);
 	*made = (struct rerun_setup){0};

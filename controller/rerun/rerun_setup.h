@@ -13,7 +13,6 @@ struct rerun_setup {
 	struct config *config;
 	struct experiment *experiment;
 	struct experiment_trial trial;
-	struct workload *open; /* of a service; NULL: the trial has the tasks */
 	struct engine_setup setup;
 };
 

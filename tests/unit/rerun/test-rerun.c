@@ -7,6 +7,7 @@
 
 #include "common/json.h"
 #include "controller/config/config_controller.h"
+#include "controller/engine/task_fsm.h"
 #include "controller/experiment/experiment.h"
 #include "controller/journal/answers.h"
 #include "controller/journal/recorder_store.h"
@@ -171,17 +172,37 @@ struct pair {
 };
 
 static const struct pair pairs[] = {
-	{"busy.yaml", "easy"},           {"busy.yaml", "max-util-preempt-diff"},
-	{"busy.yaml", "max-upt"},        {"serial.yaml", "max-util-preempt-pair"},
-	{"sharing.yaml", "greedy-pmtn"}, {"pruning.yaml", "pamf"},
+	{"busy.yaml", "easy"},
+	{"busy.yaml", "max-util-preempt-diff"},
+	{"busy.yaml", "max-upt"},
+	{"serial.yaml", "max-util-preempt-pair"},
+	{"sharing.yaml", "greedy-pmtn"},
+	{"pruning.yaml", "pamf"},
+	{"overheads.yaml", "max-util-preempt-diff"},
 };
 
 /* Every how many decisions the history is left. */
 #define FORK_EVERY 7
 
-/* The history of a simulation is left after a decision: the rest is as it was. */
-static void assert_fork(struct fixture *fixture, uint32_t input)
+/* The number of tasks in one of these states. */
+static guint count_tasks(const struct rerun *rerun, uint32_t states)
 {
+	const struct engine *engine = rerun_engine(rerun);
+	guint count = 0;
+
+	for (uint32_t i = 0; i < engine_tasks_count(engine); i++)
+		count += engine_task_state_in(engine_task_at(engine, i)->state, states);
+	return count;
+}
+
+/*
+ * The history of a simulation is left after a decision: the rest is as it was. A step that is under
+ * way begins again, so nothing is left where steps take time. Returns the number of suspended tasks
+ * with which it was left.
+ */
+static guint assert_fork(struct fixture *fixture, uint32_t input)
+{
+	guint suspended;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(rerun_t) rerun =
 		rerun_new(fixture->store, &fixture->run, &fixture->setup, &error);
@@ -191,6 +212,13 @@ static void assert_fork(struct fixture *fixture, uint32_t input)
 
 	g_assert_no_error(error);
 	g_assert_true(rerun_until(rerun, input, &error));
+	suspended = count_tasks(rerun, ENGINE_TASK_ANY_SUSPENDED);
+	if (fixture->experiment->overheads &&
+	    count_tasks(rerun, ENGINE_TASK_ANY_SUSPENDING | ENGINE_TASK_SET(ENGINE_TASK_RESUMING)) >
+		    0) {
+		backend_destroy(sim);
+		return 0;
+	}
 	rerun_fork(rerun, sim, NULL, &result, &error);
 	g_assert_no_error(error);
 	g_assert_cmpstr(engine_end_name(result.ended_by), ==, fixture->run.ended_by);
@@ -201,6 +229,7 @@ static void assert_fork(struct fixture *fixture, uint32_t input)
 	g_assert_cmpfloat_with_epsilon(result.energy_j, fixture->run.energy_j, 1e-3);
 	g_clear_pointer(&rerun, rerun_free);
 	backend_destroy(sim);
+	return suspended;
 }
 
 static void test_fork(struct fixture *fixture, const void *data)
@@ -208,6 +237,7 @@ static void test_fork(struct fixture *fixture, const void *data)
 	const struct pair *pair = data;
 	g_autoptr(GPtrArray) inputs = NULL;
 	uint32_t decisions = 0;
+	guint suspended = 0;
 
 	g_assert_true(make_run(fixture, pair->config, pair->policy, 1));
 	record(fixture, false);
@@ -216,8 +246,10 @@ static void test_fork(struct fixture *fixture, const void *data)
 		const struct store_input *input = inputs->pdata[i];
 
 		if (input->plan_sum != -1 && decisions++ % FORK_EVERY == 0 && decisions < 150)
-			assert_fork(fixture, input->n);
+			suspended += assert_fork(fixture, input->n);
 	}
+	if (fixture->experiment->overheads)
+		g_assert_cmpuint(suspended, >, 0);
 	g_assert_cmpuint(decisions, >, FORK_EVERY);
 }
 
