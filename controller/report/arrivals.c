@@ -6,16 +6,26 @@
 /* Arrivals closer than this are equal: the store keeps them exactly, older files may not. */
 #define SAME_S 1e-6
 
-const struct store_run *arrivals_run(const struct summary *measured,
-				     const struct summary *simulated, const char *policy,
-				     double limit)
+/* Whether both were given the same tasks, instead of drawing them by their seeds. */
+static bool were_given_same(const struct summary *a, const struct summary *b)
 {
-	const struct store_run *first = measured->runs->pdata[0];
+	g_autofree char *digest_a = store_get_meta(a->store, "tasks_sha256");
+	g_autofree char *digest_b = store_get_meta(b->store, "tasks_sha256");
 
-	for (guint i = 0; i < simulated->runs->len; i++) {
-		const struct store_run *run = simulated->runs->pdata[i];
+	return digest_a && g_strcmp0(digest_a, digest_b) == 0;
+}
 
-		if (run->repeat == 1 && run->seed == first->seed &&
+const struct store_run *arrivals_run(const struct summary *first, const struct summary *side,
+				     const char *policy, double limit)
+{
+	const struct store_run *of_first = first->runs->pdata[0];
+	const bool given = were_given_same(first, side);
+
+	for (guint i = 0; i < side->runs->len; i++) {
+		const struct store_run *run = side->runs->pdata[i];
+
+		if ((side->measured || run->repeat == 1) &&
+		    (given || run->seed == of_first->seed) &&
 		    summary_same_limit(run->limit, limit) && g_str_equal(run->policy, policy))
 			return run;
 	}
@@ -56,30 +66,31 @@ static bool have_all_runs(const struct summary *measured, const struct summary *
 	return true;
 }
 
-/*
- * The first measured run of a cell that was also simulated; all measured runs have the same
- * workload.
- */
-static const struct store_run *first_common(const struct summary *measured,
-					    const struct summary *simulated,
-					    const struct store_run **ret_simulated)
+/* The runs of both of the first policy and limit that both have on the arrivals of `first`. */
+static bool first_common(const struct summary *first, const struct summary *second,
+			 const struct store_run *ret_runs[2])
 {
-	for (guint i = 0; i < measured->runs->len; i++) {
-		const struct store_run *run = measured->runs->pdata[i];
+	for (guint i = 0; i < first->cells_count; i++) {
+		const struct summary_cell *cell = &first->cells[i];
 
-		*ret_simulated = arrivals_run(measured, simulated, run->policy, run->limit);
-		if (*ret_simulated)
-			return run;
+		ret_runs[0] = arrivals_run(first, first, cell->policy, cell->limit);
+		ret_runs[1] = arrivals_run(first, second, cell->policy, cell->limit);
+		if (ret_runs[0] && ret_runs[1])
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
-bool arrivals_are_same(const struct summary *measured, const struct summary *simulated)
+bool arrivals_are_same(const struct summary *first, const struct summary *second)
 {
-	const struct store_run *b_run;
-	const struct store_run *a_run = first_common(measured, simulated, &b_run);
-	g_autoptr(GPtrArray) a = a_run ? store_tasks(measured->store, a_run->run, NULL) : NULL;
-	g_autoptr(GPtrArray) b = a ? store_tasks(simulated->store, b_run->run, NULL) : NULL;
+	const struct store_run *runs[2];
+	g_autoptr(GPtrArray) a = NULL;
+	g_autoptr(GPtrArray) b = NULL;
 
-	return b && same_tasks(a, b) && have_all_runs(measured, simulated);
+	if (!first_common(first, second, runs))
+		return false;
+	a = store_tasks(first->store, runs[0]->run, NULL);
+	b = store_tasks(second->store, runs[1]->run, NULL);
+	return a && b && same_tasks(a, b) &&
+	       (first->measured == second->measured || have_all_runs(first, second));
 }

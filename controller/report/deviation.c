@@ -49,26 +49,33 @@ static bool measure_run(const struct summary *summary, const struct store_run *r
 	return tasks != NULL;
 }
 
-/* The runs of a cell of a side on the arrivals that both sides have; the caller frees the array. */
+/*
+ * The runs of a cell of a side on the arrivals that both sides have, none where trial 1 was left
+ * out; the caller frees the array.
+ */
 static GPtrArray *runs_of(const struct compare_sides *sides, guint side, const char *policy,
 			  double limit)
 {
 	const struct summary *summary = sides->side[side].summary;
+	const struct store_run *run;
 	GPtrArray *runs;
 
 	if (summary->measured)
 		return summary_cell_runs(summary, policy, limit);
 	runs = g_ptr_array_new();
-	g_ptr_array_add(runs, (void *)arrivals_run(sides->side[0].summary, summary, policy, limit));
+	run = arrivals_run(sides->side[0].summary, summary, policy, limit);
+	if (run)
+		g_ptr_array_add(runs, (void *)run);
 	return runs;
 }
 
-/* The means over the runs of a side. */
+/* The means over the runs of a side; *ret_runs is their number. */
 static bool measure_side(const struct compare_sides *sides, guint side, struct deviation *deviation,
-			 GError **error)
+			 guint *ret_runs, GError **error)
 {
 	g_autoptr(GPtrArray) runs = runs_of(sides, side, deviation->policy, deviation->limit);
 
+	*ret_runs = runs->len;
 	for (guint i = 0; i < runs->len; i++) {
 		double values[DEVIATION_QUANTITIES];
 
@@ -80,14 +87,20 @@ static bool measure_side(const struct compare_sides *sides, guint side, struct d
 	return true;
 }
 
+/* Adds a policy at a limit, unless a side has no run of it on the arrivals of both. */
 static bool add_policy(GArray *deviations, const struct compare_sides *sides,
 		       const struct summary_cell *cell, GError **error)
 {
 	struct deviation deviation = {.limit = cell->limit, .policy = cell->policy};
 
-	for (guint side = 0; side < 2; side++)
-		if (!measure_side(sides, side, &deviation, error))
+	for (guint side = 0; side < 2; side++) {
+		guint runs;
+
+		if (!measure_side(sides, side, &deviation, &runs, error))
 			return false;
+		if (runs == 0)
+			return true;
+	}
 	for (int q = 0; q < DEVIATION_QUANTITIES; q++) {
 		const double *value = deviation.value[q];
 
@@ -142,7 +155,8 @@ GArray *deviation_measure(const struct compare_sides *sides, GError **error)
 		if (deviations->len > begin)
 			add_median(deviations, begin, limit);
 	}
-	add_median(deviations, 0, NAN);
+	if (deviations->len)
+		add_median(deviations, 0, NAN);
 	return g_steal_pointer(&deviations);
 }
 

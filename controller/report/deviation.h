@@ -12,7 +12,7 @@
  * Jokanovic 2018 of docs/reference/papers.md, for makespans).
  *
  * A measured side has the mean over its repeats, which are of one workload; a simulated one has its
- * run on these arrivals. Without such a run there are no deviations. Quantities of a run:
+ * run on these arrivals. Policies without such a run have no deviations. Quantities of a run:
  *
  *
  * - makespan: the last end less the first arrival, of tasks that started and ended;

@@ -19,6 +19,8 @@ struct making {
 	char *dir;
 	struct store *store;
 	bool measured;
+	uint32_t seed;        /* of the runs that are added */
+	const char *ended_by; /* the same */
 };
 
 static void good(bool done, GError **error)
@@ -31,7 +33,9 @@ static struct making making_new(bool measured)
 {
 	g_autoptr(GError) error = NULL;
 	struct making making = {.dir = g_dir_make_tmp("virtbed-report-XXXXXX", &error),
-				.measured = measured};
+				.measured = measured,
+				.seed = 1,
+				.ended_by = "time"};
 
 	making.store = store_open(making.dir, true, &error);
 	g_assert_no_error(error);
@@ -50,9 +54,9 @@ static void add_run(struct making *making, const char *policy, uint32_t repeat, 
 		.limit = 1,
 		.limit_j = 1e4,
 		.repeat = repeat,
-		.seed = 1,
+		.seed = making->seed,
 		.measured = making->measured,
-		.ended_by = (char *)"time",
+		.ended_by = (char *)making->ended_by,
 		.ended_s = 500,
 		.utility = utility,
 		.energy_j = energy_j,
@@ -193,10 +197,103 @@ static void test_other_arrivals(void)
 	fixture_remove(b.dir);
 }
 
+/* The deviations of two directories, which are removed. The caller frees. */
+static GArray *deviations_of(struct making *a, struct making *b)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(summary_t) one = finish(a);
+	g_autoptr(summary_t) two = finish(b);
+	g_auto(compare_sides_t) sides = {0};
+	GArray *deviations;
+
+	compare_sides_init(&sides, one, NULL, two, NULL);
+	deviations = deviation_measure(&sides, &error);
+	g_assert_no_error(error);
+	/* Names are borrowed from the summaries. */
+	for (guint i = 0; i < deviations->len; i++) {
+		struct deviation *deviation = &g_array_index(deviations, struct deviation, i);
+
+		deviation->policy = g_intern_string(deviation->policy);
+	}
+	fixture_remove(a->dir);
+	fixture_remove(b->dir);
+	return deviations;
+}
+
+/* Two simulations, where trial 1 of a policy was aborted on one side: the others are compared. */
+static void test_aborted_trial(void)
+{
+	static const struct times first[] = {{10, 10, 50}, {20, 30, 120}};
+	static const struct times other[] = {{1, 2, 300}, {2, 3, 400}};
+
+	for (guint side = 0; side < 2; side++) {
+		struct making making[2] = {making_new(false), making_new(false)};
+		g_autoptr(GArray) deviations = NULL;
+
+		for (guint i = 0; i < 2; i++) {
+			making[i].ended_by = i == side ? "aborted" : "time";
+			add_run(&making[i], "easy", 1, 1000, 40, first);
+			making[i].ended_by = "time";
+			add_run(&making[i], "max-upe", 1, 800, 50, first);
+			add_run(&making[i], "easy", 2, 5000, 1, other);
+			add_run(&making[i], "max-upe", 2, 5000, 1, other);
+		}
+		deviations = deviations_of(&making[0], &making[1]);
+		g_assert_cmpuint(deviations->len, ==, 3);
+		g_assert_cmpstr(g_array_index(deviations, struct deviation, 0).policy, ==,
+				"max-upe");
+	}
+}
+
+/* Tasks that were given are the same with every seed. */
+static void test_given_tasks(void)
+{
+	static const struct times first[] = {{10, 10, 50}, {20, 30, 120}};
+	static const char *const digests[] = {NULL, "5e55"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(digests); i++) {
+		struct making a = making_new(true);
+		struct making b = making_new(false);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(GArray) deviations = NULL;
+
+		b.seed = 2;
+		good(store_set_meta(a.store, "tasks_sha256", digests[i], &error), &error);
+		good(store_set_meta(b.store, "tasks_sha256", digests[i], &error), &error);
+		add_run(&a, "easy", 1, 1000, 40, first);
+		add_run(&b, "easy", 1, 1000, 40, first);
+		deviations = deviations_of(&a, &b);
+		g_assert_cmpuint(deviations->len, ==, digests[i] ? 3 : 0);
+	}
+}
+
+/* Every repeat of a measurement has its arrivals, also where the first one was left out. */
+static void test_left_out_repeat(void)
+{
+	static const struct times first[] = {{10, 10, 50}, {20, 30, 120}};
+	struct making a = making_new(true);
+	struct making b = making_new(true);
+	g_autoptr(GArray) deviations = NULL;
+
+	add_run(&a, "easy", 1, 1000, 40, first);
+	add_run(&a, "max-upe", 1, 800, 50, first);
+	add_run(&b, "max-upe", 1, 800, 50, first);
+	b.ended_by = "aborted";
+	add_run(&b, "easy", 1, 1000, 40, first);
+	b.ended_by = "time";
+	add_run(&b, "easy", 2, 1000, 40, first);
+	deviations = deviations_of(&a, &b);
+	g_assert_cmpuint(deviations->len, ==, 4);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/deviation/definitions", test_definitions);
 	g_test_add_func("/deviation/other arrivals make none", test_other_arrivals);
+	g_test_add_func("/deviation/a trial that was aborted leaves the others",
+			test_aborted_trial);
+	g_test_add_func("/deviation/given tasks depend on no seed", test_given_tasks);
+	g_test_add_func("/deviation/any measured repeat has the arrivals", test_left_out_repeat);
 	return g_test_run();
 }
