@@ -179,7 +179,7 @@ static int simulate(const char *name, const char *path, const struct arguments *
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	provenance_set_holes(origin, config);
 	warn_of_speeds(name, config);
-	if (arguments->out && !simulate_store_check(arguments->out, &error))
+	if (arguments->out && !simulate_store_check(arguments->out, config, &error))
 		return command_fail(COMMAND_BAD, name, "--out: %s", error->message);
 	if (arguments->policies)
 		policies = g_strsplit(arguments->policies, ",", -1);

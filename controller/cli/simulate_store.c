@@ -232,11 +232,13 @@ static char *existing(const char *dir)
 	return at;
 }
 
-bool simulate_store_check(const char *dir, GError **error)
+bool simulate_store_check(const char *dir, const struct config *config, GError **error)
 {
 	g_autofree char *at = existing(dir);
+	g_autofree char *path = g_build_filename(dir, "config.yaml", NULL);
+	g_autofree char *text = config_to_text(config);
 
-	if (!refuse_used(dir, error))
+	if (!refuse_used(dir, error) || !config_text_is_readable(text, path, error))
 		return false;
 	errno = ENOTDIR;
 	if (g_file_test(at, G_FILE_TEST_IS_DIR) && g_access(at, W_OK | X_OK) == 0)

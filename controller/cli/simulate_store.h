@@ -4,13 +4,15 @@
 #include <glib.h>
 #include <stdbool.h>
 
+#include "common/config/config.h"
 #include "controller/experiment/trials.h"
 
 /*
  * Checks before a simulation whether run directory `dir` can be made, or written to if it exists
- * and has no store. Leaves no trace. Returns true, or false with `error` (DATABASE_ERROR).
+ * and has no store, and whether `config` is short enough to be saved in it. Leaves no trace.
+ * Returns true, or false with `error` (DATABASE_ERROR, CONFIG_ERROR).
  */
-bool simulate_store_check(const char *dir, GError **error);
+bool simulate_store_check(const char *dir, const struct config *config, GError **error);
 
 /*
  * Writes a simulation into run directory `dir` (new, or without a store), with the schema of a

@@ -7,7 +7,11 @@
 #include "common/read_file.h"
 #include "common/read_number.h"
 
-/* A task has a line of about 20 bytes. */
+/*
+ * A task has a line of about 20 bytes. A simulation that keeps nothing takes all of them. A run
+ * directory has its tasks in a configuration of CONFIG_FILE_BYTES_MAX, in 50 to 80 bytes each, and
+ * what does not fit is refused before anything runs (config_text_is_readable()).
+ */
 #define FILE_BYTES_MAX ((size_t)64 << 20)
 
 #define ARRIVAL_MAX_S 1e9 /* as in the rows of workload.list */

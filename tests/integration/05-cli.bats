@@ -896,6 +896,11 @@ make_single() {
 	refused "'tasks.csv', line 1: type: no type 'IS.9' in types" virtbed simulate config.yaml
 	refused "--trials: 5 of the same tasks" virtbed simulate sim/config.yaml --trials 5
 	refused "a study draws a workload for each trial" virtbed study sim/config.yaml --out study
+	# More tasks than a saved configuration can have leave no directory.
+	seq -f "%g,IS.8,1" 100000 >tasks.csv
+	refused "a configuration of more than 4 MiB is not read again" \
+		virtbed simulate config.yaml --limit 1 --policy easy --out large
+	[ ! -e large ]
 }
 
 @test "headings say what is emulated" {
