@@ -175,5 +175,9 @@ char *config_times_check(const struct config *config)
 			"workload.%s: goes with %s; give both, or arrival_mean_s and duration_s",
 			workload->load > 0 ? "load" : "tasks",
 			workload->load > 0 ? "tasks" : "load");
+	if (workload->list_count > 0 && !(config_workload_duration_s(workload) > 0) &&
+	    !(config->experiment->duration_s > 0))
+		return g_strdup("experiment.duration: a multiple of the time until the last task "
+				"arrives, which is 0; give duration_s instead");
 	return NULL;
 }

@@ -249,6 +249,11 @@ static const struct {
 	{"workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
 	 "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1}\n",
 	 "experiment.duration_s: missing; give it in seconds, or give experiment.duration"},
+	{MEASURED
+	 "workload: {list: [{type: x, arrival_s: 0, utility: 1}, {type: x, arrival_s: 0, utility: 1}]}\n"
+	 "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration: 2}\n",
+	 ": experiment.duration: a multiple of the time until the last task arrives, which is 0; give "
+	 "duration_s instead"},
 };
 
 /* An environment has times of its own; the error names the key that is there. */
