@@ -134,10 +134,35 @@ static void put_ratio(struct table *table, const struct stats_interval *ratio)
 		table_number(table, ratio->value, 3);
 }
 
+/* The notes below the table: what its ratios are of, and the limits that it does not have. */
+static void append_notes(GString *text, const struct compare *compare, const char *baseline)
+{
+	const struct summary *first = compare->sides->side[0].summary;
+
+	g_string_append_printf(
+		text,
+		"  %smean of the ratios per repeat%s, with 95 %% intervals over these, "
+		"Student's t\n",
+		compare->same_arrivals ? "meas: " : "", compare->same_arrivals ? "" : " or trial");
+	if (compare->same_arrivals)
+		g_string_append(text,
+				"  sim: ratio of the one simulated run each with the arrivals "
+				"that were measured\n");
+	for (guint i = 0; i < first->limits->len; i++) {
+		const double limit = g_array_index(first->limits, double, i);
+
+		if (!have_both(compare, baseline, limit))
+			g_string_append_printf(text,
+					       "  none at %g %%: not both sides have %s there\n",
+					       100 * limit, baseline);
+	}
+}
+
 char *compare_ratios_text(const struct compare *compare, const GArray *ratios, const char *baseline)
 {
 	g_autoptr(table_t) table = table_with(">limit %", "<policy", NULL);
 	g_autofree char *body = NULL;
+	GString *text = g_string_new(NULL);
 	double limit = NAN;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(measures); i++) {
@@ -163,9 +188,9 @@ char *compare_ratios_text(const struct compare *compare, const GArray *ratios, c
 				put_ratio(table, &ratio->of[side][measures[i].measure]);
 	}
 	body = table_format(table, 2);
-	return g_strdup_printf("\nRelative to %s\n%s  mean of the ratios per repeat or trial, with "
-			       "95 %% intervals over these, Student's t\n",
-			       baseline, body);
+	g_string_append_printf(text, "\nRelative to %s\n%s", baseline, body);
+	append_notes(text, compare, baseline);
+	return g_string_free(text, FALSE);
 }
 
 static json_t *side_json(const struct compare *compare, const struct compare_ratio *ratio,

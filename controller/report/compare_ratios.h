@@ -9,7 +9,8 @@
 /*
  * The measures of each policy relative to those of one of them, the baseline, on both sides. A
  * ratio is taken per repeat or trial, in which both policies had the same arrivals, and averaged:
- * what all policies share in a workload cancels out.
+ * what all policies share in a workload cancels out. Where the simulation is judged by its runs on
+ * the measured arrivals, its ratios are those of these runs alone, without an interval.
  */
 
 /* A policy at a limit. */

@@ -367,10 +367,43 @@ static void test_ratios(void)
 	g_assert_cmpfloat(fabs(upe->of[0][COMPARE_ENERGY_J].value - 0.75), <, 1e-12);
 	g_assert_cmpfloat(fabs(upe->of[1][COMPARE_BY_UTILITY].value - 1.2), <, 1e-12);
 	g_assert_nonnull(strstr(text, "Relative to easy\n"));
+	g_assert_nonnull(strstr(text, "  mean of the ratios per repeat or trial, "));
+	g_assert_null(strstr(text, "none at"));
 	g_assert_cmpfloat(fabs(json_number_value(json_object_get(utility, "ratio")) - 1.2), <,
 			  1e-12);
 	g_assert_null(compare_ratios(pair->compare, "pam", &error));
 	g_assert_error(error, COMPARE_ERROR, COMPARE_ERROR_BASELINE);
+	pair_free(pair);
+}
+
+/*
+ * The notes say where the ratios of the simulation are those of single runs, and which limits have
+ * none.
+ */
+static void test_notes_of_ratios(void)
+{
+	static const struct fixture_cell cells[] = {{"easy", 1, 50, 0, 8000},
+						    {"max-upe", 1, 75, 0, 6000},
+						    {"max-upe", 0.7, 60, 0, 6000},
+						    {"random", 0.7, 60, 0, 6000},
+						    {NULL}};
+	struct compare_resampling noise = {know_sd};
+	const struct fixture measured = {
+		.measured = true, .runs = 1, .tasks = 40, .ratio = 1, .seed = 1, .cells = cells};
+	const struct fixture simulated = {
+		.runs = 2, .tasks = 40, .ratio = 1, .seed = 1, .cells = cells};
+	struct pair *pair = pair_new(&measured, &simulated);
+	g_autoptr(GArray) ratios = NULL;
+	g_autofree char *text = NULL;
+
+	pair->sides.side[0].noise = &noise;
+	pair_compare(pair);
+	g_assert_true(pair->compare->same_arrivals);
+	ratios = compare_ratios(pair->compare, "easy", NULL);
+	text = compare_ratios_text(pair->compare, ratios, "easy");
+	g_assert_nonnull(strstr(text, "  meas: mean of the ratios per repeat, with 95 %"));
+	g_assert_nonnull(strstr(text, "  sim: ratio of the one simulated run each"));
+	g_assert_nonnull(strstr(text, "  none at 70 %: not both sides have easy there\n"));
 	pair_free(pair);
 }
 
@@ -442,6 +475,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/compare/simulated with simulated", test_two_simulated);
 	g_test_add_func("/compare/sides are called after their directories", test_labels);
 	g_test_add_func("/compare/ratios to a baseline", test_ratios);
+	g_test_add_func("/compare/notes of ratios to a baseline", test_notes_of_ratios);
 	g_test_add_func("/compare/nothing in common is bad input", test_nothing_in_common);
 	g_test_add_func("/compare/text and JSON say the same", test_text_and_json);
 	return g_test_run();
