@@ -117,9 +117,12 @@ static bool has_single_runs(const struct summary *summary)
 	return false;
 }
 
-/* Warns of noise that is not known, where the comparison would rest on it. */
+/*
+ * Warns of noise that is not known, where the comparison would rest on it. `simulate`: what is not
+ * on record was to be simulated.
+ */
 static void warn_of_noise(const char *name, const struct directory *directory,
-			  const struct compare *compare)
+			  const struct compare *compare, bool simulate)
 {
 	g_autofree char *unknown = directory->noise ? resampling_unknown(directory->noise) : NULL;
 
@@ -141,10 +144,10 @@ static void warn_of_noise(const char *name, const struct directory *directory,
 		fprintf(stderr, "%s: warning: repeats cannot be simulated: %s\n", name,
 			directory->no_noise->message);
 	if (unknown)
-		fprintf(stderr,
-			"%s: warning: repeats cannot be simulated of policies that this build does not "
-			"know, nor are they on record: %s\n",
-			name, unknown);
+		fprintf(stderr, "%s: warning: %s: no repeats are on record of %s; %s\n", name,
+			directory->summary->dir, unknown,
+			simulate ? "nor can this build simulate them"
+				 : "with --simulate, they are simulated, by this build");
 }
 
 /*
@@ -200,8 +203,8 @@ static int compare_dirs(const char *name, const char *dir_a, const char *dir_b,
 		additions.ratios = compare_ratios(compare, arguments->baseline, &error);
 	if (error)
 		return command_fail(COMMAND_BAD, name, "--baseline: %s", error->message);
-	warn_of_noise(name, &a, compare);
-	warn_of_noise(name, &b, compare);
+	warn_of_noise(name, &a, compare, arguments->simulate);
+	warn_of_noise(name, &b, compare, arguments->simulate);
 	if (arguments->brief)
 		return COMMAND_DONE;
 	if (sides.mixed)

@@ -175,10 +175,13 @@ static bool difference_by_noise(const struct compare *compare, struct compare_re
 				struct compare_difference *difference)
 {
 	double sd_first, sd_second;
-	uint32_t repeats;
+	uint32_t of_first, of_second, repeats;
 
-	if (!noise || !noise->sd(noise, compare->measure, first, limit, &sd_first, &repeats) ||
-	    !noise->sd(noise, compare->measure, second, limit, &sd_second, &repeats) || repeats < 2)
+	if (!noise || !noise->sd(noise, compare->measure, first, limit, &sd_first, &of_first) ||
+	    !noise->sd(noise, compare->measure, second, limit, &sd_second, &of_second))
+		return false;
+	repeats = MIN(of_first, of_second);
+	if (repeats < 2)
 		return false;
 	difference->basis = COMPARE_BASIS_SIMULATED;
 	difference->interval =

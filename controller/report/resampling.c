@@ -22,6 +22,7 @@ struct resampling_cell {
 	double limit;
 	double utility_sd;
 	double stretch_sd; /* of the mean bounded stretch; NAN: hosts are not shared */
+	uint32_t repeats;  /* that were simulated; a record has one number for all of its cells */
 };
 
 static const struct record_field cell_fields[] = {
@@ -45,9 +46,9 @@ struct resampling {
 	/* struct backend_sim_ratio: per run, its mean ratio over that of all runs */
 	GArray *paces;
 	GArray *cells;      /* struct resampling_cell */
-	GPtrArray *unknown; /* char *: policies of unknown noise */
-	bool recorded;      /* the cells are recorded ones: nothing is simulated */
-	uint32_t repeats;   /* simulated per cell */
+	GPtrArray *unknown; /* char *, borrowed: policies of unknown noise */
+	bool recorded;      /* there is a record, of some cells at least */
+	bool simulates;     /* cells that are not on record are simulated */
 };
 
 static bool usable(const struct store_task *task)
@@ -303,19 +304,19 @@ static uint64_t first_stream(const struct resampling *noise, const char *policy,
 	return ((uint64_t)l * measured->policies->len + p) * RESAMPLING_REPEATS;
 }
 
-/* Returns the cell, valid until the next call, or NULL: the policy is unknown. */
+/* Returns the cell, valid until the next call, or NULL: it cannot be simulated. */
 static const struct resampling_cell *simulate_cell(struct resampling *noise, const char *name,
 						   double limit)
 {
 	const struct summary_cell *cell = summary_cell(noise->measured, name, limit);
 	double utilities[RESAMPLING_REPEATS];
 	double stretches[RESAMPLING_REPEATS];
-	struct resampling_cell known = {.limit = limit};
+	struct resampling_cell known = {.limit = limit, .repeats = RESAMPLING_REPEATS};
 	const uint64_t first = first_stream(noise, name, limit);
 	struct policy policy;
 	char message[256];
 
-	if (noise->recorded || !cell || policy_parse(name, &policy, message, sizeof(message)) < 0)
+	if (!noise->simulates || !cell || policy_parse(name, &policy, message, sizeof(message)) < 0)
 		return NULL;
 	for (uint32_t i = 0; i < RESAMPLING_REPEATS; i++) {
 		struct engine_result result;
@@ -331,8 +332,9 @@ static const struct resampling_cell *simulate_cell(struct resampling *noise, con
 	return &g_array_index(noise->cells, struct resampling_cell, noise->cells->len - 1);
 }
 
-static const struct resampling_cell *find_cell(struct resampling *noise, const char *policy,
-					       double limit)
+/* The cell that is on record or was simulated; NULL: none. */
+static const struct resampling_cell *known_cell(const struct resampling *noise, const char *policy,
+						double limit)
 {
 	for (guint i = 0; i < noise->cells->len; i++) {
 		const struct resampling_cell *cell =
@@ -341,7 +343,13 @@ static const struct resampling_cell *find_cell(struct resampling *noise, const c
 		if (g_str_equal(cell->policy, policy) && summary_same_limit(cell->limit, limit))
 			return cell;
 	}
-	return simulate_cell(noise, policy, limit);
+	return NULL;
+}
+
+static const struct resampling_cell *find_cell(struct resampling *noise, const char *policy,
+					       double limit)
+{
+	return known_cell(noise, policy, limit) ?: simulate_cell(noise, policy, limit);
 }
 
 static bool find_sd(struct compare_resampling *base, enum compare_measure measure,
@@ -352,29 +360,28 @@ static bool find_sd(struct compare_resampling *base, enum compare_measure measur
 
 	if (!cell)
 		return false;
-	*ret_repeats = noise->repeats;
+	*ret_repeats = cell->repeats;
 	*ret_sd = measure == COMPARE_BY_STRETCH ? cell->stretch_sd : cell->utility_sd;
 	return isfinite(*ret_sd);
 }
 
-/*
- * The policies that can be simulated; the caller frees the array only. The others go to
- * noise->unknown.
- */
-static const char **known_policies(struct resampling *noise)
+static bool is_known_policy(const char *name)
+{
+	struct policy policy;
+
+	return policy_parse(name, &policy, NULL, 0) == 0;
+}
+
+/* The policies that can be simulated; the caller frees the array only. */
+static const char **known_policies(const struct resampling *noise)
 {
 	const GPtrArray *names = noise->measured->policies;
 	const char **known = g_new0(const char *, names->len + 1);
 	guint count = 0;
 
-	for (guint i = 0; i < names->len; i++) {
-		struct policy policy;
-
-		if (policy_parse(names->pdata[i], &policy, NULL, 0) == 0)
+	for (guint i = 0; i < names->len; i++)
+		if (is_known_policy(names->pdata[i]))
 			known[count++] = names->pdata[i];
-		else
-			g_ptr_array_add(noise->unknown, g_strdup(names->pdata[i]));
-	}
 	return known;
 }
 
@@ -397,20 +404,18 @@ static bool prepare_experiment(struct resampling *noise, GError **error)
 
 /* The record. */
 
-/* Notes the policies of which no cell is on record. */
-static void note_unrecorded(struct resampling *noise)
+/* Notes the policies that lack a cell which is neither on record nor can be simulated. */
+static void note_unknown(struct resampling *noise)
 {
-	const GPtrArray *names = noise->measured->policies;
+	const struct summary *measured = noise->measured;
 
-	for (guint i = 0; i < names->len; i++) {
-		bool known = false;
+	g_ptr_array_set_size(noise->unknown, 0);
+	for (guint i = 0; i < measured->cells_count; i++) {
+		const struct summary_cell *cell = &measured->cells[i];
 
-		for (guint k = 0; k < noise->cells->len && !known; k++)
-			known = g_str_equal(
-				g_array_index(noise->cells, struct resampling_cell, k).policy,
-				names->pdata[i]);
-		if (!known)
-			g_ptr_array_add(noise->unknown, g_strdup(names->pdata[i]));
+		if (cell->runs && !known_cell(noise, cell->policy, cell->limit) &&
+		    !(noise->simulates && is_known_policy(cell->policy)))
+			summary_note_name(noise->unknown, cell->policy);
 	}
 }
 
@@ -427,16 +432,14 @@ static bool read_record(struct resampling *noise)
 	if (json_integer_value(json_object_get(record, "runs")) != noise->measured->runs->len ||
 	    repeats < 2 || repeats > UINT32_MAX)
 		return false;
-	noise->repeats = (uint32_t)repeats;
 	json_array_foreach (cells, i, cell) {
 		struct resampling_cell known;
 
 		record_init(&cell_record, &known);
+		known.repeats = (uint32_t)repeats;
 		if (record_from_json(&cell_record, cell, &known, NULL))
 			g_array_append_val(noise->cells, known);
 	}
-	noise->recorded = true;
-	note_unrecorded(noise);
 	return true;
 }
 
@@ -493,6 +496,7 @@ static void clear_cell(gpointer data)
 struct resampling *resampling_new(const struct summary *measured, bool simulate, GError **error)
 {
 	g_autoptr(resampling_t) noise = g_new0(struct resampling, 1);
+	g_autoptr(GError) trouble = NULL;
 
 	noise->base.sd = find_sd;
 	noise->measured = measured;
@@ -500,16 +504,21 @@ struct resampling *resampling_new(const struct summary *measured, bool simulate,
 	noise->paces = g_array_new(FALSE, FALSE, sizeof(struct backend_sim_ratio));
 	noise->cells = g_array_new(FALSE, FALSE, sizeof(struct resampling_cell));
 	g_array_set_clear_func(noise->cells, clear_cell);
-	noise->unknown = g_ptr_array_new_with_free_func(g_free);
-	if (read_record(noise))
-		return g_steal_pointer(&noise);
-	if (!simulate)
+	noise->unknown = g_ptr_array_new();
+	noise->recorded = read_record(noise);
+	if (!noise->recorded && !simulate)
 		return error_null(error, RESAMPLING_ERROR, RESAMPLING_ERROR_RECORD,
 				  "%s: the noise of measuring again is not on record",
 				  measured->dir);
-	noise->repeats = RESAMPLING_REPEATS;
-	if (!prepare_experiment(noise, error) || !prepare_ratios(noise, error))
+	note_unknown(noise);
+	if (noise->unknown->len == 0 || !simulate)
+		return g_steal_pointer(&noise);
+	noise->simulates = prepare_experiment(noise, &trouble) && prepare_ratios(noise, &trouble);
+	if (!noise->simulates && !noise->recorded) {
+		g_propagate_error(error, g_steal_pointer(&trouble));
 		return NULL;
+	}
+	note_unknown(noise);
 	return g_steal_pointer(&noise);
 }
 

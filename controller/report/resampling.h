@@ -46,16 +46,17 @@ enum resampling_error {
 };
 
 /*
- * The noise of `measured` (borrowed for its life): the recorded noise of these runs, else, where
- * `simulate` is set, a simulation by its `config.yaml`. Returns NULL with `error` where nothing is
- * on record, or the simulation is impossible: no configuration, no estimates, too few completed
- * tasks, no policy that this build knows.
+ * The noise of `measured` (borrowed for its life): the recorded noise of these runs, and, where
+ * `simulate` is set, a simulation by its `config.yaml` of the policies and limits that the record
+ * lacks. Returns NULL with `error` where nothing is on record, and the simulation is not wanted or
+ * impossible: no configuration, no estimates, too few completed tasks, no policy that this build
+ * knows.
  */
 struct resampling *resampling_new(const struct summary *measured, bool simulate, GError **error);
 
 /*
- * The policies of unknown noise, which a record lacks, or which this build cannot simulate, as one
- * line; NULL: none. The caller frees.
+ * The policies of unknown noise, which is not on record at all limits, and is not simulated, as it
+ * is not wanted or impossible; as one line; NULL: none. The caller frees.
  */
 char *resampling_unknown(const struct resampling *noise);
 

@@ -387,6 +387,40 @@ static void test_record_of_another_build(void)
 	partial = resampling_new(measured.summary, false, &error);
 	unknown = resampling_unknown(partial);
 	g_assert_cmpstr(unknown, ==, "easy");
+	g_clear_pointer(&partial, resampling_free);
+	clear(&measured);
+}
+
+/* The cells that a record lacks are simulated where that is wanted, as if there were no record. */
+static void test_partial_record(void)
+{
+	g_autoptr(config_t) config = testbed();
+	g_autoptr(GError) error = NULL;
+	struct experiment_dir measured = make(config, true, 1, 0.05, 1);
+	g_autoptr(resampling_t) before = NULL;
+	g_autoptr(resampling_t) noise = NULL;
+	g_autofree char *unknown = NULL;
+	struct compare_resampling *base;
+	double sd, expected;
+	uint32_t repeats;
+
+	before = resampling_new(measured.summary, true, &error);
+	g_assert_no_error(error);
+	expected = sd_of(before, "easy", 0.7);
+	g_clear_pointer(&before, resampling_free);
+	g_assert_true(resampling_record(measured.dir, &error));
+	change_record(&measured, "json_set(json_remove(value, '$.cells[0]'), '$.repeats', 37)");
+	noise = resampling_new(measured.summary, true, &error);
+	g_assert_no_error(error);
+	unknown = resampling_unknown(noise);
+	g_assert_null(unknown);
+	base = resampling_compare(noise);
+	g_assert_true(base->sd(base, COMPARE_BY_UTILITY, "easy", 0.7, &sd, &repeats));
+	g_assert_cmpfloat(sd, ==, expected);
+	g_assert_cmpuint(repeats, ==, RESAMPLING_REPEATS);
+	g_assert_true(base->sd(base, COMPARE_BY_UTILITY, "max-upe", 0.7, &sd, &repeats));
+	g_assert_cmpuint(repeats, ==, 37);
+	g_clear_pointer(&noise, resampling_free);
 	clear(&measured);
 }
 
@@ -430,6 +464,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/noise/on record it is the same where a policy is not known", test_record);
 	g_test_add_func("/noise/on record from a build with other constants it counts",
 			test_record_of_another_build);
+	g_test_add_func("/noise/what a record lacks is simulated", test_partial_record);
 	g_test_add_func("/noise/a policy that is not known takes it from no other",
 			test_unknown_policy);
 	g_test_add_func("/noise/without a configuration there is none", test_without_configuration);
