@@ -170,6 +170,22 @@ const struct fsm engine_task_fsm = {
 	.transitions = transitions[0],
 };
 
+const struct fsm_transition *engine_task_transition(enum engine_task_state state,
+						    enum engine_task_event event)
+{
+	return fsm_transition(&engine_task_fsm, state, event);
+}
+
+bool engine_task_move(enum engine_task_state *state, enum engine_task_event event)
+{
+	const struct fsm_transition *transition = &transitions[event][*state];
+
+	if (transition->rule != FSM_MOVES)
+		return false;
+	*state = transition->to;
+	return true;
+}
+
 enum engine_task_state engine_task_without_claim(enum engine_task_state state)
 {
 	switch (state) {

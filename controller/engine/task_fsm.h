@@ -135,11 +135,8 @@ static inline bool engine_task_state_in(enum engine_task_state state, uint32_t s
 extern const struct fsm engine_task_fsm;
 
 /* The transition of an event that happens. O(1). */
-static inline const struct fsm_transition *engine_task_transition(enum engine_task_state state,
-								  enum engine_task_event event)
-{
-	return fsm_transition(&engine_task_fsm, state, event);
-}
+const struct fsm_transition *engine_task_transition(enum engine_task_state state,
+						    enum engine_task_event event);
 
 /* Whether the event would move a task on from the state. */
 static inline bool engine_task_moves(enum engine_task_state state, enum engine_task_event event)
@@ -151,15 +148,7 @@ static inline bool engine_task_moves(enum engine_task_state state, enum engine_t
  * Moves a state on by an event. Returns whether it is a move; otherwise the state stays. Besides
  * engine_task_restore() and engine_task_correct_late() the only writer of a task's state.
  */
-static inline bool engine_task_move(enum engine_task_state *state, enum engine_task_event event)
-{
-	const struct fsm_transition *transition = fsm_transition(&engine_task_fsm, *state, event);
-
-	if (transition->rule != FSM_MOVES)
-		return false;
-	*state = transition->to;
-	return true;
-}
+bool engine_task_move(enum engine_task_state *state, enum engine_task_event event);
 
 /*
  * The state without the claim, if there is one: PLANNED, SUSPENDING or SUSPENDED; otherwise the
