@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Notes the pairs of a task that a test program of the engine meets, as met_pairs.c those of the
- * other tables: the engine looks a task's transition up before it acts on it (lifecycle.c), so that
- * the linker passes calls of engine_task_transition() here (-Wl,--wrap).
+ * other tables: the engine moves a task on by engine_task_move(), or looks its transition up before
+ * it acts on it (lifecycle.c), and the linker passes calls of both functions here (-Wl,--wrap).
  */
 #include "controller/engine/task_fsm.h"
 #include "tests/unit/met_pairs.h"
@@ -17,4 +17,13 @@ const struct fsm_transition *__wrap_engine_task_transition(enum engine_task_stat
 {
 	met_pairs_note(&engine_task_fsm, state, event);
 	return __real_engine_task_transition(state, event);
+}
+
+bool __real_engine_task_move(enum engine_task_state *state, enum engine_task_event event);
+bool __wrap_engine_task_move(enum engine_task_state *state, enum engine_task_event event);
+
+bool __wrap_engine_task_move(enum engine_task_state *state, enum engine_task_event event)
+{
+	met_pairs_note(&engine_task_fsm, *state, event);
+	return __real_engine_task_move(state, event);
 }
