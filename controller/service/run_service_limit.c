@@ -40,6 +40,15 @@ static bool have_answered(const struct run_service *service)
 	return true;
 }
 
+double run_service_limit_begin_s(const struct run_service *service,
+				 const struct config_service *config)
+{
+	const double step_s = in_step_s(service, config->energy_window_s);
+	const double past_s = run_session_now_s(service->session) - step_s;
+
+	return step_s + floor(past_s / config->energy_window_s) * config->energy_window_s;
+}
+
 bool run_service_limit_find(struct run_service *service, const struct config_service *config,
 			    struct engine_window *ret_window, GError **error)
 {
@@ -48,11 +57,9 @@ bool run_service_limit_find(struct run_service *service, const struct config_ser
 		.length_s = config->energy_window_s,
 		.begin_s = in_step_s(service, config->energy_window_s),
 	};
-	const double past =
-		floor((run_session_now_s(service->session) - window.begin_s) / window.length_s);
 
 	if (window.limit_j > 0 &&
-	    !run_service_used_since(service, window.begin_s + past * window.length_s,
+	    !run_service_used_since(service, run_service_limit_begin_s(service, config),
 				    &window.spent_j, error))
 		return false;
 	*ret_window = window;

@@ -148,6 +148,10 @@ bool run_service_limit_find(struct run_service *service, const struct config_ser
 			    struct engine_window *ret_window, GError **error);
 void run_service_limit_set(struct run_service *service, const struct engine_window *window);
 
+/* When the window under way began that `config` gives, time of the run. */
+double run_service_limit_begin_s(const struct run_service *service,
+				 const struct config_service *config);
+
 /*
  * Once a second: computes the energy used again once all meters have answered, looks for a clock
  * that was set, and corrects what the engine has counted by the ledger.
@@ -219,8 +223,9 @@ void run_service_expect_counted(struct run_service *service, struct host_account
 bool run_service_recall_provisional(struct run_service *service, GError **error);
 
 /*
- * After that: has the ledger keep what an older version counted of a window beyond the accounts of
- * the hosts, and makes a note of it. False with `error`: the store cannot be read.
+ * After that: has the ledger keep what an older version counted of the window under way beyond the
+ * accounts of the hosts, and makes a note of it. Once that window has ended nothing is left of it.
+ * False with `error`: the store cannot be read.
  */
 bool run_service_recall_older(struct run_service *service, GError **error);
 

@@ -302,13 +302,20 @@ bool run_service_recall_older(struct run_service *service, GError **error)
 		older->uj = uj >= 1 && uj < (double)RUN_SERVICE_COUNTED_MAX_UJ ? (int64_t)uj : 0;
 		service->older_spent_j = (double)NAN;
 	}
-	if (older->uj > 0) {
+	if (older->uj == 0)
+		return true;
+	ledger_set_older(service->ledger, older);
+	if (ledger_older_since_uj(service->ledger,
+				  run_service_limit_begin_s(service, &service->config)) == 0) {
+		/* Its window has ended; late reports of that time still count as served. */
+		older->uj = 0;
 		ledger_set_older(service->ledger, older);
-		run_session_note(session, "energy-older",
-				 "%.1f J of a window of the energy limit are as an older version "
-				 "counted them; no host has reported them",
-				 (double)older->uj * 1e-6);
+		return true;
 	}
+	run_session_note(session, "energy-older",
+			 "%.1f J of a window of the energy limit are as an older version counted "
+			 "them; no host has reported them",
+			 (double)older->uj * 1e-6);
 	return true;
 }
 

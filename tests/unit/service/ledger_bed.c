@@ -113,6 +113,7 @@ void bed_set_up(struct bed *bed, const void *data)
 	bed->system = make_system();
 	bed->service.session = &bed->session;
 	bed->service.older_spent_j = (double)NAN;
+	bed->service.config.energy_window_s = 1e9; /* it has begun long before */
 	bed->service.row.run = bed->record.run;
 	bed->service.row.policy = (char *)"easy";
 	bed_open(bed);

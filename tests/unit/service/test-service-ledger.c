@@ -686,6 +686,24 @@ static void a_window_of_an_older_version_goes_on(struct bed *bed, const void *da
 	assert_ledger(bed, 1870, 1870);
 }
 
+/* Nothing of it is kept, once a controller is started in a later window. */
+static void a_window_of_an_older_version_ends(struct bed *bed, const void *data)
+{
+	const struct ledger_older *older;
+
+	use_older_store(bed);
+	start_again(bed);
+	older = ledger_older(bed->service.ledger);
+	g_assert_cmpint(older->uj, ==, 7500);
+	bed->service.config.energy_window_s = 10;
+	start_again(bed);
+	older = ledger_older(bed->service.ledger);
+	g_assert_cmpint(older->uj, ==, 0);
+	bed->service.config.energy_window_s = 1e9;
+	start_again(bed);
+	assert_used(bed, AGE_S - 500, 1500);
+}
+
 /* A limit of a window of decades, which has begun before the run. */
 static void begin_window(struct bed *bed, double limit_uj)
 {
@@ -814,6 +832,7 @@ static const struct {
 	{"/service-ledger/part", a_window_has_its_part_of_intervals},
 	{"/service-ledger/follows", a_window_follows_the_ledger},
 	{"/service-ledger/older-window", a_window_of_an_older_version_goes_on},
+	{"/service-ledger/older-window-ends", a_window_of_an_older_version_ends},
 	{"/service-ledger/silent", a_silent_host_keeps_nobody_from_counting},
 	{"/service-ledger/energy-again", a_window_has_energy_again},
 	{"/service-ledger/first-sample", a_first_sample_tells_of_some_intervals},
