@@ -91,14 +91,33 @@ static bool replace_expected(struct host_account *account, struct store *store,
 	return rises != NULL;
 }
 
-bool ledger_expect(struct ledger *ledger, struct store *store, const GPtrArray *list,
+/* The account of a host that has provisional energy; NULL: it is missing. */
+static struct host_account *expecting(struct ledger *ledger, int64_t run,
+				      const struct ledger_expected *expected)
+{
+	struct host_account *account = ledger_account(ledger, expected->host);
+	struct store_account_meter *meter;
+
+	if (account || expected->n != 0 || !isfinite(expected->at_s))
+		return account;
+	meter = g_new(struct store_account_meter, 1);
+	*meter = (struct store_account_meter){
+		.run = run,
+		.host = g_strdup(expected->host),
+		.cluster = g_strdup(""), /* its first report tells */
+		.at_s = expected->at_s,
+	};
+	return ledger_open(ledger, meter);
+}
+
+bool ledger_expect(struct ledger *ledger, struct store *store, int64_t run, const GPtrArray *list,
 		   GError **error)
 {
 	for (guint i = 0; i < list->len; i++) {
 		const struct ledger_expected *expected = g_ptr_array_index(list, i);
 		const struct ledger_expected *next =
 			i + 1 < list->len ? g_ptr_array_index(list, i + 1) : NULL;
-		struct host_account *account = ledger_account(ledger, expected->host);
+		struct host_account *account = expecting(ledger, run, expected);
 
 		if (!account)
 			continue;

@@ -34,18 +34,20 @@ bool ledger_load_sums(struct ledger *ledger, struct store *store, int64_t run, u
 /* Provisional energy of a host as it is stored. */
 struct ledger_expected {
 	char *host;
-	int64_t n;   /* of the last interval of the account by then, */
-	double at_s; /* and its end */
+	int64_t n;   /* of the last interval of the account by then; 0: it had none; */
+	double at_s; /* and the account's end */
 	struct host_span span;
 };
 extern const struct record ledger_expected_record;
 
 /*
- * Restores provisional energy, after ledger_load(): a list of struct ledger_expected, by host and
- * time. Intervals that were stored since replace it. No effect where a host has no account. False
- * with `error`: the store cannot be read.
+ * Restores provisional energy of a run, after ledger_load(): a list of struct ledger_expected, by
+ * host and time. Intervals that were stored since replace it. Where a host had no account yet (n is
+ * 0) one is opened, which is not in the store before its first report; its stream is NULL until
+ * then. No effect where the account of a host is missing. False with `error`: the store cannot be
+ * read.
  */
-bool ledger_expect(struct ledger *ledger, struct store *store, const GPtrArray *list,
+bool ledger_expect(struct ledger *ledger, struct store *store, int64_t run, const GPtrArray *list,
 		   GError **error);
 
 /*

@@ -321,12 +321,37 @@ static bool add_reported(struct run_service *service, struct host_account *accou
 	return true;
 }
 
+/* Whether an account has provisional energy alone: its host has not reported yet. */
+static bool is_unreported(const struct host_account *account)
+{
+	return account->meter->n == 0 && !account->meter->stream;
+}
+
+/*
+ * Since when reports of a host count: an account begins with the service, with its provisional
+ * energy, or with a host that is added.
+ */
+static double account_from_s(const struct run_service *service, const char *host)
+{
+	const struct host_account *account = ledger_account(service->ledger, host);
+
+	if (!account)
+		return fmax(service->served_s, 0);
+	return is_unreported(account) ? account->meter->at_s : -INFINITY;
+}
+
 static struct host_account *account_of(struct run_service *service, uint32_t cluster,
 				       const struct wire_usage *usage)
 {
 	struct host_account *account = ledger_account(service->ledger, usage->host);
 	struct store_account_meter *meter;
 
+	if (account && is_unreported(account)) {
+		account->meter->begin_uj = account->meter->at_uj = usage->from_uj;
+		g_free(account->meter->cluster);
+		account->meter->cluster =
+			g_strdup(service->session->config->clusters[cluster].name);
+	}
 	if (account)
 		return account;
 	meter = g_new(struct store_account_meter, 1);
@@ -369,13 +394,14 @@ static bool add_usage(struct run_service *service, uint32_t cluster, const char 
 	const double from_s = run_s(service, usage->from_ns);
 	struct host_account *account;
 	struct store_account_meter *meter;
+	bool first;
 	bool another;
 
-	/* An account begins with the service, or with a host that is added. */
-	if (from_s < fmax(service->served_s, 0) && !ledger_account(service->ledger, usage->host))
+	if (from_s < account_from_s(service, usage->host))
 		return true;
 	account = account_of(service, cluster, usage);
 	meter = account->meter;
+	first = is_unreported(account);
 	if (g_strcmp0(meter->stream, stream) != 0) {
 		g_free(meter->stream);
 		meter->stream = g_strdup(stream);
@@ -383,7 +409,8 @@ static bool add_usage(struct run_service *service, uint32_t cluster, const char 
 	} else if (usage->seq <= meter->seq) {
 		return true; /* a repeated report */
 	}
-	another = is_another(meter, usage);
+	/* What its counter had before the first report is not known: that begins another one. */
+	another = is_another(meter, usage) || (first && account->spans->len > 0);
 	note_counter(meter, usage);
 	if (usage->to_uj - MIN(meter->at_uj, usage->from_uj) >
 	    RUN_SERVICE_COUNTED_MAX_UJ - ledger_counted_uj(service->ledger)) {

@@ -140,14 +140,15 @@ double run_service_unreported_j(const struct run_session *session)
 				: 0;
 }
 
-static void expect(GPtrArray *list, const struct host_account *account,
+/* Adds a span of a host to the list; `account` is NULL before its first report. */
+static void expect(GPtrArray *list, const char *host, const struct host_account *account,
 		   const struct host_span *span)
 {
 	struct ledger_expected *expected = record_new(&ledger_expected_record);
 
-	expected->host = g_strdup(account->meter->host);
-	expected->n = account->meter->n;
-	expected->at_s = account->meter->at_s;
+	expected->host = g_strdup(host);
+	expected->n = account ? account->meter->n : 0;
+	expected->at_s = account ? account->meter->at_s : span->from_s;
 	expected->span = *span;
 	g_ptr_array_add(list, expected);
 }
@@ -174,14 +175,14 @@ static void expect_live(const struct run_service *service, const struct remote_m
 	struct host_span span;
 
 	if (take_live(service, meter, from_ns, to_ns, &span))
-		expect(list, account, &span);
+		expect(list, meter->host, account, &span);
 }
 
-/* Adds the spans that a host's account has to the list. */
+/* Adds the spans that a host's account (NULL: none) has to the list. */
 static void expect_spans(const struct host_account *account, GPtrArray *list)
 {
-	for (guint i = 0; i < account->spans->len; i++)
-		expect(list, account, span_at(account, i));
+	for (guint i = 0; account && i < account->spans->len; i++)
+		expect(list, account->meter->host, account, span_at(account, i));
 }
 
 /*
@@ -227,8 +228,6 @@ GPtrArray *run_service_energy_provisional(const struct run_service *service, int
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
 		const struct host_account *account = ledger_account(service->ledger, meter->host);
 
-		if (!account)
-			continue;
 		expect_spans(account, list);
 		expect_counted(service, meter, account, now_ns, list);
 	}
@@ -278,8 +277,8 @@ void run_service_expect_counted(struct run_service *service, struct host_account
 bool run_service_recall_provisional(struct run_service *service, GError **error)
 {
 	const bool good =
-		!service->expected ||
-		ledger_expect(service->ledger, service->session->store, service->expected, error);
+		!service->expected || ledger_expect(service->ledger, service->session->store,
+						    service->row.run, service->expected, error);
 
 	g_clear_pointer(&service->expected, g_ptr_array_unref);
 	return good;

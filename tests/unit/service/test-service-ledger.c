@@ -479,6 +479,55 @@ static void provisional_energy_grows_by_what_is_counted(struct bed *bed, const v
 	assert_used(bed, 0, 35000);
 }
 
+/* "ha" has no account yet; its meter has counted for 10 s, and the service is started again. */
+static void use_no_account(struct bed *bed)
+{
+	struct remote_meter *of = meter_of(bed, CLUSTER_A);
+	struct wire_sample sample = {.t_ns = bed->session.t0_ns + (AGE_S - 10) * S,
+				     .energy_uj = 5000};
+
+	remote_meter_start(of, sample.t_ns, 0);
+	g_assert_true(remote_meter_add(of, &sample));
+	sample.t_ns += 10 * S;
+	sample.energy_uj += PROVISIONAL_UJ;
+	g_assert_true(remote_meter_add(of, &sample));
+	bed->session.go_on = true;
+	bed_begin(bed);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	start_again(bed);
+}
+
+static void provisional_energy_comes_before_an_account(struct bed *bed, const void *data)
+{
+	use_no_account(bed);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	start_again(bed);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	bed->counters[CLUSTER_A] = 5000 + PROVISIONAL_UJ + 200;
+	report(bed, CLUSTER_A, 1300, NULL, 100);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	assert_ledger(bed, PROVISIONAL_UJ, PROVISIONAL_UJ + 100);
+	start_again(bed);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	assert_ledger(bed, PROVISIONAL_UJ, PROVISIONAL_UJ + 100);
+	report(bed, CLUSTER_A, 1301, NULL, 50);
+	assert_ledger(bed, PROVISIONAL_UJ, PROVISIONAL_UJ + 150);
+}
+
+/* What is late is of the sixth second; what was before the 10 s does not count. */
+static void late_reports_open_an_account(struct bed *bed, const void *data)
+{
+	use_no_account(bed);
+	bed->counters[CLUSTER_A] = 3000;
+	report(bed, CLUSTER_A, AGE_S - 15, "test-1-0-1", 10);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	assert_ledger(bed, 0, 0);
+	report(bed, CLUSTER_A, AGE_S - 4, "test-1-0-1", 1300);
+	assert_used(bed, 0, PROVISIONAL_UJ);
+	assert_ledger(bed, PROVISIONAL_UJ / 2 + 1300, PROVISIONAL_UJ / 2 + 1300);
+	g_assert_cmpint(ledger_task_uj(bed->service.ledger, 0), ==, 1300);
+}
+
 /* The service was recorded at AGE_S with this provisional energy, and is started again. */
 static void start_with(struct bed *bed, const char *provisional)
 {
@@ -837,6 +886,8 @@ static const struct {
 	{"/service-ledger/energy-again", a_window_has_energy_again},
 	{"/service-ledger/first-sample", a_first_sample_tells_of_some_intervals},
 	{"/service-ledger/discarded", discarded_samples_still_count},
+	{"/service-ledger/no-account", provisional_energy_comes_before_an_account},
+	{"/service-ledger/no-account-late", late_reports_open_an_account},
 	{"/service-ledger/between", time_between_two_services_is_not_served},
 	{"/service-ledger/departed", provisional_energy_outlasts_its_host},
 	{"/service-ledger/window", a_new_window_has_no_provisional_energy},
