@@ -524,11 +524,12 @@ static void find_departed(struct run_service *service)
 bool run_service_energy_load(struct run_service *service, GError **error)
 {
 	struct store *store = service->session->store;
+	const double begin_s = run_service_limit_begin_s(service, &service->config);
 	g_autoptr(GError) fault = NULL;
 
 	if (!ledger_load(service->ledger, store, service->row.run, error) ||
 	    !run_service_recall_provisional(service, error) ||
-	    !run_service_recall_older(service, error))
+	    !run_service_recall_older(service, begin_s, error))
 		return false;
 	find_departed(service);
 	service->ledger_complete = ledger_load_sums(service->ledger, store, service->row.run,

@@ -51,7 +51,7 @@ struct run_service {
 	/* times before it were not served, by an earlier controller; -INFINITY: there is none */
 	double served_s;
 	double window_begin_s; /* the beginning of a window of the limit, time of the run */
-	bool window_counted;   /* all meters have reported their part of the window's energy */
+	bool window_counted;   /* all meters had samples when the engine was given the limit */
 	/*
 	 * The provisional energy when the service was last recorded, for the ledger: struct
 	 * ledger_expected; NULL: none.
@@ -223,11 +223,11 @@ void run_service_expect_counted(struct run_service *service, struct host_account
 bool run_service_recall_provisional(struct run_service *service, GError **error);
 
 /*
- * After that: has the ledger keep what an older version counted of the window under way beyond the
- * accounts of the hosts, and makes a note of it. Once that window has ended nothing is left of it.
- * False with `error`: the store cannot be read.
+ * After that: has the ledger keep what an older version counted beyond the accounts of the hosts,
+ * if it is of the window that began at begin_s, time of the run, and makes a note of it. False with
+ * `error`: the store cannot be read.
  */
-bool run_service_recall_older(struct run_service *service, GError **error);
+bool run_service_recall_older(struct run_service *service, double begin_s, GError **error);
 
 /*
  * Dynamic energy since begin_s, time of the run: what the ledger has, and what the meters have

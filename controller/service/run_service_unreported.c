@@ -284,7 +284,7 @@ bool run_service_recall_provisional(struct run_service *service, GError **error)
 	return good;
 }
 
-bool run_service_recall_older(struct run_service *service, GError **error)
+bool run_service_recall_older(struct run_service *service, double begin_s, GError **error)
 {
 	struct run_session *session = service->session;
 	struct ledger_older *older = &service->older;
@@ -304,8 +304,7 @@ bool run_service_recall_older(struct run_service *service, GError **error)
 	if (older->uj == 0)
 		return true;
 	ledger_set_older(service->ledger, older);
-	if (ledger_older_since_uj(service->ledger,
-				  run_service_limit_begin_s(service, &service->config)) == 0) {
+	if (ledger_older_since_uj(service->ledger, begin_s) == 0) {
 		/* Its window has ended; late reports of that time still count as served. */
 		older->uj = 0;
 		ledger_set_older(service->ledger, older);
