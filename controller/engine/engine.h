@@ -817,7 +817,7 @@ void engine_window_settle(struct engine *engine);
 /*
  * Corrects the energy that the window under way has used by time_s, which the caller's account
  * says, where it is off by more than ENGINE_WINDOW_OFF of the limit. The limit is held against it
- * from then on: a window that has reached it, as far as meters have reported, is exhausted; what is
+ * from then on: a window that has reached it, as far as samples show, is exhausted; what is
  * estimated since then exhausts none. An exhausted window that has used less, by more than
  * ENGINE_WINDOW_OFF of the limit, is open again. Between two events; no effect where there is no
  * limit.

@@ -58,7 +58,7 @@ bool engine_window_is_set(const struct engine *engine)
 	return window_is_set(engine->window);
 }
 
-double engine_window_reported_j(const struct engine *engine)
+double engine_window_sampled_j(const struct engine *engine)
 {
 	const double until_s = engine_window_watermark(engine).until_s;
 
@@ -119,8 +119,8 @@ static double tails_j(const struct engine *engine, double until_s)
 }
 
 /*
- * The unreported energy of tasks, and the energy that running tasks will use within `length_s`
- * after the last report of the meters.
+ * The unsampled energy of tasks, and the energy that running tasks will use within `length_s` after
+ * the last moment that samples show.
  */
 static double upcoming_j(const struct engine *engine, double length_s)
 {
@@ -151,7 +151,7 @@ static double committed_j(const struct engine *engine)
 
 double engine_window_left_j(const struct engine *engine)
 {
-	return engine->window->setup.limit_j - engine_window_reported_j(engine) -
+	return engine->window->setup.limit_j - engine_window_sampled_j(engine) -
 	       committed_j(engine);
 }
 
@@ -167,7 +167,7 @@ struct engine_window_state engine_window_now(const struct engine *engine)
 		.limit_j = engine->window->setup.limit_j,
 		.begin_s = engine->window->begin_s,
 		.end_s = engine->window->end_s,
-		.spent_j = engine_window_reported_j(engine),
+		.spent_j = engine_window_sampled_j(engine),
 		.exhausted = engine->window->state == WINDOW_EXHAUSTED,
 		.refusals = engine->window->refusals,
 		.reaction_s = measured.reaction_s,
@@ -190,7 +190,7 @@ struct engine_window_state engine_window_now(const struct engine *engine)
 static void record_refusals(struct engine *engine, uint32_t task, uint32_t count, double estimate_j,
 			    double left_j)
 {
-	const double spent_j = engine_window_reported_j(engine);
+	const double spent_j = engine_window_sampled_j(engine);
 
 	if (engine->window->state == WINDOW_EXHAUSTED)
 		return;
@@ -369,7 +369,7 @@ const char *engine_window_because(const struct engine *engine, uint32_t task, ch
 	if (!engine_window_is_set(engine) ||
 	    (isnan(needs_j) && engine->window->state != WINDOW_EXHAUSTED))
 		return NULL;
-	spent_j = without_negative_zero(engine_window_reported_j(engine));
+	spent_j = without_negative_zero(engine_window_sampled_j(engine));
 	if (rank_key_above(needs_j, limit_j))
 		g_snprintf(text, size,
 			   "energy: needs %.1f J in a window, more than its limit of %.1f J: "

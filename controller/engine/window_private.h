@@ -27,7 +27,7 @@ struct window_measure {
 	uint32_t unknown; /* windows whose end no sample of some meter covers yet */
 };
 
-/* Unreported energy of a task that left its nodes: `w` watts from from_s to to_s (window.c). */
+/* Unsampled energy of a task that left its nodes: `w` watts from from_s to to_s (window.c). */
 struct window_tail {
 	double from_s, to_s;
 	double w;
@@ -38,7 +38,7 @@ struct window {
 	enum window_state state;
 	struct engine_window setup; /* as set last */
 	double begin_s, end_s;      /* of the window under way */
-	GArray *tails;              /* struct window_tail: unreported energy */
+	GArray *tails;              /* struct window_tail: unsampled energy */
 	uint32_t refusals;          /* in the window under way */
 	struct window_span now;
 	GArray *past;               /* struct window_span, by time: ended, but not final */
@@ -59,10 +59,10 @@ static inline bool window_is_set(const struct window *window)
 
 /*
  * The joules used in the window under way: until now, where a meter draws its last watts since its
- * last sample; and as far as all meters that still report have reported.
+ * last sample; and as far as samples of all meters that still report show.
  */
 double engine_window_spent_j(const struct engine *engine);
-double engine_window_reported_j(const struct engine *engine);
+double engine_window_sampled_j(const struct engine *engine);
 
 /* Forgets all refusals: another window has begun, or another limit was set. */
 void engine_window_clear_refusals(struct engine *engine);

@@ -177,7 +177,7 @@ void engine_window_correct(struct engine *engine, double time_s, double spent_j)
 	 * What no sample shows yet is an estimate, which exhausts no window. The backend may have
 	 * counted less than the window has spent: it cannot report that.
 	 */
-	if (engine_window_reported_j(engine) < engine->window->setup.limit_j * (1 - ROUNDING)) {
+	if (engine_window_sampled_j(engine) < engine->window->setup.limit_j * (1 - ROUNDING)) {
 		if (fabs(by_j) > off_j)
 			set_backend_limit(engine);
 		return;

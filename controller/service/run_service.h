@@ -137,8 +137,8 @@ bool run_service_task_energy(const struct run_session *session, const struct eng
 			     double *ret_j);
 
 /*
- * Unreported energy: joules above idle in the meters' samples but not yet in the local schedulers'
- * usage. It covers the last second or two, unless a local scheduler does not answer, and is missing
- * in run_service_energy_j() now. 0 without a service.
+ * Unreported energy: joules above idle that meters have counted and no energy account has yet. It
+ * covers the last second or two, unless a local scheduler does not answer, and is missing in
+ * run_service_energy_j() now. 0 without a service.
  */
 double run_service_unreported_j(const struct run_session *session);
