@@ -578,7 +578,7 @@ static void time_between_two_services_is_not_served(struct bed *bed, const void 
 	assert_ledger(bed, PROVISIONAL_UJ + 40 + 7, PROVISIONAL_UJ + 4040 + 7);
 }
 
-/* "hz", which is not configured any more, has an account, and 40 mJ of 10 s, of which 10 are idle. */
+/* "hz", not configured any more, has an account, and 40 mJ of 10 s, of which 10 are idle. */
 static void use_departed(struct bed *bed)
 {
 	const struct store_account_meter account = {
