@@ -7,8 +7,9 @@
 #include "common/platform.h"
 
 /*
- * What the meters of one owner have in common: the sessions of their BMCs, the SNMP agents, and how to ask whether
- * VMs run on their hosts. It outlives the meters that were opened with it. Main loop only.
+ * What the meters of one owner have in common: the sessions of their BMCs, the SNMP agents, and how
+ * to ask whether VMs run on their hosts. It outlives the meters that were opened with it. Main loop
+ * only.
  */
 struct meter_set {
 	struct redfish_services *services;
@@ -28,5 +29,7 @@ struct meter_set *meter_set_new(const struct platform *platform);
 void meter_set_free(struct meter_set *set);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(meter_set_t, meter_set_free)
 
-/* Whether a VM of ours is known to run on the host: then its machine is on. NULL: it is not known. */
+/*
+ * Whether a VM of ours is known to run on the host: then its machine is on. NULL: it is not known.
+ */
 bool meter_set_runs_vm(const struct meter_set *set, const char *host);

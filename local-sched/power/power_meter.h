@@ -116,7 +116,8 @@ extern const struct power_meter_ops meter_snmp_ops;
 
 /*
  * Opens the meter that `config` describes, as one of `set`, which may be NULL for a meter without
- * a BMC. `config`, `host` (its name) and `set` outlive the meter. A kind without a driver is POWER_METER_ERROR_SETUP.
+ * a BMC. `config`, `host` (its name) and `set` outlive the meter. A kind without a driver is
+ * POWER_METER_ERROR_SETUP.
  */
 struct power_meter *power_meter_open(const struct platform *platform,
 				     const struct config_meter *config, const char *host,

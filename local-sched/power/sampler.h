@@ -36,9 +36,9 @@ struct sampler_observer {
 
 /*
  * Begins to sample the meter `opened`, which is taken over, or, where that is NULL, the meter that
- * `config` describes, of `set`. `config`, `host` (its name) and `set` outlive the sampler. The counter
- * continues from `resume` (NULL: from zero). `observer` may be NULL. Returns NULL with `error` if
- * the meter cannot be opened.
+ * `config` describes, of `set`. `config`, `host` (its name) and `set` outlive the sampler. The
+ * counter continues from `resume` (NULL: from zero). `observer` may be NULL. Returns NULL with
+ * `error` if the meter cannot be opened.
  */
 struct sampler *sampler_new(const struct platform *platform, const struct config_meter *config,
 			    struct power_meter *opened, const char *host, struct meter_set *set,
