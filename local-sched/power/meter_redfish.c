@@ -38,6 +38,7 @@ struct meter_redfish {
 	struct meter_redfish_chassis *machine; /* found, or NULL */
 	GPtrArray *places;                     /* struct place * */
 	bool found;                            /* `places` are those of the watts */
+	bool warned;                           /* of a mean over an unknown time */
 	char *former;                          /* the last chassis that had the watts, or NULL */
 	/* The read under way. */
 	bool fresh;                  /* `machine` was read in it */
@@ -173,6 +174,20 @@ static void end_watts(struct meter_redfish *meter)
 
 /* Reading the places that were found. */
 
+/* What the watts are a mean of, by themselves and by their chassis. */
+static void note_mean(struct meter_redfish *meter, const struct meter_redfish_watts *watts)
+{
+	meter->base.mean_s = MAX(meter->base.mean_s, watts->mean_s);
+	if (meter->machine)
+		meter->base.mean_s = MAX(meter->base.mean_s, meter->machine->mean_s);
+	if (watts->of_unknown && !meter->warned)
+		log_warning_of(LOG_HOST(meter->base.host),
+			       "its watts are a mean over an unknown time: BMC %s has "
+			       "AverageConsumedWatts without IntervalInMin",
+			       redfish_service_address(meter->service));
+	meter->warned |= watts->of_unknown;
+}
+
 /* The places are searched again after this reading. */
 static void lose_places(struct meter_redfish *meter, const char *reason)
 {
@@ -212,9 +227,7 @@ static void take_watts(struct meter_redfish *meter, struct place *place, const j
 		return;
 	}
 	meter->mw += watts.mw;
-	meter->base.mean_s = MAX(meter->base.mean_s, watts.mean_s);
-	if (meter->machine)
-		meter->base.mean_s = MAX(meter->base.mean_s, meter->machine->mean_s);
+	note_mean(meter, &watts);
 }
 
 static void on_watts(const struct redfish_answer *answer, void *data)
@@ -572,7 +585,8 @@ static void on_try(const struct redfish_answer *answer, void *data)
 	if (watts.code == POWER_METER_OK) {
 		add_place(meter, answer->path, is_power, NULL)->entry = entry;
 		meter->mw = watts.mw;
-		meter->base.mean_s = MAX(watts.mean_s, meter->machine->mean_s);
+		meter->base.mean_s = 0;
+		note_mean(meter, &watts);
 		settle(meter);
 		end_watts(meter);
 		return;

@@ -566,7 +566,10 @@ static struct meter_redfish_watts watts_of_entry(const json_t *entry)
 	    !json_is_number(json_object_get(metrics, "AverageConsumedWatts")))
 		return watts;
 	watts = watts_of(json_object_get(metrics, "AverageConsumedWatts"));
-	watts.mean_s = json_is_number(minutes) ? json_number_value(minutes) * 60 : 0;
+	if (json_is_number(minutes) && json_number_value(minutes) > 0)
+		watts.mean_s = json_number_value(minutes) * 60;
+	else
+		watts.of_unknown = true;
 	return watts;
 }
 

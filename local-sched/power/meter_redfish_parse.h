@@ -83,6 +83,7 @@ struct meter_redfish_watts {
 	bool several;     /* SETUP: there are several, none of which is the machine's for sure */
 	bool gone;        /* SETUP: the entry that was found is not there */
 	double mean_s;    /* the watts are a mean of so long; 0: not known */
+	bool of_unknown;  /* they are a mean, over a time that is not said */
 	const char *what; /* why there are none; NULL: nothing to add */
 };
 

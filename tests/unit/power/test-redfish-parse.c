@@ -7,7 +7,7 @@
 
 #include "common/json.h"
 
-enum { REFUSED = -1 };
+enum { REFUSED = -1, UNKNOWN_S = -1 };
 
 static json_t *parse(const char *text)
 {
@@ -275,6 +275,11 @@ static void test_vendors_places_and_means(void)
 		{"{'PowerControl': [{'PowerMetrics': {'IntervalInMin': 5, "
 		 "'AverageConsumedWatts': 80}}]}",
 		 80000, 300},
+		{"{'PowerControl': [{'PowerMetrics': {'IntervalInMin': 0, "
+		 "'AverageConsumedWatts': 80}}]}",
+		 80000, UNKNOWN_S},
+		{"{'PowerControl': [{'PowerMetrics': {'AverageConsumedWatts': 80}}]}", 80000,
+		 UNKNOWN_S},
 		{"{'PowerControl': [{'PowerConsumedWatts': 90, 'PowerMetrics': "
 		 "{'IntervalInMin': 5, 'AverageConsumedWatts': 80}}]}",
 		 90000, 0},
@@ -296,7 +301,8 @@ static void test_vendors_places_and_means(void)
 
 		g_test_message("%s", cases[i].power);
 		g_assert_cmpint(watts.mw, ==, cases[i].mw);
-		g_assert_cmpfloat_with_epsilon(watts.mean_s, cases[i].mean_s, 1e-9);
+		g_assert_cmpfloat_with_epsilon(watts.of_unknown ? UNKNOWN_S : watts.mean_s,
+					       cases[i].mean_s, 1e-9);
 		meter_redfish_entry_clear(&entry);
 	}
 }
