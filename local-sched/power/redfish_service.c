@@ -16,6 +16,9 @@
 
 /* How long an answer may take where the configuration does not say. */
 #define TIMEOUT_S 15.0
+/* A login that takes longer is of a slow BMC. */
+#define SLOW_MS 500
+
 /* A BMC that has not answered before is not waited for at the end. */
 #define LOGOUT_TIMEOUT_S 2.0
 #define LOGOUT_SILENT_S 0.2
@@ -48,6 +51,14 @@ enum login {
 	LOGIN_IN,
 };
 
+/* The service root, which names the place of sessions. */
+enum root {
+	ROOT_UNKNOWN = 0,
+	ROOT_UNDER_WAY,
+	ROOT_KNOWN, /* and not followed yet */
+	ROOT_FOLLOWED,
+};
+
 /* The services of one owner, so that meters of one BMC find one another's. */
 struct redfish_services {
 	GPtrArray *list; /* struct redfish_service */
@@ -66,7 +77,10 @@ struct redfish_service {
 	bool basic;          /* without sessions */
 	unsigned generation; /* of the login */
 	char *sessions_path; /* where sessions are opened */
-	bool asked_root;     /* the service root was asked for that place */
+	enum root root;      /* which names that place too */
+	char *root_path;     /* what it names, or NULL */
+	guint root_id;       /* when it is asked for beside a slow login */
+	bool refused;        /* the login was, and waits for the root */
 	bool redirected;     /* that place is where another redirected to */
 	char *session_path;  /* to be closed, or NULL */
 	char *session_header;
@@ -196,6 +210,7 @@ static void service_free(gpointer data)
 	struct redfish_service *service = data;
 
 	g_clear_handle_id(&service->login_id, g_source_remove);
+	g_clear_handle_id(&service->root_id, g_source_remove);
 	http_client_free(service->client);
 	g_queue_clear_full(&service->waiting, (GDestroyNotify)call_free);
 	g_queue_clear_full(&service->sent, (GDestroyNotify)call_free);
@@ -205,6 +220,7 @@ static void service_free(gpointer data)
 	g_free(service->config.password_file);
 	g_free(service->config.ca_file);
 	g_free(service->sessions_path);
+	g_free(service->root_path);
 	g_free(service->refused_password);
 	g_free(service->refusal);
 	g_free(service->address);
@@ -274,12 +290,29 @@ static void note_refusal(struct redfish_service *service, const char *reason)
 	service->retry_s = MIN(2 * service->retry_s, LOGIN_RETRY_MAX_S);
 }
 
+/* Adds a slash to the path of a request that was not sent yet, where the service has them. */
+static void add_slash(struct call *call)
+{
+	char *path = call->path;
+
+	if (!call->service->slash || call->redirections > 0 || call->again ||
+	    g_str_has_suffix(path, "/") || strchr(path, '?'))
+		return;
+	call->path = g_strconcat(path, "/", NULL);
+	call->slashed = true;
+	g_free(path);
+}
+
 /* Sends what waits, as much as may be under way at once. */
 static void send_waiting(struct redfish_service *service)
 {
 	while (service->login == LOGIN_IN && !g_queue_is_empty(&service->waiting) &&
-	       g_queue_get_length(&service->sent) < CALLS_AT_ONCE)
-		send_call(g_queue_pop_head(&service->waiting));
+	       g_queue_get_length(&service->sent) < CALLS_AT_ONCE) {
+		struct call *call = g_queue_pop_head(&service->waiting);
+
+		add_slash(call);
+		send_call(call);
+	}
 }
 
 /* The login works: sends what waits for it. */
@@ -343,29 +376,61 @@ static void refuse_sessions(struct redfish_service *service, const char *reason)
 	fail_waiting(service, POWER_METER_ERROR_SETUP, 0, text);
 }
 
-/* The service root names the place of sessions, where it is not the usual one. */
-static void on_root(int status, json_t *body, const GError *error, void *data)
+/* Opens the session at the place that the service root names, where it is not the usual one. */
+static void follow_root(struct redfish_service *service)
 {
-	struct redfish_service *service = data;
-	const char *path = meter_redfish_parse_sessions(body);
+	g_autofree char *path = g_steal_pointer(&service->root_path);
 	g_autofree char *password = NULL;
-	g_autofree char *text = NULL;
 
-	/* A BMC that is starting: what it refused may be offered later. */
-	if (error && (status == 0 || status >= STATUS_SERVER_ERROR)) {
-		service->asked_root = false;
-		text = advise(service, error);
-		fail_waiting(service, POWER_METER_ERROR_NO_ANSWER, status, text);
-		return;
-	}
+	service->root = ROOT_FOLLOWED;
+	service->refused = false;
 	if (!path || strcmp(path, service->sessions_path) == 0) {
 		refuse_sessions(service, service->refusal ?: "not found");
 		return;
 	}
 	g_free(service->sessions_path);
-	service->sessions_path = g_strdup(path);
+	service->sessions_path = g_steal_pointer(&path);
 	password = power_meter_password(&service->config, NULL);
 	open_session(service, password ?: "");
+}
+
+static void on_root(int status, json_t *body, const GError *error, void *data)
+{
+	struct redfish_service *service = data;
+	g_autofree char *text = NULL;
+
+	/* A BMC that is starting: what it refused may be offered later. */
+	if (error && (status == 0 || status >= STATUS_SERVER_ERROR)) {
+		service->root = ROOT_UNKNOWN;
+		if (!service->refused)
+			return;
+		service->refused = false;
+		text = advise(service, error);
+		fail_waiting(service, POWER_METER_ERROR_NO_ANSWER, status, text);
+		return;
+	}
+	service->root = ROOT_KNOWN;
+	service->root_path = g_strdup(meter_redfish_parse_sessions(body));
+	if (service->refused)
+		follow_root(service);
+}
+
+static void ask_root(struct redfish_service *service)
+{
+	service->root = ROOT_UNDER_WAY;
+	http_client_request(service->client, "GET", ROOT_PATH, NULL, service->config.timeout_s,
+			    on_root, service);
+}
+
+/* The login is slow: the root is asked meanwhile, in case that sessions are elsewhere. */
+static gboolean on_slow(gpointer data)
+{
+	struct redfish_service *service = data;
+
+	service->root_id = 0;
+	if (service->root == ROOT_UNKNOWN)
+		ask_root(service);
+	return G_SOURCE_REMOVE;
 }
 
 /*
@@ -420,12 +485,14 @@ static void refuse_login(struct redfish_service *service, int status, const GErr
 
 	if (status >= 300 && status < STATUS_BAD_REQUEST && open_elsewhere(service))
 		return;
-	if (not_offered && !service->asked_root) {
-		service->asked_root = true;
+	if (not_offered && service->root != ROOT_FOLLOWED) {
 		g_free(service->refusal);
 		service->refusal = g_strdup(error->message);
-		http_client_request(service->client, "GET", ROOT_PATH, NULL,
-				    service->config.timeout_s, on_root, service);
+		service->refused = true;
+		if (service->root == ROOT_UNKNOWN)
+			ask_root(service);
+		else if (service->root == ROOT_KNOWN)
+			follow_root(service);
 		return;
 	}
 	if (not_offered) {
@@ -458,6 +525,7 @@ static void on_session(int status, json_t *body, const GError *error, void *data
 	const char *token = http_client_answer_header(service->client, "X-Auth-Token");
 	const char *location = http_client_answer_header(service->client, "Location");
 
+	g_clear_handle_id(&service->root_id, g_source_remove);
 	/* The body of a login is of no use, and may be anything. */
 	if (status < 200 || status >= 300) {
 		refuse_login(service, status, error);
@@ -484,6 +552,8 @@ static void open_session(struct redfish_service *service, const char *password)
 
 	service->login = LOGIN_UNDER_WAY;
 	identify(service, NULL);
+	if (service->root == ROOT_UNKNOWN && service->root_id == 0)
+		service->root_id = g_timeout_add(SLOW_MS, on_slow, service);
 	http_client_request(service->client, "POST", service->sessions_path, body,
 			    service->config.timeout_s, on_session, service);
 }
@@ -694,8 +764,7 @@ void redfish_service_get(struct redfish_service *service, const char *path, int 
 	struct call *call = g_new0(struct call, 1);
 
 	*call = (struct call){.service = service, .tag = tag, .done = done, .data = data};
-	call->slashed = service->slash && !g_str_has_suffix(path, "/") && !strchr(path, '?');
-	call->path = g_strconcat(path, call->slashed ? "/" : NULL, NULL);
+	call->path = g_strdup(path);
 	call_service(call);
 }
 
@@ -708,17 +777,19 @@ struct redfish_service *redfish_services_find(struct redfish_services *services,
 					      const struct config_meter *config, GError **error)
 {
 	g_autofree char *address = address_of(config);
-	g_autofree char *key =
-		g_strdup_printf("%s\n%s\n%s\n%s\n%d\n%d\n%g", address, config->user ?: "",
-				config->password_file ?: "", config->ca_file ?: "", config->tls,
-				config->auth, config->timeout_s);
+	g_autofree char *key = g_strdup_printf("%s\n%s\n%s\n%s\n%d\n%d", address,
+					       config->user ?: "", config->password_file ?: "",
+					       config->ca_file ?: "", config->tls, config->auth);
+	const double timeout_s = config->timeout_s > 0 ? config->timeout_s : TIMEOUT_S;
 	struct redfish_service *service;
 	struct http_client *client;
 
 	for (guint i = 0; i < services->list->len; i++) {
 		service = services->list->pdata[i];
-		if (strcmp(service->key, key) == 0)
-			return service;
+		if (strcmp(service->key, key) != 0)
+			continue;
+		service->config.timeout_s = MAX(service->config.timeout_s, timeout_s);
+		return service;
 	}
 	client = http_client_new(address, error);
 	if (!client)
@@ -735,7 +806,7 @@ struct redfish_service *redfish_services_find(struct redfish_services *services,
 		.ca_file = g_strdup(config->ca_file),
 		.tls = config->tls,
 		.auth = config->auth,
-		.timeout_s = config->timeout_s > 0 ? config->timeout_s : TIMEOUT_S,
+		.timeout_s = timeout_s,
 	};
 	service->basic = config->auth == CONFIG_METER_BASIC;
 	service->sessions_path = g_strdup(SESSIONS_PATH);

@@ -8,7 +8,8 @@
 /*
  * The Redfish service of a BMC (DMTF DSP0266) over HTTPS, on connections that are kept. Logs in as
  * needed, and follows redirections within the service. Meters that reach the same BMC in the same
- * way share one service, and so one session. Main loop only.
+ * way share one service, and so one session; the longest of their timeout_s holds for all of them.
+ * Main loop only.
  *
  * A service that redirects a path to the same with a slash at its end is asked for paths with one
  * from then on: a slow BMC would have each of them take two answers.

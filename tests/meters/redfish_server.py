@@ -7,9 +7,9 @@ usage: redfish_server.py DIR CERTIFICATE KEY
 DIR/redfish.json maps a path to its answer, or to a list of answers in turn, of which the last repeats. "POST PATH" and
 "DELETE PATH" are answers to other methods. An answer has: status (200), headers, one of json, text and base64; gzip (true: the
 body is compressed), times (N: it is repeated), endless (true: for ever), authorization (401 to a request that has another),
-needs_encoding (406 where gzip is not accepted), delay_s, cut (true: the connection ends before the
-body does). "*slash*" is the answer to each path without a slash at its end, with that redirect. "*session*" is {"uses": N,
-"cut": BOOL}: a token is good for N requests, then they are answered with 401.
+needs_encoding (406 where gzip is not accepted), delay_s, cut (true: the connection ends before the body does). "*delay_s*" is the
+delay of all other answers, also to unknown paths. "*slash*" is the answer to each path without a slash at its end, with that
+redirect. "*session*" is {"uses": N, "cut": BOOL}: a token is good for N requests, then they are answered with 401.
 
 It prints its port, then each request as a line "METHOD PATH SECONDS".
 """
@@ -64,7 +64,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with self.server.lock:
             print(self.command, self.path, f"{time.monotonic():.3f}", flush=True)
             answer = self.find()
-        time.sleep(answer.get("delay_s", 0))
+        time.sleep(answer.get("delay_s", self.server.tree.get("*delay_s*", 0)))
         body = json.dumps(answer["json"]).encode() if "json" in answer else answer.get("text", "").encode()
         if "base64" in answer:
             body = base64.b64decode(answer["base64"])

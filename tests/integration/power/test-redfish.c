@@ -122,6 +122,7 @@ static void test_meters_of_a_bmc_share_a_session(struct fixture *fixture, gconst
 	struct meter_set *set = meter_set_new(&platform_machine);
 	struct meter_fixture other = {.host = "b2", .config = fixture->meter.config, .set = set};
 
+	other.config.timeout_s = METER_FIXTURE_WAIT_S;
 	fixture->meter.set = set;
 	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
 	g_assert_cmpint(meter_fixture_read(&other), ==, 0);
@@ -143,6 +144,7 @@ static void test_sessions_end_side_by_side(struct fixture *fixture, gconstpointe
 {
 	enum { METERS = 5 };
 	struct meter_fixture meters[METERS];
+	char *passwords[METERS];
 	struct meter_set *set = meter_set_new(&platform_machine);
 	int64_t began_ns;
 
@@ -151,12 +153,16 @@ static void test_sessions_end_side_by_side(struct fixture *fixture, gconstpointe
 						   .config = fixture->meter.config,
 						   .set = set};
 		/* Each has a session of its own. */
-		meters[i].config.timeout_s = METER_FIXTURE_WAIT_S + i;
+		passwords[i] = g_strdup_printf("%s-%d", fixture->meter.password_file, i);
+		meter_fixture_write(passwords[i], PASSWORD "\n");
+		meters[i].config.password_file = passwords[i];
 		g_assert_cmpint(meter_fixture_read(&meters[i]), ==, 0);
 	}
 	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, METERS);
-	for (int i = 0; i < METERS; i++)
+	for (int i = 0; i < METERS; i++) {
 		meter_fixture_close(&meters[i]);
+		g_free(passwords[i]);
+	}
 	began_ns = clock_now_ns();
 	meter_set_free(set);
 	g_assert_cmpfloat(clock_elapsed_s(began_ns, clock_now_ns()), <, 5);
