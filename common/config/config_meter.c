@@ -168,14 +168,14 @@ static const struct config_key meter_keys[] = {
 	{CONFIG_NUMBER(meter, core_w), .takers = MODEL, .max = INFINITY,
 	 .says = "watts are numbers that are not negative",
 	 .help = "model: watts more per busy CPU; one of both is above 0."},
-	{CONFIG_NUMBER(meter, timeout_s), .takers = IPMI | REDFISH | VALUES, CONFIG_NOT_ZERO,
+	{CONFIG_NUMBER(meter, timeout_s), .takers = IPMI | REDFISH | AMM | VALUES, CONFIG_NOT_ZERO,
 	 CONFIG_TO(1, 120), .says = "# s is outside @ s",
-	 .help = "command, http, snmp: longest time that a reading may take; default: 5. ipmi: longest time that an answer may "
+	 .help = "amm, command, http, snmp: longest time that a reading may take; default: 5. ipmi: longest time that an answer may "
 		 "take, of which a login or a walk of the sensor records needs several; default: 5. redfish: longest time of an "
 		 "answer; default: 15."},
 	{CONFIG_NUMBER(meter, interval_s), CONFIG_NOT_ZERO, CONFIG_TO(0.05, 60),
 	 .says = "# s is outside @ s",
-	 .help = "time between two samples; default: 1, of command 5, for each takes a process."},
+	 .help = "time between two samples; default: 1, of amm, command and snmp 5, for each takes a process."},
 	{NULL},
 };
 
@@ -216,10 +216,10 @@ void config_meter_fill_in(struct config_meter *meter)
 		meter->user = g_strdup("ADMIN");
 	if (kind == IPMI && !meter->privilege)
 		meter->privilege = g_strdup("USER");
-	if ((kind & (IPMI | REDFISH | VALUES)) && is_absent(meter->timeout_s))
+	if ((kind & (IPMI | REDFISH | AMM | VALUES)) && is_absent(meter->timeout_s))
 		meter->timeout_s = kind == REDFISH ? 15 : 5;
 	if (is_absent(meter->interval_s))
-		meter->interval_s = kind == COMMAND ? 5 : 1;
+		meter->interval_s = (kind & (AMM | COMMAND | SNMP)) ? 5 : 1;
 	if (kind == IPMI && meter->raw && meter->raw_at == 0)
 		meter->raw_at = 4;
 	if (kind == IPMI && meter->cipher_suite == 0)

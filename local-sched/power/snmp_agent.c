@@ -394,7 +394,7 @@ static void end_several(struct snmp_agent *agent, char *const *lines, const char
 	if (is_silence(agent, complaint, error)) {
 		agent->answered = 0;
 		agent->doubtful = count;
-		/* One that is never answered must not be the one that is asked each time. */
+		/* The same is not asked each time: it may be what is never answered. */
 		for (guint i = agent->silences++ % requests; i > 0; i--)
 			g_queue_push_tail(&agent->asked, g_queue_pop_head(&agent->asked));
 		/* Without time for it, the next to be asked will be that one. */
