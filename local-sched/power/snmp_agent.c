@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/power/snmp_agent.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +20,9 @@
 #define CONFIG_FILE "snmp.conf"
 /* The directories of a process are PREFIX PID "-XXXXXX". */
 #define PREFIX "virtbed-snmp-"
+enum { SUFFIX_LENGTH = 6 };
+
+#define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 enum {
 	/* After a request, for those of other meters that are read at the same interval. */
@@ -50,7 +56,8 @@ struct snmp_agent {
 	 * snmpget reads `directory`/snmp.conf, which is a link to /proc/self/fd/`fd`, a file in
 	 * memory that it inherits: what a process leaves when it is killed has no password.
 	 */
-	char *directory; /* or NULL */
+	char *directory;  /* or NULL */
+	int directory_fd; /* has it locked */
 	int fd;
 	char *written;           /* contents of that file, or NULL */
 	struct program_run *run; /* or NULL */
@@ -106,34 +113,47 @@ static char *configuration(const struct config_meter *config, GError **error)
 			       password);
 }
 
-/* Removes a directory of snmpget's with the files in it. */
-static void remove_directory(const char *path)
+/* Removes what is in the directory `fd`, which is closed, but nothing that a link leads to. */
+static void remove_contents(int fd)
 {
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-	const char *name;
+	DIR *dir = fdopendir(fd);
+	const struct dirent *entry;
 
-	while (dir && (name = g_dir_read_name(dir))) {
-		g_autofree char *inner = g_build_filename(path, name, NULL);
-
-		if (g_unlink(inner) < 0 && errno == EISDIR)
-			remove_directory(inner);
+	if (!dir) {
+		close(fd);
+		return;
 	}
-	g_rmdir(path);
+	while ((entry = readdir(dir))) {
+		const char *name = entry->d_name;
+		int inner;
+
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || unlinkat(fd, name, 0) == 0)
+			continue;
+		inner = openat(fd, name, OPEN_DIRECTORY);
+		if (inner >= 0)
+			remove_contents(inner);
+		unlinkat(fd, name, AT_REMOVEDIR);
+	}
+	closedir(dir);
 }
 
-/* Whether a directory is one of ours whose process was killed. */
-static bool is_left(const char *path, const char *name)
+/* Whether the name is one of ours, of a process that does not live, as far as can be seen. */
+static bool is_left(const char *name)
 {
-	struct stat status;
+	const char *end;
 	uint64_t pid;
 
-	return g_str_has_prefix(name, PREFIX) &&
-	       read_number_front_unsigned(name + strlen(PREFIX), &pid) && pid > 0 &&
-	       pid <= G_MAXINT && lstat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
-	       status.st_uid == geteuid() && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+	if (!g_str_has_prefix(name, PREFIX))
+		return false;
+	end = read_number_front_unsigned(name + strlen(PREFIX), &pid);
+	return end && *end == '-' && strlen(end + 1) == SUFFIX_LENGTH && pid > 0 &&
+	       pid <= G_MAXINT && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Removes what killed processes have left. */
+/*
+ * Removes what killed processes have left. A process of another container may not be seen to live:
+ * each locks its directory.
+ */
 static void sweep(void)
 {
 	g_autoptr(GDir) dir = g_dir_open(g_get_tmp_dir(), 0, NULL);
@@ -141,16 +161,28 @@ static void sweep(void)
 
 	while (dir && (name = g_dir_read_name(dir))) {
 		g_autofree char *path = g_build_filename(g_get_tmp_dir(), name, NULL);
+		const int fd = is_left(name) ? open(path, OPEN_DIRECTORY) : -1;
+		struct stat status;
 
-		if (is_left(path, name))
-			remove_directory(path);
+		if (fd < 0)
+			continue;
+		if (fstat(fd, &status) < 0 || status.st_uid != geteuid() ||
+		    flock(fd, LOCK_EX | LOCK_NB) < 0) {
+			close(fd);
+			continue;
+		}
+		remove_contents(fd);
+		g_rmdir(path);
 	}
 }
 
 static void clear_directory(struct snmp_agent *agent)
 {
+	if (agent->directory_fd >= 0)
+		remove_contents(agent->directory_fd);
+	agent->directory_fd = -1;
 	if (agent->directory)
-		remove_directory(agent->directory);
+		g_rmdir(agent->directory);
 	g_clear_pointer(&agent->directory, g_free);
 }
 
@@ -165,6 +197,8 @@ static bool make_directory(struct snmp_agent *agent, GError **error)
 	agent->directory = g_dir_make_tmp(template, error);
 	if (!agent->directory)
 		return false;
+	agent->directory_fd = open(agent->directory, OPEN_DIRECTORY);
+	flock(agent->directory_fd, LOCK_EX | LOCK_NB);
 	link = g_build_filename(agent->directory, CONFIG_FILE, NULL);
 	if (symlink(target, link) == 0)
 		return true;
@@ -669,6 +703,7 @@ struct snmp_agent *snmp_agents_find(struct snmp_agents *agents, const struct con
 	agent->platform = agents->platform;
 	agent->key = g_steal_pointer(&key);
 	agent->fd = -1;
+	agent->directory_fd = -1;
 	agent->most = OBJECTS_MAX;
 	agent->apart = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	agent->config = (struct config_meter){

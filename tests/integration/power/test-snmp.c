@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The SNMP meter against the distribution's snmpd, with objects as metered outlets have them. */
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "common/subprocess.h"
@@ -364,33 +366,93 @@ static void test_what_is_tidied_is_made_again(struct fixture *fixture, gconstpoi
 	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0);
 }
 
+/* Whether a file below a directory has the password; links are not followed. */
+static bool has_password(const char *directory)
+{
+	g_autoptr(GDir) dir = g_dir_open(directory, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename(directory, name, NULL);
+		g_autofree char *text = NULL;
+
+		if (g_file_test(path, G_FILE_TEST_IS_SYMLINK))
+			continue;
+		if (g_file_test(path, G_FILE_TEST_IS_DIR)
+			    ? has_password(path)
+			    : g_file_get_contents(path, &text, NULL, NULL) &&
+				      strstr(text, PASSWORD))
+			return true;
+	}
+	return false;
+}
+
 /* What would be left of a process that is killed. */
 static void test_no_file_has_the_password(struct fixture *fixture, gconstpointer snmp)
 {
 	g_autofree char *start = g_strdup_printf("virtbed-snmp-%d-", getpid());
-	g_autofree char *left = g_build_filename(g_get_tmp_dir(), "virtbed-snmp-4194305-x", NULL);
-	g_autoptr(GDir) dir = NULL;
+	g_autoptr(GDir) dir = g_dir_open(g_get_tmp_dir(), 0, NULL);
 	const char *name;
 	int found = 0;
 
-	meter_fixture_close(&fixture->meter);
-	/* The process of that number, which is above the highest, does not live. */
-	g_assert_cmpint(g_mkdir_with_parents(left, 0700), ==, 0);
-	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
-	g_assert_false(g_file_test(left, G_FILE_TEST_EXISTS));
-	dir = g_dir_open(g_get_tmp_dir(), 0, NULL);
 	while ((name = g_dir_read_name(dir))) {
-		g_autofree char *path = NULL;
+		g_autofree char *directory = g_build_filename(g_get_tmp_dir(), name, NULL);
+		g_autofree char *path = g_build_filename(directory, "snmp.conf", NULL);
 		g_autofree char *target = NULL;
 
 		if (!g_str_has_prefix(name, start))
 			continue;
-		path = g_build_filename(g_get_tmp_dir(), name, "snmp.conf", NULL);
 		target = g_file_read_link(path, NULL);
 		g_assert_true(target && g_str_has_prefix(target, "/proc/self/fd/"));
+		g_assert_false(has_password(directory));
 		found++;
 	}
 	g_assert_cmpint(found, ==, 1);
+}
+
+/*
+ * What killed processes left is removed, and nothing else: not what is locked, of another name, or
+ * behind a link.
+ */
+static void test_what_is_left_is_swept(struct fixture *fixture, gconstpointer snmp)
+{
+	/* The process of that number, which is above the highest, does not live. */
+	static const char *const names[] = {"virtbed-snmp-4194305-abcdef",
+					    "virtbed-snmp-4194305-locked", "virtbed-snmp-4194305-x",
+					    "virtbed-snmp-4194305-linked"};
+	g_autofree char *other = meter_fixture_path(&fixture->meter, "other");
+	g_autofree char *file = g_build_filename(other, "file", NULL);
+	char *paths[G_N_ELEMENTS(names)];
+	int fd;
+
+	meter_fixture_close(&fixture->meter);
+	g_assert_cmpint(g_mkdir(other, 0700), ==, 0);
+	meter_fixture_write(file, "x");
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *link = NULL;
+
+		paths[i] = g_build_filename(g_get_tmp_dir(), names[i], NULL);
+		link = g_build_filename(paths[i], "link", NULL);
+		if (i == 3) {
+			g_assert_cmpint(symlink(other, paths[i]), ==, 0);
+			continue;
+		}
+		g_assert_cmpint(g_mkdir(paths[i], 0700), ==, 0);
+		g_assert_cmpint(symlink(other, link), ==, 0);
+	}
+	fd = open(paths[1], O_RDONLY | O_DIRECTORY);
+	g_assert_cmpint(flock(fd, LOCK_EX), ==, 0);
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0);
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *link = g_build_filename(paths[i], "link", NULL);
+
+		g_assert_cmpint(g_file_test(paths[i], G_FILE_TEST_EXISTS), ==, i > 0);
+		g_unlink(i == 3 ? paths[i] : link);
+		g_rmdir(paths[i]);
+		g_free(paths[i]);
+	}
+	g_assert_true(g_file_test(file, G_FILE_TEST_EXISTS));
+	close(fd);
 }
 
 /* Whether the peer is installed; snmpd lies in sbin. */
@@ -432,5 +494,6 @@ int main(int argc, char **argv)
 	ADD(V2C, "each request has its own time", test_each_request_has_its_own_time);
 	ADD(V2C, "what is tidied is made again", test_what_is_tidied_is_made_again);
 	ADD(V3, "no file has the password", test_no_file_has_the_password);
+	ADD(V3, "what is left is swept", test_what_is_left_is_swept);
 	return g_test_run();
 }
