@@ -293,6 +293,11 @@ run_case() {
 	run_case no-cstate-between
 }
 
+@test "a state of the firmware's table is what its description says" {
+	run_case c2-is-c6
+	run_case depth-hidden
+}
+
 @test "the lowest frequency is taken where it is near enough" {
 	run_case lowest-is-1600
 	run_case lowest-too-high
