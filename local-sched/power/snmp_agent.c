@@ -69,6 +69,7 @@ struct snmp_agent {
 	guint most;     /* the most that it is asked for */
 	int64_t most_until_ns;
 	guint doubtful;  /* of a run that failed, for no reason known yet; 0: none */
+	bool was_once;   /* it failed once, and the agent may just have been silent */
 	bool next_alone; /* the next request is asked by itself */
 	guint silences;
 	GHashTable *apart; /* request's `data` -> until when it is asked by itself (int64_t) */
@@ -396,18 +397,19 @@ static void end_one(struct snmp_agent *agent, gsize lines, const char *output,
 		    const char *complaint, const GError *error)
 {
 	const struct request *request = g_queue_peek_head(&agent->asked);
+	const bool was_alone = request->alone;
+	const bool is_silent = is_silence(agent, complaint, error);
 
-	if (!request->alone) {
-		end_all(agent, output, complaint, error);
-	} else if (g_error_matches(error, SUBPROCESS_ERROR, SUBPROCESS_ERROR_TIMEOUT) ||
-		   is_silence(agent, complaint, error)) {
-		agent->doubtful = 0; /* it does not answer at all */
-		end_all(agent, output, complaint, error);
-		end_failed(agent, complaint, error);
-	} else {
+	if (is_silent)
+		agent->was_once = false;
+	if (was_alone &&
+	    (is_silent || g_error_matches(error, SUBPROCESS_ERROR, SUBPROCESS_ERROR_TIMEOUT)))
+		agent->doubtful = 0; /* nothing is known of what went together */
+	else if (was_alone)
 		learn_of_one(agent, request, lines, error);
-		end_all(agent, output, complaint, error);
-	}
+	end_all(agent, output, complaint, error);
+	if (was_alone && is_silent)
+		end_failed(agent, complaint, error);
 }
 
 /*
@@ -422,6 +424,8 @@ static void end_several(struct snmp_agent *agent, char *const *lines, const char
 
 	if (!error && g_strv_length((char **)lines) == count) {
 		agent->answered = MAX(agent->answered, count);
+		agent->doubtful = 0;
+		agent->was_once = false;
 		end_each(agent, lines, complaint);
 		return;
 	}
@@ -431,12 +435,17 @@ static void end_several(struct snmp_agent *agent, char *const *lines, const char
 		/* The same is not asked each time: it may be what is never answered. */
 		for (guint i = agent->silences++ % requests; i > 0; i--)
 			g_queue_push_tail(&agent->asked, g_queue_pop_head(&agent->asked));
-		/* Without time for it, the next to be asked will be that one. */
+		/*
+		 * Without time for it the next to be asked will be that one. The agent may answer
+		 * again by then, so that as many are tried once more.
+		 */
 		agent->next_alone = put_back(agent, try_s(agent) / 2, 1) == 0;
+		agent->was_once = agent->next_alone && !agent->was_once;
 	} else if (g_error_matches(error, SUBPROCESS_ERROR, SUBPROCESS_ERROR_TIMEOUT)) {
 		put_back(agent, 0, 0); /* one had little time left */
 	} else if (may_be_of_one(complaint, error)) {
 		agent->doubtful = count;
+		agent->was_once = false;
 		put_back(agent, 0, strstr(complaint, "tooBig") ? 0 : requests);
 	}
 	end_all(agent, output, complaint, error);
@@ -472,7 +481,7 @@ static guint most_objects(struct snmp_agent *agent)
 {
 	const int64_t now_ns = platform_now_ns(agent->platform);
 
-	if (agent->doubtful > 0) {
+	if (agent->doubtful > 0 && !agent->was_once) {
 		agent->most = MAX(agent->doubtful / 2, 1);
 		agent->most_until_ns = now_ns + APART_NS;
 		agent->doubtful = 0;

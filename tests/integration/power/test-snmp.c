@@ -256,6 +256,46 @@ static void test_an_agent_that_drops_large_requests_is_read(struct fixture *fixt
 	g_setenv("PATH", before, TRUE);
 }
 
+/* After silence they are read together as before. */
+static void test_a_silent_agent_fails_all_in_time(struct fixture *fixture, gconstpointer snmp)
+{
+	enum { METERS = 4 };
+	char *objects[METERS];
+	g_autofree char *log = meter_fixture_path(&fixture->meter, "runs");
+	g_autofree char *flag = meter_fixture_path(&fixture->meter, "silent");
+	g_autofree char *text = g_strdup_printf("[ ! -e '%s' ] || { sleep \"$5\"; echo "
+						"'Timeout: No Response' >&2; exit 1; }",
+						flag);
+	g_autofree char *before = stand_in(fixture, log, text);
+	struct meter_set *set = meter_set_new(&platform_machine);
+	struct meter_fixture meters[METERS];
+	gsize runs;
+
+	for (int i = 0; i < METERS; i++)
+		objects[i] = (char *)OUTLETS ".1";
+	for (int timeout_s = 1; timeout_s <= 4; timeout_s += 3) {
+		fixture->meter.config.timeout_s = timeout_s;
+		open_meters(fixture, set, meters, objects, METERS);
+		meter_fixture_write(flag, "");
+		read_meters(meters, METERS);
+		for (int i = 0; i < METERS; i++)
+			g_assert_cmpint(meters[i].code, ==, POWER_METER_ERROR_NO_ANSWER);
+		g_unlink(flag);
+		read_meters(meters, METERS);
+		runs = count_runs(log);
+		read_meters(meters, METERS);
+		for (int i = 0; i < METERS; i++)
+			g_assert_cmpint(meters[i].mw, ==, 245000);
+		g_assert_cmpuint(count_runs(log) - runs, ==, 1);
+		for (int i = 0; i < METERS; i++) {
+			meter_fixture_close(&meters[i]);
+			g_free(meters[i].message);
+		}
+	}
+	meter_set_free(set);
+	g_setenv("PATH", before, TRUE);
+}
+
 /* Only what has to do with the login is a refused one, which is asked again later and later. */
 static void test_complaints_are_told_apart(struct fixture *fixture, gconstpointer snmp)
 {
@@ -488,6 +528,7 @@ int main(int argc, char **argv)
 	ADD(V2C, "outlets of a strip are read together", test_outlets_of_a_strip_are_read_together);
 	ADD(V2C, "an agent that drops large requests is read",
 	    test_an_agent_that_drops_large_requests_is_read);
+	ADD(V2C, "a silent agent fails all in time", test_a_silent_agent_fails_all_in_time);
 	ADD(V3, "complaints are told apart", test_complaints_are_told_apart);
 	ADD(V2C, "a meter is closed during a shared run",
 	    test_a_meter_is_closed_during_a_shared_run);
