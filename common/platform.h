@@ -9,9 +9,12 @@
 /*
  * The platform is what a daemon stands on and cannot compute: clocks, timers, its disk and threads.
  * A daemon's main object gets it at creation and hands it down; nothing in a daemon reads a clock,
- * sets a timer, keeps a file or starts a thread in another way, so that two daemons of one process
- * may have different ones. platform_machine is that of this machine; a simulation has its own, with
- * virtual time.
+ * sets a timer, starts a thread or keeps a file in another way, but for what is named below, so
+ * that two daemons of one process may have different ones. platform_machine is that of this
+ * machine; a simulation may have its own, with virtual time.
+ *
+ * The lint tests/lint/platform names the files that belong to this machine. The sources of the
+ * engine (run_loop.c) and of loop_until() look at the platform's clock, but sleep by the real one.
  *
  * A platform outlives everything that was made with it. All is called from the thread of the
  * default main context but where it says so.
@@ -43,9 +46,10 @@ struct platform_clock {
 	int64_t (*thread_ns)(const struct platform *platform);
 	/*
 	 * Calls function(data) from the default main context with `priority` every `ms`
-	 * milliseconds of the boot clock, 0: in the next turn of the main loop, until it returns
-	 * G_SOURCE_REMOVE. Returns the id of a source, which g_source_remove() removes, and which
-	 * is due once g_source_set_ready_time() was called with 0.
+	 * milliseconds, 0: in the next turn of the main loop, until it returns G_SOURCE_REMOVE. The
+	 * clock of timers may stand still where now_ns() does not. Returns the id of a source,
+	 * which g_source_remove() removes, and which is due once g_source_set_ready_time() was
+	 * called with 0.
 	 */
 	guint (*timer)(const struct platform *platform, int priority, guint ms,
 		       GSourceFunc function, void *data);
@@ -53,7 +57,10 @@ struct platform_clock {
 
 /*
  * The disk: the files that a daemon keeps, whose directories exist. What it only reads (its
- * configuration, /proc, /sys, files that users give) is not meant. All are required but `vfs`.
+ * configuration, /proc, /sys, files that users give) is not meant. Not on it, but on this machine's,
+ * are directories, which daemons make themselves; whether the store's file exists, and the lock of
+ * a local scheduler's; a run directory's config.yaml and its files of profiles, estimates and
+ * execution times; and the end of the file of original caps. All are required but `vfs`.
  */
 struct platform_disk {
 	const char *vfs; /* name of the sqlite3_vfs of databases; NULL: SQLite's default */
@@ -104,7 +111,10 @@ struct platform_threads {
 	void (*wait)(struct platform_job *job);
 };
 
-/* The platform of this machine. Its timers wait by CLOCK_MONOTONIC. */
+/*
+ * The platform of this machine. Its timers wait by CLOCK_MONOTONIC: unlike now_ns() it stands still
+ * while the machine is suspended.
+ */
 extern const struct platform platform_machine;
 
 /* The operations of the clock, as above. */

@@ -269,7 +269,7 @@ static struct platform platform_alone(void)
 	return platform;
 }
 
-/* Serving goes on unchecked: nothing waits for minutes. */
+/* The main loop does not wait for minutes while the file is read. */
 static void test_no_thread(struct fixture *fixture, const void *data)
 {
 	const struct platform alone = platform_alone();
