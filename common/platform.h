@@ -57,10 +57,11 @@ struct platform_clock {
 
 /*
  * The disk: the files that a daemon keeps, whose directories exist. What it only reads (its
- * configuration, /proc, /sys, files that users give) is not meant. Not on it, but on this machine's,
- * are directories, which daemons make themselves; whether the store's file exists, and the lock of
- * a local scheduler's; a run directory's config.yaml and its files of profiles, estimates and
- * execution times; and the end of the file of original caps. All are required but `vfs`.
+ * configuration, /proc, /sys, files that users give) is not meant. All are required but `vfs`.
+ *
+ * Not on it, but on this machine's disk, are directories, which daemons make themselves; whether
+ * the store's file exists, and the lock of a local scheduler's; a run directory's config.yaml and
+ * its files of profiles, estimates and execution times; and the end of the file of original caps.
  */
 struct platform_disk {
 	const char *vfs; /* name of the sqlite3_vfs of databases; NULL: SQLite's default */
