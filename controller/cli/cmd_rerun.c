@@ -121,18 +121,30 @@ static bool is_wanted(const struct store_run *run, const struct arguments *argum
 	return arguments->run == 0 || run->run == (int64_t)arguments->run;
 }
 
-static void note_lack(struct tally *tally, const struct store_run *run, const GError *error,
-		      bool as_json)
+/* A run that could not be carried out to its end: what is damaged differs, and the rest lacks. */
+static void note_failure(struct tally *tally, const struct store_run *run, const GError *error,
+			 bool as_json)
 {
-	tally->lacking++;
-	if (!tally->lacks)
+	const bool damaged = g_error_matches(error, RERUN_ERROR, RERUN_ERROR_DAMAGED);
+
+	tally->divergent += damaged;
+	tally->lacking += !damaged;
+	if (!damaged && !tally->lacks)
 		tally->lacks = g_strdup(error->message);
-	if (as_json)
+	if (as_json) {
+		g_autofree char *message = g_utf8_make_valid(error->message, -1);
+
 		json_array_append_new(tally->runs,
 				      json_pack("{s:I, s:s, s:f, s:I, s:s}", "run",
 						(json_int_t)run->run, "policy", run->policy,
 						"limit", run->limit, "repeat",
-						(json_int_t)run->repeat, "lacks", error->message));
+						(json_int_t)run->repeat,
+						damaged ? "damaged" : "lacks", message));
+	} else if (damaged) {
+		print_heading(run);
+		visible_print(error->message);
+		putchar('\n');
+	}
 }
 
 static int end(const char *name, const char *dir, struct tally *tally,
@@ -145,15 +157,25 @@ static int end(const char *name, const char *dir, struct tally *tally,
 	if (!any)
 		return command_fail(COMMAND_BAD, name, "%s: %s", dir, tally->lacks);
 	if (arguments->json) {
-		g_autoptr(json_t) document = json_pack("{s:O, s:b}", "runs", tally->runs,
-						       "identical", (int)(tally->divergent == 0));
+		g_autoptr(json_t) document =
+			json_pack("{s:O, s:b, s:{s:I, s:I, s:I}}", "runs", tally->runs, "identical",
+				  (int)(tally->divergent == 0 && tally->lacking == 0), "counts",
+				  "identical", (json_int_t)tally->identical, "divergent",
+				  (json_int_t)tally->divergent, "lacking",
+				  (json_int_t)tally->lacking);
 
 		command_print_json(document);
 	} else if (tally->lacking > 0) {
-		printf("%u more runs cannot be carried out again: %s\n", tally->lacking,
-		       tally->lacks);
+		g_autofree char *text =
+			g_strdup_printf("%u more run%s cannot be carried out again: %s\n",
+					tally->lacking, tally->lacking == 1 ? "" : "s",
+					tally->lacks);
+
+		visible_print(text);
 	}
-	return tally->divergent > 0 ? COMMAND_FAILED : COMMAND_DONE;
+	if (tally->divergent > 0)
+		return COMMAND_FAILED;
+	return tally->lacking > 0 ? COMMAND_BAD : COMMAND_DONE;
 }
 
 static int rerun_all(const char *name, const char *dir, struct store *store, GPtrArray *runs,
@@ -168,15 +190,9 @@ static int rerun_all(const char *name, const char *dir, struct store *store, GPt
 		const struct store_run *run = runs->pdata[i];
 		g_autoptr(GError) error = NULL;
 
-		if (!is_wanted(run, arguments) ||
-		    rerun_one(store, run, &tally, arguments->json, &error))
-			continue;
-		if (!g_error_matches(error, RERUN_ERROR, RERUN_ERROR_LACKS)) {
-			g_free(tally.lacks);
-			return command_fail(COMMAND_BAD, name, "%s: run %" PRId64 ": %s", dir,
-					    run->run, error->message);
-		}
-		note_lack(&tally, run, error, arguments->json);
+		if (is_wanted(run, arguments) &&
+		    !rerun_one(store, run, &tally, arguments->json, &error))
+			note_failure(&tally, run, error, arguments->json);
 	}
 	status = end(name, dir, &tally, arguments);
 	g_free(tally.lacks);
@@ -185,10 +201,28 @@ static int rerun_all(const char *name, const char *dir, struct store *store, GPt
 
 /* Forks. */
 
-static void print_summary(const struct rerun_setup *made, const struct store_run *run,
+/* Where the history of a run is left. */
+struct fork {
+	const struct store_run *run;
+	uint32_t event; /* the last one of the history */
+	double time_s;  /* of the run by then */
+};
+
+static json_t *describe_fork(const struct fork *fork, const struct simulate_summary *summary)
+{
+	g_autoptr(json_t) cells = simulate_summary_json(summary);
+
+	return json_pack("{s:{s:I, s:I, s:f, s:b}, s:O}", "forked", "run",
+			 (json_int_t)fork->run->run, "event", (json_int_t)fork->event, "time_s",
+			 fork->time_s, "measured", (int)fork->run->measured, "result",
+			 json_array_get(cells, 0));
+}
+
+static void print_summary(const struct rerun_setup *made, const struct fork *fork,
 			  struct experiment *experiment, double budget_j,
 			  const struct engine_result *result, bool as_json)
 {
+	const struct store_run *run = fork->run;
 	const struct trials trials = {
 		.experiment = experiment,
 		.seed = run->seed,
@@ -202,11 +236,17 @@ static void print_summary(const struct rerun_setup *made, const struct store_run
 				     simulate_summary_baseline(experiment, NULL), result);
 
 	if (as_json) {
-		g_autoptr(json_t) list = simulate_summary_json(summary);
+		g_autoptr(json_t) document = describe_fork(fork, summary);
 
-		command_print_json(list);
+		command_print_json(document);
 	} else {
-		simulate_summary_print(summary, stdout);
+		g_autofree char *heading =
+			g_strdup_printf("run %" PRId64
+					": %s until event %u at %.3f s, simulated from then on",
+					run->run, run->measured ? "measured" : "as stored",
+					fork->event, fork->time_s);
+
+		simulate_summary_print(summary, heading, stdout);
 	}
 }
 
@@ -227,6 +267,7 @@ static bool fork_run(struct store *store, const struct store_run *run,
 	g_autoptr(rerun_t) rerun = NULL;
 	g_autoptr(experiment_t) experiment = NULL;
 	struct engine_result result = {0};
+	struct fork fork = {.run = run};
 	struct backend *sim = NULL;
 	bool good = rerun_check(store, run, error) && rerun_setup_init(store, run, &made, error);
 
@@ -236,13 +277,15 @@ static bool fork_run(struct store *store, const struct store_run *run,
 		rerun = rerun_new(store, run, &made.setup, error);
 	good = rerun && rerun_until(rerun, arguments->from, error);
 	if (good) {
+		fork.event = rerun_result(rerun)->inputs;
+		fork.time_s = rerun_time_s(rerun);
 		sim = experiment_backend_new(made.experiment, &made.trial, &made.setup);
 		good = rerun_fork(rerun, sim, arguments->policy ? &experiment->policies[0] : NULL,
 				  &result, error);
 	}
 	if (good) {
 		experiment_complete_result(&made.trial, rerun_engine(rerun), &result);
-		print_summary(&made, run, experiment, budget_of(store), &result, arguments->json);
+		print_summary(&made, &fork, experiment, budget_of(store), &result, arguments->json);
 	}
 	g_clear_pointer(&rerun, rerun_free);
 	backend_destroy(sim);

@@ -107,7 +107,7 @@ static int run_trials(const char *name, struct trials *trials, const double *lim
 		command_print_json(list);
 	} else {
 		print_notes(origin);
-		simulate_summary_print(summary, stdout);
+		simulate_summary_print(summary, NULL, stdout);
 	}
 	return COMMAND_DONE;
 }

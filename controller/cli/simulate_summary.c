@@ -283,18 +283,22 @@ static struct energy_format find_energy_format(const struct simulate_summary *su
 	return format;
 }
 
-static void print_heading(const struct simulate_summary *summary, FILE *file)
+static void print_heading(const struct simulate_summary *summary, const char *heading, FILE *file)
 {
 	const struct trials *trials = summary->trials;
 	const struct sched_system *system = trials->experiment->system;
 	g_autofree char *budget = chart_energy_text(summary->budget_j);
 	bool ordered = false;
 
-	fprintf(file,
-		"%s, simulated: means over %u trial%s, a workload each (seed %" G_GUINT64_FORMAT
-		"); 100 %% is %s of dynamic energy\n",
-		trials->experiment->config->name, trials->trials, trials->trials == 1 ? "" : "s",
-		summary->seed, budget);
+	fputs(trials->experiment->config->name, file);
+	if (heading)
+		fprintf(file, ", %s", heading);
+	else
+		fprintf(file,
+			", simulated: means over %u trial%s, a workload each (seed "
+			"%" G_GUINT64_FORMAT ")",
+			trials->trials, trials->trials == 1 ? "" : "s", summary->seed);
+	fprintf(file, "; 100 %% is %s of dynamic energy\n", budget);
 	for (uint32_t i = 0; i < trials->experiment->policies_count; i++) {
 		const struct policy_planning *planning =
 			trials->experiment->policies[i].ops->planning;
@@ -352,12 +356,12 @@ static void add_row(const struct simulate_summary *summary, const struct simulat
 	table_text(table, ended);
 }
 
-void simulate_summary_print(const struct simulate_summary *summary, FILE *file)
+void simulate_summary_print(const struct simulate_summary *summary, const char *heading, FILE *file)
 {
 	const struct energy_format energy = find_energy_format(summary);
 	g_autoptr(table_t) table = table_with(">limit", "<policy", ">utility", ">sd", NULL);
 
-	print_heading(summary, file);
+	print_heading(summary, heading, file);
 	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
 		g_autofree char *title =
 			g_strconcat(shown_as[columns[i]].title,

@@ -83,5 +83,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(simulate_summary_t, simulate_summary_free)
 /* The cells as a JSON array of objects. New reference. */
 json_t *simulate_summary_json(const struct simulate_summary *summary);
 
-/* The same as a table with its heading. */
-void simulate_summary_print(const struct simulate_summary *summary, FILE *file);
+/* The same as a table. `heading` says where its runs come from; NULL: they are simulated trials. */
+void simulate_summary_print(const struct simulate_summary *summary, const char *heading,
+			    FILE *file);

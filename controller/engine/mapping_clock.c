@@ -48,8 +48,8 @@ double engine_next_event_s(const struct engine *engine)
 }
 
 /*
- * The next periodic event, or one that is at most time_s and shortly before it: events missed in a
- * long interruption are not counted one by one.
+ * A periodic event from which few steps lead to time_s: the next one, or a later one at time_s or
+ * earlier. Events missed in a long interruption are not counted one by one.
  */
 static uint64_t event_before(const struct engine *engine, double time_s)
 {

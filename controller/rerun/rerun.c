@@ -756,6 +756,11 @@ const struct rerun_result *rerun_result(const struct rerun *rerun)
 	return &rerun->result;
 }
 
+double rerun_time_s(const struct rerun *rerun)
+{
+	return rerun->backend ? stored_backend_last_s(rerun->backend) : 0;
+}
+
 uint32_t rerun_inputs_count(const struct rerun *rerun)
 {
 	return rerun->count;

@@ -65,6 +65,9 @@ bool rerun_until(struct rerun *rerun, uint32_t until, GError **error);
 /* What came of it so far; borrowed. */
 const struct rerun_result *rerun_result(const struct rerun *rerun);
 
+/* The time by the run's clock after the last input that was handled; 0 before the first. */
+double rerun_time_s(const struct rerun *rerun);
+
 /* The number of the last stored input. */
 uint32_t rerun_inputs_count(const struct rerun *rerun);
 
@@ -72,8 +75,10 @@ uint32_t rerun_inputs_count(const struct rerun *rerun);
  * Leaves the history after the last input that was handled, and simulates the rest on `sim`, a new
  * simulated backend that stays the caller's, with `policy` (NULL: that of the run). Fills
  * *ret_result. Tasks that execute have executed as long as they have, and take as long as their
- * estimates say; those that have taken longer end at once. False with `error`: the run had not begun
- * or has ended by then, has diverged, or the policy does not fit.
+ * estimates say; those that have taken longer end at once. A suspension or a resumption that is
+ * under way begins again, and nodes that are down stay down. False with `error`: the run had not
+ * begun or has ended by then, its process had ended and it had not continued, it has diverged, a
+ * task migrates, clusters keep their queues themselves, or the policy does not fit.
  */
 bool rerun_fork(struct rerun *rerun, struct backend *sim, const struct policy *policy,
 		struct engine_result *ret_result, GError **error);

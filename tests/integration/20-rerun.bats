@@ -20,14 +20,20 @@ teardown() {
 	rm -rf "/run/virtbed/lab/$run_name"
 }
 
-# All of DIR is carried out again, as it is stored. assert_identical DIR RUNS
+# What is carried out again of DIR is as it is stored; the LACKING other runs are told. assert_identical DIR RUNS
+# [LACKING]
 assert_identical() {
+	local status_wanted=0
+	[ "${3:-0}" -eq 0 ] || status_wanted=2
 	run "$virtbed" rerun "$1"
 	echo "$output"
-	[ "$status" -eq 0 ]
+	[ "$status" -eq "$status_wanted" ]
 	[ "$(grep -c "all as stored" <<<"$output")" -eq "$2" ]
-	"$virtbed" rerun "$1" --json | jq -e '.identical and ([.runs[] | select(.events) |
-		.ended and .decisions > 0 and .divergence == null] | all)'
+	run "$virtbed" rerun "$1" --json
+	[ "$status" -eq "$status_wanted" ]
+	jq -e --argjson n "$2" --argjson lacking "${3:-0}" '.identical == ($lacking == 0) and
+		.counts == {identical: $n, divergent: 0, lacking: $lacking} and ([.runs[] | select(.events) |
+		.ended and .decisions > 0 and .divergence == null] | all)' <<<"$output"
 }
 
 @test "a measured run, and its simulation, are carried out again as they are stored" {
@@ -36,7 +42,8 @@ assert_identical() {
 	[ "$run_status" -eq 0 ]
 	assert_identical "$out" 4
 	"$virtbed" simulate "$out/config.yaml" --trials 2 --out "$out-sim"
-	assert_identical "$out-sim" 4
+	assert_identical "$out-sim" 4 4 # trial 2 has no inputs
+	"$virtbed" rerun "$out-sim" --run 1 --json | jq -e '.identical'
 }
 
 @test "the history of a measured run is left after a decision, and the rest is simulated" {
@@ -48,8 +55,9 @@ assert_identical() {
 	run "$virtbed" rerun "$out" --from "$event" --policy max-upr
 	echo "$output"
 	[ "$status" -eq 0 ]
-	[[ "$output" == *"simulated: means over 1 trial"* && "$output" == *"100 %  max-upr "* ]]
-	"$virtbed" rerun "$out" --from "$event" --json | jq -e 'length == 1 and .[0].policy == "easy"'
+	[[ "$output" == *"run 1: measured until event $event at "*", simulated from then on; 100 %"* && "$output" == *"100 %  max-upr "* ]]
+	"$virtbed" rerun "$out" --from "$event" --json | jq -e --argjson n "$event" \
+		'.forked.event == $n and .forked.measured and .forked.time_s >= 0 and .result.policy == "easy"'
 	run "$virtbed" rerun "$out" --from 1000000
 	echo "$output"
 	[ "$status" -eq 2 ]
@@ -82,6 +90,21 @@ assert_identical() {
 	[[ "$output" == *"run 2 ("*"event "*" (time at "*"task 7: actions[0].task is 7 in the store, and "*" here"* ]]
 	run "$virtbed" rerun "$out" --run 1
 	[ "$status" -eq 0 ]
+	# Damage hides no other run.
+	sqlite3 "$out/run.sqlite" "UPDATE input SET answers = '!!' WHERE run = 1 AND n = 3"
+	run "$virtbed" rerun "$out"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"run 1 ("*"input 3 ("*") is not what this virtbed writes"* ]]
+	[ "$(grep -c "all as stored" <<<"$output")" -eq 2 ]
+	run "$virtbed" rerun "$out" --json
+	[ "$status" -eq 1 ]
+	jq -e '(.identical | not) and .counts == {identical: 2, divergent: 2, lacking: 0} and .runs[0].damaged' \
+		<<<"$output"
+	sqlite3 "$out/run.sqlite" "UPDATE run SET policy = 'nothing' WHERE run = 1"
+	run "$virtbed" rerun "$out" --json
+	[ "$status" -eq 1 ]
+	jq -e '.counts == {identical: 2, divergent: 1, lacking: 1} and .runs[0].lacks' <<<"$output"
 }
 
 @test "a store of an older virtbed is refused with what it lacks" {
