@@ -275,8 +275,8 @@ static bool is_node(const struct engine *engine, uint32_t cluster, uint32_t node
 /* A node, as the detail of an input. */
 static json_t *describe_node(uint32_t cluster, uint32_t node, const char *reason)
 {
-	return json_pack("{s:I, s:I, s:s*}", "cluster", (json_int_t)cluster, "node",
-			 (json_int_t)node, "reason", reason);
+	return json_pack("{s:I, s:I, s:o*}", "cluster", (json_int_t)cluster, "node",
+			 (json_int_t)node, "reason", json_string(reason));
 }
 
 enum engine_refusal engine_request_drain(struct engine *engine, uint32_t cluster, uint32_t node,

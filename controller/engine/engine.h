@@ -360,13 +360,13 @@ struct engine_recorder {
 	/*
 	 * The engine begins to handle an input, and has handled it. All that the engine asks the
 	 * backend for in between depends on the backend alone, so that the inputs with these
-	 * answers determine the run. Inputs do not overlap.
+	 * answers determine the run of an experiment. Inputs do not overlap.
 	 */
 	bool (*input)(struct engine_recorder *recorder, const struct engine_input *input);
 	bool (*input_done)(struct engine_recorder *recorder);
 	/*
-	 * During an input: another answer from outside, of engine_setup.task_ended_j(), or whether
-	 * a decision of the policy's thread was there.
+	 * During an input: another answer from outside, of engine_setup.task_ended_j(). Whether a
+	 * decision of the policy's thread was there is not told.
 	 */
 	void (*answer)(struct engine_recorder *recorder, double value);
 	/* Every decision, before decision(), which not every decision is recorded by. */
@@ -385,7 +385,7 @@ enum engine_input_kind {
 	ENGINE_INPUT_FINISH,  /* engine_finish_run() */
 	ENGINE_INPUT_RESTORE, /* a run that was interrupted is restored (recorder_store.h) */
 	/* Requests of users and settings of a service, with the keys of their details. */
-	ENGINE_INPUT_SUBMIT, /* all of the task: struct sched_task; held */
+	ENGINE_INPUT_SUBMIT, /* the task: struct sched_task but its demand; held */
 	ENGINE_INPUT_HOLD,   /* task; so below */
 	ENGINE_INPUT_FREE,   /* it is released */
 	ENGINE_INPUT_CANCEL,
