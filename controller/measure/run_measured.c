@@ -10,7 +10,7 @@
 #include "controller/backend/remote.h"
 #include "controller/engine/engine.h"
 #include "controller/journal/recorder_store.h"
-#include "controller/measure/run_overshoot.h"
+#include "controller/experiment/run_overshoot.h"
 #include "controller/measure/run_speed.h"
 #include "controller/session/host_load.h"
 #include "controller/session/run_loop.h"

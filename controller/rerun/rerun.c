@@ -9,6 +9,7 @@
 #include "common/error_fail.h"
 #include "common/json.h"
 #include "controller/backend/sim.h"
+#include "controller/experiment/run_overshoot.h"
 #include "controller/experiment/simulation.h"
 #include "controller/journal/input_json.h"
 #include "controller/journal/recorder_store.h"
@@ -522,19 +523,47 @@ static void compare_rest(struct rerun *rerun)
 	store_decision_free(further);
 }
 
-/* A measured result is corrected when later samples are there. */
+/*
+ * Corrects a measured result as the run's was: samples that came after its end may have shown that
+ * the limit was reached before it, and tasks that ended after the end do not count.
+ */
+static void correct_result(struct rerun *rerun, struct engine_result *result)
+{
+	const struct store_run *run = rerun->run;
+	struct engine_task late;
+
+	if (result->ended_by != ENGINE_END_LIMIT && rerun->setup.limit_j > 0 &&
+	    g_str_equal(run->ended_by, engine_end_name(ENGINE_END_LIMIT)) &&
+	    run->ended_s <= result->ended_s) {
+		result->ended_by = ENGINE_END_LIMIT;
+		result->ended_s = run->ended_s;
+	}
+	result->tasks_arrived = 0;
+	for (uint32_t i = 0; i < engine_tasks_count(rerun->engine); i++) {
+		const struct engine_task *task = engine_task_at(rerun->engine, i);
+
+		result->tasks_arrived += task->task->arrival_s <= result->ended_s;
+		run_overshoot_correct(task, result, &late);
+	}
+}
+
+/* The energy of a measured run is by all its samples, which the engine has not seen. */
 static void compare_result(struct rerun *rerun)
 {
 	const struct store_run *run = rerun->run;
-	const struct engine_result *result = &rerun->result.engine;
+	struct engine_result *result = &rerun->result.engine;
 
-	if (!rerun->result.ended || run->measured || !run->ended_by)
+	if (!rerun->result.ended || !run->ended_by ||
+	    (run->measured && result->ended_by == ENGINE_END_ABORTED))
 		return;
+	if (run->measured)
+		correct_result(rerun, result);
 	if (g_strcmp0(run->ended_by, engine_end_name(result->ended_by)) != 0)
 		diverge(rerun, "ended_by", run->ended_by, engine_end_name(result->ended_by));
 	compare_number(rerun, "ended_s", run->ended_s, result->ended_s);
 	compare_number(rerun, "utility", run->utility, result->utility);
-	compare_number(rerun, "energy_j", run->energy_j, result->energy_j);
+	if (!run->measured)
+		compare_number(rerun, "energy_j", run->energy_j, result->energy_j);
 	compare_number(rerun, "tasks_arrived", run->tasks_arrived, result->tasks_arrived);
 	compare_number(rerun, "tasks_completed", run->tasks_completed, result->tasks_completed);
 	compare_number(rerun, "tasks_failed", run->tasks_failed, result->tasks_failed);

@@ -44,6 +44,11 @@ assert_identical() {
 	"$virtbed" simulate "$out/config.yaml" --trials 2 --out "$out-sim"
 	assert_identical "$out-sim" 4 4 # trial 2 has no inputs
 	"$virtbed" rerun "$out-sim" --run 1 --json | jq -e '.identical'
+	sqlite3 "$out/run.sqlite" "UPDATE run SET tasks_completed = tasks_completed + 1 WHERE run = 2"
+	run "$virtbed" rerun "$out" --run 2
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *": tasks_completed is "* ]]
 }
 
 @test "the history of a measured run is left after a decision, and the rest is simulated" {

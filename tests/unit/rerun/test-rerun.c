@@ -462,6 +462,58 @@ static void test_altered(struct fixture *fixture, const void *data)
 		g_assert_cmpuint(divergence->input, ==, alteration->input);
 }
 
+/* The result of a measured run, all but its energy, is compared as well. */
+static void test_measured_result(struct fixture *fixture, const void *data)
+{
+	g_autoptr(rerun_t) good = NULL;
+	g_autoptr(rerun_t) altered = NULL;
+
+	g_assert_true(make_run(fixture, "busy.yaml", "easy", 0.5));
+	record(fixture, false);
+	fixture->run.measured = true;
+	fixture->run.energy_j = NAN;
+	good = carry_out(fixture);
+	g_assert_cmpuint(rerun_result(good)->divergence.input, ==, 0);
+	fixture->run.tasks_failed++;
+	altered = carry_out(fixture);
+	g_assert_cmpstr(rerun_result(altered)->divergence.field, ==, "tasks_failed");
+}
+
+/* As samples show later that the limit was reached, tasks that ended since do not count. */
+static void test_corrected_result(struct fixture *fixture, const void *data)
+{
+	g_autoptr(rerun_t) plain = NULL;
+	g_autoptr(rerun_t) rerun = NULL;
+	const struct engine *engine;
+	struct store_run *run = &fixture->run;
+	double last_s = 0;
+	double lost = 0;
+
+	g_assert_true(make_run(fixture, "busy.yaml", "easy", 9));
+	record(fixture, false);
+	run->measured = true;
+	plain = carry_out(fixture);
+	engine = rerun_engine(plain);
+	for (uint32_t i = 0; i < engine_tasks_count(engine); i++)
+		if (engine_task_at(engine, i)->state == ENGINE_TASK_COMPLETED)
+			last_s = fmax(last_s, engine_task_at(engine, i)->ended_s);
+	run->ended_by = (char *)engine_end_name(ENGINE_END_LIMIT);
+	run->ended_s = nextafter(last_s, 0);
+	run->tasks_arrived = run->tasks_completed = 0;
+	for (uint32_t i = 0; i < engine_tasks_count(engine); i++) {
+		const struct engine_task *task = engine_task_at(engine, i);
+
+		run->tasks_arrived += task->task->arrival_s <= run->ended_s;
+		if (task->state == ENGINE_TASK_COMPLETED && task->ended_s <= run->ended_s)
+			run->tasks_completed++;
+		else if (task->state == ENGINE_TASK_COMPLETED)
+			lost += task->utility;
+	}
+	run->utility -= lost;
+	rerun = carry_out(fixture);
+	g_assert_cmpstr(rerun_result(rerun)->divergence.field, ==, NULL);
+}
+
 /* A change of the store after which an input is not what any engine was given. */
 struct damage {
 	const char *name, *sql;
@@ -586,6 +638,10 @@ int main(int argc, char **argv)
 
 		g_test_add(path, struct fixture, &alterations[i], set_up, test_altered, tear_down);
 	}
+	g_test_add("/rerun/a measured result is compared", struct fixture, NULL, set_up,
+		   test_measured_result, tear_down);
+	g_test_add("/rerun/... as it was corrected", struct fixture, NULL, set_up,
+		   test_corrected_result, tear_down);
 	for (gsize i = 0; i < G_N_ELEMENTS(damages); i++) {
 		g_autofree char *path =
 			g_strdup_printf("/rerun/%s: damage is told", damages[i].name);

@@ -9,7 +9,7 @@
 #include "controller/config/config_controller.h"
 #include "controller/journal/recorder_store.h"
 #include "controller/measure/run_estimate.h"
-#include "controller/measure/run_overshoot.h"
+#include "controller/experiment/run_overshoot.h"
 #include "controller/run/run_finished.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_plan.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "controller/measure/run_overshoot.h"
+#include "controller/experiment/run_overshoot.h"
 
 /* The counter for tasks in this state; NULL: the state is not final. */
 static uint32_t *count_of(struct engine_result *result, enum engine_task_state state)
