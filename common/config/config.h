@@ -183,6 +183,12 @@ const struct config_cluster *config_cluster_find(const struct config *config, co
 /* The type of that name, or NULL. */
 const struct config_type *config_type_find(const struct config *config, const char *name);
 
+/*
+ * All types by their names, for many searches: struct config_type, borrowed like the names. The
+ * caller frees with g_hash_table_unref().
+ */
+GHashTable *config_types_by_name(const struct config *config);
+
 /* The estimate of a pair, or NULL where there is none. */
 const struct config_estimate *config_estimate(const struct config *config, const char *type,
 					      const char *cluster);

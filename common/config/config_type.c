@@ -56,6 +56,15 @@ const struct config_type *config_type_find(const struct config *config, const ch
 	return CONFIG_FIND(config, types, name, NULL);
 }
 
+GHashTable *config_types_by_name(const struct config *config)
+{
+	GHashTable *types = g_hash_table_new(g_str_hash, g_str_equal);
+
+	for (uint32_t t = 0; t < config->types_count; t++)
+		g_hash_table_insert(types, config->types[t].name, &config->types[t]);
+	return types;
+}
+
 uint32_t config_type_nodes(const struct config_type *type, const struct config_cluster *cluster)
 {
 	if (type->nodes > 0)

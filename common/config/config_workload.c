@@ -81,10 +81,13 @@ char *config_workload_digest(const struct config_workload *workload)
 	return g_strdup(g_checksum_get_string(sum));
 }
 
-/* What is wrong with a task, beginning with the field; NULL: nothing. The caller frees. */
-static char *check_task(const struct config *config, const struct config_workload_task *task)
+/*
+ * What is wrong with a task, beginning with the field; NULL: nothing. `types` is of
+ * config_types_by_name(). The caller frees.
+ */
+static char *check_task(GHashTable *types, const struct config_workload_task *task)
 {
-	const struct config_type *type = CONFIG_FIND(config, types, task->type, NULL);
+	const struct config_type *type = g_hash_table_lookup(types, task->type);
 
 	if (!type)
 		return g_strdup_printf("type: no type '%s' in types", task->type);
@@ -97,10 +100,11 @@ static char *check_task(const struct config *config, const struct config_workloa
 static char *check_tasks(const struct config *config)
 {
 	const struct config_workload *workload = config->workload;
+	g_autoptr(GHashTable) types = config_types_by_name(config);
 
 	for (uint32_t i = 0; i < workload->list_count; i++) {
 		const struct config_workload_task *task = &workload->list[i];
-		g_autofree char *wrong = check_task(config, task);
+		g_autofree char *wrong = check_task(types, task);
 
 		if (wrong && task->line)
 			return g_strdup_printf("workload.arrivals: '%s', line %u: %s",

@@ -16,6 +16,8 @@
 
 #define ARRIVAL_MAX_S 1e9 /* as in the rows of workload.list */
 
+#define FIELDS 3
+
 /* The longest field that an error quotes whole, in bytes. */
 #define FIELD_MAX 200
 
@@ -62,7 +64,7 @@ static bool add_task(struct reading *reading, char *const *fields)
 	struct config_workload_task task = {.line = reading->line};
 	uint64_t utility = 0;
 
-	for (guint i = 0; i < count; i++)
+	for (guint i = 0; i < MIN(count, FIELDS); i++)
 		if (strlen(fields[i]) > FIELD_MAX)
 			return refuse(reading,
 				      i == 0   ? "arrival_s"
@@ -74,9 +76,11 @@ static bool add_task(struct reading *reading, char *const *fields)
 			      fields[0], ARRIVAL_MAX_S);
 	if (count < 2 || !*fields[1])
 		return refuse(reading, "type", "missing; give a line %s", heading);
-	if (count > 3)
-		return refuse(reading, "utility", "more than 3 fields; give a line %s", heading);
-	if (count == 3 && *fields[2] && !read_number_unsigned(fields[2], 1, UINT32_MAX, &utility))
+	if (count > FIELDS)
+		return refuse(reading, "utility", "more than %d fields; give a line %s", FIELDS,
+			      heading);
+	if (count == FIELDS && *fields[2] &&
+	    !read_number_unsigned(fields[2], 1, UINT32_MAX, &utility))
 		return refuse(reading, "utility", "'%s' is no whole number above 0", fields[2]);
 	task.utility = (uint32_t)utility;
 	task.type = g_strdup(fields[1]);
@@ -94,7 +98,8 @@ static bool read_line(struct reading *reading, char *line)
 		return true;
 	if (reading->tasks->len == CONFIG_TASKS_MAX)
 		return refuse(reading, "arrival_s", "more than %d tasks", CONFIG_TASKS_MAX);
-	fields = g_strsplit(line, ",", -1);
+	/* One more than a line has: what follows them is refused as a whole. */
+	fields = g_strsplit(line, ",", FIELDS + 1);
 	for (guint i = 0; fields[i]; i++)
 		g_strstrip(fields[i]);
 	if (reading->tasks->len == 0 && is_heading(fields))

@@ -20,14 +20,14 @@ static bool check_threshold(const struct experiment *experiment, const struct po
 			    GError **error)
 {
 	const struct config_workload *workload = experiment->config->workload;
+	g_autoptr(GHashTable) types = config_types_by_name(experiment->config);
 	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < workload->utility_max_count; i++)
 		most = MAX(most, workload->utility_max[i]);
 	for (uint32_t i = 0; i < workload->list_count; i++) {
 		const struct config_workload_task *task = &workload->list[i];
-		const struct config_type *type =
-			CONFIG_FIND(experiment->config, types, task->type, NULL);
+		const struct config_type *type = g_hash_table_lookup(types, task->type);
 
 		most = MAX(most, task->utility ? task->utility : type->utility_max);
 	}

@@ -53,10 +53,11 @@ static void take_tasks(const struct config *config, const struct sched_system *s
 		       GArray *tasks)
 {
 	const struct config_workload *spec = config->workload;
+	g_autoptr(GHashTable) types = config_types_by_name(config);
 
 	for (uint32_t i = 0; i < spec->list_count; i++) {
 		const struct config_workload_task *given = &spec->list[i];
-		const struct config_type *type = CONFIG_FIND(config, types, given->type, NULL);
+		const struct config_type *type = g_hash_table_lookup(types, given->type);
 		const struct sched_task task =
 			task_of(config, system, (uint32_t)(type - config->types), given->arrival_s,
 				given->utility ? given->utility : type->utility_max);

@@ -103,6 +103,7 @@ static void test_errors(void)
 		 "line 2: arrival_s: 'arrival_s' is no time"},
 		{"{arrivals: tasks.csv}", "1", "line 1: type: missing"},
 		{"{arrivals: tasks.csv}", "1,x,2,3", "line 1: utility: more than 3 fields"},
+		{"{arrivals: tasks.csv}", "1,x,2,,,,3", "line 1: utility: more than 3 fields"},
 		{"{arrivals: tasks.csv}", "# none\n", "'tasks.csv' has no task"},
 		{"{arrivals: tasks.csv}", "1,\xff,2\n", "'tasks.csv' is no text in UTF-8"},
 		{"{arrivals: tasks.csv}", NULL, "workload.arrivals: '"},
