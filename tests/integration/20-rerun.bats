@@ -6,18 +6,11 @@
 load run
 
 setup() {
-	run_use_scripted
-	cd "$BATS_TEST_TMPDIR" || return 1
-	config=$BATS_TEST_TMPDIR/config.yaml
-	estimates=$BATS_TEST_TMPDIR/estimates.yaml
-	out=$BATS_TEST_TMPDIR/out
-	run_write_config "$config"
-	run_write_estimates "$estimates"
+	run_set_up_scripted
 }
 
 teardown() {
-	run_end_all "$run_name"
-	rm -rf "/run/virtbed/lab/$run_name"
+	run_tear_down_scripted
 }
 
 # What is carried out again of DIR is as it is stored; the LACKING other runs are told. assert_identical DIR RUNS

@@ -21,6 +21,23 @@ run_use_scripted() {
 	export VIRTBED_IMAGE=$dir
 }
 
+# For setup: a directory of the test's own with $config and $estimates, and $out for the run.
+run_set_up_scripted() {
+	run_use_scripted
+	cd "$BATS_TEST_TMPDIR" || return 1
+	config=$BATS_TEST_TMPDIR/config.yaml
+	estimates=$BATS_TEST_TMPDIR/estimates.yaml
+	out=$BATS_TEST_TMPDIR/out
+	run_write_config "$config"
+	run_write_estimates "$estimates"
+}
+
+# For teardown.
+run_tear_down_scripted() {
+	run_end_all "$run_name"
+	rm -rf "/run/virtbed/lab/$run_name"
+}
+
 # Two clusters of four and two nodes, two types, short runs; the run's name, which is locked on this
 # machine while it lasts, is no other test's. run_write_config FILE
 run_write_config() {

@@ -344,13 +344,8 @@ static void set_json(struct fixture *fixture, json_t *value)
 	fixture->watts = value;
 }
 
-static bool say_yes(const char *host, void *data)
-{
-	return g_strcmp0(host, "b1") == 0;
-}
-
-/* A BMC may say that a machine is off on which our VMs run. */
-static void test_zero_where_our_vms_run_is_no_reading(struct fixture *fixture, gconstpointer data)
+/* Has the meter read from a service with `odd_routes`. */
+static void serve_odd_routes(struct fixture *fixture)
 {
 	const struct http_tls tls = {.certificate = fixture->certificate, .key = fixture->key};
 	g_autoptr(GError) error = NULL;
@@ -359,6 +354,17 @@ static void test_zero_where_our_vms_run_is_no_reading(struct fixture *fixture, g
 		http_server_new_tls("https://127.0.0.1:0", &tls, odd_routes, fixture, &error);
 	g_assert_no_error(error);
 	fixture->meter.config.port = port_of(http_server_address(fixture->other));
+}
+
+static bool say_yes(const char *host, void *data)
+{
+	return g_strcmp0(host, "b1") == 0;
+}
+
+/* A BMC may say that a machine is off on which our VMs run. */
+static void test_zero_where_our_vms_run_is_no_reading(struct fixture *fixture, gconstpointer data)
+{
+	serve_odd_routes(fixture);
 	set_json(fixture, json_pack("{s:{s:i}}", "PowerWatts", "Reading", 0));
 	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
 	g_assert_cmpint(fixture->meter.mw, ==, 0);
@@ -369,13 +375,7 @@ static void test_zero_where_our_vms_run_is_no_reading(struct fixture *fixture, g
 
 static void test_an_odd_service_is_survived(struct fixture *fixture, gconstpointer data)
 {
-	const struct http_tls tls = {.certificate = fixture->certificate, .key = fixture->key};
-	g_autoptr(GError) error = NULL;
-
-	fixture->other =
-		http_server_new_tls("https://127.0.0.1:0", &tls, odd_routes, fixture, &error);
-	g_assert_no_error(error);
-	fixture->meter.config.port = port_of(http_server_address(fixture->other));
+	serve_odd_routes(fixture);
 	/* A chassis that is gone and a link to elsewhere are passed over. */
 	set_json(fixture, json_pack("{s:{s:i}}", "PowerWatts", "Reading", 77));
 	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
