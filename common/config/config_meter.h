@@ -122,7 +122,7 @@ struct config_meter {
 	double core_w;                     /* model: watts more per busy CPU, >= 0 */
 	/* longest time that a reading may take, default 5; redfish: an answer, default 15 */
 	double timeout_s;
-	double interval_s; /* sampling interval; default 1, of those that start a process 5 */
+	double interval_s; /* sampling interval; default 1; amm, command, snmp: 5 */
 };
 
 /* Readings that are means over less are as good as momentary ones, for readers of watts. */

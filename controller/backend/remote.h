@@ -115,8 +115,8 @@ void remote_backend_wait(struct backend *backend, double until_s, struct backend
 
 /*
  * Holds back the requests that are made from now on, until remote_backend_flush() sends them: more
- * may follow at once. Where local schedulers run on this machine, those that carry out the first
- * requests of a large plan would take the processors from the rest of it. Requests to one local
+ * may follow at once. Local schedulers on this machine would otherwise take the processors for the
+ * first requests of a large plan while the controller makes the rest of it. Requests to one local
  * scheduler are sent in the order in which they were made.
  */
 void remote_backend_hold(struct backend *backend);

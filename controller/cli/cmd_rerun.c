@@ -115,7 +115,7 @@ static bool rerun_one(struct store *store, const struct store_run *run, struct t
 	return good;
 }
 
-/* Whether a run is one of those that the user asked for. */
+/* Whether the user asked for the run: `--run` names it, or there is no `--run`. */
 static bool is_wanted(const struct store_run *run, const struct arguments *arguments)
 {
 	return arguments->run == 0 || run->run == (int64_t)arguments->run;

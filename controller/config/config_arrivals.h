@@ -20,7 +20,7 @@
 
 /*
  * Reads the file into workload->list; its path begins at the directory of the configuration `path`.
- * False with `error` (CONFIG_ERROR), which names file, line and field. Whether there are such types
- * is told by the check of the configuration, by workload->arrivals and the lines.
+ * False with `error` (CONFIG_ERROR), which names file, line and field. The function does not look
+ * the types up: the check of the configuration does, and names the lines of unknown ones.
  */
 bool config_arrivals_read(struct config_workload *workload, const char *path, GError **error);

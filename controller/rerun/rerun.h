@@ -74,9 +74,8 @@ uint32_t rerun_inputs_count(const struct rerun *rerun);
 /*
  * Leaves the history after the last input that was handled, and simulates the rest on `sim`, a new
  * simulated backend that stays the caller's, with `policy` (NULL: that of the run). Fills
- * *ret_result. Tasks that execute have executed as long as they have, and take as long as their
- * estimates say; those that have taken longer end at once. A suspension or a resumption that is
- * under way begins again, and nodes that are down stay down. False with `error`: the run had not
+ * *ret_result. An executing task keeps its execution time so far and takes as long as its estimate
+ * says; a task beyond its estimate ends at once. A suspension or a resumption that is under way begins again, and nodes that are down stay down. False with `error`: the run had not
  * begun or has ended by then, its process had ended and it had not continued, it has diverged, a
  * task migrates, clusters keep their queues themselves, or the policy does not fit.
  */

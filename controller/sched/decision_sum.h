@@ -8,8 +8,8 @@
 /*
  * Sums of 64 bits over what a decision is made of, so that two decisions can be compared without
  * their texts: equal values have equal sums on every machine, and different values have different
- * sums but for chance. They are stored (docs/reference/store.md, `input`): a change of what is
- * summed up needs a new version of the schema. NANs are all the same.
+ * sums but for chance. The store keeps them (docs/reference/store.md, `input`): other values in a
+ * sum need a new version of the schema. All NANs count as one value.
  */
 
 /*

@@ -35,8 +35,8 @@ static double span_j(const struct host_span *span, double idle_w, double begin_s
 }
 
 /*
- * The counter of a meter that has samples. The oldest are discarded in long runs: before those that
- * are left it is taken to have risen evenly since the start.
+ * The counter of a meter that has samples. A long run discards the oldest samples: before the first
+ * kept sample the counter counts as having risen evenly since the start.
  */
 static double counter_uj(const struct remote_meter *meter, int64_t t_ns)
 {

@@ -138,7 +138,7 @@ static enum depth find_depth(const struct cpu_idle *idle, const char *path, cons
 			     uint64_t *ret_number)
 {
 	static const char mwait[] = "ACPI FFH MWAIT 0x";
-	/* By the upper four bits of the hint. That of Intel's C9 is the C6 of some; 0: not known. */
+	/* By the upper four bits of the hint; 0: not known, as 5 is C9 or C6 by the processor. */
 	static const uint64_t numbers[16] = {1, 3, 6, 7, 8, 0, 10};
 	g_autofree char *file = g_build_filename(path, "desc", NULL);
 	g_autofree char *text = sysfs_read(file, NULL);
@@ -195,8 +195,8 @@ static char *read_state(const char *path, uint64_t *ret_us)
 }
 
 /*
- * Notes that a state of the wanted name is a deeper one by the hardware's number. Names decide, as
- * they are those that the kernel shows.
+ * Notes that a state of the wanted name is a deeper one by the hardware's number. Names decide,
+ * because the kernel shows names.
  */
 static void note_deeper(struct cpu_idle *idle, const char *path, const char *name)
 {

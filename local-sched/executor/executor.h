@@ -69,8 +69,8 @@ typedef void (*executor_cpu_f)(GArray *uses, int64_t others_ns, void *data);
 
 /*
  * The operations of a kind of executor. All are required but `meter`, `runs_vm`, `suits`, `update`,
- * `look` and `printed`. `task` is a task that was given to `start` and whose end was not reported yet. Nodes
- * are numbers below the cluster's number of nodes.
+ * `look` and `printed`. `task` is a task that was given to `start` and whose end was not reported
+ * yet. Nodes are numbers below the cluster's number of nodes.
  */
 struct executor_ops {
 	const char *name;

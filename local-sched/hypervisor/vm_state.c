@@ -86,7 +86,7 @@ const struct fsm vm_fsm = {
 	.state_names = state_names,
 	.event_names = event_names,
 	.transitions = transitions[0],
-	.unlisted = "an answer is late, or another part of the program need not know the state",
+	.unlisted = "an answer comes late, or changes nothing in that state",
 };
 
 const char *vm_state_name(enum vm_state state)

@@ -334,7 +334,7 @@ static bool may_be_of_one(const char *complaint, const GError *error)
 }
 
 /*
- * Puts the requests of a run back that have at least `least_s` left; those that were dropped go.
+ * Puts the requests of a run back that have at least `least_s` left, and frees dropped ones.
  * `alone`: so many are asked by themselves first. Returns how many were put back.
  */
 static guint put_back(struct snmp_agent *agent, double least_s, guint alone)
@@ -493,8 +493,8 @@ static guint most_objects(struct snmp_agent *agent)
 }
 
 /*
- * Takes the requests that go together: the first by itself, or with it those that may. Returns the
- * earliest deadline.
+ * Takes the requests of the next run: the first, and the others that fit unless it goes apart.
+ * Returns the earliest deadline.
  */
 static int64_t take_requests(struct snmp_agent *agent)
 {

@@ -101,8 +101,8 @@ void scripted_backend_adopt_suspended(struct backend *backend, const struct back
 				      const struct script_suspended *known);
 
 /*
- * As drive() with scripted_backend_wait(), with the ends that are told late: those that lie before
- * the end of the run count, as in run_loop().
+ * As drive() with scripted_backend_wait(), and takes ends that are reported after the run: an end
+ * before the end of the run counts, as in run_loop().
  */
 void scripted_backend_run(struct backend *backend, struct engine *engine,
 			  struct engine_result *ret_result);
