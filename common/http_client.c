@@ -17,6 +17,7 @@
 enum {
 	BODY_MAX = 64 << 20,
 	QUOTE_MAX = 200,      /* bytes that an error quotes of an answer that is not JSON */
+	ADVANCE_MS = 1000,    /* the longest step of http_client_settle() */
 	REASON_MAX = 1 << 10, /* bytes of a peer's error message, or of one about its answer */
 };
 
@@ -571,16 +572,57 @@ static void abandon(struct transfer *transfer)
 	transfer_free(transfer);
 }
 
-void http_client_free(struct http_client *client)
+/* Whether a part of the request itself, not only of the connection, has left. */
+static bool is_sent(const struct transfer *transfer)
 {
-	struct transfer *transfer;
+	long bytes = 0;
 
-	if (!client)
-		return;
-	while ((transfer = g_queue_pop_head(&client->active))) {
+	curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_REQUEST_SIZE, &bytes);
+	return bytes > 0;
+}
+
+void http_client_cancel(struct http_client *client, bool unsent)
+{
+	GList *next;
+
+	for (GList *link = client->active.head; link; link = next) {
+		struct transfer *transfer = link->data;
+
+		next = link->next;
+		if (unsent && is_sent(transfer))
+			continue;
+		g_queue_delete_link(&client->active, link);
 		http_multi_cancel(client->multi, &transfer->in_multi);
 		abandon(transfer);
 	}
+}
+
+/* The first of the client's requests that libcurl has finished; NULL: none. */
+static struct transfer *first_finished(const struct http_client *client)
+{
+	for (const GList *link = client->active.head; link; link = link->next)
+		if (((const struct transfer *)link->data)->in_multi.finished)
+			return link->data;
+	return NULL;
+}
+
+void http_client_settle(struct http_client *client)
+{
+	while (!g_queue_is_empty(&client->active)) {
+		struct transfer *transfer = first_finished(client);
+
+		if (transfer)
+			http_multi_deliver(client->multi, &transfer->in_multi);
+		else
+			http_multi_advance(client->multi, ADVANCE_MS);
+	}
+}
+
+void http_client_free(struct http_client *client)
+{
+	if (!client)
+		return;
+	http_client_cancel(client, false);
 	http_multi_leave(client->multi);
 	client_unref(client);
 }

@@ -123,6 +123,20 @@ void http_client_free(struct http_client *client);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(http_client_t, http_client_free)
 
 /*
+ * Cancels the requests under way without calling their callbacks, and closes their connections.
+ * With `unsent`, only those of which nothing was sent yet.
+ */
+void http_client_cancel(struct http_client *client, bool unsent);
+
+/*
+ * Waits until the requests under way have ended, the latest at the end of their timeout_s, and
+ * calls their callbacks, which may make further ones. Does not run the main loop: no other source,
+ * and no callback of another client, is called meanwhile, but the requests of all clients of the
+ * main context go on. For the end of a program, whose main loop has ended.
+ */
+void http_client_settle(struct http_client *client);
+
+/*
  * Sends METHOD path with an optional JSON `body` (borrowed) and calls `done` once from the main
  * loop, at the latest after `timeout_s`. Never blocks, never calls `done` before returning.
  */

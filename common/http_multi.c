@@ -222,6 +222,25 @@ void http_multi_start(struct http_multi *multi, struct http_multi_transfer *tran
 		finish(multi, transfer, CURLE_FAILED_INIT);
 }
 
+void http_multi_advance(struct http_multi *multi, int ms)
+{
+	GPollFD poll = {.fd = multi->epoll, .events = G_IO_IN};
+	const gint64 left_us = multi->timer_us - g_get_monotonic_time();
+
+	if (multi->timer_us >= 0)
+		ms = (int)CLAMP(left_us / 1000 + 1, 0, ms);
+	if (g_poll(&poll, 1, ms) > 0)
+		run_sockets(multi);
+	run_timer(multi);
+}
+
+void http_multi_deliver(struct http_multi *multi, struct http_multi_transfer *transfer)
+{
+	g_queue_remove(&multi->finished, transfer);
+	set_alarm(multi);
+	transfer->done(transfer);
+}
+
 void http_multi_cancel(struct http_multi *multi, struct http_multi_transfer *transfer)
 {
 	if (transfer->finished)

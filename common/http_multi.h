@@ -23,7 +23,7 @@ struct http_multi_transfer {
 	 */
 	void (*done)(struct http_multi_transfer *transfer);
 	CURLcode result;
-	bool finished; /* private to http_multi.c: libcurl has finished it */
+	bool finished; /* set by http_multi.c: libcurl has finished it */
 };
 
 /*
@@ -43,6 +43,16 @@ void http_multi_leave(struct http_multi *multi);
  * done() before it returns.
  */
 void http_multi_start(struct http_multi *multi, struct http_multi_transfer *transfer);
+
+/*
+ * Waits at most `ms` for the sockets and timers of libcurl, and has it do what is due, without a
+ * main loop: no done() is called. Transfers that libcurl finishes meanwhile are `finished`, and are
+ * done in the next turn of the main loop, or by http_multi_deliver().
+ */
+void http_multi_advance(struct http_multi *multi, int ms);
+
+/* Calls done() of a transfer that is `finished`. */
+void http_multi_deliver(struct http_multi *multi, struct http_multi_transfer *transfer);
 
 /*
  * Cancels a transfer that is not done; done() is not called. Closes its connection, unless its

@@ -109,7 +109,7 @@ static int watch(const struct config *config, const struct options *options)
 
 	g_unix_signal_add(SIGINT, on_signal, &interrupted);
 	g_unix_signal_add(SIGTERM, on_signal, &interrupted);
-	live_settle(live, SETTLE_S);
+	live_settle(live, SETTLE_S, &interrupted);
 	for (uint32_t i = 0; !interrupted && (i < options->count || options->count == 0); i++) {
 		if (i > 0)
 			live_wait(live, options->interval_s, &interrupted);

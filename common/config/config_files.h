@@ -18,3 +18,19 @@
  */
 bool config_files_check(const struct config *config, const char *path, uint32_t cluster,
 			GError **error);
+
+/* Whether two meters ask the same Redfish BMC as the same user: they share one session there. */
+bool config_files_share_bmc(const struct config_meter *a, const struct config_meter *b);
+
+/*
+ * The key in which two meters that share a BMC differ: "auth", "tls", "password_file" or "ca_file".
+ * Files are compared by what is in them; one that cannot be read is as good as the other. NULL:
+ * they do not differ.
+ */
+const char *config_files_differ(const struct config_meter *a, const struct config_meter *b);
+
+/*
+ * Whether meters that share a BMC do not differ, in all clusters: a BMC has few sessions, and one
+ * user has one password. Returns true, or false with CONFIG_ERROR_MEANING that names both.
+ */
+bool config_files_check_shared(const struct config *config, const char *path, GError **error);

@@ -16,6 +16,7 @@
 #include "controller/config/config_manual.h"
 #include "controller/experiment/experiment.h"
 #include "controller/report/table.h"
+#include "common/config/config_files.h"
 #include "controller/run/run_service_check.h"
 #include "controller/supervise/run_check.h"
 #include "controller/supervise/run_check_rows.h"
@@ -254,7 +255,7 @@ static int check(const char *name, const char *path, bool live, double timeout_s
 	g_autofree char *found = NULL;
 	const char *wrong;
 
-	if (!config)
+	if (!config || !config_files_check_shared(config, path, &error))
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	judge(config, path, judgements);
 	wrong = find_wrong(config, judgements);

@@ -101,8 +101,10 @@ static void run_main_loop(struct live *live, double seconds, stop_f stop, const 
 	g_source_remove(wake_id);
 }
 
-static bool is_settled(struct live *live, const void *data)
+static bool is_settled(struct live *live, const void *interrupted)
 {
+	if (*(const bool *)interrupted)
+		return true;
 	for (guint i = 0; i < live->hosts->len; i++) {
 		const struct sampler *sampler =
 			g_array_index(live->hosts, struct live_host, i).sampler;
@@ -113,9 +115,9 @@ static bool is_settled(struct live *live, const void *data)
 	return true;
 }
 
-void live_settle(struct live *live, double timeout_s)
+void live_settle(struct live *live, double timeout_s, const bool *interrupted)
 {
-	run_main_loop(live, timeout_s, is_settled, NULL);
+	run_main_loop(live, timeout_s, is_settled, interrupted);
 }
 
 static bool is_interrupted(struct live *live, const void *interrupted)

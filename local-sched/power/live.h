@@ -25,8 +25,8 @@ struct live *live_new(const struct config *config);
 void live_free(struct live *live);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(live_t, live_free)
 
-/* Waits until every meter has answered or failed, at most `timeout_s`. */
-void live_settle(struct live *live, double timeout_s);
+/* Waits until every meter has answered or failed, at most `timeout_s`, or until *interrupted. */
+void live_settle(struct live *live, double timeout_s, const bool *interrupted);
 
 /* Waits `seconds`, or until *interrupted, while the meters are read further. */
 void live_wait(struct live *live, double seconds, const bool *interrupted);

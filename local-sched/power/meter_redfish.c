@@ -744,8 +744,8 @@ static void redfish_read(struct power_meter *base)
 	else if (meter->machine)
 		try_place(meter);
 	else
-		meter->search = redfish_search_new(meter->service, base->config->chassis,
-						   on_searched, meter);
+		meter->search = redfish_search_new(base->platform, meter->service,
+						   base->config->chassis, on_searched, meter);
 }
 
 static char *redfish_progress(const struct power_meter *base)

@@ -8,7 +8,7 @@ struct meter_set *meter_set_new(const struct platform *platform)
 {
 	struct meter_set *set = g_new0(struct meter_set, 1);
 
-	set->services = redfish_services_new();
+	set->services = redfish_services_new(platform);
 	set->agents = snmp_agents_new(platform);
 	return set;
 }

@@ -23,7 +23,7 @@ typedef struct meter_set meter_set_t;
 struct meter_set *meter_set_new(const struct platform *platform);
 
 /*
- * Gives all sessions back, side by side: that blocks for two seconds at most. NULL is allowed. Its
+ * Gives all sessions back, as redfish_services_free() does, which may block. NULL is allowed. Its
  * meters were closed before.
  */
 void meter_set_free(struct meter_set *set);

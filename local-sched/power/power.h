@@ -60,7 +60,7 @@ void power_watch(struct power *power, power_sample_f on_sample, void *data);
  */
 void power_ask_vms(struct power *power, bool (*runs_vm)(const char *host, void *data), void *data);
 
-/* Stops, and gives the sessions of BMCs back within two seconds; NULL is allowed. */
+/* Stops, and gives the sessions of BMCs back (meter_set_free()); NULL is allowed. */
 void power_free(struct power *power);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(power_t, power_free)
 

@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/platform.h"
 
 #define CHASSIS_PATH "/redfish/v1/Chassis"
 #define SYSTEMS_PATH "/redfish/v1/Systems"
@@ -36,6 +37,7 @@ enum phase {
 };
 
 struct redfish_search {
+	const struct platform *platform;
 	struct redfish_service *service;
 	const char *named;
 	bool told; /* where it is, by the list */
@@ -387,7 +389,7 @@ static double wait_s(const struct redfish_search *search)
 {
 	const double paid_s = ((double)search->requests + 1 - REQUESTS_FIRST) / REQUESTS_PER_S;
 
-	return paid_s - clock_elapsed_s(search->began_ns, clock_now_ns());
+	return paid_s - clock_elapsed_s(search->began_ns, platform_now_ns(search->platform));
 }
 
 /* Asks for the next paths, or ends the phase; the search may be freed then. */
@@ -396,8 +398,10 @@ static void ask(struct redfish_search *search)
 	while (!search->reason && search->next < search->paths->len) {
 		if (wait_s(search) > 0) {
 			if (search->timer_id == 0)
-				search->timer_id = g_timeout_add((guint)(wait_s(search) * 1e3) + 1,
-								 on_timer, search);
+				search->timer_id =
+					platform_after_ms(search->platform,
+							  (guint)(wait_s(search) * 1e3) + 1,
+							  on_timer, search);
 			return;
 		}
 		search->asked++;
@@ -414,18 +418,20 @@ static void ask(struct redfish_search *search)
 		end_phase(search);
 }
 
-struct redfish_search *redfish_search_new(struct redfish_service *service, const char *named,
+struct redfish_search *redfish_search_new(const struct platform *platform,
+					  struct redfish_service *service, const char *named,
 					  redfish_search_f done, void *data)
 {
 	struct redfish_search *search = g_new0(struct redfish_search, 1);
 	g_autofree char *escaped = named ? g_uri_escape_string(named, NULL, FALSE) : NULL;
 	g_autofree char *path = named ? g_strconcat(CHASSIS_PATH "/", escaped, NULL) : NULL;
 
+	search->platform = platform;
 	search->service = service;
 	search->named = named;
 	search->done = done;
 	search->data = data;
-	search->began_ns = clock_now_ns();
+	search->began_ns = platform_now_ns(platform);
 	search->paths = g_ptr_array_new_with_free_func(g_free);
 	search->chassis =
 		g_ptr_array_new_with_free_func((GDestroyNotify)meter_redfish_chassis_free);

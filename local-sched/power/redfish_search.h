@@ -24,7 +24,8 @@ typedef void (*redfish_search_f)(struct meter_redfish_chassis *machine, enum pow
  * Begins a search in `service` (borrowed) for the chassis `named` (borrowed; NULL: the machine).
  * Calls `done` once, never before returning.
  */
-struct redfish_search *redfish_search_new(struct redfish_service *service, const char *named,
+struct redfish_search *redfish_search_new(const struct platform *platform,
+					  struct redfish_service *service, const char *named,
 					  redfish_search_f done, void *data);
 
 /* Ends it without a callback; NULL is allowed. */

@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/config/config_files.h"
+#include "common/error_fail.h"
 #include "common/http_client.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "local-sched/power/meter_redfish_parse.h"
 
 #define LOG_SUBSYSTEM "meter"
@@ -61,16 +64,20 @@ enum root {
 
 /* The services of one owner, so that meters of one BMC find one another's. */
 struct redfish_services {
+	const struct platform *platform;
 	GPtrArray *list; /* struct redfish_service */
 };
 
 struct redfish_service {
-	char *key;                  /* what meters that share it have in common */
+	const struct platform *platform;
 	struct config_meter config; /* copies of what is needed of it */
 	char *address;
 	struct http_client *client;
-	GQueue waiting; /* struct call elements that wait for the login */
-	GQueue sent;    /* struct call elements */
+	struct http_client
+		*login_client; /* for sessions, so that the end can wait for them alone */
+	bool ending;           /* no meter is left: a login only gets its session */
+	GQueue waiting;        /* struct call elements that wait for the login */
+	GQueue sent;           /* struct call elements */
 	/* The login. */
 	enum login login;
 	guint login_id;      /* when to begin with it */
@@ -140,7 +147,7 @@ static void end_login(struct redfish_service *service)
 	g_hash_table_remove_all(service->worked);
 }
 
-/* Tells the client which certificate to trust and, with a password, how to log in. */
+/* Tells the clients which certificate to trust and, with a password, how to log in. */
 static void identify(struct redfish_service *service, const char *password)
 {
 	const struct http_client_identity identity = {
@@ -152,57 +159,47 @@ static void identify(struct redfish_service *service, const char *password)
 	};
 
 	http_client_identify(service->client, &identity);
+	http_client_identify(service->login_client, &identity);
 }
-
-/* The sessions that are being closed at the end. */
-struct farewell {
-	unsigned pending;
-};
 
 static void on_logged_out(int status, json_t *body, const GError *error, void *data)
 {
-	((struct farewell *)data)->pending--;
 }
 
-/* Begins to close the session, on the main loop that is the thread's default now. */
-static void log_out(struct redfish_service *service, struct farewell *farewell)
+/* Waits for what was sent to all BMCs, side by side: all requests go on meanwhile. */
+static void settle_all(const struct redfish_services *services)
 {
-	g_clear_pointer(&service->client, http_client_free);
-	service->client = http_client_new(service->address, NULL);
-	http_client_device(service->client, ANSWER_MAX);
-	identify(service, NULL);
-	farewell->pending++;
-	http_client_request(service->client, "DELETE", service->session_path, NULL,
-			    service->silent ? LOGOUT_SILENT_S : LOGOUT_TIMEOUT_S, on_logged_out,
-			    farewell);
+	for (guint i = 0; i < services->list->len; i++) {
+		struct redfish_service *service = services->list->pdata[i];
+
+		http_client_settle(service->login_client);
+	}
 }
 
 /*
- * Closes all sessions, side by side: one BMC that is silent keeps the others' from nothing. On a
- * main loop of its own, since the program's may have ended.
+ * Closes all sessions, side by side: one BMC that is silent keeps the others' from nothing. A login
+ * that was sent may have opened one: its answer, without which nobody knows that, is waited for.
  */
 static void log_out_all(const struct redfish_services *services)
 {
-	GMainContext *context = g_main_context_new();
-	struct farewell farewell = {0};
+	for (guint i = 0; i < services->list->len; i++) {
+		struct redfish_service *service = services->list->pdata[i];
 
-	g_main_context_push_thread_default(context);
+		service->ending = true;
+		http_client_cancel(service->client, false);
+		http_client_cancel(service->login_client, true);
+	}
+	settle_all(services);
 	for (guint i = 0; i < services->list->len; i++) {
 		struct redfish_service *service = services->list->pdata[i];
 
 		if (service->session_path)
-			log_out(service, &farewell);
+			http_client_request(service->login_client, "DELETE", service->session_path,
+					    NULL,
+					    service->silent ? LOGOUT_SILENT_S : LOGOUT_TIMEOUT_S,
+					    on_logged_out, service);
 	}
-	while (farewell.pending > 0)
-		g_main_context_iteration(context, TRUE);
-	for (guint i = 0; i < services->list->len; i++) {
-		struct redfish_service *service = services->list->pdata[i];
-
-		if (service->session_path)
-			g_clear_pointer(&service->client, http_client_free);
-	}
-	g_main_context_pop_thread_default(context);
-	g_main_context_unref(context);
+	settle_all(services);
 }
 
 static void service_free(gpointer data)
@@ -212,10 +209,12 @@ static void service_free(gpointer data)
 	g_clear_handle_id(&service->login_id, g_source_remove);
 	g_clear_handle_id(&service->root_id, g_source_remove);
 	http_client_free(service->client);
+	http_client_free(service->login_client);
 	g_queue_clear_full(&service->waiting, (GDestroyNotify)call_free);
 	g_queue_clear_full(&service->sent, (GDestroyNotify)call_free);
 	end_login(service);
 	g_hash_table_unref(service->worked);
+	g_free(service->config.address);
 	g_free(service->config.user);
 	g_free(service->config.password_file);
 	g_free(service->config.ca_file);
@@ -224,14 +223,14 @@ static void service_free(gpointer data)
 	g_free(service->refused_password);
 	g_free(service->refusal);
 	g_free(service->address);
-	g_free(service->key);
 	g_free(service);
 }
 
-struct redfish_services *redfish_services_new(void)
+struct redfish_services *redfish_services_new(const struct platform *platform)
 {
 	struct redfish_services *services = g_new0(struct redfish_services, 1);
 
+	services->platform = platform;
 	services->list = g_ptr_array_new_with_free_func(service_free);
 	return services;
 }
@@ -286,7 +285,8 @@ static void note_refusal(struct redfish_service *service, const char *reason)
 	service->refusal = g_strdup(reason);
 	g_free(service->refused_password);
 	service->refused_password = g_steal_pointer(&password);
-	service->not_before_ns = clock_now_ns() + (int64_t)(service->retry_s * 1e9);
+	service->not_before_ns =
+		platform_now_ns(service->platform) + (int64_t)(service->retry_s * 1e9);
 	service->retry_s = MIN(2 * service->retry_s, LOGIN_RETRY_MAX_S);
 }
 
@@ -460,7 +460,7 @@ static void learn_slash(struct redfish_service *service, const char *path, const
  */
 static bool open_elsewhere(struct redfish_service *service)
 {
-	const char *location = http_client_answer_header(service->client, "Location");
+	const char *location = http_client_answer_header(service->login_client, "Location");
 	g_autofree char *path =
 		meter_redfish_parse_redirection(service->address, service->sessions_path, location);
 	g_autofree char *password = NULL;
@@ -522,12 +522,15 @@ static void refuse_login(struct redfish_service *service, int status, const GErr
 static void on_session(int status, json_t *body, const GError *error, void *data)
 {
 	struct redfish_service *service = data;
-	const char *token = http_client_answer_header(service->client, "X-Auth-Token");
-	const char *location = http_client_answer_header(service->client, "Location");
+	const char *token = http_client_answer_header(service->login_client, "X-Auth-Token");
+	const char *location = http_client_answer_header(service->login_client, "Location");
+	const bool refused = status < 200 || status >= 300;
 
 	g_clear_handle_id(&service->root_id, g_source_remove);
+	if (service->ending && (refused || !token))
+		return;
 	/* The body of a login is of no use, and may be anything. */
-	if (status < 200 || status >= 300) {
+	if (refused) {
 		refuse_login(service, status, error);
 		return;
 	}
@@ -542,7 +545,8 @@ static void on_session(int status, json_t *body, const GError *error, void *data
 		service->session_path = meter_redfish_parse_location(
 			json_string_value(json_object_get(body, "@odata.id")));
 	identify(service, NULL);
-	enter(service);
+	if (!service->ending)
+		enter(service);
 }
 
 static void open_session(struct redfish_service *service, const char *password)
@@ -553,8 +557,8 @@ static void open_session(struct redfish_service *service, const char *password)
 	service->login = LOGIN_UNDER_WAY;
 	identify(service, NULL);
 	if (service->root == ROOT_UNKNOWN && service->root_id == 0)
-		service->root_id = g_timeout_add(SLOW_MS, on_slow, service);
-	http_client_request(service->client, "POST", service->sessions_path, body,
+		service->root_id = platform_after_ms(service->platform, SLOW_MS, on_slow, service);
+	http_client_request(service->login_client, "POST", service->sessions_path, body,
 			    service->config.timeout_s, on_session, service);
 }
 
@@ -567,7 +571,7 @@ static void log_in(struct redfish_service *service)
 	if (!password) {
 		fail_waiting(service, POWER_METER_ERROR_SETUP, 0, error->message);
 	} else if (service->refusal && g_strcmp0(password, service->refused_password) == 0 &&
-		   clock_now_ns() < service->not_before_ns) {
+		   platform_now_ns(service->platform) < service->not_before_ns) {
 		fail_waiting(service, POWER_METER_ERROR_LOGIN, 0, service->refusal);
 	} else if (service->basic) {
 		identify(service, password);
@@ -601,7 +605,8 @@ static void call_service(struct call *call)
 		return;
 	service->login = LOGIN_UNDER_WAY;
 	if (service->login_id == 0)
-		service->login_id = g_idle_add_full(G_PRIORITY_DEFAULT, on_log_in, service, NULL);
+		service->login_id =
+			platform_soon(service->platform, G_PRIORITY_DEFAULT, on_log_in, service);
 }
 
 static void on_dropped(int status, json_t *body, const GError *error, void *data)
@@ -667,7 +672,8 @@ static void note_answer(struct redfish_service *service, int status, int64_t sen
 	if (status == 0)
 		return;
 	service->answers++;
-	service->slowest_s = MAX(service->slowest_s, clock_elapsed_s(sent_ns, clock_now_ns()));
+	service->slowest_s = MAX(service->slowest_s,
+				 clock_elapsed_s(sent_ns, platform_now_ns(service->platform)));
 }
 
 unsigned redfish_service_answers(const struct redfish_service *service, double *ret_slowest_s)
@@ -752,7 +758,7 @@ static void send_call(struct call *call)
 	struct redfish_service *service = call->service;
 
 	call->generation = service->generation;
-	call->sent_ns = clock_now_ns();
+	call->sent_ns = platform_now_ns(service->platform);
 	g_queue_push_tail(&service->sent, call);
 	http_client_request(service->client, "GET", call->path, NULL, service->config.timeout_s,
 			    on_answer, call);
@@ -777,17 +783,22 @@ struct redfish_service *redfish_services_find(struct redfish_services *services,
 					      const struct config_meter *config, GError **error)
 {
 	g_autofree char *address = address_of(config);
-	g_autofree char *key = g_strdup_printf("%s\n%s\n%s\n%s\n%d\n%d", address,
-					       config->user ?: "", config->password_file ?: "",
-					       config->ca_file ?: "", config->tls, config->auth);
 	const double timeout_s = config->timeout_s > 0 ? config->timeout_s : TIMEOUT_S;
 	struct redfish_service *service;
 	struct http_client *client;
+	const char *differs;
 
 	for (guint i = 0; i < services->list->len; i++) {
 		service = services->list->pdata[i];
-		if (strcmp(service->key, key) != 0)
+		if (!config_files_share_bmc(&service->config, config))
 			continue;
+		differs = config_files_differ(&service->config, config);
+		if (differs)
+			return error_null(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+					  "`%s` is not that of another meter of the same BMC, %s, "
+					  "and user, %s: both share one session; make it the same, "
+					  "or give one another `user`",
+					  differs, address, config->user);
 		service->config.timeout_s = MAX(service->config.timeout_s, timeout_s);
 		return service;
 	}
@@ -796,11 +807,15 @@ struct redfish_service *redfish_services_find(struct redfish_services *services,
 		return NULL;
 	http_client_device(client, ANSWER_MAX);
 	service = g_new0(struct redfish_service, 1);
+	service->platform = services->platform;
 	service->client = client;
+	service->login_client = http_client_new(address, NULL);
+	http_client_device(service->login_client, ANSWER_MAX);
 	service->address = g_steal_pointer(&address);
-	service->key = g_steal_pointer(&key);
 	service->config = (struct config_meter){
-		.address = service->address + strlen("https://"),
+		.kind = config->kind,
+		.address = g_strdup(config->address),
+		.port = config->port,
 		.user = g_strdup(config->user),
 		.password_file = g_strdup(config->password_file),
 		.ca_file = g_strdup(config->ca_file),

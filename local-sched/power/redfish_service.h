@@ -7,9 +7,9 @@
 
 /*
  * The Redfish service of a BMC (DMTF DSP0266) over HTTPS, on connections that are kept. Logs in as
- * needed, and follows redirections within the service. Meters that reach the same BMC in the same
- * way share one service, and so one session; the longest of their timeout_s holds for all of them.
- * Main loop only.
+ * needed, and follows redirections within the service. Meters of the same BMC and user
+ * (config_files_share_bmc()) share one service, and so one session; the longest of their timeout_s
+ * holds for all of them. Main loop only.
  *
  * A service that redirects a path to the same with a slash at its end is asked for paths with one
  * from then on: a slow BMC would have each of them take two answers.
@@ -23,11 +23,12 @@ struct redfish_service;
 /* The services of one owner. */
 struct redfish_services;
 
-struct redfish_services *redfish_services_new(void);
+struct redfish_services *redfish_services_new(const struct platform *platform);
 
 /*
- * Closes all sessions, of which a BMC has few, side by side: that blocks for two seconds at most.
- * NULL is allowed. Requests were dropped before.
+ * Closes all sessions, of which a BMC has few, side by side: that blocks for two seconds at most,
+ * and before that as long as a login that was sent is not answered, its timeout_s at most. Does not
+ * run the main loop. NULL is allowed. Requests were dropped before.
  */
 void redfish_services_free(struct redfish_services *services);
 
@@ -47,7 +48,8 @@ typedef void (*redfish_answer_f)(const struct redfish_answer *answer, void *data
 
 /*
  * The service that `config` describes, borrowed until redfish_services_free(). NULL with `error`
- * (HTTP_ERROR_ADDRESS) if its address is none.
+ * (HTTP_ERROR_ADDRESS) if its address is none, or if another meter of the BMC and user has another
+ * password, other certificates to trust, `tls` or `auth` (config_files_differ()).
  */
 struct redfish_service *redfish_services_find(struct redfish_services *services,
 					      const struct config_meter *config, GError **error);

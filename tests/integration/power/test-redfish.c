@@ -136,6 +136,36 @@ static void test_meters_of_a_bmc_share_a_session(struct fixture *fixture, gconst
 	g_free(other.message);
 }
 
+/* So do those whose files are others with the same in them; with another password there is none. */
+static void test_files_with_the_same_in_them_are_one_login(struct fixture *fixture,
+							   gconstpointer data)
+{
+	struct meter_set *set = meter_set_new(&platform_machine);
+	struct meter_fixture other = {.host = "b2", .config = fixture->meter.config, .set = set};
+	g_autofree char *password = meter_fixture_path(&fixture->meter, "password-2");
+	g_autofree char *ca = meter_fixture_path(&fixture->meter, "ca-2.pem");
+	g_autofree char *text = NULL;
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(g_file_get_contents(fixture->certificate, &text, NULL, NULL));
+	meter_fixture_write(ca, text);
+	meter_fixture_write(password, PASSWORD);
+	other.config.password_file = password;
+	other.config.ca_file = ca;
+	fixture->meter.set = set;
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+	g_assert_cmpint(meter_fixture_read(&other), ==, 0);
+	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 1);
+	meter_fixture_close(&other);
+	meter_fixture_write(password, "another");
+	g_assert_null(power_meter_open(&platform_machine, &other.config, "b2", set, &error));
+	g_assert_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP);
+	g_assert_nonnull(strstr(error->message, "`password_file` is not that of another meter"));
+	meter_fixture_close(&fixture->meter);
+	meter_set_free(set);
+	fixture->meter.set = NULL;
+}
+
 /*
  * BMCs that do not answer to the end of their sessions, as this thread's main loop does not run
  * then, are waited for side by side.
@@ -144,7 +174,7 @@ static void test_sessions_end_side_by_side(struct fixture *fixture, gconstpointe
 {
 	enum { METERS = 5 };
 	struct meter_fixture meters[METERS];
-	char *passwords[METERS];
+	struct redfish *bmcs[METERS];
 	struct meter_set *set = meter_set_new(&platform_machine);
 	int64_t began_ns;
 
@@ -152,20 +182,19 @@ static void test_sessions_end_side_by_side(struct fixture *fixture, gconstpointe
 		meters[i] = (struct meter_fixture){.host = "b",
 						   .config = fixture->meter.config,
 						   .set = set};
-		/* Each has a session of its own. */
-		passwords[i] = g_strdup_printf("%s-%d", fixture->meter.password_file, i);
-		meter_fixture_write(passwords[i], PASSWORD "\n");
-		meters[i].config.password_file = passwords[i];
+		fixture->spec.address = "https://127.0.0.1:0";
+		bmcs[i] = redfish_new(&fixture->spec, NULL);
+		meters[i].config.port = port_of(redfish_address(bmcs[i]));
 		g_assert_cmpint(meter_fixture_read(&meters[i]), ==, 0);
+		g_assert_cmpuint(redfish_sessions(bmcs[i]), ==, 1);
 	}
-	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, METERS);
-	for (int i = 0; i < METERS; i++) {
+	for (int i = 0; i < METERS; i++)
 		meter_fixture_close(&meters[i]);
-		g_free(passwords[i]);
-	}
 	began_ns = clock_now_ns();
 	meter_set_free(set);
 	g_assert_cmpfloat(clock_elapsed_s(began_ns, clock_now_ns()), <, 5);
+	for (int i = 0; i < METERS; i++)
+		redfish_free(bmcs[i]);
 }
 
 /* A set that ended leaves nothing to the next of the same process, which opens its own. */
@@ -413,6 +442,8 @@ int main(int argc, char **argv)
 	ADD(REDFISH_BOTH, "readings are quick", test_readings_are_quick);
 	ADD(REDFISH_BOTH, "basic opens no session", test_basic_opens_no_session);
 	ADD(REDFISH_BOTH, "meters of a BMC share a session", test_meters_of_a_bmc_share_a_session);
+	ADD(REDFISH_BOTH, "files with the same in them are one login",
+	    test_files_with_the_same_in_them_are_one_login);
 	ADD(REDFISH_BOTH, "sessions end side by side", test_sessions_end_side_by_side);
 	ADD(REDFISH_BOTH, "each set has its sessions", test_each_set_has_its_sessions);
 	ADD(REDFISH_BOTH, "zero from a machine that is on is no reading",

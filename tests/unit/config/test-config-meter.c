@@ -277,6 +277,72 @@ static void test_password_files_are_looked_for(void)
 	g_unlink(path);
 }
 
+static void test_meters_of_a_bmc_agree(void)
+{
+	static const struct {
+		const char *first, *second; /* what they have beside kind and address */
+		const char *key;            /* NULL: they are good */
+	} cases[] = {
+		{"password_file: @1", "password_file: @1", NULL},
+		{"password_file: @1", "password_file: @2", NULL},
+		{"password_file: @1", "password_file: @3", "password_file"},
+		{"password_file: @1", "password_file: @3, port: 8443", NULL},
+		{"password_file: @1", "password_file: @3, user: other", NULL},
+		{"password_file: @1", "password_file: /nonexistent/p", NULL},
+		{"password_file: @1, auth: basic", "password_file: @1", "auth"},
+		{"password_file: @1, tls: insecure", "password_file: @1", "tls"},
+		{"password_file: @1, ca_file: @1", "password_file: @1", "ca_file"},
+		{"password_file: @1, ca_file: @1", "password_file: @1, ca_file: @2", "ca_file"},
+		{"password_file: @1, ca_file: @2", "password_file: @1, ca_file: @4", NULL},
+	};
+	static const char *const texts[] = {"one\nmore\n", "one", "another\n", "one"};
+	char *files[G_N_ELEMENTS(texts)];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+		g_close(g_file_open_tmp("virtbed-test-XXXXXX", &files[i], NULL), NULL);
+		g_assert_true(g_file_set_contents(files[i], texts[i], -1, NULL));
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GString) hosts = g_string_new(NULL);
+		g_autoptr(GError) error = NULL;
+		g_autofree char *path = NULL;
+		g_autoptr(config_t) config = NULL;
+
+		g_string_printf(hosts,
+				"    memory_mib: 100\n    hosts:\n"
+				"      - {uri: 'test:///default', meter: {kind: redfish, address: "
+				"BMC.example, %s}}\n"
+				"      - {uri: 'test:///default', meter: {kind: redfish, address: "
+				"bmc.example., %s}}\n",
+				cases[i].first, cases[i].second);
+		for (size_t f = 0; f < G_N_ELEMENTS(texts); f++) {
+			g_autofree char *word = g_strdup_printf("@%zu", f + 1);
+
+			g_string_replace(hosts, word, files[f], 0);
+		}
+		path = config_variant_write("    memory_mib: 100\n", hosts->str);
+		config = config_controller_load(path, &error);
+		g_assert_no_error(error);
+		g_assert_cmpint(config_files_check_shared(config, "x.yaml", &error), ==,
+				!cases[i].key);
+		if (cases[i].key) {
+			g_autofree char *start = g_strdup_printf(
+				"x.yaml: clusters[0].hosts[1].meter.%s: not that of "
+				"clusters[0].hosts[0], whose BMC, bmc.example., and user, ADMIN, "
+				"are the same",
+				cases[i].key);
+
+			g_assert_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING);
+			g_assert_true(g_str_has_prefix(error->message, start));
+		}
+		g_unlink(path);
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+		g_unlink(files[i]);
+		g_free(files[i]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -284,6 +350,7 @@ int main(int argc, char **argv)
 			test_each_meter_takes_its_own_keys);
 	g_test_add_func("/config/meters-have-the-defaults-of-their-kind",
 			test_meters_have_the_defaults_of_their_kind);
+	g_test_add_func("/config/meters-of-a-bmc-agree", test_meters_of_a_bmc_agree);
 	g_test_add_func("/config/password-files-are-looked-for",
 			test_password_files_are_looked_for);
 	return g_test_run();
