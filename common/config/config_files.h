@@ -24,7 +24,7 @@ bool config_files_share_bmc(const struct config_meter *a, const struct config_me
 
 /*
  * The key in which two meters that share a BMC differ: "auth", "tls", "password_file" or "ca_file".
- * Files are compared by what is in them; one that cannot be read is as good as the other. NULL:
+ * Files are compared by their texts; a file that cannot be read does not differ. NULL:
  * they do not differ.
  */
 const char *config_files_differ(const struct config_meter *a, const struct config_meter *b);

@@ -166,7 +166,7 @@ static void on_logged_out(int status, json_t *body, const GError *error, void *d
 {
 }
 
-/* Waits for what was sent to all BMCs, side by side: all requests go on meanwhile. */
+/* Waits for the requests to all BMCs, which are under way side by side. */
 static void settle_all(const struct redfish_services *services)
 {
 	for (guint i = 0; i < services->list->len; i++) {
@@ -178,7 +178,7 @@ static void settle_all(const struct redfish_services *services)
 
 /*
  * Closes all sessions, side by side: one BMC that is silent keeps the others' from nothing. A login
- * that was sent may have opened one: its answer, without which nobody knows that, is waited for.
+ * that was sent may have opened a session, of which only its answer tells: that is waited for.
  */
 static void log_out_all(const struct redfish_services *services)
 {
