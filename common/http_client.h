@@ -131,8 +131,8 @@ void http_client_cancel(struct http_client *client, bool unsent);
 /*
  * Waits until the requests under way have ended, the latest at the end of their timeout_s, and
  * calls their callbacks, which may make further ones. Does not run the main loop: no other source,
- * and no callback of another client, is called meanwhile, but the requests of all clients of the
- * main context go on. For the end of a program, whose main loop has ended.
+ * and no callback of another client, is called meanwhile. The requests of all clients of the main
+ * context are under way further. For the end of a program, whose main loop has ended.
  */
 void http_client_settle(struct http_client *client);
 

@@ -79,13 +79,21 @@ static const struct executor_events executor_events = {
 	.refused = on_refused,
 };
 
-static void on_meter(const char *host, bool lost, const char *reason, int64_t t_ns, void *data)
+static void on_meter(const char *host, enum power_event event, const char *text, int64_t t_ns,
+		     void *data)
 {
+	static const char *const kinds[] = {
+		[POWER_EVENT_LOST] = "meter-lost",
+		[POWER_EVENT_BACK] = "meter-back",
+		[POWER_EVENT_PLACE_LOST] = "meter-place-lost",
+		[POWER_EVENT_PLACE_FOUND] = "meter-place-found",
+	};
 	g_autoptr(json_t) detail = json_object();
 
-	if (reason)
-		json_object_set_new(detail, "reason", json_string(reason));
-	scheduler_record(data, lost ? "meter-lost" : "meter-back", -1, host, detail, t_ns);
+	if (text)
+		json_object_set_new(detail, event == POWER_EVENT_PLACE_FOUND ? "place" : "reason",
+				    json_string(text));
+	scheduler_record(data, kinds[event], -1, host, detail, t_ns);
 }
 
 void scheduler_listen(struct scheduler *scheduler, void (*tell)(void *data), void *data)

@@ -195,8 +195,12 @@ static void take_error(struct meter_hwmon *meter, const GError *error)
 	enum power_meter_error code = POWER_METER_ERROR_REJECTED;
 	const char *cure = "";
 
-	meter->lost = g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT) ||
-		      g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NODEV);
+	const bool lost = g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT) ||
+			  g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NODEV);
+
+	if (lost && !meter->lost)
+		power_meter_lose_place(&meter->base, "%s", error->message);
+	meter->lost = lost;
 	if (g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_INVAL)) {
 		code = POWER_METER_ERROR_GARBAGE;
 	} else if (g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_ACCES) ||
@@ -288,10 +292,7 @@ static void find_again(struct meter_hwmon *meter)
 		return;
 	}
 	meter->lost = meter->looked = false;
-	if (!g_strv_equal((const char *const *)found.paths,
-			  (const char *const *)meter->channels.paths))
-		log_warning_of(LOG_HOST(meter->base.host), "%s: it is \"%s\" from now on",
-			       title(meter), found.paths[0]);
+	power_meter_find_place(&meter->base, "%s", found.paths[0]);
 	hwmon_channels_clear(&meter->channels);
 	meter->channels = found;
 	energy_steps_forget(&meter->steps);

@@ -144,9 +144,8 @@ static void settle_on_sensor(struct meter_ipmi *meter)
 static void settle_on_dcmi(struct meter_ipmi *meter)
 {
 	if (meter->warned)
-		log_info_of(LOG_HOST(meter->base.host), "BMC %s:%u: its %s is back",
-			    meter->base.config->address, meter->base.config->port,
-			    what_is_read(meter));
+		power_meter_find_place(&meter->base, "%s of BMC %s:%u", what_is_read(meter),
+				       meter->base.config->address, meter->base.config->port);
 	meter->warned = meter->use_sensor = false;
 	meter->dcmi_worked = true;
 	meter->dcmi_misses = 0;
@@ -289,13 +288,28 @@ static char *refusal_text(const struct meter_ipmi *meter, int code)
 			       meter->base.config->privilege);
 }
 
+/* The sensors are read in place of DCMI, which has worked before or not. */
+static void report_sensor(struct meter_ipmi *meter, const char *reason)
+{
+	const struct config_meter *config = meter->base.config;
+	g_autofree char *text =
+		g_strdup_printf("BMC %s:%u: %s; reading %s \"%s\"%s in its place", config->address,
+				config->port, reason,
+				config->sensor_count > 1 ? "the sum of sensors" : "sensor",
+				config->sensor[0], config->sensor_count > 1 ? " and others" : "");
+
+	if (meter->dcmi_worked)
+		power_meter_lose_place(&meter->base, "%s", text);
+	else
+		log_warning_of(LOG_HOST(meter->base.host), "%s", text);
+}
+
 /*
  * DCMI has no reading, and `reason` is why. The sensors are read in its place where some are
  * configured: for long, or in this reading alone where the BMC was just busy.
  */
 static void leave_dcmi(struct meter_ipmi *meter, enum power_meter_error verdict, const char *reason)
 {
-	const struct config_meter *config = meter->base.config;
 	const bool passes =
 		verdict == POWER_METER_ERROR_NO_ANSWER && ++meter->dcmi_misses < DCMI_MISSES_MAX;
 
@@ -309,11 +323,7 @@ static void leave_dcmi(struct meter_ipmi *meter, enum power_meter_error verdict,
 	meter->leaving = !passes;
 	meter->never_again = verdict == POWER_METER_ERROR_SETUP;
 	if (!meter->warned)
-		log_warning_of(LOG_HOST(meter->base.host),
-			       "BMC %s:%u: %s; reading %s \"%s\"%s in its place", config->address,
-			       config->port, reason,
-			       config->sensor_count > 1 ? "the sum of sensors" : "sensor",
-			       config->sensor[0], config->sensor_count > 1 ? " and others" : "");
+		report_sensor(meter, reason);
 	meter->warned = true;
 	read_sensors(meter);
 }

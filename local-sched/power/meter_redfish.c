@@ -191,8 +191,8 @@ static void note_mean(struct meter_redfish *meter, const struct meter_redfish_wa
 /* The places are searched again after this reading. */
 static void lose_places(struct meter_redfish *meter, const char *reason)
 {
-	log_warning_of(LOG_HOST(meter->base.host),
-		       "the place of its watts is gone, and is searched again: %s", reason);
+	if (meter->found)
+		power_meter_lose_place(&meter->base, "%s", reason);
 	meter->found = false;
 }
 
@@ -289,10 +289,10 @@ static void settle(struct meter_redfish *meter)
 		g_free(meter->former);
 		meter->former = g_strdup(meter->machine->path);
 	}
-	log_info_of(LOG_HOST(meter->base.host), "its watts are in %s%s of BMC %s",
-		    ((const struct place *)meter->places->pdata[0])->path,
-		    meter->places->len > 1 ? " and others" : "",
-		    redfish_service_address(meter->service));
+	power_meter_find_place(&meter->base, "%s%s of BMC %s",
+			       ((const struct place *)meter->places->pdata[0])->path,
+			       meter->places->len > 1 ? " and others" : "",
+			       redfish_service_address(meter->service));
 }
 
 /* The sensors of the chassis: for a name in the configuration, or for a message. */

@@ -74,7 +74,8 @@ static void on_lost(const char *reason, void *data)
 
 	log_warning_of(LOG_HOST(name),
 		       "its meter is lost, its energy is estimated until it is back: %s", reason);
-	power->on_event(name, true, reason, platform_now_ns(power->platform), power->data);
+	power->on_event(name, POWER_EVENT_LOST, reason, platform_now_ns(power->platform),
+			power->data);
 }
 
 static void on_back(void *data)
@@ -84,13 +85,25 @@ static void on_back(void *data)
 	const char *name = power->names[metered->index];
 
 	log_info_of(LOG_HOST(name), "its meter is back");
-	power->on_event(name, false, NULL, platform_now_ns(power->platform), power->data);
+	power->on_event(name, POWER_EVENT_BACK, NULL, platform_now_ns(power->platform),
+			power->data);
+}
+
+static void on_place(bool lost, const char *text, void *data)
+{
+	const struct metered *metered = data;
+	const struct power *power = metered->power;
+
+	power->on_event(power->names[metered->index],
+			lost ? POWER_EVENT_PLACE_LOST : POWER_EVENT_PLACE_FOUND, text,
+			platform_now_ns(power->platform), power->data);
 }
 
 static const struct sampler_observer observer = {
 	.sampled = on_sampled,
 	.lost = on_lost,
 	.back = on_back,
+	.place = on_place,
 };
 
 static bool start_samplers(struct power *power, const struct power_host *hosts, GError **error)

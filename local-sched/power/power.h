@@ -31,12 +31,17 @@ struct power_host {
 	void *open_data;
 };
 
-/*
- * Called at `t_ns` of platform_now_ns() when a meter was lost (no reading for more than three
- * intervals; `reason` says why, borrowed) or is back (`reason` is NULL).
- */
-typedef void (*power_event_f)(const char *host, bool lost, const char *reason, int64_t t_ns,
-			      void *data);
+/* What happens to a meter. The event's text (borrowed) is what follows the colon. */
+enum power_event {
+	POWER_EVENT_LOST,        /* no reading for more than three intervals: the reason */
+	POWER_EVENT_BACK,        /* a reading after that: NULL */
+	POWER_EVENT_PLACE_LOST,  /* what it read is gone (power_meter_place_f): the reason */
+	POWER_EVENT_PLACE_FOUND, /* what it reads after that: the place */
+};
+
+/* Called at `t_ns` of platform_now_ns() when something happens to the meter of `host`. */
+typedef void (*power_event_f)(const char *host, enum power_event event, const char *text,
+			      int64_t t_ns, void *data);
 
 /*
  * Begins to sample `hosts` (`count` of them, the array is copied). `journal_path` is the journal,

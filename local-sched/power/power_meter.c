@@ -8,6 +8,9 @@
 #include "common/read_file.h"
 #include "common/visible.h"
 
+#define LOG_SUBSYSTEM "meter"
+#include "common/log.h"
+
 /* Bytes of an error's text: what a device says in it is not bounded. */
 enum { MESSAGE_MAX = 1 << 10 };
 
@@ -80,6 +83,46 @@ bool power_meter_set_error(const struct power_meter *meter, GError **error,
 	set_error_v(meter, error, code, format, arguments);
 	va_end(arguments);
 	return false;
+}
+
+static void report_place(struct power_meter *meter, bool lost, const char *format,
+			 va_list arguments)
+{
+	g_autofree char *raw = g_strdup_vprintf(format, arguments);
+	g_autofree char *text = visible_start(raw, MESSAGE_MAX);
+	const bool news = lost || meter->place_lost;
+
+	if (lost)
+		log_warning_of(LOG_HOST(meter->host), "the place of its watts is gone: %s", text);
+	else
+		log_info_of(LOG_HOST(meter->host), "its watts are in %s", text);
+	meter->place_lost = lost;
+	if (news && meter->on_place)
+		meter->on_place(lost, text, meter->place_data);
+}
+
+void power_meter_lose_place(struct power_meter *meter, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	report_place(meter, true, format, arguments);
+	va_end(arguments);
+}
+
+void power_meter_find_place(struct power_meter *meter, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	report_place(meter, false, format, arguments);
+	va_end(arguments);
+}
+
+void power_meter_watch(struct power_meter *meter, power_meter_place_f on_place, void *data)
+{
+	meter->on_place = on_place;
+	meter->place_data = data;
 }
 
 /* Forgets the timer and the failure of the read under way. */

@@ -49,6 +49,13 @@ struct power_meter;
 typedef void (*power_meter_done_f)(const struct power_reading *reading, const GError *error,
 				   void *data);
 
+/*
+ * The place that a meter reads is lost (`lost`), such as a chassis, an entry of it or a chip, and
+ * is searched again or replaced by another; or there is a place again after that. `text` (borrowed)
+ * says why, or which. Must not close the meter.
+ */
+typedef void (*power_meter_place_f)(bool lost, const char *text, void *data);
+
 /* The operations of a kind of meter. A kind has either `read` or `sample`; others may be NULL. */
 struct power_meter_ops {
 	enum config_meter_kind kind;
@@ -93,6 +100,9 @@ struct power_meter {
 	struct meter_set *set; /* NULL: of a simulated meter */
 	/* what each reading is a mean of, in seconds, as far as the driver knows; 0: of no time */
 	double mean_s;
+	bool place_lost;              /* since the last place that was found */
+	power_meter_place_f on_place; /* or NULL */
+	void *place_data;
 	/* The read under way. */
 	int64_t deadline_ns;
 	guint timer_id;  /* of the driver; removed with the end of the read and of the meter */
@@ -143,6 +153,17 @@ void power_meter_fail(struct power_meter *meter, enum power_meter_error code, co
 bool power_meter_set_error(const struct power_meter *meter, GError **error,
 			   enum power_meter_error code, const char *format, ...)
 	G_GNUC_PRINTF(4, 5);
+
+/*
+ * Reports that the place of the watts is lost, with the reason: a warning in the log, and the
+ * callback of power_meter_watch(). For drivers.
+ */
+void power_meter_lose_place(struct power_meter *meter, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Reports the place of the watts, to the callback only if one was lost before. For drivers. */
+void power_meter_find_place(struct power_meter *meter, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Calls on_place(..., data) from now on, from the main loop, before the end of a read. */
+void power_meter_watch(struct power_meter *meter, power_meter_place_f on_place, void *data);
 
 /*
  * Starts a read; at most one at a time. Calls `done` once from the main loop, never before

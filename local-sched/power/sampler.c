@@ -154,6 +154,8 @@ struct sampler *sampler_new(const struct platform *platform, const struct config
 	sampler->meter = meter;
 	sampler->observer = observer;
 	sampler->data = data;
+	if (observer)
+		power_meter_watch(meter, observer->place, data);
 	sampler->retry_s = LOGIN_RETRY_S;
 	sampler->since_ns = platform_now_ns(sampler->platform);
 	sampler->interval_s = config->interval_s;

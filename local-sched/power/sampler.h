@@ -32,6 +32,8 @@ struct sampler_observer {
 	void (*lost)(const char *reason, void *data);
 	/* A lost meter has a reading again. Comes before its sampled(). */
 	void (*back)(void *data);
+	/* As power_meter_place_f. */
+	void (*place)(bool lost, const char *text, void *data);
 };
 
 /*

@@ -310,15 +310,16 @@ static void on_sample(uint32_t index, const struct sample_ring_entry *sample, vo
 		g_array_append_vals(bed->bmcs[index].samples, sample, 1);
 }
 
-static void on_event(const char *host, bool lost, const char *reason, int64_t t_ns, void *data)
+static void on_event(const char *host, enum power_event event, const char *text, int64_t t_ns,
+		     void *data)
 {
 	struct bed *bed = data;
 
 	for (int i = 0; i < KINDS; i++) {
 		if (strcmp(names[i], host) != 0)
 			continue;
-		bed->bmcs[i].losses += lost;
-		bed->bmcs[i].returns += !lost;
+		bed->bmcs[i].losses += event == POWER_EVENT_LOST;
+		bed->bmcs[i].returns += event == POWER_EVENT_BACK;
 	}
 }
 

@@ -330,18 +330,19 @@ static void test_wrong_sensor_is_refused(struct fixture *fixture, gconstpointer 
 	g_assert_nonnull(strstr(fixture->meter.message, "configure a `sensor`"));
 }
 
-static void on_event(const char *host, bool lost, const char *reason, int64_t t_ns, void *data)
+static void on_event(const char *host, enum power_event event, const char *reason, int64_t t_ns,
+		     void *data)
 {
 	struct fixture *fixture = data;
 
 	g_assert_cmpstr(host, ==, "b1");
-	g_assert_true(lost == (reason != NULL));
-	if (lost) {
+	if (event == POWER_EVENT_LOST) {
 		fixture->lost++;
 		g_free(fixture->reason);
 		fixture->reason = g_strdup(reason);
 		g_test_message("lost: %s", reason);
-	} else {
+	} else if (event == POWER_EVENT_BACK) {
+		g_assert_null(reason);
 		fixture->back++;
 	}
 }

@@ -28,7 +28,8 @@ static struct power_meter *open_silent(uint32_t host, void *data)
 	return meter;
 }
 
-static void on_event(const char *host, bool lost, const char *reason, int64_t t_ns, void *data)
+static void on_event(const char *host, enum power_event event, const char *reason, int64_t t_ns,
+		     void *data)
 {
 }
 

@@ -294,21 +294,34 @@ static void assert_file(const struct fixture *fixture, const char *name, const c
 	g_assert_cmpstr(contents, ==, text);
 }
 
+/* `data`: how many places were lost, and found. */
+static void count_place(bool lost, const char *text, void *data)
+{
+	((int *)data)[!lost]++;
+	g_assert_nonnull(strstr(text, lost ? "hwmon1" : "hwmon4"));
+}
+
 /* A driver that registers its chip again gives it another number. */
 static void test_a_chip_with_another_number_is_found_again(struct fixture *fixture,
 							   gconstpointer kind)
 {
+	int counts[2] = {0};
+
 	put(fixture, HWMON("1") "name", "power_meter\n");
 	put(fixture, HWMON("1") "power1_average", "187000000\n");
 	open_meter(fixture);
 	g_assert_cmpint(read_once(fixture), ==, 0);
+	power_meter_watch(fixture->meter, count_place, counts);
 	drop(fixture, HWMON("1") "power1_average");
 	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_REJECTED);
 	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_REJECTED);
 	put(fixture, HWMON("4") "name", "power_meter\n");
 	put(fixture, HWMON("4") "power1_average", "188000000\n");
+	g_assert_cmpint(counts[0], ==, 1);
+	g_assert_cmpint(counts[1], ==, 0);
 	g_assert_cmpint(read_once(fixture), ==, 0);
 	g_assert_cmpint(fixture->mw, ==, 188000);
+	g_assert_cmpint(counts[1], ==, 1);
 }
 
 /* hwmonN/device is a link to the device, by whose name it is told from others. */
