@@ -176,6 +176,10 @@ static const struct config_key meter_keys[] = {
 	{CONFIG_NUMBER(meter, interval_s), CONFIG_NOT_ZERO, CONFIG_TO(0.05, 60),
 	 .says = "# s is outside @ s",
 	 .help = "time between two samples; default: 1, of amm, command and snmp 5, for each takes a process."},
+	{CONFIG_NUMBER(meter, mean_s), .takers = BMC | ACPI | HWMON | TEXTS, CONFIG_NOT_ZERO,
+	 CONFIG_TO(0.001, 3600), .says = "# s is outside @ s",
+	 .help = "time that each reading is a mean of, where the source averages and does not tell: tables and plots say "
+		 "so from 10 s on."},
 	{NULL},
 };
 

@@ -123,6 +123,7 @@ struct config_meter {
 	/* longest time that a reading may take, default 5; redfish: an answer, default 15 */
 	double timeout_s;
 	double interval_s; /* sampling interval; default 1; amm, command, snmp: 5 */
+	double mean_s; /* what each reading is a mean of, where the meter does not tell; 0: not given */
 };
 
 /* Readings that are means over less are as good as momentary ones, for readers of watts. */

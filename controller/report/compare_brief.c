@@ -441,7 +441,8 @@ static void add_unreal(GPtrArray *list, const struct summary *measured)
 		{"meter", "rapl", "watts of CPU packages alone"},
 	};
 	g_autofree char *mean_s = store_get_meta(measured->store, "meter_mean_s");
-	g_autofree char *mean = provenance_words_of_mean(mean_s);
+	g_autofree char *unknown = store_get_meta(measured->store, "meter_mean_unknown");
+	g_autofree char *mean = provenance_words_of_mean(mean_s, unknown);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(facts); i++)
 		if (has_meta(measured, facts[i].key, facts[i].value))

@@ -25,6 +25,7 @@ static const struct {
 	{"caps_effective", "caps effective"},
 	{"meter", "meters"},
 	{"meter_mean_s", "watts are means over, s"},
+	{"meter_mean_unknown", "watts are means over a time that is not known"},
 	{"modelled_watts", "modelled watts"},
 	{"host_name", "controller's machine"},
 	{"host_cpu", "processor"},

@@ -17,6 +17,7 @@ static const struct record_field fields[] = {
 	{RECORD_FIELD_TEXT(provenance, caps_effective)},
 	{RECORD_FIELD_TEXT(provenance, meter)},
 	{RECORD_FIELD_TEXT(provenance, meter_mean_s)},
+	{RECORD_FIELD_TEXT(provenance, meter_mean_unknown)},
 	{RECORD_FIELD_TEXT(provenance, steady_lab)},
 	{RECORD_FIELD_TEXT(provenance, unmeasured)},
 	{RECORD_FIELD_TEXT(provenance, probe)},
@@ -124,13 +125,17 @@ static const char *words_of_watts(const struct provenance *origin)
 	return "watts come from a model fed by CPU time, not from a meter";
 }
 
-char *provenance_words_of_mean(const char *meter_mean_s)
+char *provenance_words_of_mean(const char *meter_mean_s, const char *meter_mean_unknown)
 {
+	const bool unknown = g_strcmp0(meter_mean_unknown, "true") == 0;
 	double mean_s;
 
-	return read_number(meter_mean_s, CONFIG_METER_MEAN_NOTED_S, DBL_MAX, &mean_s)
-		       ? g_strdup_printf("watts are means over up to %g s: changes show late",
-					 mean_s)
+	if (read_number(meter_mean_s, CONFIG_METER_MEAN_NOTED_S, DBL_MAX, &mean_s))
+		return g_strdup_printf("watts are means over up to %g s%s: changes show late",
+				       mean_s,
+				       unknown ? ", some over a time that is not known" : "");
+	return unknown ? g_strdup(
+				 "watts are means over a time that is not known: changes show late")
 		       : NULL;
 }
 
@@ -145,7 +150,8 @@ static void note_where(GPtrArray *notes, bool measured, const char *fact, const 
 GPtrArray *provenance_notes(const struct provenance *origin, bool measured, bool brief)
 {
 	GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
-	g_autofree char *mean = provenance_words_of_mean(origin->meter_mean_s);
+	g_autofree char *mean =
+		provenance_words_of_mean(origin->meter_mean_s, origin->meter_mean_unknown);
 
 	note_where(notes, measured, origin->virt_type, "qemu",
 		   "VMs ran under TCG, QEMU's emulator: times are not those of KVM");

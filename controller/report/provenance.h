@@ -19,8 +19,9 @@ struct provenance {
 	char *caps_effective; /* "yes", "no", "unknown", "none"; NULL: unknown */
 	char *meter;          /* as in docs/reference/store.md; NULL: unknown */
 	char *meter_mean_s;   /* what readings are means over, a number of seconds; NULL: unknown */
-	char *steady_lab;     /* "true", "false"; NULL: unknown */
-	char *unmeasured;     /* config_holes() with reasons; NULL: none */
+	char *meter_mean_unknown; /* "true": some are over a time that is not known; "false"; NULL */
+	char *steady_lab;         /* "true", "false"; NULL: unknown */
+	char *unmeasured;         /* config_holes() with reasons; NULL: none */
 	/* measured: a line for each run during which the machine's speed changed; NULL: none */
 	char *speed_changes;
 	/* the probe that the lab was fitted to (common/machine_probe.h), a document; NULL: none */
@@ -38,10 +39,11 @@ struct provenance *provenance_of_store(struct store *store);
 struct provenance *provenance_of_file(const char *path);
 
 /*
- * What the readings of meters are means over, as store.md has it in `meter_mean_s` (NULL is
- * allowed), if a reader of watts has to know: from 10 s. The caller frees; NULL: nothing to say.
+ * What the readings of meters are means over, as store.md has it in `meter_mean_s` and
+ * `meter_mean_unknown` (NULL is allowed), if a reader of watts has to know: from 10 s, or where it
+ * is not known. The caller frees; NULL: nothing to say.
  */
-char *provenance_words_of_mean(const char *meter_mean_s);
+char *provenance_words_of_mean(const char *meter_mean_s, const char *meter_mean_unknown);
 
 /* NULL is allowed. */
 void provenance_free(struct provenance *origin);

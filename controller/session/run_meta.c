@@ -106,6 +106,20 @@ static char *meter_mean_s(const struct run_session *session)
 	return g_strdup_printf("%g", longest_s);
 }
 
+/* Whether the readings of a meter are means over a time that nobody knows, now or earlier. */
+static const char *meter_mean_unknown(const struct run_session *session)
+{
+	g_autofree char *before = store_get_meta(session->store, "meter_mean_unknown");
+	bool unknown = g_strcmp0(before, "true") == 0;
+
+	for (uint32_t i = 0; i < session->config->clusters_count; i++)
+		unknown |=
+			json_is_true(json_object_get(remote_link_capabilities(
+							     remote_fleet_link(session->fleet, i)),
+						     "meter_mean_unknown"));
+	return unknown ? "true" : "false";
+}
+
 static bool put_host(struct store *store, GError **error)
 {
 	g_autoptr(host_facts_t) facts = host_facts_read(NULL);
@@ -188,6 +202,8 @@ bool run_meta_end(struct run_session *session, GError **error)
 	g_autofree char *mean_s = meter_mean_s(session);
 
 	return text && store_set_meta(session->store, "meter_mean_s", mean_s, error) &&
+	       store_set_meta(session->store, "meter_mean_unknown", meter_mean_unknown(session),
+			      error) &&
 	       store_set_meta(session->store, "caps_effective", caps_effective(session), error) &&
 	       store_set_meta(session->store, "config_yaml", text, error) &&
 	       store_set_meta(session->store, "ended_utc", now, error);
@@ -261,6 +277,7 @@ bool run_meta_write(struct run_session *session, GError **error)
 	       store_set_meta(store, "caps_effective", caps_effective(session), error) &&
 	       put_common(store, "meter", meter, error) &&
 	       store_set_meta(store, "meter_mean_s", mean_s, error) &&
+	       store_set_meta(store, "meter_mean_unknown", meter_mean_unknown(session), error) &&
 	       store_set_meta(store, "modelled_watts", modelled_watts(session), error) &&
 	       store_set_meta(store, "steady_lab", steady ? "true" : "false", error) &&
 	       put_fit(session, error) && put_capabilities(session, error) &&

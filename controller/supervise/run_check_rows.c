@@ -349,6 +349,9 @@ static char *meter_note(const struct run_check_answers *answers, const struct co
 	if (meter->kind == CONFIG_METER_RAPL ||
 	    (meter->kind == CONFIG_METER_HWMON && strcmp(text_of(energy, "source"), "rapl") == 0))
 		return g_strdup("watts are those of the CPU packages, not of the host");
+	if (json_is_true(json_object_get(energy, "mean_unknown")))
+		return g_strdup("watts are means over a time that is not known: changes show late; "
+				"give it as `mean_s`");
 	return mean_s >= CONFIG_METER_MEAN_NOTED_S
 		       ? g_strdup_printf("watts are means over up to %g s: changes show late",
 					 mean_s)
@@ -435,6 +438,8 @@ static void report_meter(GString *line, const struct run_check_answers *answers,
 			       text_of(energy, "source"));
 	if (mean_s > 0)
 		g_string_append_printf(line, ", means over %g s", mean_s);
+	if (json_is_true(json_object_get(energy, "mean_unknown")))
+		g_string_append(line, ", means over a time that is not known");
 }
 
 /* Appends each cap of a host: what was asked for, what was set, and whether it is effective. */

@@ -39,6 +39,8 @@ static json_t *capabilities(const struct scheduler *scheduler)
 			    json_string(task_store_incarnation(scheduler->settings.store)));
 	json_object_set_new(object, "meter", json_string(power_source(scheduler->power)));
 	json_object_set_new(object, "meter_mean_s", json_real(power_mean_s(scheduler->power)));
+	json_object_set_new(object, "meter_mean_unknown",
+			    json_boolean(power_mean_unknown(scheduler->power)));
 	json_object_set_new(object, "modelled_watts", json_boolean(has_modelled_watts(scheduler)));
 	json_object_set_new(object, "ready", json_boolean(all_were_ready(scheduler)));
 	return object;

@@ -134,7 +134,8 @@ void live_wait(struct live *live, double seconds, const bool *interrupted)
 struct reading {
 	const char *cluster, *host, *kind, *source;
 	bool modelled;
-	double mean_s;                        /* 0: none, or not known */
+	double mean_s; /* 0: none, or not known */
+	bool mean_unknown;
 	double watts, energy_j, gap_s, age_s; /* NAN: not known */
 	const char *error;
 };
@@ -151,6 +152,7 @@ static const struct record_field reading_fields[] = {
 	TEXT(source),
 	{RECORD_FIELD_BOOL(reading, modelled)},
 	{RECORD_FIELD_REAL(reading, mean_s)},
+	{RECORD_FIELD_BOOL(reading, mean_unknown)},
 	{RECORD_FIELD_REAL(reading, watts)},
 	{RECORD_FIELD_REAL(reading, energy_j)},
 	{RECORD_FIELD_REAL(reading, gap_s)},
@@ -185,6 +187,7 @@ static void add_local(json_t *hosts, const struct live_host *host)
 
 		reading.source = sampler_source(sampler);
 		reading.mean_s = sampler_mean_s(sampler);
+		reading.mean_unknown = sampler_mean_unknown(sampler);
 		/* The last reading is not current if a failed one followed. */
 		if (!reading.error)
 			reading.watts = (double)counter->last_mw / 1e3;
@@ -217,6 +220,8 @@ static void add_remote_host(json_t *hosts, const char *cluster, const json_t *ho
 		       .source = json_string_value(json_object_get(capabilities, "meter")),
 		       .modelled = json_is_true(json_object_get(capabilities, "modelled_watts")),
 		       .mean_s = number_of(capabilities, "meter_mean_s"),
+		       .mean_unknown =
+			       json_is_true(json_object_get(capabilities, "meter_mean_unknown")),
 		       .watts = lost ? (double)NAN : number_of(host, "watts"),
 		       .energy_j = number_of(host, "energy_uj") / 1e6,
 		       .gap_s = number_of(host, "gap_ns") / 1e9,
@@ -322,6 +327,7 @@ char *live_table(const json_t *json)
 	bool modelled = false;
 	bool simulated = false;
 	bool packages = false;
+	bool mean_unknown = false;
 	double mean_s = 0;
 	const json_t *host;
 	size_t index;
@@ -335,6 +341,7 @@ char *live_table(const json_t *json)
 		else
 			modelled |= json_is_true(json_object_get(host, "modelled"));
 		mean_s = fmax(mean_s, number_of(host, "mean_s"));
+		mean_unknown |= json_is_true(json_object_get(host, "mean_unknown"));
 		packages |= strcmp(text_of(host, "source"), "rapl") == 0;
 	}
 	if (modelled)
@@ -350,5 +357,9 @@ char *live_table(const json_t *json)
 		g_string_append_printf(table,
 				       "note: watts are means over up to %g s: changes show late\n",
 				       mean_s);
+	if (mean_unknown)
+		g_string_append(table,
+				"note: watts are means over a time that is not known: changes "
+				"show late; give it as `mean_s`\n");
 	return g_string_free(g_steal_pointer(&table), FALSE);
 }

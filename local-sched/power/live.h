@@ -34,7 +34,8 @@ void live_wait(struct live *live, double seconds, const bool *interrupted);
 /*
  * The readings, a new reference: {"hosts": [{"cluster", "host", "kind" ("redfish"; for a running
  * local scheduler "remote"), "source" ("dcmi" ...), "modelled" (true: the watts of a model),
- * "mean_s" (what a reading is a mean of; 0: not known), "watts", "energy_j" and "gap_s" (since the
+ * "mean_s" (what a reading is a mean of; 0: not known), "mean_unknown" (true: of a time that is
+ * not known), "watts", "energy_j" and "gap_s" (since the
  * start), "age_s", "error"}]}; null where a value is not
  * known. `energy_j` of a local scheduler is its own counter.
  */

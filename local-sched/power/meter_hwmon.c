@@ -40,9 +40,10 @@ struct call {
 	/* Results. */
 	uint64_t *values; /* one of each path */
 	int64_t t_ns;
-	double mean_s; /* of the longest average; 0: none, or not known */
-	char *change;  /* what was shortened, or could not be; NULL: nothing */
-	GError *error; /* why there are no values; NULL: there are */
+	double mean_s;     /* of the longest average; 0: none, or not known */
+	bool mean_unknown; /* an average does not say its time */
+	char *change;      /* what was shortened, or could not be; NULL: nothing */
+	GError *error;     /* why there are no values; NULL: there are */
 };
 
 struct meter_hwmon {
@@ -82,8 +83,12 @@ static void shorten(struct call *call, const char *average)
 	uint64_t is_ms, least_ms;
 	double is_s;
 
-	if (!g_str_has_suffix(average, "_average") || !read_ms(average, "_interval", &is_ms))
+	if (!g_str_has_suffix(average, "_average"))
 		return;
+	if (!read_ms(average, "_interval", &is_ms)) {
+		call->mean_unknown = true;
+		return;
+	}
 	is_s = (double)is_ms / 1e3;
 	if (is_s > call->interval_s && read_ms(average, "_interval_min", &least_ms) &&
 	    least_ms < is_ms) {
@@ -217,6 +222,7 @@ static void take_intervals(struct meter_hwmon *meter, const struct call *call)
 {
 	meter->looked = true;
 	meter->base.mean_s = call->mean_s;
+	meter->base.mean_unknown = call->mean_unknown;
 	if (call->mean_s >= CONFIG_METER_MEAN_NOTED_S)
 		log_warning_of(LOG_HOST(meter->base.host),
 			       "%s: its average is over %g s: changes of power show late%s%s",

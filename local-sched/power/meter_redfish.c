@@ -90,6 +90,7 @@ static void forget_places(struct meter_redfish *meter)
 	meter->found = false;
 	g_clear_pointer(&meter->machine, meter_redfish_chassis_free);
 	meter->base.mean_s = 0;
+	meter->base.mean_unknown = false;
 }
 
 static bool redfish_open(struct power_meter *base, GError **error)
@@ -181,11 +182,13 @@ static void note_mean(struct meter_redfish *meter, const struct meter_redfish_wa
 	if (meter->machine)
 		meter->base.mean_s = MAX(meter->base.mean_s, meter->machine->mean_s);
 	if (watts->of_unknown && !meter->warned)
-		log_warning_of(LOG_HOST(meter->base.host),
-			       "its watts are a mean over an unknown time: BMC %s has "
-			       "AverageConsumedWatts without IntervalInMin",
-			       redfish_service_address(meter->service));
+		log_warning_of(
+			LOG_HOST(meter->base.host),
+			"its watts are a mean over an unknown time: BMC %s has "
+			"AverageConsumedWatts without IntervalInMin; give the time as `mean_s`",
+			redfish_service_address(meter->service));
 	meter->warned |= watts->of_unknown;
+	meter->base.mean_unknown |= watts->of_unknown;
 }
 
 /* The places are searched again after this reading. */

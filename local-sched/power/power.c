@@ -243,6 +243,14 @@ double power_mean_s(const struct power *power)
 	return mean_s;
 }
 
+bool power_mean_unknown(const struct power *power)
+{
+	for (uint32_t i = 0; i < power->count; i++)
+		if (power->metered[i].sampler && sampler_mean_unknown(power->metered[i].sampler))
+			return true;
+	return false;
+}
+
 static json_t *host_json(const struct power *power, uint32_t index)
 {
 	const struct energy_counter *counter = &power->counters[index];
@@ -251,12 +259,13 @@ static json_t *host_json(const struct power *power, uint32_t index)
 	const struct sampler *sampler = power->metered[index].sampler;
 	g_autofree char *progress = sampler_progress(sampler);
 
-	return json_pack("{s:s, s:s, s:f, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:b, s:b, s:o}",
+	return json_pack("{s:s, s:s, s:f, s:b, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:b, s:b, s:o}",
 			 "host", power->names[index], "source", sampler_source(sampler), "mean_s",
-			 sampler_mean_s(sampler), "energy_uj", (json_int_t)counter->energy_uj,
-			 "gap_uj", (json_int_t)counter->gap_uj, "covered_ns",
-			 (json_int_t)counter->covered_ns, "gap_ns", (json_int_t)counter->gap_ns,
-			 "watts", there ? json_real((double)counter->last_mw / 1e3) : json_null(),
+			 sampler_mean_s(sampler), "mean_unknown", sampler_mean_unknown(sampler),
+			 "energy_uj", (json_int_t)counter->energy_uj, "gap_uj",
+			 (json_int_t)counter->gap_uj, "covered_ns", (json_int_t)counter->covered_ns,
+			 "gap_ns", (json_int_t)counter->gap_ns, "watts",
+			 there ? json_real((double)counter->last_mw / 1e3) : json_null(),
 			 "sample_seq", (json_int_t)seq, "sample_ns",
 			 there ? json_integer(counter->last_ns) : json_null(), "lost",
 			 sampler_lost(sampler), "failed", sampler_failed(sampler), "reason",

@@ -224,7 +224,14 @@ const char *power_meter_source(const struct power_meter *meter)
 
 double power_meter_mean_s(const struct power_meter *meter)
 {
-	return meter->mean_s;
+	const double given_s = meter->config ? meter->config->mean_s : 0;
+
+	return MAX(meter->mean_s, given_s);
+}
+
+bool power_meter_mean_unknown(const struct power_meter *meter)
+{
+	return meter->mean_unknown && !(meter->config && meter->config->mean_s > 0);
 }
 
 void power_meter_close(struct power_meter *meter)

@@ -100,6 +100,7 @@ struct power_meter {
 	struct meter_set *set; /* NULL: of a simulated meter */
 	/* what each reading is a mean of, in seconds, as far as the driver knows; 0: of no time */
 	double mean_s;
+	bool mean_unknown;            /* they are means of a time that is not said */
 	bool place_lost;              /* since the last place that was found */
 	power_meter_place_f on_place; /* or NULL */
 	void *place_data;
@@ -175,10 +176,12 @@ char *power_meter_progress(const struct power_meter *meter);
 /* The current source of the watts by its driver ("dcmi", "sensor", ...). */
 const char *power_meter_source(const struct power_meter *meter);
 /*
- * The seconds that each reading is a mean of, where the meter says so (an ACPI power meter, an
- * iDRAC): changes of power show late by as much. 0: none, or not known.
+ * The seconds that each reading is a mean of, where the meter (an ACPI power meter, an iDRAC) or the
+ * configuration says so: changes of power show late by as much. 0: none, or not known.
  */
 double power_meter_mean_s(const struct power_meter *meter);
+/* Whether the readings are means of a time that neither the meter nor the configuration says. */
+bool power_meter_mean_unknown(const struct power_meter *meter);
 /* Drops a read under way without a callback, and frees the meter. NULL is allowed. */
 void power_meter_close(struct power_meter *meter);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(power_meter_t, power_meter_close)

@@ -221,3 +221,8 @@ double sampler_mean_s(const struct sampler *sampler)
 {
 	return power_meter_mean_s(sampler->meter);
 }
+
+bool sampler_mean_unknown(const struct sampler *sampler)
+{
+	return power_meter_mean_unknown(sampler->meter);
+}

@@ -79,3 +79,6 @@ const char *sampler_source(const struct sampler *sampler);
 
 /* power_meter_mean_s() of its meter. */
 double sampler_mean_s(const struct sampler *sampler);
+
+/* power_meter_mean_unknown() of its meter. */
+bool sampler_mean_unknown(const struct sampler *sampler);

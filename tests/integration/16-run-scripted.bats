@@ -875,6 +875,16 @@ rows_of() {
 	[[ "$output" == *"means over"*"60 s"* ]]
 }
 
+@test "a meter whose watts are means over a time that it does not tell is in the heading" {
+	VIRTBED_MEAN_S=-1 run_start run "$config" --estimates "$estimates" --policy easy --out "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT value FROM meta WHERE key = 'meter_mean_unknown'")" = true ]
+	run "$virtbed" report "$out"
+	echo "$output"
+	[[ "$output" == *"watts are means over a time that is not known"* ]]
+}
+
 @test "a run on a machine that ignores its caps says so in its heading" {
 	local cpu=$BATS_TEST_TMPDIR/sys/devices/system/cpu/cpu0
 	mkdir -p "$cpu/cpufreq"

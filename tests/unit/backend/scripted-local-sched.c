@@ -7,7 +7,7 @@
  * the output of all tasks. VIRTBED_CELLS: a file whose lines "CLUSTER TYPE END" say how tasks of a
  * type end there (scripted_scheduler_set_end()), and "CLUSTER down N" that its first N nodes are
  * down from when that is written; VIRTBED_BOOT_S: what a boot may take. VIRTBED_MEAN_S: what its
- * watts are means over, said after the first task has started.
+ * watts are means over, said after the first task has started; -1: a time that it does not know.
  */
 #include <glib-unix.h>
 #include <glib.h>

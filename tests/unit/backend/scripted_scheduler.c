@@ -202,12 +202,15 @@ static void get_capabilities(struct http_request *request, const char *const *ar
 	if (scripted_moody(scheduler, request, false))
 		return;
 	scripted_reply(request, 200,
-		       json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:b, s:f}", "cluster",
+		       json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:b, s:f, s:b}", "cluster",
 				 scheduler->cluster, "boot_id", boot_id, "incarnation", incarnation,
 				 "virt_type", "none", "cpu_cap", scheduler->cpu_cap,
 				 "caps_effective", scheduler->caps_effective, "boot_timeout_s",
 				 scheduler->boot_timeout_s, "ready", scheduler->unsaid == 0,
-				 "meter_mean_s", scheduler->starts > 0 ? scheduler->mean_s : 0.0));
+				 "meter_mean_s",
+				 scheduler->starts > 0 ? MAX(scheduler->mean_s, 0) : 0.0,
+				 "meter_mean_unknown",
+				 scheduler->starts > 0 && scheduler->mean_s < 0));
 	if (scheduler->unsaid > 0)
 		scheduler->unsaid--;
 }

@@ -127,7 +127,10 @@ void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
  */
 void scripted_scheduler_set_end(struct scripted_scheduler *scheduler,
 				const char *(*end)(const json_t *request, void *data), void *data);
-/* What it says, after the first task has started, that its watts are means over (0 until then). */
+/*
+ * What it says, after the first task has started, that its watts are means over (0 until then);
+ * below 0: of a time that it does not know.
+ */
 void scripted_scheduler_set_mean(struct scripted_scheduler *scheduler, double mean_s);
 /* What it says that a boot of a node may take (150 s until then). */
 void scripted_scheduler_set_boot_timeout(struct scripted_scheduler *scheduler, double timeout_s);

@@ -346,6 +346,21 @@ static void test_acpi_below_device_is_read(struct fixture *fixture, gconstpointe
 	g_assert_cmpfloat(power_meter_mean_s(fixture->meter), ==, 0);
 }
 
+/* An average without the file of its time: the configuration may say it. */
+static void test_an_average_of_unknown_time_is_told(struct fixture *fixture, gconstpointer kind)
+{
+	put(fixture, HWMON("0") "name", "power_meter\n");
+	put(fixture, HWMON("0") "power1_average", "357000000\n");
+	open_meter(fixture);
+	g_assert_false(power_meter_mean_unknown(fixture->meter));
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_true(power_meter_mean_unknown(fixture->meter));
+	g_assert_cmpfloat(power_meter_mean_s(fixture->meter), ==, 0);
+	fixture->config.mean_s = 30;
+	g_assert_false(power_meter_mean_unknown(fixture->meter));
+	g_assert_cmpfloat(power_meter_mean_s(fixture->meter), ==, 30);
+}
+
 static void test_a_long_average_is_shortened(struct fixture *fixture, gconstpointer kind)
 {
 	put(fixture, HWMON("0") "name", "power_meter\n");
@@ -638,6 +653,8 @@ int main(int argc, char **argv)
 	ADD(CONFIG_METER_ACPI, "acpi is looked for where kernels put it",
 	    test_acpi_is_looked_for_where_kernels_put_it);
 	ADD(CONFIG_METER_ACPI, "acpi below device is read", test_acpi_below_device_is_read);
+	ADD(CONFIG_METER_ACPI, "an average of unknown time is told",
+	    test_an_average_of_unknown_time_is_told);
 	ADD(CONFIG_METER_ACPI, "a long average is shortened", test_a_long_average_is_shortened);
 	ADD(CONFIG_METER_ACPI, "an average that stays long is told",
 	    test_an_average_that_stays_long_is_told);

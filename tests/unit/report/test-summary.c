@@ -111,7 +111,10 @@ static void test_headings_say_what_is_not_real(struct directory *directory, cons
 	static const char *const metas[][3] = {
 		{"caps_effective", "no", "NOT EFFECTIVE"},
 		{"meter", "rapl", "CPU packages (RAPL)"},
-		{"meter_mean_s", "300", "watts are means over up to 300 s: changes show late"},
+		{"meter_mean_s", "300",
+		 "watts are means over up to 300 s, some over a time that is "
+		 "not known: changes show late"},
+		{"meter_mean_unknown", "true", "some over a time that is not known"},
 		{"modelled_watts", "true", "watts come from a model"},
 		{"steady_lab", "true", "followed this machine's own speed"},
 		{"virt_type", "kvm", "to VMs under KVM is WRONG"},
@@ -129,6 +132,24 @@ static void test_headings_say_what_is_not_real(struct directory *directory, cons
 	text = g_strjoinv("\n", (char **)heading->pdata);
 	for (gsize i = 0; i < G_N_ELEMENTS(metas); i++)
 		g_assert_nonnull(strstr(text, metas[i][2]));
+}
+
+/* A mean over an unknown time is one as well where no other is known. */
+static void test_headings_say_that_a_time_is_not_known(struct directory *directory,
+						       const void *data)
+{
+	g_autoptr(summary_t) summary = NULL;
+	g_autoptr(GPtrArray) heading = NULL;
+	g_autofree char *text = NULL;
+
+	add(directory, "easy", 1, 1, "time", 1);
+	g_assert_true(store_set_meta(directory->store, "meter_mean_s", "0", NULL));
+	g_assert_true(store_set_meta(directory->store, "meter_mean_unknown", "true", NULL));
+	summary = load(directory);
+	heading = summary_heading(summary);
+	g_ptr_array_add(heading, NULL);
+	text = g_strjoinv("\n", (char **)heading->pdata);
+	g_assert_nonnull(strstr(text, "watts are means over a time that is not known"));
 }
 
 /* Watts of simulated clusters are no model's of CPU time. */
@@ -411,6 +432,8 @@ int main(int argc, char **argv)
 	TEST("/summary/cells hold means and deviations over their runs", test_cells);
 	TEST("/summary/runs that did not end are left out", test_unfinished_runs_are_left_out);
 	TEST("/summary/headings say what is not real", test_headings_say_what_is_not_real);
+	TEST("/summary/headings say that a time is not known",
+	     test_headings_say_that_a_time_is_not_known);
 	TEST("/summary/headings say that watts are simulated",
 	     test_headings_say_that_watts_are_simulated);
 	TEST("/summary/starts later than promised are counted", test_overdue);

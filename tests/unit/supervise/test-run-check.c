@@ -151,6 +151,23 @@ static void test_report(void)
 	forget(&parsed);
 }
 
+/* A meter that averages over a time that it does not tell says so. */
+static void test_mean_of_unknown_time(void)
+{
+	g_autoptr(GPtrArray) rows = run_check_rows_new();
+	struct parsed parsed;
+	struct run_check_answers answers = parse(good, &parsed);
+	json_t *energy = json_array_get(json_object_get(answers.energy, "hosts"), 0);
+
+	json_object_set_new(energy, "mean_unknown", json_true());
+	run_check_add_cluster(rows, &answers);
+	assert_row(rows, "b1", "meter", RUN_CHECK_NOTE, "61.5 W by dcmi");
+	g_assert_nonnull(strstr(find(rows, "b1", "meter")->cure, "a time that is not known"));
+	g_assert_nonnull(strstr(find(rows, "b1", RUN_CHECK_REPORT)->text,
+				"means over a time that is not known"));
+	forget(&parsed);
+}
+
 /* The watts of a simulated cluster are no model's of CPU time. */
 static void test_simulated_watts(void)
 {
@@ -305,6 +322,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/run-check/all that works is said to", test_good);
 	g_test_add_func("/run-check/a host is one line of a report", test_report);
+	g_test_add_func("/run-check/mean-of-unknown-time", test_mean_of_unknown_time);
 	g_test_add_func("/run-check/a steady lab is not for KVM", test_steady_on_kvm);
 	g_test_add_func("/run-check/another frequency than the one asked for is said",
 			test_another_frequency);
