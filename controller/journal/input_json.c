@@ -24,12 +24,35 @@ static const char *const event_names[] = {
 	[BACKEND_EVENT_MIGRATION_FAILED] = "migration-failed",
 };
 
+/* Stored names that are shorter. */
+static const char *const short_names[G_N_ELEMENTS(event_names)] = {
+	[BACKEND_EVENT_STARTED] = "s",
+	[BACKEND_EVENT_ENDED] = "e",
+};
+
 const char *input_name(const struct engine_input *input)
 {
 	if (input->kind == ENGINE_INPUT_TIME)
 		return NULL;
-	return input->kind == ENGINE_INPUT_EVENT ? event_names[input->event->kind]
-						 : engine_input_names[input->kind];
+	return input->kind != ENGINE_INPUT_EVENT
+		       ? engine_input_names[input->kind]
+		       : short_names[input->event->kind] ?: event_names[input->event->kind];
+}
+
+/* The event of that name, short or whole; NONE: there is no such event. */
+static enum backend_event_kind find_event(const char *name)
+{
+	for (guint i = BACKEND_EVENT_NONE + 1; i < G_N_ELEMENTS(event_names); i++)
+		if (g_str_equal(event_names[i], name) || g_strcmp0(short_names[i], name) == 0)
+			return (enum backend_event_kind)i;
+	return BACKEND_EVENT_NONE;
+}
+
+const char *input_title(const char *name)
+{
+	const enum backend_event_kind event = name ? find_event(name) : BACKEND_EVENT_NONE;
+
+	return event != BACKEND_EVENT_NONE ? event_names[event] : name ?: "time";
 }
 
 bool input_find(const char *name, enum engine_input_kind *ret_kind,
@@ -39,12 +62,11 @@ bool input_find(const char *name, enum engine_input_kind *ret_kind,
 	*ret_kind = ENGINE_INPUT_TIME;
 	if (!name)
 		return true;
-	for (guint i = BACKEND_EVENT_NONE + 1; i < G_N_ELEMENTS(event_names); i++)
-		if (g_str_equal(event_names[i], name)) {
-			*ret_kind = ENGINE_INPUT_EVENT;
-			*ret_event = (enum backend_event_kind)i;
-			return true;
-		}
+	*ret_event = find_event(name);
+	if (*ret_event != BACKEND_EVENT_NONE) {
+		*ret_kind = ENGINE_INPUT_EVENT;
+		return true;
+	}
 	for (guint i = ENGINE_INPUT_NONE + 1; i < ENGINE_INPUT_KINDS; i++)
 		if (i != ENGINE_INPUT_EVENT && g_str_equal(engine_input_names[i], name)) {
 			*ret_kind = (enum engine_input_kind)i;
@@ -290,7 +312,7 @@ json_t *input_write_setup(const struct engine_setup *setup, const struct backend
 		json_array_append_new(marks, json_real(setup->marks_j[i]));
 	return without_nothing(json_pack(
 		"{s:s, s:s, s:o, s:o, s:b, s:f, s:b, s:f, s:f, s:f, s:i, s:f, s:b, s:I,"
-		" s:o, s:f, s:o, s:b, s:b, s:o, s:b, s:b, s:b, s:b, s:b, s:b}",
+		" s:o, s:f, s:o, s:b, s:b, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b}",
 		"policy", setup->policy.name, "backend", ops->name, "system",
 		write_sum(sched_system_sum(setup->system)), "tasks",
 		write_sum(sched_tasks_sum(setup->workload->tasks, setup->workload->tasks_count)),
@@ -304,5 +326,5 @@ json_t *input_write_setup(const struct engine_setup *setup, const struct backend
 		"trim", (int)setup->trim, "marks_j", marks, "account", setup->task_ended_j != NULL,
 		"shares", ops->share != NULL, "queues", ops->enqueue != NULL, "migrates",
 		ops->migrate != NULL, "energy_at", ops->energy_at_j != NULL, "watermark",
-		ops->watermark != NULL));
+		ops->watermark != NULL, "requests", true));
 }

@@ -6,10 +6,19 @@
 
 /* Inputs of an engine as they are stored: docs/reference/store.md, `input`. */
 
-/* The name of an input: of its event, else of its kind; NULL: TIME. */
+/*
+ * The name of an input as it is stored: of its event, else of its kind; NULL: TIME. Those of
+ * STARTED and ENDED, which most events are, have one letter: "s" and "e".
+ */
 const char *input_name(const struct engine_input *input);
 
-/* The kind of an input of that name, and of its event, else NONE; false: there is no such name. */
+/* The name of an input for messages, from its stored name. */
+const char *input_title(const char *name);
+
+/*
+ * The kind of an input of that stored name, and of its event, else NONE; false: there is no such
+ * name. Version 11 of the store had "started" and "ended" whole.
+ */
 bool input_find(const char *name, enum engine_input_kind *ret_kind,
 		enum backend_event_kind *ret_event);
 

@@ -43,46 +43,71 @@ static struct backend_watermark watermark(struct backend *backend)
 	return mark;
 }
 
+/* Notes a request. */
+static struct backend *request(struct backend *backend, const struct request *request)
+{
+	if (of(backend)->noting)
+		requests_add(&of(backend)->requests, request);
+	return of(backend)->other;
+}
+
 static void start(struct backend *backend, const struct backend_start *one)
 {
-	backend_start(of(backend)->other, one);
+	backend_start(request(backend, &(struct request){REQUESTS_START, *one}), one);
 }
 
 static void kill_task(struct backend *backend, uint32_t task, uint32_t attempt)
 {
-	backend_kill(of(backend)->other, task, attempt);
+	backend_kill(request(backend, &(struct request){REQUESTS_KILL, {task, attempt}}), task,
+		     attempt);
 }
 
 static void suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
 {
-	backend_suspend(of(backend)->other, task, attempt, n);
+	backend_suspend(request(backend, &(struct request){REQUESTS_SUSPEND, {task, attempt}, n}),
+			task, attempt, n);
 }
 
 static void resume(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 		   const uint32_t *nodes, uint32_t nodes_count)
 {
-	backend_resume(of(backend)->other, task, attempt, n, nodes, nodes_count);
+	const struct backend_start start = {.task = task,
+					    .attempt = attempt,
+					    .nodes = nodes,
+					    .nodes_count = nodes_count};
+
+	backend_resume(request(backend, &(struct request){REQUESTS_RESUME, start, n}), task,
+		       attempt, n, nodes, nodes_count);
 }
 
 static void share(struct backend *backend, uint32_t task, uint32_t attempt, double yield)
 {
-	backend_share(of(backend)->other, task, attempt, yield);
+	const struct request one = {REQUESTS_SHARE, {task, attempt}, .value = yield};
+
+	backend_share(request(backend, &one), task, attempt, yield);
 }
 
 static void enqueue(struct backend *backend, const struct backend_start *one)
 {
-	backend_enqueue(of(backend)->other, one);
+	backend_enqueue(request(backend, &(struct request){REQUESTS_ENQUEUE, *one}), one);
 }
 
 static void migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 		    const uint32_t *nodes, uint32_t nodes_count)
 {
-	backend_migrate(of(backend)->other, task, attempt, n, nodes, nodes_count);
+	const struct backend_start start = {.task = task,
+					    .attempt = attempt,
+					    .nodes = nodes,
+					    .nodes_count = nodes_count};
+
+	backend_migrate(request(backend, &(struct request){REQUESTS_MIGRATE, start, n}), task,
+			attempt, n, nodes, nodes_count);
 }
 
 static void set_limit(struct backend *backend, double limit_j)
 {
-	backend_set_limit(of(backend)->other, limit_j);
+	backend_set_limit(request(backend, &(struct request){REQUESTS_LIMIT, .value = limit_j}),
+			  limit_j);
 }
 
 /* It belongs to the recorder, and the other one to its caller. */

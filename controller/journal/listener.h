@@ -3,16 +3,18 @@
 
 #include "controller/backend/backend.h"
 #include "controller/journal/answers.h"
+#include "controller/journal/requests.h"
 
 /*
- * A backend that passes everything on to another one, and notes what it answers while an input is
- * handled. It has the operations of the other one.
+ * A backend that passes everything on to another one, and notes what it answers and what is
+ * requested of it while an input is handled. It has the operations of the other one.
  */
 struct listener {
 	struct backend backend;
 	struct backend_ops ops;
 	struct backend *other;
 	struct answers answers;
+	struct requests requests;
 	bool noting; /* an input is being handled */
 };
 

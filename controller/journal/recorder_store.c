@@ -418,6 +418,7 @@ static bool record_input(struct engine_recorder *base, const struct engine_input
 	struct inputs *inputs = &recorder->inputs;
 
 	answers_begin(&inputs->listener.answers, input->time_s, NULL);
+	requests_begin(&inputs->listener.requests);
 	inputs->listener.noting = true;
 	inputs->flushes = 0;
 	inputs->now = (struct store_input){
@@ -431,6 +432,7 @@ static bool record_input(struct engine_recorder *base, const struct engine_input
 		.energy_j = (double)NAN,
 		.snapshot_sum = -1,
 		.plan_sum = -1,
+		.request_sum = -1,
 	};
 	describe_input(inputs, input, &inputs->now);
 	return !recorder->error;
@@ -467,6 +469,7 @@ static void complete_input(struct inputs *inputs, int64_t cut)
 {
 	g_free(inputs->now.answers);
 	inputs->now.answers = answers_text(&inputs->listener.answers);
+	inputs->now.request_sum = requests_sum(&inputs->listener.requests);
 	inputs->now.cut = cut;
 }
 

@@ -42,6 +42,8 @@ struct rerun {
 	uint32_t count;                  /* the number of the last stored input */
 	const struct store_input *input; /* that is being handled */
 	int64_t snapshot_sum, plan_sum;  /* of what was decided in it, as stored */
+	struct requests requests;        /* in it, until the process ended */
+	bool sums_requests;              /* their sums are stored */
 	int64_t flushes;                 /* of its records */
 	bool begun;                      /* the engine has begun the run, or continued it */
 	bool over;              /* the process ended during this input: nothing counts any more */
@@ -67,7 +69,7 @@ static bool begin_divergence(struct rerun *rerun)
 	if (divergence->input != 0)
 		return false;
 	divergence->input = rerun->input->n;
-	divergence->kind = g_strdup(rerun->input->kind ?: "time");
+	divergence->kind = g_strdup(input_title(rerun->input->kind));
 	divergence->time_s = rerun->input->time_s;
 	divergence->task = rerun->input->task >= 0 ? (uint32_t)rerun->input->task : UINT32_MAX;
 	return true;
@@ -185,6 +187,43 @@ static void compare_sums(struct rerun *rerun)
 		rerun->result.decisions += made;
 }
 
+/* The first kind of request that is in one of two sums alone; REQUESTS_KINDS: there is none. */
+static enum requests_kind find_kind(guint stored, guint here)
+{
+	enum requests_kind kind = 0;
+
+	while (kind < REQUESTS_KINDS && !((stored ^ here) & 1u << kind))
+		kind++;
+	return kind;
+}
+
+/* After an input: whether the engine has requested the same of the backend as in the run. */
+static void compare_requests(struct rerun *rerun)
+{
+	const struct requests *requests =
+		rerun->over ? &rerun->requests : stored_backend_requests(rerun->backend);
+	const int64_t stored = rerun->input->request_sum;
+	const int64_t here = requests_sum(requests);
+	const enum requests_kind kind = find_kind(requests_kinds_of(stored), requests->kinds);
+	g_autofree char *made = NULL;
+	g_autofree char *field = NULL;
+	g_autofree char *was = NULL;
+
+	if (!rerun->sums_requests || here == stored || !begin_divergence(rerun))
+		return;
+	made = requests_text(requests);
+	if (kind == REQUESTS_KINDS) {
+		field = g_strdup("requests");
+		was = stored == -1 ? g_strdup("none") : g_strdup_printf("%012" PRIx64, stored);
+	} else {
+		field = g_strdup_printf("requests.%s", requests_names[kind]);
+		was = g_strdup(requests->kinds & 1u << kind ? "not made" : "made");
+	}
+	if (requests->count > 0)
+		rerun->result.divergence.task = requests->first_tasks[0];
+	divergence_set(&rerun->result.divergence, field, was, made);
+}
+
 /* Records: passed on to where they are made again, until the process ended. */
 
 static struct engine_recorder *records_of(struct engine_recorder *base)
@@ -241,8 +280,10 @@ static bool record_flush(struct engine_recorder *base)
 	struct engine_recorder *records = records_of(base);
 	const bool good = !records || records->flush(records);
 
-	if (rerun->input && ++rerun->flushes == rerun->input->cut)
+	if (rerun->input && ++rerun->flushes == rerun->input->cut) {
+		rerun->requests = *stored_backend_requests(rerun->backend);
 		rerun->over = true;
+	}
 	return good;
 }
 
@@ -288,7 +329,7 @@ static bool is_damaged(const struct rerun *rerun, GError **error)
 {
 	return error_fail(error, RERUN_ERROR, RERUN_ERROR_DAMAGED,
 			  "input %u (%s) is not what this virtbed writes", rerun->input->n,
-			  rerun->input->kind ?: "time");
+			  input_title(rerun->input->kind));
 }
 
 /* The detail of the first "begin" at or after the input; NULL: there is none. */
@@ -311,6 +352,7 @@ static bool make_engine(struct rerun *rerun, GError **error)
 	backend_destroy(rerun->backend);
 	rerun->backend = stored_backend_new(setup);
 	rerun->setup.recorder = &rerun->recorder;
+	rerun->sums_requests = json_is_true(json_object_get(setup, "requests"));
 	if (json_is_true(json_object_get(setup, "account"))) {
 		rerun->setup.task_ended_j = account_j;
 		rerun->setup.task_ended_data = rerun;
@@ -342,11 +384,8 @@ static bool restore(struct rerun *rerun, GError **error)
 	rerun->result.restarts++;
 	if (!stored_backend_begin(rerun->backend, rerun->input->time_s, rerun->input->answers))
 		return is_damaged(rerun, error);
-	if (!recorder_store_restore(rerun->records.store, rerun->records.run, &rerun->setup,
-				    rerun->engine, NULL, error))
-		return false;
-	engine_queue_again(rerun->engine);
-	return true;
+	return recorder_store_restore(rerun->records.store, rerun->records.run, &rerun->setup,
+				      rerun->engine, NULL, error);
 }
 
 /* Whether the run that is made again has the settings, the system and the tasks of the run. */
@@ -355,6 +394,9 @@ static void compare_setup(struct rerun *rerun, const json_t *stored)
 	g_autoptr(json_t) here = input_write_setup(&rerun->setup, rerun->backend);
 
 	json_object_set(here, "backend", json_object_get(stored, "backend"));
+	/* Version 11 of the store had no sums of requests. */
+	if (!json_object_get(stored, "requests"))
+		json_object_del(here, "requests");
 	if (!json_equal((json_t *)stored, here) && begin_divergence(rerun))
 		divergence_of_json(stored, here, "setup", &rerun->result.divergence);
 }
@@ -486,7 +528,11 @@ static bool handle(struct rerun *rerun, const struct store_input *input, GError 
 	if (!stored_backend_end(rerun->backend) && !rerun->over)
 		diverge(rerun, "answers", "more", "fewer readings of clock and energy");
 	compare_sums(rerun);
+	compare_requests(rerun);
 	compare_end(rerun, kind);
+	/* Between two inputs, as in the run. */
+	if (kind == ENGINE_INPUT_RESTORE)
+		engine_queue_again(rerun->engine);
 	rerun->result.inputs++;
 	return true;
 }

@@ -9,10 +9,11 @@ struct stored {
 	struct backend backend;
 	struct backend_ops ops;
 	struct answers answers;
-	bool handling;         /* an input is being handled */
-	bool damaged;          /* stored_backend_is_damaged() */
-	double limit_j;        /* the last that was set */
-	struct backend *other; /* stored_backend_leave(); NULL: the history has not ended */
+	struct requests requests; /* of this input */
+	bool handling;            /* an input is being handled */
+	bool damaged;             /* stored_backend_is_damaged() */
+	double limit_j;           /* the last that was set */
+	struct backend *other;    /* stored_backend_leave(); NULL: the history has not ended */
 };
 
 static struct stored *of(struct backend *backend)
@@ -71,52 +72,74 @@ static struct backend_watermark watermark(struct backend *backend)
 	return mark;
 }
 
+/* Notes a request. Returns whether it is passed on. */
+static bool note(struct backend *backend, const struct request *request)
+{
+	if (of(backend)->handling)
+		requests_add(&of(backend)->requests, request);
+	return of(backend)->other;
+}
+
 static void start(struct backend *backend, const struct backend_start *one)
 {
-	if (of(backend)->other)
+	if (note(backend, &(struct request){REQUESTS_START, *one}))
 		backend_start(of(backend)->other, one);
 }
 
 static void kill_task(struct backend *backend, uint32_t task, uint32_t attempt)
 {
-	if (of(backend)->other)
+	if (note(backend, &(struct request){REQUESTS_KILL, {task, attempt}}))
 		backend_kill(of(backend)->other, task, attempt);
 }
 
 static void suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
 {
-	if (of(backend)->other)
+	if (note(backend, &(struct request){REQUESTS_SUSPEND, {task, attempt}, n}))
 		backend_suspend(of(backend)->other, task, attempt, n);
 }
 
 static void resume(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 		   const uint32_t *nodes, uint32_t nodes_count)
 {
-	if (of(backend)->other)
+	const struct backend_start start = {.task = task,
+					    .attempt = attempt,
+					    .nodes = nodes,
+					    .nodes_count = nodes_count};
+
+	if (note(backend, &(struct request){REQUESTS_RESUME, start, n}))
 		backend_resume(of(backend)->other, task, attempt, n, nodes, nodes_count);
 }
 
 static void share(struct backend *backend, uint32_t task, uint32_t attempt, double yield)
 {
-	if (of(backend)->other)
+	const struct request one = {REQUESTS_SHARE, {task, attempt}, .value = yield};
+
+	if (note(backend, &one))
 		backend_share(of(backend)->other, task, attempt, yield);
 }
 
 static void enqueue(struct backend *backend, const struct backend_start *one)
 {
+	note(backend, &(struct request){REQUESTS_ENQUEUE, *one});
 	g_assert(!of(backend)->other); /* the simulation keeps no queues */
 }
 
 static void migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 		    const uint32_t *nodes, uint32_t nodes_count)
 {
+	const struct backend_start start = {.task = task,
+					    .attempt = attempt,
+					    .nodes = nodes,
+					    .nodes_count = nodes_count};
+
+	note(backend, &(struct request){REQUESTS_MIGRATE, start, n});
 	g_assert(!of(backend)->other); /* the simulation migrates nothing */
 }
 
 static void set_limit(struct backend *backend, double limit_j)
 {
 	of(backend)->limit_j = limit_j;
-	if (of(backend)->other)
+	if (note(backend, &(struct request){REQUESTS_LIMIT, .value = limit_j}))
 		backend_set_limit(of(backend)->other, limit_j);
 }
 
@@ -155,6 +178,7 @@ struct backend *stored_backend_new(const json_t *setup)
 bool stored_backend_begin(struct backend *backend, double time_s, const char *answers)
 {
 	of(backend)->handling = true;
+	requests_begin(&of(backend)->requests);
 	return answers_begin(&of(backend)->answers, time_s, answers);
 }
 
@@ -167,6 +191,11 @@ bool stored_backend_end(struct backend *backend)
 bool stored_backend_is_damaged(const struct backend *backend)
 {
 	return ((const struct stored *)backend)->damaged;
+}
+
+const struct requests *stored_backend_requests(const struct backend *backend)
+{
+	return &((const struct stored *)backend)->requests;
 }
 
 double stored_backend_other(struct backend *backend)

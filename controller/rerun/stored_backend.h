@@ -5,11 +5,12 @@
 
 #include "controller/backend/backend.h"
 #include "controller/journal/answers.h"
+#include "controller/journal/requests.h"
 
 /*
  * The third backend: it answers from the inputs that are stored of a run. Its caller takes the next
- * stored input, tells the backend, and hands it to the engine. Requests have no effect: what became
- * of them is in the inputs that follow.
+ * stored input, tells the backend, and hands it to the engine. Requests are noted and have no
+ * effect: what became of them is in the inputs that follow.
  */
 
 /* `setup`: the detail of the run's input "begin", which says what the backend of the run can do. */
@@ -29,6 +30,9 @@ bool stored_backend_end(struct backend *backend);
 
 /* Whether a clock or an energy was answered that no backend answers; it was left out. */
 bool stored_backend_is_damaged(const struct backend *backend);
+
+/* What the engine has requested since the input began. */
+const struct requests *stored_backend_requests(const struct backend *backend);
 
 /* The next answer that was no backend's (engine_recorder.answer()). */
 double stored_backend_other(struct backend *backend);

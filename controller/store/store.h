@@ -36,7 +36,7 @@ bool store_error_is_input(const GError *error);
  * an older version can be read; with `create` they are upgraded.
  */
 #define STORE_FILE "run.sqlite"
-#define STORE_SCHEMA_VERSION 11
+#define STORE_SCHEMA_VERSION 12
 
 /*
  * A run: a policy under a limit, one repeat (measured) or trial (simulated). Strings may be NULL.
@@ -213,6 +213,8 @@ struct store_input {
 	 * -2 for -1.
 	 */
 	int64_t snapshot_sum, plan_sum;
+	/* Of what was requested of the backend (journal/requests.h); -1: nothing was. */
+	int64_t request_sum;
 	/*
 	 * How often its records were flushed until the process ended; -1: it was handled to its end.
 	 */

@@ -122,6 +122,8 @@ static const struct record_field input_fields[] = {
 	STORE_INTEGER_OR_NULL(store_input, snapshot_sum),
 	STORE_INTEGER_OR_NULL(store_input, plan_sum),
 	STORE_INTEGER_OR_NULL(store_input, cut),
+	{RECORD_AT(store_input, request_sum), .type = RECORD_I64, .null = RECORD_NULL_MINUS_ONE,
+	 .since = 12},
 	{NULL},
 };
 const struct record store_input_record = {.name = "input",

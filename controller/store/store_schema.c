@@ -58,7 +58,8 @@ static const char pair_names[] =
  * The steps from each version to the next; a version without one has new tables and columns alone.
  * These are those whose `since` is the version: 2 suspensions, 3 queues, 4 migrations and shares,
  * 5 submissions and drained nodes, 6 the energy account, 7 priorities, 8 the counter that a host's
- * account refers to, 10 profiles, what a request asked for, and lost attempts, 11 inputs.
+ * account refers to, 10 profiles, what a request asked for, and lost attempts, 11 inputs,
+ * 12 sums of requests.
  */
 static const struct database_step steps[STORE_SCHEMA_VERSION + 1] = {
 	[1] = {.before = meta_table, .sql = history_indices},
@@ -67,7 +68,7 @@ static const struct database_step steps[STORE_SCHEMA_VERSION + 1] = {
 	       .wanted = "SELECT count(*) FROM pragma_table_info('sample')"
 			 " WHERE name = 'time_s' AND pk = 0"},
 	[10] = {.sql = pair_names},
-	[11] = {.sql = NULL},
+	[12] = {.sql = NULL},
 };
 
 /* In the order in which the tables are made. */

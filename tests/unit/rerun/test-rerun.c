@@ -414,11 +414,21 @@ static const struct alteration alterations[] = {
 	 "UPDATE input SET plan_sum = 1 WHERE n ="
 	 " (SELECT min(n) FROM input WHERE plan_sum IS NOT NULL)",
 	 "plan_sum", 0},
+	{"a request of the same kind",
+	 "UPDATE input SET request_sum = request_sum + 1 WHERE n ="
+	 " (SELECT min(n) FROM input WHERE plan_sum IS NOT NULL AND request_sum IS NOT NULL)",
+	 "requests", 0},
+	{"a start that was not requested",
+	 "UPDATE input SET request_sum = NULL WHERE n ="
+	 " (SELECT min(n) FROM input WHERE plan_sum IS NOT NULL AND request_sum IS NOT NULL)",
+	 "requests.start", 0},
+	{"a kill that was requested", /* the bit of its kind is the second */
+	 "UPDATE input SET request_sum = 1 << 40 WHERE n = 2", "requests.kill", 2},
 	{"a decision that was not made", "UPDATE input SET snapshot_sum = 1 WHERE n = 1",
 	 "decision", 1},
 	{"a time",
 	 "UPDATE input SET time_s = time_s + 4 WHERE n = (SELECT min(n) FROM input WHERE kind ="
-	 " 'ended')",
+	 " 'e')",
 	 "", 0},
 	{"a setting",
 	 "UPDATE input SET detail = json_set(detail, '$.mapping_interval_s', 3.5)"
@@ -431,7 +441,7 @@ static const struct alteration alterations[] = {
 	{"the utility of the run", "UPDATE run SET utility = 1", "utility", 0},
 	{"the end of a task",
 	 "UPDATE input SET exec_s = exec_s + 1 WHERE n = (SELECT min(n) FROM input WHERE kind ="
-	 " 'ended')",
+	 " 'e')",
 	 "snapshot.completed.resources", 0},
 	{"the end of the inputs", "DELETE FROM input WHERE n = (SELECT max(n) FROM input)", "end",
 	 0},

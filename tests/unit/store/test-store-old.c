@@ -34,7 +34,7 @@ struct old {
 
 static const struct old olds[] = {
 	{1, "1-early"}, {1, "1"}, {2, "2"}, {3, "3"}, {4, "4"},   {5, "5"},
-	{6, "6"},       {7, "7"}, {8, "8"}, {9, "9"}, {10, "10"},
+	{6, "6"},       {7, "7"}, {8, "8"}, {9, "9"}, {10, "10"}, {11, "11"},
 };
 
 /* The last version whose policies of Pair have their former names. */
@@ -158,6 +158,22 @@ static void assert_meter(struct store *store, int version)
 	g_assert_cmpstr(one->counter, ==, version >= 8 ? "first" : NULL);
 }
 
+/* Version 11 had no sums of requests. */
+static void assert_input(struct store *store, int version)
+{
+	g_autoptr(GPtrArray) rows = store_inputs_after(store, RUN, 0, 10, NULL);
+	const struct store_input *one;
+
+	assert_last_input(store, version >= 11 ? 3 : 0);
+	g_assert_cmpuint(rows->len, ==, version >= 11);
+	if (version < 11)
+		return;
+	one = g_ptr_array_index(rows, 0);
+	g_assert_cmpstr(one->kind, ==, "ended");
+	g_assert_cmpint(one->plan_sum, ==, -2);
+	g_assert_cmpint(one->request_sum, ==, -1);
+}
+
 /* Whatever a version had is there, and of what it had not there is nothing. */
 static void assert_all(struct store *store, int version)
 {
@@ -177,8 +193,7 @@ static void assert_all(struct store *store, int version)
 	assert_rows(store_task_migrations(store, RUN, TASK, 1, NULL), version >= 4);
 	assert_rows(store_lost(store, RUN, NULL), version >= 10);
 	assert_rows(store_task_lost(store, RUN, TASK, NULL), version >= 10);
-	assert_rows(store_inputs_after(store, RUN, 0, 10, NULL), 0);
-	assert_last_input(store, 0);
+	assert_input(store, version);
 	assert_rows(store_shares(store, RUN, NULL), version >= 4);
 	assert_rows(store_deliveries(store, RUN, NULL), version >= 4);
 	assert_submission(store, version);
@@ -262,6 +277,7 @@ static void write_new(struct store *store)
 					  .attempt = -1,
 					  .snapshot_sum = -1,
 					  .plan_sum = 17,
+					  .request_sum = 18,
 					  .cut = -1};
 	const struct store_account_meter meter = {.run = RUN,
 						  .host = (char *)"b2",
@@ -301,7 +317,7 @@ static void test_old(struct fixture *fixture, const void *data)
 	assert_rows(store_account_meters(store, RUN, NULL), 1 + (old->version >= 6));
 	assert_rows(store_lost(store, RUN, NULL), 1 + (old->version >= 10));
 	assert_rows(store_task_lost(store, RUN, TASK, NULL), 1 + (old->version >= 10));
-	assert_rows(store_inputs_after(store, RUN, 0, 10, NULL), 1);
+	assert_rows(store_inputs_after(store, RUN, 0, 10, NULL), 1 + (old->version >= 11));
 	assert_last_input(store, 4);
 	assert_rows(store_task_lost(store, RUN, TASK + 1, NULL), 0);
 }
