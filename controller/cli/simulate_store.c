@@ -133,8 +133,8 @@ static bool add_run(const struct writing *writing, uint32_t trial, uint32_t poli
 }
 
 /*
- * Simulates a run of trial 1 a second time and records it; decisions and inputs only for types that
- * can be run.
+ * Simulates a run of trial 1 a second time and records it; texts of decisions only for types that can
+ * be run.
  */
 static bool record_run(const struct writing *writing, const struct experiment_trial *trial,
 		       uint32_t policy, uint32_t limit, int64_t run, GError **error)
@@ -150,13 +150,11 @@ static bool record_run(const struct writing *writing, const struct experiment_tr
 
 	setup.recorder = recorder_store_engine(recorder);
 	/*
-	 * Without types a decision is about hundreds of waiting tasks at thousands of events, which
-	 * would fill the disk.
+	 * Without types a decision is about hundreds of waiting tasks at thousands of events: its
+	 * text would fill the disk. Its sums are stored with the inputs.
 	 */
-	if (experiment->config->types_count == 0) {
+	if (experiment->config->types_count == 0)
 		setup.recorder->decision = NULL;
-		setup.recorder->input = NULL;
-	}
 	experiment_simulate_run(experiment, trial, &setup, &result);
 	good = recorder_store_finish(recorder, error);
 	recorder_store_free(recorder);

@@ -77,6 +77,18 @@ assert_identical() {
 	[ "$("$virtbed" rerun "$out" --json | jq '.runs[0].restarts')" -eq 2 ]
 }
 
+@test "an environment without types, which stores no decisions, is carried out again as it is stored" {
+	"$virtbed" simulate "$BATS_TEST_DIRNAME/../../configs/papers/pruning-fig9.yaml" --trials 1 --out "$out"
+	[ "$(run_query "$out" "SELECT count(*) FROM decision")" -eq 0 ]
+	assert_identical "$out" 2
+	sqlite3 "$out/run.sqlite" "UPDATE input SET request_sum = NULL WHERE run = 2 AND n = (SELECT max(n) FROM input
+		WHERE run = 2 AND request_sum IS NOT NULL)"
+	run "$virtbed" rerun "$out" --run 2
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *": requests."*" is not made in the store, and "*" here" ]]
+}
+
 @test "what was altered in a store is named, with exit status 1" {
 	"$virtbed" simulate "$config" --estimates "$estimates" --trials 1 --out "$out"
 	sqlite3 "$out/run.sqlite" "UPDATE decision SET actions = json_set(actions, '\$[0].task', 7) WHERE id =
