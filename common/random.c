@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+#define TWO_PI 6.283185307179586476925287
+
 /* The finaliser of SplitMix64: a bijection that maps 0 to 0 and scatters every other value. */
 static uint64_t mix_splitmix(uint64_t z)
 {
@@ -70,4 +72,11 @@ uint64_t random_stream_below(struct random_stream *random, uint64_t n)
 double random_stream_exponential(struct random_stream *random, double mean)
 {
 	return -mean * log1p(-random_stream_uniform(random));
+}
+
+double random_stream_normal(struct random_stream *random)
+{
+	const double length = sqrt(random_stream_exponential(random, 2));
+
+	return length * cos(TWO_PI * random_stream_uniform(random));
 }

@@ -26,3 +26,9 @@ uint64_t random_stream_below(struct random_stream *random, uint64_t n);
 
 /* Exponential variate with the given mean, > 0. */
 double random_stream_exponential(struct random_stream *random, double mean);
+
+/*
+ * Normal variate with mean 0 and deviation 1, of two uniform numbers (Box and Muller, "A note on
+ * the generation of random normal deviates", 1958).
+ */
+double random_stream_normal(struct random_stream *random);

@@ -62,8 +62,9 @@ struct sim {
 	uint64_t exec_stream;
 	struct backend_sim_overheads overheads; /* samples NULL: none */
 	double penalty_s;                       /* without progress after a resumption */
-	GArray *events;                         /* struct backend_event: happened at now_s */
-	guint events_taken;                     /* so many of them; all: the array is emptied */
+	struct backend_sim_error error;
+	GArray *events;     /* struct backend_event: happened at now_s */
+	guint events_taken; /* so many of them; all: the array is emptied */
 };
 
 static void sum_add(struct sum *sum, double term)
@@ -174,6 +175,30 @@ static struct backend_sim_ratio draw_ratio(struct sim *sim, uint32_t cluster)
 		->ratios[cluster][random_stream_below(&sim->random, sim->spread->counts[cluster])];
 }
 
+/* A lognormal factor with mean 1, of the deviation `sd` of its logarithm. */
+static double draw_factor(double sd, uint64_t seed, uint64_t stream)
+{
+	struct random_stream random;
+
+	if (!(sd > 0))
+		return 1;
+	random_stream_init(&random, seed, stream);
+	return exp(sd * random_stream_normal(&random) - sd * sd / 2);
+}
+
+/* So that the noise of a task shares no stream with an estimate. */
+#define NOISE_SEED UINT64_C(0x6e6f697365000000)
+
+/* The factor of a task's execution time and energy. */
+static double error_factor(const struct sim *sim, const struct backend_start *start)
+{
+	const struct backend_sim_error *error = &sim->error;
+	const uint64_t seed = error->seed ^ error->stream << 32;
+
+	return draw_factor(error->estimate_sd, seed, (uint64_t)start->type << 32 | start->cluster) *
+	       draw_factor(error->noise_sd, seed ^ NOISE_SEED, start->task);
+}
+
 /*
  * Draws the execution time of a task on a queueing cluster: the quantile of its distribution at a
  * point that is the same for the task on all clusters, so that policies can be compared in pairs.
@@ -204,8 +229,9 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 		return;
 
 	const struct backend_sim_ratio ratio = draw_ratio(sim, start->cluster);
-	const double total_s =
-		ratio.time * (sim->system->queueing ? draw_exec_s(sim, start) : option->etc_s);
+	const double factor = error_factor(sim, start);
+	const double total_s = factor * ratio.time *
+			       (sim->system->queueing ? draw_exec_s(sim, start) : option->etc_s);
 
 	sim->tasks[start->task] = (struct sim_task){
 		.cluster = start->cluster,
@@ -213,10 +239,10 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 		.order = sim->order++,
 		.yield = 1,
 		.total_s = total_s,
-		.eec_j = ratio.energy * option->eec_j,
-		.power_w = ratio.energy * option->eec_j / total_s,
+		.eec_j = factor * ratio.energy * option->eec_j,
+		.power_w = factor * ratio.energy * option->eec_j / total_s,
 	};
-	begin_interval(sim, start->task, 0);
+	begin_interval(sim, start->task, sim->error.overhead_s);
 	push_event(sim, &(struct backend_event){
 				.kind = BACKEND_EVENT_STARTED,
 				.time_s = sim->now_s,
@@ -356,7 +382,7 @@ static void end_resumption(struct sim *sim, uint32_t index)
 	struct backend_event event =
 		step_event(sim, BACKEND_EVENT_RESUMED, index, task->suspension);
 
-	begin_interval(sim, index, sim->penalty_s);
+	begin_interval(sim, index, sim->penalty_s + sim->error.overhead_s);
 	event.since_s = sim->now_s;
 	event.overhead = (struct backend_overhead){
 		.restore_s = task->overhead.restore_s,
@@ -422,15 +448,17 @@ static void complete(struct sim *sim, uint32_t index)
 
 	end_interval(sim, task, sim->now_s);
 	task->phase = SIM_AWAY;
-	push_event(sim, &(struct backend_event){
-				.kind = BACKEND_EVENT_ENDED,
-				.time_s = sim->now_s,
-				.task = index,
-				.attempt = task->attempt,
-				.outcome = BACKEND_OUTCOME_COMPLETED,
-				.exec_s = task->executed_s,
-				.energy_j = task->eec_j,
-			});
+	push_event(sim,
+		   &(struct backend_event){
+			   .kind = BACKEND_EVENT_ENDED,
+			   .time_s = sim->now_s,
+			   .task = index,
+			   .attempt = task->attempt,
+			   .outcome = BACKEND_OUTCOME_COMPLETED,
+			   .exec_s = task->executed_s,
+			   .energy_j = sim->error.overhead_s > 0 ? task->executed_s * task->power_w
+								 : task->eec_j,
+		   });
 }
 
 /* Processes the first instant of the heap, which may or may not make an event. */
@@ -541,6 +569,11 @@ void backend_sim_set_overheads(struct backend *backend,
 void backend_sim_set_penalty(struct backend *backend, double penalty_s)
 {
 	((struct sim *)backend)->penalty_s = penalty_s;
+}
+
+void backend_sim_set_error(struct backend *backend, const struct backend_sim_error *error)
+{
+	((struct sim *)backend)->error = *error;
 }
 
 void backend_sim_set_exec_seed(struct backend *backend, uint64_t seed, uint64_t stream)

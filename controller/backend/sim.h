@@ -105,6 +105,30 @@ struct backend_sim_spread {
  */
 void backend_sim_set_spread(struct backend *backend, const struct backend_sim_spread *spread);
 
+/* How a simulation is to differ from the estimates, beside any spread; zero: not at all. */
+struct backend_sim_error {
+	/*
+	 * Deviations of the logarithms of two factors of execution times and energies: one for all
+	 * tasks of a row on a cluster, the error of that estimate, and one for each task, its
+	 * noise. Both factors are lognormal with mean 1.
+	 */
+	double estimate_sd, noise_sd;
+	/*
+	 * For so long every task holds its nodes before it makes progress: after its start, and
+	 * after each resumption. It draws its power meanwhile.
+	 */
+	double overhead_s;
+	uint64_t seed;
+	uint64_t stream; /* of the seed, such as the trial */
+};
+
+/*
+ * From now on tasks deviate by such an error. Draws depend on seed, stream and the row and cluster,
+ * or the task, alone: simulations of other policies and of errors of other sizes meet the same
+ * draws. To be called before the first start.
+ */
+void backend_sim_set_error(struct backend *backend, const struct backend_sim_error *error);
+
 /*
  * On queueing clusters (sched_system.queueing) execution times are drawn from the distributions
  * that policies know, to the bin; the draws for a task depend on seed, stream and the task's index

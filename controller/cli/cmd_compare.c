@@ -2,6 +2,7 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "common/json.h"
 #include "common/visible.h"
@@ -11,18 +12,21 @@
 #include "controller/report/compare_ratios.h"
 #include "controller/report/resampling.h"
 #include "controller/report/overhead.h"
+#include "controller/room/room_report.h"
 
 /* What is printed with a comparison. */
 struct additions {
 	const char *baseline;      /* of `ratios` */
 	GArray *ratios;            /* NULL: none were asked for */
 	struct overhead *overhead; /* NULL: none */
+	struct room_report *room;  /* NULL: it was not asked for */
 };
 
 static void additions_clear(struct additions *additions)
 {
 	g_clear_pointer(&additions->ratios, g_array_unref);
 	g_clear_pointer(&additions->overhead, overhead_free);
+	g_clear_pointer(&additions->room, room_report_free);
 }
 typedef struct additions additions_t; /* for g_auto() */
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(additions_t, additions_clear)
@@ -38,6 +42,8 @@ static void print_comparison(const struct compare *compare, const struct additio
 		additions->ratios && !as_json
 			? compare_ratios_text(compare, additions->ratios, additions->baseline)
 			: NULL;
+	g_autofree char *room =
+		additions->room && !as_json ? room_report_text(additions->room) : NULL;
 
 	if (as_json) {
 		if (overhead)
@@ -46,6 +52,8 @@ static void print_comparison(const struct compare *compare, const struct additio
 			json_object_set_new(document, "baseline",
 					    compare_ratios_json(compare, additions->ratios,
 								additions->baseline));
+		if (additions->room)
+			json_object_set_new(document, "room", room_report_json(additions->room));
 		command_print_json(document);
 		return;
 	}
@@ -54,6 +62,8 @@ static void print_comparison(const struct compare *compare, const struct additio
 		visible_print(ratios);
 	if (more)
 		visible_print(more);
+	if (room)
+		visible_print(room);
 }
 
 /* Prints the comparison in ten lines. `compare` is NULL when the two have nothing in common. */
@@ -78,9 +88,16 @@ static void print_brief(const struct compare_sides *sides, const struct compare 
 typedef struct directory directory_t; /* for g_auto() */
 
 struct arguments {
-	bool json, brief, trials, simulate;
+	bool json, brief, trials, simulate, room;
 	const char *baseline; /* NULL: no ratios */
+	uint32_t room_trials; /* 0: not given */
+	uint32_t jobs;        /* 0: not given */
 };
+
+/* Trials behind a room, unless the command line says otherwise, and the most. */
+#define ROOM_TRIALS 60
+#define ROOM_TRIALS_MAX 1000000
+#define JOBS_MAX 1024
 
 /* A directory that is compared. */
 struct directory {
@@ -173,6 +190,108 @@ static struct overhead *find_overhead(const char *name, const struct directory *
 	return overhead;
 }
 
+/* The room. */
+
+/* Its progress, for a person. */
+struct watching {
+	const char *name;
+	bool watched; /* standard error is a terminal */
+	uint64_t most_runs;
+};
+
+static void begin_room(uint64_t most_runs, uint32_t pairs, void *data)
+{
+	struct watching *watching = data;
+
+	watching->most_runs = most_runs;
+	fprintf(stderr, "%s: --room: at most %" G_GUINT64_FORMAT " simulated runs for %u pairs\n",
+		watching->name, most_runs, pairs);
+}
+
+/* Overwrites the progress line. */
+static bool show_room(uint64_t done, enum room_kind kind, void *data)
+{
+	const struct watching *watching = data;
+
+	if (watching->watched)
+		fprintf(stderr,
+			"\rroom: %s, %" G_GUINT64_FORMAT " of at most %" G_GUINT64_FORMAT
+			" simulated runs ",
+			room_kind_names[kind], done, watching->most_runs);
+	return true;
+}
+
+/*
+ * Simulates the room of the winners of `simulated`, beside what was measured in `measured`, and
+ * saves it in the directory of `keeper` for its page. `measured` and `compare` may be NULL. NULL
+ * with `error`.
+ */
+static struct room_report *find_room(const char *name, const struct summary *simulated,
+				     const struct summary *measured, const struct compare *compare,
+				     const struct summary *keeper,
+				     const struct arguments *arguments, GError **error)
+{
+	struct watching watching = {.name = name, .watched = isatty(STDERR_FILENO)};
+	const struct room_request request = {
+		.simulated = simulated,
+		.measured = measured,
+		.compare = compare,
+		.trials = arguments->room_trials ? arguments->room_trials : ROOM_TRIALS,
+		.jobs = arguments->jobs ? arguments->jobs : g_get_num_processors(),
+		.begin = begin_room,
+		.progress = show_room,
+		.data = &watching,
+	};
+	g_autoptr(GError) trouble = NULL;
+	struct room_report *room = room_report_new(&request, error);
+
+	if (watching.watched && watching.most_runs > 0)
+		fputs("\r\033[K", stderr);
+	if (room && !room_report_save(room, keeper, &trouble))
+		fprintf(stderr, "%s: warning: the page of %s will lack the room: %s\n", name,
+			keeper->dir, trouble->message);
+	return room;
+}
+
+/* The room of one directory. */
+static int room_of_dir(const char *name, const char *dir, const struct arguments *arguments)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(summary_t) summary = summary_load(dir, &error);
+	g_autoptr(room_report_t) room = NULL;
+	g_autoptr(json_t) document = NULL;
+	g_autofree char *text = NULL;
+
+	if (!summary)
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	if (summary->service)
+		return command_fail(COMMAND_BAD, name,
+				    "%s is the directory of a service, which has no winners", dir);
+	room = find_room(name, summary, summary->measured ? summary : NULL, NULL, summary,
+			 arguments, &error);
+	if (!room)
+		return command_fail(COMMAND_BAD, name, "--room: %s", error->message);
+	if (arguments->json) {
+		document = json_pack("{s:o}", "room", room_report_json(room));
+		command_print_json(document);
+		return COMMAND_DONE;
+	}
+	text = room_report_text(room);
+	visible_print(text + 1); /* without the empty line before it */
+	return COMMAND_DONE;
+}
+
+/* The room of a comparison: of what the simulated side, or else the first one, simulates. */
+static struct room_report *room_of_sides(const char *name, const struct compare *compare,
+					 const struct arguments *arguments, GError **error)
+{
+	const struct compare_side *sides = compare->sides->side;
+	const struct summary *first = sides[0].summary;
+
+	return find_room(name, compare->sides->mixed ? sides[1].summary : first,
+			 first->measured ? first : NULL, compare, first, arguments, error);
+}
+
 static int compare_dirs(const char *name, const char *dir_a, const char *dir_b,
 			const struct arguments *arguments)
 {
@@ -210,6 +329,10 @@ static int compare_dirs(const char *name, const char *dir_a, const char *dir_b,
 	if (sides.mixed)
 		additions.overhead =
 			find_overhead(name, a.summary->measured ? &a : &b, arguments->simulate);
+	if (arguments->room)
+		additions.room = room_of_sides(name, compare, arguments, &error);
+	if (error)
+		return command_fail(COMMAND_BAD, name, "--room: %s", error->message);
 	print_comparison(compare, &additions, arguments->json);
 	return COMMAND_DONE;
 }
@@ -230,21 +353,36 @@ int cmd_compare(int argc, char **argv)
 		{"simulate", 0, COMMAND_FLAG, &arguments.simulate,
 		 "Simulate what is not on record: repeats of single runs, and what the overheads of "
 		 "preemption change"},
+		{"room", 0, COMMAND_FLAG, &arguments.room,
+		 "Simulate how large errors of estimates, noise, load and overhead have to be until "
+		 "another policy wins, beside those that were measured; DIR alone will do"},
+		{"room-trials", 0, COMMAND_COUNT, &arguments.room_trials,
+		 "workloads behind --room (default 60)", "N", 2, ROOM_TRIALS_MAX},
+		{"jobs", 'j', COMMAND_COUNT, &arguments.jobs,
+		 "threads of --room (default: one per core); results do not depend on it", "N", 1,
+		 JOBS_MAX},
 		{NULL},
 	};
 
-	if (!command_parse(&argc, &argv, "DIR DIR",
+	if (!command_parse(&argc, &argv, "DIR [DIR]",
 			   "Lays a measured run beside a simulated one, or two of a kind side by "
 			   "side: utility and\n"
 			   "energy, the order of every pair of policies with its interval, rank "
 			   "correlation, and one\n"
 			   "verdict. What is on record is compared; nothing is simulated without "
-			   "--simulate.",
+			   "--simulate or\n--room.",
 			   options))
 		return COMMAND_BAD;
 	if (arguments.brief && arguments.baseline)
 		return command_fail(COMMAND_BAD, argv[0],
 				    "--baseline: its table is not of --brief");
+	if (arguments.brief && arguments.room)
+		return command_fail(COMMAND_BAD, argv[0], "--room: its table is not of --brief");
+	if (!arguments.room && (arguments.room_trials || arguments.jobs))
+		return command_fail(COMMAND_BAD, argv[0], "--%s is for --room",
+				    arguments.room_trials ? "room-trials" : "jobs");
+	if (argc == 2 && arguments.room)
+		return room_of_dir(argv[0], argv[1], &arguments);
 	if (argc != 3)
 		return command_fail(COMMAND_BAD, argv[0],
 				    "give two run directories, measured or simulated");

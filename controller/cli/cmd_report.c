@@ -14,6 +14,7 @@
 #include "controller/report/page.h"
 #include "controller/report/report.h"
 #include "controller/report/swf_export.h"
+#include "controller/room/room_report.h"
 
 /* The command line as it is parsed. */
 struct arguments {
@@ -118,17 +119,32 @@ static bool write_images(const GPtrArray *list, enum chart_format format, const 
 	return true;
 }
 
+/* The rooms that were saved for the directories, as parts of a page. The caller frees. */
+static char *rooms_html(GPtrArray *summaries)
+{
+	GString *html = g_string_new(NULL);
+
+	for (guint i = 0; i < summaries->len; i++) {
+		g_autoptr(room_report_t) room = room_report_load(summaries->pdata[i]);
+		g_autofree char *part = room ? room_report_html(room) : NULL;
+
+		g_string_append(html, part ?: "");
+	}
+	return g_string_free(html, FALSE);
+}
+
 static bool put_page(GPtrArray *summaries, const struct charts *charts, const GPtrArray *list,
 		     const char *dir, GError **error)
 {
 	g_autofree char *plots = g_build_filename(dir, "plots", NULL);
+	g_autofree char *rooms = rooms_html(summaries);
 	g_autofree char *text = NULL;
 
 	for (guint i = 0; i < list->len; i++)
 		if (!chart_write(list->pdata[i], plots, error))
 			return false;
 	text = page_html((struct summary *const *)summaries->pdata, summaries->len, charts, plots,
-			 "plots", error);
+			 "plots", rooms, error);
 	return text && write_file(dir, "index.html", text, error);
 }
 

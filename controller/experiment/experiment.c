@@ -203,6 +203,26 @@ void experiment_free(struct experiment *experiment)
 	g_free(experiment);
 }
 
+/* The tasks of a trial, which the trial owns. */
+static struct workload *tasks_of(struct experiment_trial *trial)
+{
+	return trial->testbed ? trial->testbed : trial->environment->workload;
+}
+
+void experiment_trial_change(struct experiment_trial *trial, const struct experiment_change *change)
+{
+	struct workload *workload = tasks_of(trial);
+
+	trial->change = change;
+	for (uint32_t i = 0; i < workload->tasks_count; i++) {
+		struct sched_task *task = &workload->tasks[i];
+		const double slack_s = task->deadline_s - task->arrival_s;
+
+		task->arrival_s /= change->load;
+		task->deadline_s = task->arrival_s + slack_s;
+	}
+}
+
 /* A seed for the policy's choices that shares no stream with the workload's. */
 static uint64_t policy_seed(const struct workload *workload)
 {
@@ -312,6 +332,12 @@ struct backend *experiment_backend_new(const struct experiment *experiment,
 		backend_sim_set_overheads(backend, &overheads);
 	if (setup->system->queueing)
 		backend_sim_set_exec_seed(backend, workload->seed, workload->trial);
+	if (trial && trial->change) {
+		struct backend_sim_error error = trial->change->error;
+
+		error.stream = workload->trial;
+		backend_sim_set_error(backend, &error);
+	}
 	return backend;
 }
 

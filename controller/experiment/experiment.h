@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "common/config/config.h"
+#include "controller/backend/sim.h"
 #include "controller/config/config_environment.h"
 #include "controller/engine/engine.h"
 #include "controller/experiment/overheads.h"
@@ -60,6 +61,15 @@ void experiment_free(struct experiment *experiment);
 typedef struct experiment experiment_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(experiment_t, experiment_free)
 
+/*
+ * How the simulations of a trial are to differ from what policies are told. `load` times as many
+ * tasks arrive in a second: the same tasks, in time that is so much shorter.
+ */
+struct experiment_change {
+	struct backend_sim_error error; /* its stream is that of the trial */
+	double load;                    /* > 0; 1: as drawn */
+};
+
 /* What the runs of a trial share. */
 struct experiment_trial {
 	const struct sched_system *system;
@@ -72,6 +82,7 @@ struct experiment_trial {
 	const struct sched_system *whole;
 	/* Clusters with queues: which tasks are rated and at which prices. NULL: no queues. */
 	const struct config_pruning *pruning;
+	const struct experiment_change *change; /* of its simulations; NULL: none */
 	/* The owners of the other fields; one of the two is NULL. */
 	struct workload *testbed;
 	struct environment_trial *environment;
@@ -84,6 +95,13 @@ struct experiment_trial {
 bool experiment_trial_init(const struct experiment *experiment, uint64_t seed, uint32_t trial,
 			   struct experiment_trial *ret_trial, GError **error);
 void experiment_trial_clear(struct experiment_trial *trial);
+
+/*
+ * Changes a trial that was just made, and with it all of its simulations. `change` is borrowed for
+ * the life of the trial.
+ */
+void experiment_trial_change(struct experiment_trial *trial,
+			     const struct experiment_change *change);
 
 /*
  * The setup of a run on a trial, as experiment_setup(). On shared hosts the policy determines which
@@ -139,7 +157,6 @@ void experiment_complete_result(const struct experiment_trial *trial, const stru
  * (sim.h). With queues, whose execution times are drawn, other times are drawn than the trial's;
  * they depend on the spread's seed and stream.
  */
-struct backend_sim_spread;
 void experiment_simulate_spread(const struct experiment *experiment,
 				const struct experiment_trial *trial,
 				const struct engine_setup *setup,

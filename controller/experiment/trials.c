@@ -77,6 +77,8 @@ static bool run_trial(const struct batch *batch, uint32_t trial, GError **error)
 
 	if (!experiment_trial_init(experiment, batch->trials->seed, trial + 1, &drawn, error))
 		return false;
+	if (batch->trials->change)
+		experiment_trial_change(&drawn, batch->trials->change);
 	for (uint32_t policy = 0; policy < experiment->policies_count; policy++)
 		run_policy(batch, &drawn, trial, policy);
 	experiment_trial_clear(&drawn);

@@ -19,6 +19,7 @@ struct trials {
 	uint32_t jobs;          /* threads, > 0 */
 	const double *limits_j; /* limits_count energy limits, > 0, in any order */
 	uint32_t limits_count;
+	const struct experiment_change *change; /* of every simulation; NULL: none */
 	/*
 	 * Called about once a second on the calling thread during the simulation; may be NULL.
 	 * Returns false to cancel.

@@ -242,13 +242,15 @@ static void begin_page(struct page *page, struct summary *const *summaries, guin
 }
 
 char *page_html(struct summary *const *summaries, guint count, const struct charts *charts,
-		const char *plots, const char *link, GError **error)
+		const char *plots, const char *link, const char *more, GError **error)
 {
 	struct page page = {g_string_new(NULL), plots, link};
 	bool good;
 
 	begin_page(&page, summaries, count);
 	put_verdict(&page, summaries, count);
+	if (more)
+		g_string_append(page.text, more);
 	good = !charts->utility || put_chart(&page, charts->utility, error);
 	for (guint i = 0; good && i < charts->sections->len; i++)
 		good = put_section(&page, charts->sections->pdata[i], i + 1, error);

@@ -15,7 +15,8 @@
 /*
  * The page of `count` > 0 directories with their charts, which chart_write() wrote to directory
  * `plots`. `link` is the path from the page to that directory, for links to the data; NULL: no
- * links. Returns the text, which the caller frees, or NULL with `error`.
+ * links. `more`: HTML that follows the verdict; NULL: none. Returns the text, which the caller
+ * frees, or NULL with `error`.
  */
 char *page_html(struct summary *const *summaries, guint count, const struct charts *charts,
-		const char *plots, const char *link, GError **error);
+		const char *plots, const char *link, const char *more, GError **error);

@@ -297,6 +297,65 @@ static void test_configured(void)
 	g_assert_null(overheads_view(NULL, 1, 1).samples);
 }
 
+/* When task `task` of a row ends in a simulation with an error, started at 0 after others. */
+static double end_with(const struct backend_sim_error *error, uint32_t task, uint32_t row)
+{
+	struct sched_system *system = make_system();
+	struct backend *backend = backend_sim_new(system, 4);
+	struct backend_event event;
+
+	backend_sim_set_error(backend, error);
+	for (uint32_t i = 0; i < task % 2; i++)
+		start(backend, 0, 1, 1);
+	start(backend, task, 1, row);
+	do
+		backend_sim_wait(backend, 1000, &event);
+	while (event.kind != BACKEND_EVENT_ENDED || event.task != task);
+	backend_destroy(backend);
+	sched_system_free(system);
+	return event.time_s;
+}
+
+static void test_errors(void)
+{
+	const struct backend_sim_error estimate = {.estimate_sd = 0.3, .seed = 5, .stream = 2};
+	const struct backend_sim_error noise = {.noise_sd = 0.3, .seed = 5, .stream = 2};
+	const struct backend_sim_error twice = {.noise_sd = 0.6, .seed = 5, .stream = 2};
+	const double shared = end_with(&estimate, 1, 0) / 10;
+	const double one = end_with(&noise, 1, 0) / 10;
+
+	/* An estimate is off for all of its tasks, and others for others. */
+	g_assert_cmpfloat(shared, !=, 1);
+	g_assert_cmpfloat(end_with(&estimate, 2, 0) / 10, ==, shared);
+	g_assert_cmpfloat(end_with(&estimate, 2, 1) / 20, !=, shared);
+	/* The noise is that of the task, whatever ran before it. */
+	g_assert_cmpfloat(end_with(&noise, 2, 0) / 10, !=, one);
+	g_assert_cmpfloat_with_epsilon(end_with(&noise, 1, 1) / 20, one, 1e-12);
+	/* The same draw at another size: log f = z sd - sd^2 / 2. */
+	g_assert_cmpfloat_with_epsilon(log(end_with(&twice, 1, 0) / 10),
+				       2 * (log(one) + 0.045) - 0.18, 1e-9);
+}
+
+static void test_overhead_error(void)
+{
+	struct sched_system *system = make_system();
+	struct backend *backend = backend_sim_new(system, 4);
+	const struct backend_sim_error error = {.overhead_s = 3};
+	struct backend_event event;
+
+	backend_sim_set_error(backend, &error);
+	start(backend, 0, 1, 0);
+	expect(backend, 50, BACKEND_EVENT_STARTED, 0, 0);
+	backend_sim_wait(backend, 50, &event);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
+	g_assert_cmpfloat(event.time_s, ==, 13);
+	/* 10 W for as long as it held its node. */
+	g_assert_cmpfloat(event.energy_j, ==, 130);
+	g_assert_cmpfloat(backend_energy_j(backend), ==, 130);
+	backend_destroy(backend);
+	sched_system_free(system);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -307,6 +366,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/sim/a suspended task can be killed", test_kill_suspended);
 	g_test_add_func("/sim/suspending takes what a sample took", test_overheads);
 	g_test_add_func("/sim/overheads depend on the task alone", test_draws);
+	g_test_add_func("/sim/errors are those of the estimate and of the task", test_errors);
+	g_test_add_func("/sim/an added overhead holds the nodes", test_overhead_error);
 	g_test_add_func("/sim/overheads come from the configuration by cluster", test_configured);
 	return g_test_run();
 }

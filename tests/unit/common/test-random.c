@@ -137,6 +137,27 @@ static void test_exponential_has_its_mean_and_deviation(void)
 	g_assert_cmpfloat(fabs(sqrt(squares / draws - pow(sum / draws, 2)) / mean - 1), <, 0.02);
 }
 
+static void test_normal_has_its_moments(void)
+{
+	const int draws = 200000;
+	double sum = 0, squares = 0, fourths = 0;
+	struct random_stream random;
+
+	random_stream_init(&random, 1, 0);
+	for (int d = 0; d < draws; d++) {
+		const double value = random_stream_normal(&random);
+
+		g_assert_true(isfinite(value));
+		sum += value;
+		squares += value * value;
+		fourths += pow(value, 4);
+	}
+	/* Six deviations of each mean: those of the powers are 1, sqrt(2) and sqrt(96). */
+	g_assert_cmpfloat(fabs(sum / draws), <, 6 / sqrt(draws));
+	g_assert_cmpfloat(fabs(squares / draws - 1), <, 6 * sqrt(2.0 / draws));
+	g_assert_cmpfloat(fabs(fourths / draws - 3), <, 6 * sqrt(96.0 / draws));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -147,5 +168,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/random/below-has-no-modulo-bias", test_below_has_no_modulo_bias);
 	g_test_add_func("/random/uniform", test_uniform_fills_the_unit_interval);
 	g_test_add_func("/random/exponential", test_exponential_has_its_mean_and_deviation);
+	g_test_add_func("/random/normal", test_normal_has_its_moments);
 	return g_test_run();
 }
