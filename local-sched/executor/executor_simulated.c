@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The executor for a simulated cluster. Its nodes are always ready. A task runs for the time of
- * simulated_run.h and then succeeds, and its hosts draw the power of the tasks on them. Time is
+ * simulated_host.h and then succeeds, and its hosts draw the power of the tasks on them. Time is
  * real time, `speed` times as fast as the estimates. Operations on VMs are immediate: starting,
  * suspending, resuming and migrating take no time.
  */
@@ -12,9 +12,7 @@
 #include "common/json.h"
 #include "common/platform.h"
 #include "local-sched/executor/executor.h"
-#include "local-sched/executor/meter_simulated.h"
 #include "local-sched/executor/simulated_host.h"
-#include "local-sched/executor/simulated_run.h"
 #include "local-sched/launch/task_fsm.h"
 
 /* The operation of a task that ends when its timer expires. */

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "common/config/config.h"
+#include "common/platform.h"
+#include "local-sched/launch/task.h"
+#include "local-sched/power/power_meter.h"
+
 /*
- * Power and CPU use of a host of a simulated cluster: the sums over its tasks, integrated over
- * time. Pure.
+ * A host of a simulated cluster: its power and CPU use, which are the sums over its tasks,
+ * integrated over time; what a task adds to them, and for how long; and the meter that reads them.
+ * All is pure but the meter.
  */
 
 /* Energy and CPU time up to a moment, or over an interval. */
@@ -32,3 +39,26 @@ struct simulated_use simulated_host_use(const struct simulated_host *host, int64
 
 /* Adds `factor` times `more`. */
 void simulated_use_add(struct simulated_use *use, struct simulated_use more, double factor);
+
+/*
+ * Execution time and power of a task on a simulated cluster. The execution time is drawn from a
+ * normal distribution with the mean and the deviation of the configuration's estimate (etc_s,
+ * etc_sd_s). It depends only on the cluster's seed and the task's id, so every call gives the same
+ * time. The estimated energy is spread evenly over it. A script, for which there is no estimate,
+ * takes all the time that its type allows (config_expectation()).
+ */
+struct simulated_run {
+	double time_s; /* in real time, > 0 */
+	double watts;  /* above the hosts' idle power, while it runs */
+};
+
+/* False: the configuration has no estimate for the task's type on `cluster`. */
+bool simulated_run_find(const struct config *config, const struct config_cluster *cluster,
+			const struct task *task, struct simulated_run *ret_run);
+
+/*
+ * The meter of a host of a simulated cluster: the mean watts since the last reading. `host` is
+ * borrowed until the meter is closed.
+ */
+struct power_meter *meter_simulated_new(const struct platform *platform,
+					const struct simulated_host *host);

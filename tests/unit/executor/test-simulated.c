@@ -8,7 +8,6 @@
 #include "common/platform.h"
 #include "local-sched/executor/executor.h"
 #include "local-sched/executor/simulated_host.h"
-#include "local-sched/executor/simulated_run.h"
 
 #define DEADLINE_S 20
 
