@@ -3,10 +3,9 @@
 
 /*
  * What the files of the scheduler share: scheduler.c (life cycle, events of nodes and meters),
- * scheduler_operations.c (requests for operations on tasks), scheduler_steps.c (those on tasks that
- * are under way), scheduler_jobs.c (events of tasks), scheduler_retention.c (how long ended tasks
- * are kept), scheduler_answers.c (all other queries) and scheduler_record.c (events that are
- * stored). Each names only functions of those after it.
+ * scheduler_requests.c (what the API requests: operations on tasks, and documents),
+ * scheduler_steps.c (operations on tasks that are under way) and scheduler_jobs.c (events of tasks,
+ * what is recorded of them and how long). Each names only functions of those after it.
  */
 #include "local-sched/core/host_usage.h"
 #include "local-sched/core/scheduler.h"
@@ -77,7 +76,7 @@ extern const struct operation_kind scheduler_resume_kind;
 extern const struct operation_kind scheduler_migrate_kind;
 extern const struct operation_kind scheduler_share_kind;
 
-/* scheduler_record.c */
+/* scheduler_jobs.c */
 
 /* Calls the listener, if any. */
 void scheduler_changed(struct scheduler *scheduler);
@@ -88,8 +87,6 @@ void scheduler_record(struct scheduler *scheduler, const char *kind, int64_t nod
 
 /* Stores a task with an event about it, and calls the listener. */
 void scheduler_record_task(struct scheduler *scheduler, const struct task *task, const char *kind);
-
-/* scheduler_jobs.c */
 
 /*
  * Removes the records of operations that were under way when the task ended: a suspension that did
@@ -126,8 +123,6 @@ void scheduler_look_for_turns(struct scheduler *scheduler);
 /* Ends a queued task, which never ran. */
 void scheduler_end_queued(struct scheduler *scheduler, struct task *task, enum task_outcome outcome,
 			  const char *reason);
-
-/* scheduler_retention.c */
 
 /* Call it after the tasks of the past are loaded. */
 void scheduler_begin_retention(struct scheduler *scheduler);

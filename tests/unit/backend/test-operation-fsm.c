@@ -36,7 +36,7 @@ static const char intro[] =
 	"answer.\n"
 	"\n"
 	"For the local scheduler each of these is an operation too, a row of `kinds[]` in\n"
-	"`local-sched/core/scheduler_operations.c`: numbered, stored before it is carried out, and\n"
+	"`local-sched/core/scheduler_requests.c`: numbered, stored before it is carried out, and\n"
 	"without effect if it is repeated. Steps change the task's state there; a share does not: only\n"
 	"a running task is given one, and its record says how far it is. `share.n` is its number (0:\n"
 	"none was requested), and `set_ns` when all VMs had it (0: it is being set, or could not be).\n"
