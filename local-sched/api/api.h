@@ -8,7 +8,7 @@
 
 /*
  * The HTTP API of docs/reference/api.md for a scheduler. It translates requests and responses, and
- * lets readers of the event stream wait.
+ * lets readers of the event stream, and of the output of a running task, wait for more.
  */
 struct api;
 typedef struct api api_t;
@@ -24,3 +24,9 @@ struct api *api_new(const char *address, const struct http_tls *tls, struct sche
 /* Stops serving; NULL is allowed. */
 void api_free(struct api *api);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(api_t, api_free)
+
+/*
+ * The number of the first of `length` bytes that form whole UTF-8 characters, where more bytes may
+ * follow, as in an output. Bytes that are not UTF-8 count as whole characters.
+ */
+size_t api_whole_characters(const char *bytes, size_t length);

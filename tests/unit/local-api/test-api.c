@@ -13,7 +13,6 @@
 #include "common/platform.h"
 #include "common/subprocess.h"
 #include "local-sched/api/api.h"
-#include "local-sched/api/output_api.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 #define TIMEOUT_S 20
@@ -307,7 +306,7 @@ static void test_whole_characters(void)
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
-		g_assert_cmpuint(output_api_whole(cases[i].text, strlen(cases[i].text)), ==,
+		g_assert_cmpuint(api_whole_characters(cases[i].text, strlen(cases[i].text)), ==,
 				 cases[i].whole);
 }
 
