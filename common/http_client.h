@@ -5,8 +5,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "common/http_operation.h"
-
 /*
  * JSON over HTTP on the GLib main loop, by libcurl's multi interface. An address is
  * "unix:/path/to/socket", "https://host:port", or "http://host:port" with a loopback host: no
@@ -76,6 +74,24 @@ struct http_client_identity {
 void http_client_identify(struct http_client *client, const struct http_client_identity *identity);
 
 /*
+ * The answers of an API to the requests that it carries out, for its clients. An answer with
+ * another status, content type or shape does not come from that API: a redirecting proxy, another
+ * service at that address, or half an answer. A table of operations ends with a row without a
+ * method.
+ */
+struct http_operation {
+	const char *method;
+	/*
+	 * Parts in braces match any text, "/v1/tasks/{task}/hold". If an object in the answer has
+	 * such a key, its value must be that part of the request's path.
+	 */
+	const char *path;
+	int status;        /* of an answer */
+	int other_status;  /* also allowed; 0: none */
+	const char *shape; /* of its body, which is application/json (json_shape.h) */
+};
+
+/*
  * Sets the operations of the peer's API (borrowed; the last row has no method). From now on the
  * answer to a request in the table must be that of its operation, or a refusal of status 400 or
  * above with {"error": "reason"}; else the request fails with HTTP_ERROR_BODY. Without a table, and
@@ -83,6 +99,13 @@ void http_client_identify(struct http_client *client, const struct http_client_i
  * answer, and any document with a status of 400 or above a refusal.
  */
 void http_client_expect(struct http_client *client, const struct http_operation *operations);
+
+/*
+ * The operation of a request, whose path may have a query; NULL: the table, which may be NULL, has
+ * none.
+ */
+const struct http_operation *http_operation_find(const struct http_operation *operations,
+						 const char *method, const char *path);
 
 /*
  * The timeout of a command's requests: `usual_s`, or the environment's VIRTBED_TIMEOUT, a duration

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/http_early_reject.h"
 
-#include "common/http_connections.h"
+#include "common/http_listener.h"
 
 /*
  * How much input is discarded: a peer that reads only after it has sent everything gets its answer
@@ -76,7 +76,7 @@ static void drop(struct http_early_reject *refusal)
 static void on_written(GObject *output, GAsyncResult *result, gpointer data)
 {
 	struct http_early_reject *refusal = data;
-	GSocket *socket = http_connections_socket(refusal->remote);
+	GSocket *socket = http_listener_socket(refusal->remote);
 
 	if (!g_output_stream_write_all_finish(G_OUTPUT_STREAM(output), result, NULL, NULL)) {
 		refusal_free(refusal);

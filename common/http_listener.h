@@ -11,7 +11,14 @@
  * machine ("https://0.0.0.0:port"): no traffic on a network is unencrypted. It runs on the main
  * context that is the thread's default when it is made.
  *
- * Peers are not trusted: http_connections.h.
+ * A peer without a token must cost next to nothing. A new connection is a socket that is not read
+ * until its first bytes arrive; with TLS, until the first record of the handshake is complete. Few
+ * handshakes run at a time; the peer with the fewest is next, and a long handshake makes room for
+ * waiting ones. A connection without a request is closed after HTTP_LISTENER_REQUEST_S. If there
+ * are too many connections, in all or of one peer, the connection that has been open longest
+ * without an acceptable request makes room for the next one; if all have such requests or are new,
+ * the next one is closed at once, without TLS after a 503. On a Unix socket root and the user of
+ * this process are not counted: they must get through, and could do worse anyway.
  *
  * libsoup has its own listener, but that of version 3.2 (Debian 12) leaks the descriptor of every
  * connection that its client closes between requests, and stops listening after the first failed
@@ -41,7 +48,7 @@ struct http_tls {
 
 /*
  * The first bytes of a connection have arrived: `stream` can be read and written, `remote` is the
- * peer's address, for which http_connections_socket() returns the socket. All are borrowed for the
+ * peer's address, for which http_listener_socket() returns the socket. All are borrowed for the
  * call.
  */
 typedef void (*http_accepted_f)(GIOStream *stream, GSocketAddress *local, GSocketAddress *remote,
@@ -71,3 +78,23 @@ const char *http_listener_address(const struct http_listener *listener);
 
 /* Whether only processes of this machine can connect. */
 bool http_listener_is_local(const struct http_listener *listener);
+
+/*
+ * The peer with the address that `accepted` got has made an acceptable request: its connection may
+ * stay open for `seconds` from now (INFINITY: without limit). The initial time is
+ * HTTP_LISTENER_REQUEST_S.
+ */
+void http_listener_give_time(GSocketAddress *remote, double seconds);
+
+/*
+ * The network that counts as one peer: an IPv4 address itself, also if mapped into IPv6
+ * ("::ffff:10.0.0.1"), and the first 64 bits of an IPv6 address ("2001:db8::"), since a host has
+ * all addresses below these. The caller frees.
+ */
+char *http_listener_network(GInetAddress *address);
+
+/*
+ * The socket that belongs to an address which `accepted` got (borrowed); NULL for any other
+ * address.
+ */
+GSocket *http_listener_socket(GSocketAddress *remote);

@@ -7,9 +7,8 @@
 #include "common/http_server.h"
 
 /*
- * What http_server.c (incoming requests), http_guard.c (authentication and limits), http_route.c
- * (handlers), http_framing.c (framing), http_query.c (query parameters), http_message.c (messages
- * and their answers) and http_request.c (requests with a handler) share.
+ * What http_server.c (servers and their requests), http_guard.c (authentication and limits) and
+ * http_message.c (messages and their answers) share.
  */
 
 struct http_server {
@@ -52,6 +51,7 @@ void http_message_answer(SoupServerMessage *message, int status, json_t *body);
 
 /* Answers it with {"error": reason}. */
 void http_message_fail(SoupServerMessage *message, int status, const char *reason);
+
 /* As http_message_fail(), with `word` as "refusal" beside it; NULL: none. */
 void http_message_refuse(SoupServerMessage *message, int status, const char *word,
 			 const char *reason);
@@ -109,22 +109,6 @@ const struct http_route *http_route_find(const struct http_route *routes, const 
 					 const char *path, char ***ret_arguments,
 					 char **ret_allowed);
 
-/*
- * The fault of a query, for a route with the parameters `known` (as in struct http_route); the
- * caller frees. NULL: none.
- */
-char *http_query_fault(const char *query, const char *known);
-
 /* Refuses a message without a route. */
 void http_route_refuse(SoupServerMessage *message, const char *method, const char *path,
 		       const char *allowed);
-
-/* Requests. */
-
-/* Calls the handler; `arguments` and `body` are taken over. */
-void http_request_handle(struct http_server *server, SoupServerMessage *message,
-			 const struct http_route *route, char **arguments, GHashTable *query,
-			 json_t *body);
-
-/* Cancels a request: the peer is gone, or the server is being freed. */
-void http_request_cancel(struct http_request *request);

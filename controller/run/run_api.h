@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "common/http_operation.h"
+#include "common/http_client.h"
 
 /*
  * The operations of the controller's API (docs/reference/controller-api.json) with those parts of

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/http_client.h"
-#include "common/http_connections.h"
+#include "common/http_listener.h"
 #include "common/http_server.h"
 #include "common/json.h"
 #include "tests/unit/common/wait_for.h"
@@ -237,7 +237,7 @@ static void a_network_counts_as_one_peer(void)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GInetAddress) address = g_inet_address_new_from_string(cases[i].address);
-		g_autofree char *network = http_connections_network(address);
+		g_autofree char *network = http_listener_network(address);
 
 		g_assert_cmpstr(network, ==, cases[i].network);
 	}
