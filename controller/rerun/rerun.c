@@ -197,7 +197,7 @@ static enum requests_kind find_kind(guint stored, guint here)
 	return kind;
 }
 
-/* After an input: whether the engine has requested the same of the backend as in the run. */
+/* After an input: whether the engine has requested of the backend what the run requested. */
 static void compare_requests(struct rerun *rerun)
 {
 	const struct requests *requests =

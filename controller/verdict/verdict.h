@@ -91,7 +91,7 @@ void verdict_judge(const struct verdict_design *design, const struct verdict_run
 		   struct verdict_finding *ret_findings);
 
 /*
- * The cell whose next repeat is to be run: the cells of pairs once each, then the one that is the
+ * The cell whose next repeat is to be run: the cells of pairs once each, then the cell that is the
  * largest part of a decision. A run is one part of as many as its pair is expected to need; where
  * only the other cell's run of that repeat makes it a difference, it is half of that. Equal ones go
  * by the number of their repeats, then in the order of cells. A pair that the design's repeats

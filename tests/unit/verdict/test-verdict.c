@@ -200,7 +200,7 @@ static void test_the_rest_is_what_it_takes(void)
 	g_assert_cmpuint(bed.finding.decided, <=, needs + 2);
 }
 
-/* A run follows from the runs before it alone: whoever continues makes the same choices. */
+/* A run follows from the runs before it alone: a run that continues makes the same choices. */
 static void test_choices_follow_from_the_runs_so_far(void)
 {
 	struct verdict_truth truth;
