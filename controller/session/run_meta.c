@@ -106,7 +106,7 @@ static char *meter_mean_s(const struct run_session *session)
 	return g_strdup_printf("%g", longest_s);
 }
 
-/* Whether the readings of a meter are means over an unknown time, at present or earlier. */
+/* Whether the readings of a meter are means over a time that is not known, now or earlier. */
 static const char *meter_mean_unknown(const struct run_session *session)
 {
 	g_autofree char *before = store_get_meta(session->store, "meter_mean_unknown");

@@ -27,10 +27,11 @@
 
 /*
  * How long a meter may take to give a reading: slow BMCs need several tries. A BMC that has given
- * neither a reading nor a reason has longer: a login and four answers of 10 s each.
+ * neither a reading nor a reason has longer: a login and four answers of 10 s each, one after
+ * another, and the end within a minute.
  */
 #define METER_PATIENCE_S 15.0
-#define METER_SLOW_PATIENCE_S 54.0
+#define METER_SLOW_PATIENCE_S 52.0
 
 /* How long it is tried to reach a host of a cluster of which none was reached yet. */
 #define HOST_PATIENCE_S 20.0

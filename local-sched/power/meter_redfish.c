@@ -601,21 +601,15 @@ static void on_try(const struct redfish_answer *answer, void *data)
 	try_place(meter);
 }
 
-/* The usual path of the Power of a chassis; the caller frees. */
-static char *usual_power(const struct meter_redfish_chassis *machine)
-{
-	return g_strconcat(machine->path, g_str_has_suffix(machine->path, "/") ? "" : "/", "Power",
-			   NULL);
-}
-
 static void try_place(struct meter_redfish *meter)
 {
 	const struct meter_redfish_chassis *machine = meter->machine;
 	const bool named = meter->base.config->sensor_count > 0;
 	/* Some firmware has it without a link. */
 	const bool linked = machine->power || machine->environment || machine->sensors;
-	g_autofree char *usual = linked ? NULL : usual_power(machine);
+	g_autofree char *usual = linked ? NULL : redfish_search_usual_power(machine->path);
 	const char *power = machine->power ?: usual;
+	const struct redfish_answer *ahead;
 	const char *path;
 
 	if (meter->tried == 0 && !power)
@@ -623,7 +617,10 @@ static void try_place(struct meter_redfish *meter)
 	path = meter->tried == 0             ? power
 	       : meter->tried == 1 && !named ? machine->environment
 					     : NULL;
-	if (path)
+	ahead = path && meter->tried == 0 ? redfish_search_ahead(meter->search, path) : NULL;
+	if (ahead)
+		on_try(ahead, meter);
+	else if (path)
 		redfish_service_get(meter->service, path, 0, on_try, meter);
 	else if (named && meter->denied)
 		fail(meter, POWER_METER_ERROR_SETUP, meter->denied);

@@ -10,6 +10,9 @@
 #define CHASSIS_PATH "/redfish/v1/Chassis"
 #define SYSTEMS_PATH "/redfish/v1/Systems"
 
+/* A BMC of which an answer took longer is slow. */
+#define SLOW_S 0.5
+
 /* How often it asks, after the first requests. */
 #define REQUESTS_PER_S 4.0
 
@@ -18,6 +21,7 @@ enum {
 	CHASSIS_MAX = 256,
 	SYSTEMS_MAX = 32,
 	PAGES_MAX = 32,
+	TAG_AHEAD = -1, /* of the request for the Power of the only chassis */
 };
 
 enum {
@@ -55,6 +59,7 @@ struct redfish_search {
 	GPtrArray *chassis;          /* struct meter_redfish_chassis *: those read */
 	GPtrArray *chosen;           /* of them, borrowed: those that may be the machine */
 	GPtrArray *held;             /* of these: those that a computer system says to be in */
+	struct redfish_answer ahead; /* to that request, owned; `path` NULL: none */
 	char *denied;                /* why something could not be read, or NULL */
 	char *absent;                /* that a chassis of the list is not there, or NULL */
 	enum power_meter_error code; /* of the first failure */
@@ -157,6 +162,9 @@ static void handle_chassis(struct redfish_search *search, const struct redfish_a
 		chassis->order = answer->tag;
 		g_ptr_array_add(search->chassis, chassis);
 	} else if (denied) {
+		json_decref(search->ahead.body);
+		g_free((char *)search->ahead.path);
+		g_free((char *)search->ahead.reason);
 		g_free(search->denied);
 		search->denied = g_steal_pointer(&denied);
 	} else if (!redfish_search_missing(answer) && answer->code != POWER_METER_OK) {
@@ -196,6 +204,15 @@ static void handle_system(struct redfish_search *search, const struct redfish_an
 	}
 }
 
+/* Keeps the answer for the meter, whatever it is. */
+static void keep_ahead(struct redfish_search *search, const struct redfish_answer *answer)
+{
+	search->ahead = *answer;
+	search->ahead.body = answer->body ? json_incref(answer->body) : NULL;
+	search->ahead.path = g_strdup(answer->path);
+	search->ahead.reason = g_strdup(answer->reason);
+}
+
 static void on_answer(const struct redfish_answer *answer, void *data)
 {
 	static void (*const handlers[])(struct redfish_search * search,
@@ -207,7 +224,10 @@ static void on_answer(const struct redfish_answer *answer, void *data)
 	struct redfish_search *search = data;
 
 	search->asked--;
-	handlers[search->phase](search, answer);
+	if (answer->tag == TAG_AHEAD)
+		keep_ahead(search, answer);
+	else
+		handlers[search->phase](search, answer);
 	ask(search);
 }
 
@@ -351,12 +371,31 @@ static void choose_by_systems(struct redfish_search *search)
 	finish(search, NULL);
 }
 
+/*
+ * Asks a slow BMC for the Power of its only chassis beside that chassis: it is what the meter will
+ * ask for next, unless the chassis says that it is elsewhere.
+ */
+static void ask_ahead(struct redfish_search *search)
+{
+	g_autofree char *path = NULL;
+	double slowest_s;
+
+	redfish_service_answers(search->service, &slowest_s);
+	if (search->paths->len != 1 || slowest_s <= SLOW_S)
+		return;
+	path = redfish_search_usual_power(search->paths->pdata[0]);
+	search->asked++;
+	search->requests++;
+	redfish_service_get(search->service, path, TAG_AHEAD, on_answer, search);
+}
+
 /* All of a phase was read. */
 static void end_phase(struct redfish_search *search)
 {
 	switch (search->phase) {
 	case PHASE_LIST:
 		enter(search, PHASE_CHASSIS, NULL);
+		ask_ahead(search);
 		ask(search);
 		break;
 	case PHASE_CHASSIS:
@@ -416,6 +455,19 @@ static void ask(struct redfish_search *search)
 		finish(search, NULL);
 	else
 		end_phase(search);
+}
+
+char *redfish_search_usual_power(const char *chassis)
+{
+	return g_strconcat(chassis, g_str_has_suffix(chassis, "/") ? "" : "/", "Power", NULL);
+}
+
+const struct redfish_answer *redfish_search_ahead(const struct redfish_search *search,
+						  const char *path)
+{
+	const char *ahead = search ? search->ahead.path : NULL;
+
+	return ahead && meter_redfish_is_same_path(ahead, path) ? &search->ahead : NULL;
 }
 
 struct redfish_search *redfish_search_new(const struct platform *platform,

@@ -20,6 +20,17 @@ struct redfish_search;
 typedef void (*redfish_search_f)(struct meter_redfish_chassis *machine, enum power_meter_error code,
 				 const char *reason, void *data);
 
+/* The usual path of the Power of the chassis at that path; the caller frees. */
+char *redfish_search_usual_power(const char *chassis);
+
+/*
+ * The answer to the request for the resource at `path` that the search has made beside its own, to
+ * save the time of an answer of a slow BMC; borrowed, with a tag of no meaning. NULL: it has not.
+ * `search` may be NULL.
+ */
+const struct redfish_answer *redfish_search_ahead(const struct redfish_search *search,
+						  const char *path);
+
 /*
  * Begins a search in `service` (borrowed) for the chassis `named` (borrowed; NULL: the machine).
  * Calls `done` once, never before returning.
