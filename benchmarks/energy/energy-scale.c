@@ -49,7 +49,7 @@ struct scaled {
 	struct sched_system *system;
 	struct sched_task *tasks;
 	const struct sched_task **waiting;
-	struct sched_running *running;
+	struct sched_allocation *running;
 	uint32_t **nodes;
 };
 
@@ -111,7 +111,7 @@ static void scale_running(struct scaled *scaled, const struct sched_snapshot *sn
 		g_memdup2(snapshot->running, snapshot->running_count * sizeof(*scaled->running));
 	scaled->nodes = g_new(uint32_t *, snapshot->running_count);
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		struct sched_running *running = &scaled->running[i];
+		struct sched_allocation *running = &scaled->running[i];
 
 		scaled->nodes[i] = g_new(uint32_t, (size_t)running->nodes_count * nodes);
 		for (uint32_t n = 0; n < running->nodes_count * nodes; n++)

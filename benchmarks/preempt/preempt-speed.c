@@ -102,7 +102,7 @@ static void compare(struct witness *witness, const struct policy *policy,
 	const uint32_t step = snapshot->waiting_count / most + 1;
 	const uint32_t suspended_step = snapshot->suspended_count / most + 1;
 	g_autofree const struct sched_task **waiting = g_new(const struct sched_task *, most + 1);
-	g_autofree struct sched_suspended *suspended = g_new(struct sched_suspended, most + 1);
+	g_autofree struct sched_allocation *suspended = g_new(struct sched_allocation, most + 1);
 	struct sched_snapshot part = *snapshot;
 	const struct heuristic *heuristic = witness->heuristic;
 	const struct preempt_oracle oracle = {&part, heuristic->preempt, heuristic->upt,

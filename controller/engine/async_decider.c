@@ -41,14 +41,16 @@ static const struct sched_task *copy_task(struct arena *arena, const struct sche
 	return copy_list(arena, task, 1, sizeof(*task));
 }
 
-static const struct sched_planned *copy_planned(struct arena *arena,
-						const struct sched_planned *from, uint32_t count)
+static const struct sched_allocation *
+copy_allocations(struct arena *arena, const struct sched_allocation *from, uint32_t count)
 {
-	struct sched_planned *own = copy_list(arena, from, count, sizeof(*own));
+	struct sched_allocation *own = copy_list(arena, from, count, sizeof(*own));
 
 	for (uint32_t i = 0; i < count; i++) {
 		own[i].task = copy_task(arena, own[i].task);
-		own[i].nodes = copy_list(arena, own[i].nodes, own[i].nodes_count, sizeof(uint32_t));
+		if (own[i].nodes)
+			own[i].nodes = copy_list(arena, own[i].nodes, own[i].nodes_count,
+						 sizeof(uint32_t));
 	}
 	return own;
 }
@@ -58,33 +60,20 @@ static void copy_snapshot(struct arena *arena, const struct sched_snapshot *from
 			  struct sched_snapshot *ret_copy)
 {
 	const struct sched_task **waiting;
-	struct sched_suspended *suspended;
-	struct sched_running *running;
-	struct sched_deferred *deferred;
 
 	arena_reset(arena);
 	waiting = copy_list(arena, from->waiting, from->waiting_count, sizeof(from->waiting[0]));
 	for (uint32_t i = 0; i < from->waiting_count; i++)
 		waiting[i] = copy_task(arena, waiting[i]);
-	suspended = copy_list(arena, from->suspended, from->suspended_count, sizeof(*suspended));
-	for (uint32_t i = 0; i < from->suspended_count; i++)
-		suspended[i].task = copy_task(arena, suspended[i].task);
-	running = copy_list(arena, from->running, from->running_count, sizeof(*running));
-	for (uint32_t i = 0; i < from->running_count; i++) {
-		running[i].task = copy_task(arena, running[i].task);
-		running[i].nodes = copy_list(arena, running[i].nodes, running[i].nodes_count,
-					     sizeof(uint32_t));
-	}
-	deferred = copy_list(arena, from->deferred, from->deferred_count, sizeof(*deferred));
-	for (uint32_t i = 0; i < from->deferred_count; i++)
-		deferred[i].task = copy_task(arena, deferred[i].task);
 	*ret_copy = *from;
 	ret_copy->waiting = waiting;
-	ret_copy->suspended = suspended;
-	ret_copy->running = running;
-	ret_copy->deferred = deferred;
-	ret_copy->reservations = copy_planned(arena, from->reservations, from->reservations_count);
-	ret_copy->placeholders = copy_planned(arena, from->placeholders, from->placeholders_count);
+	ret_copy->suspended = copy_allocations(arena, from->suspended, from->suspended_count);
+	ret_copy->running = copy_allocations(arena, from->running, from->running_count);
+	ret_copy->deferred = copy_allocations(arena, from->deferred, from->deferred_count);
+	ret_copy->reservations =
+		copy_allocations(arena, from->reservations, from->reservations_count);
+	ret_copy->placeholders =
+		copy_allocations(arena, from->placeholders, from->placeholders_count);
 	ret_copy->down = copy_list(arena, from->down, from->down_count, sizeof(*from->down));
 }
 

@@ -142,10 +142,10 @@ static bool handle_ended(struct engine *engine, const struct backend_event *even
 static void follow_node(struct engine *engine, const struct sched_node *node, bool took,
 			enum node_event event, double time_s)
 {
-	const struct sched_planned place = {.cluster = node->cluster,
-					    .nodes = &node->node,
-					    .nodes_count = 1,
-					    .end_s = INFINITY};
+	const struct sched_allocation place = {.cluster = node->cluster,
+					       .nodes = &node->node,
+					       .nodes_count = 1,
+					       .end_s = INFINITY};
 	const char *why = event == NODE_FAIL ? "node went down" : "node is drained";
 
 	if (engine_node_takes_tasks(engine, node->cluster, node->node) == took)

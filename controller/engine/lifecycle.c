@@ -82,12 +82,12 @@ double engine_expected_end_s(const struct engine_task *task, double start_s)
 	return start_s + fmax(0, task->etc_s - task->executed_s);
 }
 
-struct sched_running engine_running(const struct engine *engine, uint32_t index,
-				    const uint32_t *nodes, double start_s)
+struct sched_allocation engine_running(const struct engine *engine, uint32_t index,
+				       const uint32_t *nodes, double start_s)
 {
 	const struct engine_task *task = &engine->tasks[index];
 
-	return (struct sched_running){
+	return (struct sched_allocation){
 		.task = task->task,
 		.cluster = task->cluster,
 		.pstate = task->pstate,
@@ -144,7 +144,7 @@ static void begin_attempt(struct engine *engine, uint32_t index)
 void engine_begin_queued(struct engine *engine, uint32_t index, double time_s)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct sched_running running;
+	struct sched_allocation running;
 
 	engine_move_task(engine, index, ENGINE_TASK_START);
 	task->suspensions = 0;
@@ -177,7 +177,7 @@ static void begin_claim(struct engine *engine, uint32_t index)
 void engine_begin(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct sched_running running;
+	struct sched_allocation running;
 
 	task->slid = 0;
 	engine_dequeue_waiting(engine, index);

@@ -38,8 +38,8 @@ void engine_begin_claimed(struct engine *engine, uint32_t task);
  * The entry of a task in the list of running tasks, on `nodes` of its cluster (borrowed) from
  * start_s on, after the execution time that it has already.
  */
-struct sched_running engine_running(const struct engine *engine, uint32_t task,
-				    const uint32_t *nodes, double start_s);
+struct sched_allocation engine_running(const struct engine *engine, uint32_t task,
+				       const uint32_t *nodes, double start_s);
 
 /* The expected end of a task whose present interval began at start_s. */
 double engine_expected_end_s(const struct engine_task *task, double start_s);

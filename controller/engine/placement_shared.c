@@ -24,8 +24,8 @@
 
 struct placement {
 	struct shared_host *hosts;
-	struct sched_deferred *deferrals; /* per task; count 0: not deferred */
-	struct sched_deferred *deferred;  /* the waiting entries of `deferrals`, for the snapshot */
+	struct sched_allocation *deferrals; /* per task; deferrals 0: not deferred */
+	struct sched_allocation *deferred;  /* those of waiting tasks, for the snapshot */
 };
 
 static void init(struct engine *engine)
@@ -36,8 +36,8 @@ static void init(struct engine *engine)
 
 	g_assert(system->clusters_count == 1);
 	state->hosts = g_new0(struct shared_host, system->clusters[0].nodes);
-	state->deferrals = g_new0(struct sched_deferred, count);
-	state->deferred = g_new(struct sched_deferred, count);
+	state->deferrals = g_new0(struct sched_allocation, count);
+	state->deferred = g_new(struct sched_allocation, count);
 	engine->placement_state = state;
 }
 
@@ -98,7 +98,7 @@ static uint32_t find_claimant(struct engine *engine, uint32_t cluster, uint32_t 
 {
 	running_list_settle(&engine->running);
 	for (uint32_t i = 0; i < engine->running.count; i++) {
-		const struct sched_running *running = &engine->running.entries[i];
+		const struct sched_allocation *running = &engine->running.entries[i];
 
 		for (uint32_t v = 0;
 		     engine_has_claim(engine, running->task->id) && v < running->nodes_count; v++)
@@ -116,7 +116,7 @@ static uint32_t find_due_claims(struct engine *engine, uint32_t cluster, const u
 
 	running_list_settle(&engine->running);
 	for (uint32_t i = 0; i < engine->running.count; i++) {
-		const struct sched_running *running = &engine->running.entries[i];
+		const struct sched_allocation *running = &engine->running.entries[i];
 		const uint32_t index = running->task->id;
 
 		if (!engine_has_claim(engine, index))
@@ -153,10 +153,10 @@ static bool fits(const struct engine *engine, uint32_t index)
 
 static const char *waits_because(const struct engine *engine, uint32_t index)
 {
-	const struct sched_deferred *deferral = &engine->placement_state->deferrals[index];
-	const double left_s = deferral->until_s - fmax(0, engine_now_s(engine));
+	const struct sched_allocation *deferral = &engine->placement_state->deferrals[index];
+	const double left_s = deferral->start_s - fmax(0, engine_now_s(engine));
 
-	if (deferral->count > 0 && left_s > 0) {
+	if (deferral->deferrals > 0 && left_s > 0) {
 		g_snprintf(engine->because, ENGINE_BECAUSE_SIZE,
 			   "deferred by the policy, for another %.0f s", left_s);
 		return engine->because;
@@ -252,11 +252,12 @@ static double next_deferred_s(const struct engine *engine, double after_s)
 
 	for (uint32_t i = 0; i < listed; i++) {
 		const uint32_t index = waiting[i];
-		const struct sched_deferred *deferred = &engine->placement_state->deferrals[index];
+		const struct sched_allocation *deferred =
+			&engine->placement_state->deferrals[index];
 
-		if (engine->tasks[index].state == ENGINE_TASK_WAITING && deferred->count > 0 &&
-		    deferred->until_s > after_s)
-			next_s = fmin(next_s, deferred->until_s);
+		if (engine->tasks[index].state == ENGINE_TASK_WAITING && deferred->deferrals > 0 &&
+		    deferred->start_s > after_s)
+			next_s = fmin(next_s, deferred->start_s);
 	}
 	return next_s;
 }
@@ -269,7 +270,7 @@ static void fill_snapshot(struct engine *engine, struct sched_snapshot *snapshot
 	const uint32_t *waiting = engine_waiting_listed(engine, &listed);
 
 	for (uint32_t i = 0; i < engine->running.count; i++) {
-		struct sched_running *running = &engine->running.entries[i];
+		struct sched_allocation *running = &engine->running.entries[i];
 		const struct engine_task *task = &engine->tasks[running->task->id];
 
 		running->yield = task->yield;
@@ -277,7 +278,7 @@ static void fill_snapshot(struct engine *engine, struct sched_snapshot *snapshot
 		running->busy = task->state != ENGINE_TASK_RUNNING;
 	}
 	for (uint32_t i = 0; i < listed; i++)
-		if (state->deferrals[waiting[i]].count > 0)
+		if (state->deferrals[waiting[i]].deferrals > 0)
 			state->deferred[snapshot->deferred_count++] = state->deferrals[waiting[i]];
 	snapshot->deferred = state->deferred;
 }
@@ -372,11 +373,11 @@ static void migrate(struct engine *engine, const struct sched_action *action)
 /* Defers a waiting task once more, until until_s. */
 static void defer(struct engine *engine, uint32_t index, double until_s)
 {
-	struct sched_deferred *deferred = &engine->placement_state->deferrals[index];
+	struct sched_allocation *deferred = &engine->placement_state->deferrals[index];
 
 	deferred->task = &engine->known[index];
-	deferred->count++;
-	deferred->until_s = until_s;
+	deferred->deferrals++;
+	deferred->start_s = until_s;
 }
 
 static void prepare_action(struct engine *engine, const struct sched_action *action)
@@ -444,7 +445,7 @@ static const char *check_plan(const struct engine *engine)
 	g_autofree double *shares = g_new0(double, hosts);
 
 	for (uint32_t i = 0; i < engine->running.listed; i++) {
-		const struct sched_running *running = &engine->running.entries[i];
+		const struct sched_allocation *running = &engine->running.entries[i];
 
 		for (uint32_t v = 0; running->task && v < running->nodes_count; v++)
 			shares[running->nodes[v]] +=

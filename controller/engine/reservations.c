@@ -18,7 +18,7 @@
 /* Planned starts, by start, then id. */
 struct planned_list {
 	uint32_t count;
-	struct sched_planned *entries; /* room for all tasks */
+	struct sched_allocation *entries; /* room for all tasks */
 };
 
 struct planned {
@@ -36,8 +36,8 @@ struct planned {
 void engine_planned_init(struct engine *engine, uint32_t tasks_max)
 {
 	engine->planned = g_new0(struct planned, 1);
-	engine->planned->reservations.entries = g_new(struct sched_planned, tasks_max);
-	engine->planned->placeholders.entries = g_new(struct sched_planned, tasks_max);
+	engine->planned->reservations.entries = g_new(struct sched_allocation, tasks_max);
+	engine->planned->placeholders.entries = g_new(struct sched_allocation, tasks_max);
 	engine->planned->due_s = -INFINITY;
 }
 
@@ -50,30 +50,33 @@ void engine_planned_finish(struct engine *engine)
 
 /* The lists. */
 
-const struct sched_planned *engine_reservations(const struct engine *engine, uint32_t *ret_count)
+const struct sched_allocation *engine_reservations(const struct engine *engine, uint32_t *ret_count)
 {
 	*ret_count = engine->planned->reservations.count;
 	return engine->planned->reservations.entries;
 }
 
-const struct sched_planned *engine_placeholders(const struct engine *engine, uint32_t *ret_count)
+const struct sched_allocation *engine_placeholders(const struct engine *engine, uint32_t *ret_count)
 {
 	*ret_count = engine->planned->placeholders.count;
 	return engine->planned->placeholders.entries;
 }
 
-static bool starts_before(const struct sched_planned *a, const struct sched_planned *b)
+static bool starts_before(const struct sched_allocation *a, const struct sched_allocation *b)
 {
 	return a->start_s != b->start_s ? a->start_s < b->start_s : a->task->id < b->task->id;
 }
 
-static void insert_planned(struct planned_list *list, const struct sched_planned *planned)
+static void insert_planned(struct planned_list *list, const struct sched_allocation *planned)
 {
-	uint32_t i = list->count++;
+	uint32_t i = list->count;
 
-	for (; i > 0 && starts_before(planned, &list->entries[i - 1]); i--)
-		list->entries[i] = list->entries[i - 1];
+	while (i > 0 && starts_before(planned, &list->entries[i - 1]))
+		i--;
+	memmove(list->entries + i + 1, list->entries + i,
+		(list->count - i) * sizeof(*list->entries));
 	list->entries[i] = *planned;
+	list->count++;
 }
 
 /* The list that has the planned start of a task. */
@@ -85,7 +88,7 @@ static struct planned_list *list_of(struct engine *engine, const struct engine_t
 void engine_insert_planned(struct engine *engine, uint32_t index, double start_s, double end_s)
 {
 	const struct engine_task *task = &engine->tasks[index];
-	const struct sched_planned planned = {
+	const struct sched_allocation planned = {
 		.task = task->task,
 		.cluster = task->cluster,
 		.pstate = task->pstate,
@@ -126,7 +129,7 @@ double engine_next_reservation_s(const struct engine *engine)
 		    first_after(&engine->planned->placeholders, engine->planned->due_s));
 }
 
-static bool share_nodes(const struct sched_planned *a, const struct sched_planned *b)
+static bool share_nodes(const struct sched_allocation *a, const struct sched_allocation *b)
 {
 	return a->cluster == b->cluster &&
 	       engine_nodes_meet(a->nodes, a->nodes_count, b->nodes, b->nodes_count);
@@ -176,7 +179,7 @@ static void record_slide(struct engine *engine, double time_s, uint32_t index, e
 }
 
 static void cancel_on(struct engine *engine, struct planned_list *list,
-		      const struct sched_planned *place, double time_s, const char *reason)
+		      const struct sched_allocation *place, double time_s, const char *reason)
 {
 	for (uint32_t i = 0; i < list->count;) {
 		const uint32_t task = list->entries[i].task->id;
@@ -196,13 +199,13 @@ static void cancel_on(struct engine *engine, struct planned_list *list,
 	}
 }
 
-void engine_cancel_reservations_on(struct engine *engine, const struct sched_planned *place,
+void engine_cancel_reservations_on(struct engine *engine, const struct sched_allocation *place,
 				   double time_s, const char *reason)
 {
 	cancel_on(engine, &engine->planned->reservations, place, time_s, reason);
 }
 
-void engine_cancel_planned_on(struct engine *engine, const struct sched_planned *place,
+void engine_cancel_planned_on(struct engine *engine, const struct sched_allocation *place,
 			      double time_s, const char *reason)
 {
 	cancel_on(engine, &engine->planned->reservations, place, time_s, reason);
@@ -313,7 +316,7 @@ void engine_extend_overruns(struct engine *engine, double now_s, double next_s)
 {
 	running_list_settle(&engine->running);
 	for (uint32_t i = 0; i < engine->running.count; i++) {
-		struct sched_running *running = &engine->running.entries[i];
+		struct sched_allocation *running = &engine->running.entries[i];
 		struct engine_task *task = &engine->tasks[running->task->id];
 
 		if (running->end_s > now_s)
@@ -362,7 +365,7 @@ void engine_clear_overrun(struct engine *engine, uint32_t index)
 }
 
 /* When the running tasks and the entries before it will have left the nodes of `planned`. */
-static double free_s(const struct engine *engine, const struct sched_planned *planned,
+static double free_s(const struct engine *engine, const struct sched_allocation *planned,
 		     const struct planned_list *before)
 {
 	double time_s = 0;
@@ -384,7 +387,7 @@ void engine_slide_reservations(struct engine *engine, double now_s)
 {
 	struct planned_list *list = &engine->planned->reservations;
 	const uint32_t count = list->count;
-	g_autofree struct sched_planned *old = NULL;
+	g_autofree struct sched_allocation *old = NULL;
 	bool moved = false;
 
 	if (!engine->planned->disturbed)
@@ -392,7 +395,7 @@ void engine_slide_reservations(struct engine *engine, double now_s)
 	old = g_memdup2(list->entries, count * sizeof(*list->entries));
 	list->count = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		struct sched_planned planned = old[i];
+		struct sched_allocation planned = old[i];
 		struct engine_task *task = &engine->tasks[planned.task->id];
 		const double start_s =
 			fmax(fmax(planned.start_s, now_s), free_s(engine, &planned, list));

@@ -18,8 +18,10 @@ void engine_planned_finish(struct engine *engine);
  * All reservations, or place-holders, by start, then id; *ret_count of them. Borrowed until one of
  * them changes. O(1).
  */
-const struct sched_planned *engine_reservations(const struct engine *engine, uint32_t *ret_count);
-const struct sched_planned *engine_placeholders(const struct engine *engine, uint32_t *ret_count);
+const struct sched_allocation *engine_reservations(const struct engine *engine,
+						   uint32_t *ret_count);
+const struct sched_allocation *engine_placeholders(const struct engine *engine,
+						   uint32_t *ret_count);
 
 /* The earliest planned start after the last engine_start_due(); INFINITY: none. */
 double engine_next_reservation_s(const struct engine *engine);
@@ -36,9 +38,9 @@ void engine_remove_planned(struct engine *engine, uint32_t task);
  * ends: their tasks are mappable again. `reason`: why a node of `place` went, which is recorded as
  * of `time_s`; NULL: none went.
  */
-void engine_cancel_reservations_on(struct engine *engine, const struct sched_planned *place,
+void engine_cancel_reservations_on(struct engine *engine, const struct sched_allocation *place,
 				   double time_s, const char *reason);
-void engine_cancel_planned_on(struct engine *engine, const struct sched_planned *place,
+void engine_cancel_planned_on(struct engine *engine, const struct sched_allocation *place,
 			      double time_s, const char *reason);
 
 /* Cancels all place-holders. */

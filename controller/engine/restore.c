@@ -50,7 +50,7 @@ static bool placement_exists(const struct engine *engine, const struct engine_ta
 static void restore_running(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct sched_running running;
+	struct sched_allocation running;
 
 	restore_state(task, record->state);
 	task->started_s = task->since_s = record->started_s;
@@ -275,7 +275,7 @@ static void restore_step(struct engine *engine, const struct engine_suspension *
 {
 	const uint32_t index = record->task;
 	struct engine_task *task = &engine->tasks[index];
-	struct sched_running running;
+	struct sched_allocation running;
 
 	switch (task->state) {
 	case ENGINE_TASK_SUSPENDING:

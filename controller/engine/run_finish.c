@@ -23,7 +23,7 @@ static void count_spanning(struct engine *engine)
 {
 	running_list_settle(&engine->running);
 	for (uint32_t i = 0; i < engine->running.count; i++) {
-		const struct sched_running *running = &engine->running.entries[i];
+		const struct sched_allocation *running = &engine->running.entries[i];
 		const uint32_t task = running->task->id;
 		const double utility = sched_task_utility(running->task, running->end_s);
 

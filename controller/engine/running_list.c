@@ -7,7 +7,7 @@ void running_list_init(struct running_list *list, uint32_t tasks_count)
 {
 	*list = (struct running_list){
 		.room = tasks_count,
-		.entries = g_new(struct sched_running, tasks_count),
+		.entries = g_new(struct sched_allocation, tasks_count),
 		.places = g_new0(uint32_t, tasks_count),
 	};
 }
@@ -18,13 +18,13 @@ void running_list_finish(struct running_list *list)
 	g_free(list->places);
 }
 
-static void set_entry(struct running_list *list, uint32_t i, const struct sched_running *running)
+static void set_entry(struct running_list *list, uint32_t i, const struct sched_allocation *running)
 {
 	list->entries[i] = *running;
 	list->places[running->task->id] = i + 1;
 }
 
-void running_list_add(struct running_list *list, const struct sched_running *running)
+void running_list_add(struct running_list *list, const struct sched_allocation *running)
 {
 	if (list->listed == list->room)
 		running_list_settle(list);
@@ -32,7 +32,7 @@ void running_list_add(struct running_list *list, const struct sched_running *run
 	list->count++;
 }
 
-void running_list_insert(struct running_list *list, const struct sched_running *running)
+void running_list_insert(struct running_list *list, const struct sched_allocation *running)
 {
 	uint32_t i;
 
@@ -55,7 +55,7 @@ void running_list_remove(struct running_list *list, uint32_t task)
 	list->count--;
 }
 
-struct sched_running *running_list_find(const struct running_list *list, uint32_t task)
+struct sched_allocation *running_list_find(const struct running_list *list, uint32_t task)
 {
 	const uint32_t place = list->places[task];
 

@@ -72,12 +72,12 @@ void engine_launch_suspend(struct engine *engine, uint32_t index)
  * The task's entry among the running ones from now on. A task that has used up its estimate has its
  * nodes until the next event: the mapping event that resumes it may be planned yet.
  */
-static struct sched_running resumed_now(const struct engine *engine, uint32_t index,
-					const uint32_t *nodes)
+static struct sched_allocation resumed_now(const struct engine *engine, uint32_t index,
+					   const uint32_t *nodes)
 {
 	const struct engine_task *task = &engine->tasks[index];
 	const double now_s = engine_now_s(engine);
-	struct sched_running running = engine_running(engine, index, nodes, now_s);
+	struct sched_allocation running = engine_running(engine, index, nodes, now_s);
 
 	/* Its present interval is not yet in executed_s. */
 	if (task->state == ENGINE_TASK_SUSPENDING) {
@@ -110,7 +110,7 @@ static void begin_resume_now(struct engine *engine, uint32_t index)
 void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct sched_running running;
+	struct sched_allocation running;
 
 	engine_set_resume_nodes(engine, index, nodes);
 	engine->placement->allocate(engine, index, nodes);
@@ -313,7 +313,7 @@ static void handle_resumed(struct engine *engine, const struct backend_event *ev
 static void roll_back_suspend(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct sched_running running = engine_running(engine, index, task->nodes, task->since_s);
+	struct sched_allocation running = engine_running(engine, index, task->nodes, task->since_s);
 
 	task->late = running.end_s <= engine_now_s(engine);
 	if (task->late) /* a "late" event was recorded before */
@@ -325,10 +325,10 @@ static void roll_back_suspend(struct engine *engine, uint32_t index)
 		engine_unclaim_node(engine, task->cluster, task->nodes[i]);
 	/* After a restart claims are among the reservations (restore.c), which would wait here. */
 	engine_cancel_reservations_on(engine,
-				      &(struct sched_planned){.cluster = task->cluster,
-							      .nodes = task->nodes,
-							      .nodes_count = task->nodes_count,
-							      .end_s = running.end_s},
+				      &(struct sched_allocation){.cluster = task->cluster,
+								 .nodes = task->nodes,
+								 .nodes_count = task->nodes_count,
+								 .end_s = running.end_s},
 				      engine_now_s(engine), NULL);
 	engine->placement->allocate(engine, index, task->nodes);
 	move(engine, index, ENGINE_TASK_SUSPENSION_FAILED, SUSPENSION_FAIL);

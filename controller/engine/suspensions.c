@@ -23,7 +23,7 @@ struct suspensions {
 	 * `suspended`, in the order of snapshots. Only engine_list_suspended() settles the list:
 	 * otherwise the entries would belong to other tasks.
 	 */
-	struct sched_suspended *entries;
+	struct sched_allocation *entries;
 	uint32_t wanted_count;
 };
 
@@ -37,7 +37,7 @@ void engine_suspensions_init(struct engine *engine, uint32_t tasks_max)
 	task_list_init(&all->leaving, tasks_max);
 	task_list_init(&all->suspended, tasks_max);
 	task_list_init(&all->held, tasks_max);
-	all->entries = g_new(struct sched_suspended, tasks_max);
+	all->entries = g_new(struct sched_allocation, tasks_max);
 }
 
 void engine_suspensions_finish(struct engine *engine)
@@ -118,14 +118,14 @@ double engine_suspension_lead_s(const struct engine *engine, uint32_t index)
 
 static int compare_suspended(const void *left, const void *right)
 {
-	const struct sched_suspended *a = left;
-	const struct sched_suspended *b = right;
+	const struct sched_allocation *a = left;
+	const struct sched_allocation *b = right;
 
 	return sched_task_before(b->task, a->task) - sched_task_before(a->task, b->task);
 }
 
 /* Whether entries in the order of arrival are in the order of priorities as well. */
-static bool are_in_order(const struct sched_suspended *entries, uint32_t count)
+static bool are_in_order(const struct sched_allocation *entries, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++)
 		if (entries[i - 1].task->priority < entries[i].task->priority)
@@ -133,7 +133,7 @@ static bool are_in_order(const struct sched_suspended *entries, uint32_t count)
 	return true;
 }
 
-const struct sched_suspended *engine_list_suspended(struct engine *engine, uint32_t *ret_count)
+const struct sched_allocation *engine_list_suspended(struct engine *engine, uint32_t *ret_count)
 {
 	struct suspensions *all = engine->suspensions;
 	const uint32_t count = all->suspended.count;
@@ -144,7 +144,7 @@ const struct sched_suspended *engine_list_suspended(struct engine *engine, uint3
 	for (uint32_t i = 0; i < count; i++) {
 		const struct engine_task *task = &engine->tasks[all->suspended.ids[i]];
 
-		all->entries[i] = (struct sched_suspended){
+		all->entries[i] = (struct sched_allocation){
 			.task = task->task,
 			.cluster = task->cluster,
 			.pstate = task->pstate,

@@ -43,7 +43,7 @@ double engine_suspension_lead_s(const struct engine *engine, uint32_t task);
  * The suspended tasks that policies see, in the order that snapshots have, *ret_count of them.
  * Borrowed until a suspension changes. O(1), or O(n log n) after a change.
  */
-const struct sched_suspended *engine_list_suspended(struct engine *engine, uint32_t *ret_count);
+const struct sched_allocation *engine_list_suspended(struct engine *engine, uint32_t *ret_count);
 /* The same tasks, in the order in which they arrived. */
 const uint32_t *engine_suspended_tasks(struct engine *engine, uint32_t *ret_count);
 /* How many they are. O(1). */

@@ -35,7 +35,7 @@ void engine_window_init(struct engine *engine, uint32_t count)
 	window->past = g_array_new(FALSE, FALSE, sizeof(struct window_span));
 	window->refused_j = g_new(double, count);
 	window->affordable = g_new(const struct sched_task *, count);
-	window->resumable = g_new(struct sched_suspended, count);
+	window->resumable = g_new(struct sched_allocation, count);
 }
 
 void engine_window_finish(struct engine *engine)
@@ -83,7 +83,7 @@ static double need_j(const struct sched_option *option, double executed_s, doubl
 
 void engine_window_note_end(struct engine *engine, uint32_t task, double time_s)
 {
-	const struct sched_running *running;
+	const struct sched_allocation *running;
 	const struct sched_option *option;
 	double until_s;
 
@@ -129,7 +129,7 @@ static double upcoming_j(const struct engine *engine, double length_s)
 
 	/* The list is not settled: there are holes. */
 	for (uint32_t i = 0; i < engine->running.listed; i++) {
-		const struct sched_running *running = &engine->running.entries[i];
+		const struct sched_allocation *running = &engine->running.entries[i];
 		const struct sched_option *option =
 			running->task
 				? sched_system_option(engine->setup.system, running->task->row,
@@ -323,11 +323,11 @@ static uint32_t list_affordable(struct engine *engine, const struct sched_task *
 }
 
 /* Lists the suspended tasks that could be resumed with the energy left. */
-static uint32_t list_resumable(struct engine *engine, struct sched_suspended *ret_suspended)
+static uint32_t list_resumable(struct engine *engine, struct sched_allocation *ret_suspended)
 {
 	const double all_j = engine_window_left_j(engine);
 	uint32_t suspended_count;
-	const struct sched_suspended *suspended = engine_list_suspended(engine, &suspended_count);
+	const struct sched_allocation *suspended = engine_list_suspended(engine, &suspended_count);
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < suspended_count; i++) {

@@ -46,7 +46,7 @@ struct window {
 	double *refused_j; /* per task: its estimate when it was last refused; NAN: never */
 	/* The lists of engine_window_filter(). */
 	const struct sched_task **affordable;
-	struct sched_suspended *resumable;
+	struct sched_allocation *resumable;
 };
 
 /* Whether there is a limit per window. */

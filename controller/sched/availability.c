@@ -312,7 +312,7 @@ static int hold_running(struct availability *availability, const struct sched_sn
 	int result = 0;
 
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		const struct sched_running *r = &snapshot->running[i];
+		const struct sched_allocation *r = &snapshot->running[i];
 
 		if (r->cluster == c && r->end_s > snapshot->now_s)
 			holds[count++] =
@@ -344,7 +344,7 @@ struct availability *availability_of_snapshot(const struct sched_snapshot *snaps
 			result = hold_running(&clusters[c], snapshot, c, holds);
 	}
 	for (uint32_t i = 0; result == 0 && i < snapshot->reservations_count; i++) {
-		const struct sched_planned *p = &snapshot->reservations[i];
+		const struct sched_allocation *p = &snapshot->reservations[i];
 
 		result = availability_take(&clusters[p->cluster], p->nodes, p->nodes_count,
 					   p->start_s, p->end_s);

@@ -62,7 +62,7 @@ static void add_task(uint64_t *sum, const struct sched_task *task)
 	add(sum, (uint64_t)(int64_t)task->priority);
 }
 
-static void add_planned(uint64_t *sum, const struct sched_planned *planned, uint32_t count)
+static void add_planned(uint64_t *sum, const struct sched_allocation *planned, uint32_t count)
 {
 	add(sum, count);
 	for (uint32_t i = 0; i < count; i++) {
@@ -78,7 +78,7 @@ static void add_running(uint64_t *sum, const struct sched_snapshot *snapshot)
 {
 	add(sum, snapshot->running_count);
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		const struct sched_running *running = &snapshot->running[i];
+		const struct sched_allocation *running = &snapshot->running[i];
 
 		add_task(sum, running->task);
 		add(sum, (uint64_t)running->cluster << 32 | running->pstate);
@@ -98,7 +98,7 @@ static void add_suspended(uint64_t *sum, const struct sched_snapshot *snapshot)
 {
 	add(sum, snapshot->suspended_count);
 	for (uint32_t i = 0; i < snapshot->suspended_count; i++) {
-		const struct sched_suspended *suspended = &snapshot->suspended[i];
+		const struct sched_allocation *suspended = &snapshot->suspended[i];
 
 		add_task(sum, suspended->task);
 		add(sum, (uint64_t)suspended->cluster << 32 | suspended->pstate);
@@ -156,8 +156,8 @@ uint64_t sched_snapshot_sum(const struct sched_snapshot *snapshot)
 	add(&sum, snapshot->deferred_count);
 	for (uint32_t i = 0; i < snapshot->deferred_count; i++) {
 		add_task(&sum, snapshot->deferred[i].task);
-		add(&sum, snapshot->deferred[i].count);
-		add_real(&sum, snapshot->deferred[i].until_s);
+		add(&sum, snapshot->deferred[i].deferrals);
+		add_real(&sum, snapshot->deferred[i].start_s);
 	}
 	if (snapshot->system->queueing)
 		add_queues(&sum, snapshot);

@@ -30,12 +30,12 @@ static double resources_left(const struct sched_snapshot *snapshot)
 		sum -= place_resources(snapshot, snapshot->down[i].cluster, 1, snapshot->now_s,
 				       INFINITY);
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		const struct sched_running *r = &snapshot->running[i];
+		const struct sched_allocation *r = &snapshot->running[i];
 
 		sum -= place_resources(snapshot, r->cluster, r->nodes_count, r->start_s, r->end_s);
 	}
 	for (uint32_t i = 0; i < snapshot->reservations_count; i++) {
-		const struct sched_planned *p = &snapshot->reservations[i];
+		const struct sched_allocation *p = &snapshot->reservations[i];
 
 		sum -= place_resources(snapshot, p->cluster, p->nodes_count, p->start_s, p->end_s);
 	}
@@ -48,10 +48,10 @@ static double energy_left(const struct sched_snapshot *snapshot)
 	double committed_j = 0;
 
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
-		committed_j +=
-			sched_running_committed_j(system, &snapshot->running[i], snapshot->now_s);
+		committed_j += sched_allocation_committed_j(system, &snapshot->running[i],
+							    snapshot->now_s);
 	for (uint32_t i = 0; i < snapshot->reservations_count; i++)
-		committed_j += sched_planned_energy_j(system, &snapshot->reservations[i]);
+		committed_j += sched_allocation_energy_j(system, &snapshot->reservations[i]);
 	return snapshot->budget_j - snapshot->consumed_j - committed_j;
 }
 

@@ -17,11 +17,12 @@ double energy_target_committed_j(const struct sched_snapshot *snapshot, bool pla
 	double sum_j = snapshot->consumed_j;
 
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
-		sum_j += sched_running_committed_j(system, &snapshot->running[i], snapshot->now_s);
+		sum_j += sched_allocation_committed_j(system, &snapshot->running[i],
+						      snapshot->now_s);
 	for (uint32_t i = 0; i < snapshot->reservations_count; i++)
-		sum_j += sched_planned_energy_j(system, &snapshot->reservations[i]);
+		sum_j += sched_allocation_energy_j(system, &snapshot->reservations[i]);
 	for (uint32_t i = 0; placeholders && i < snapshot->placeholders_count; i++)
-		sum_j += sched_planned_energy_j(system, &snapshot->placeholders[i]);
+		sum_j += sched_allocation_energy_j(system, &snapshot->placeholders[i]);
 	return sum_j;
 }
 

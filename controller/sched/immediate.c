@@ -78,7 +78,7 @@ static int init_occupants(struct immediate *immediate)
 		return -ENOMEM;
 	immediate->occupants_count = snapshot->running_count;
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		const struct sched_running *running = &snapshot->running[i];
+		const struct sched_allocation *running = &snapshot->running[i];
 		struct immediate_cluster *cluster = &immediate->clusters[running->cluster];
 
 		immediate->occupants[i] = (struct immediate_occupant){
@@ -199,7 +199,7 @@ void immediate_add_victim(struct immediate *immediate, uint32_t occupant)
 static void value_running(struct immediate *immediate, uint32_t index)
 {
 	const struct sched_snapshot *snapshot = immediate->snapshot;
-	const struct sched_running *running = &snapshot->running[index];
+	const struct sched_allocation *running = &snapshot->running[index];
 	struct immediate_occupant *occupant = &immediate->occupants[index];
 	const struct immediate_cluster *cluster = &immediate->clusters[running->cluster];
 	const struct sched_option *option =

@@ -20,7 +20,7 @@ bool immediate_same_task(const struct sched_task *a, const struct sched_task *b)
 	return true;
 }
 
-static bool same_suspended(const struct sched_suspended *a, const struct sched_suspended *b)
+static bool same_suspended(const struct sched_allocation *a, const struct sched_allocation *b)
 {
 	return a->executed_s == b->executed_s && a->cluster == b->cluster &&
 	       a->pstate == b->pstate && a->nodes_count == b->nodes_count &&
@@ -146,12 +146,12 @@ static void leave_out(const struct group *group)
 static int form_suspended(struct immediate *immediate, const struct sched_task ***tasks)
 {
 	const struct sched_snapshot *snapshot = immediate->snapshot;
-	const struct sched_suspended *suspended = snapshot->suspended;
+	const struct sched_allocation *suspended = snapshot->suspended;
 	struct group group = {.classes = immediate->suspended_class};
 	int result = 0;
 
 	for (; result == 0 && group.first < snapshot->suspended_count; group.first = group.end) {
-		const struct sched_suspended *s = &suspended[group.first];
+		const struct sched_allocation *s = &suspended[group.first];
 		const struct sched_option *option =
 			sched_system_option(immediate->system, s->task->row, s->cluster, s->pstate);
 

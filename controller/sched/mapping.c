@@ -73,7 +73,7 @@ static int reserve_now(struct mapping *mapping)
 	int result = 0;
 
 	for (uint32_t i = 0; result == 0 && i < snapshot->reservations_count; i++) {
-		const struct sched_planned *p = &snapshot->reservations[i];
+		const struct sched_allocation *p = &snapshot->reservations[i];
 
 		result = availability_take(&mapping->clusters[p->cluster], p->nodes, p->nodes_count,
 					   snapshot->now_s, p->start_s);

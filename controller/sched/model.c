@@ -397,8 +397,8 @@ const struct sched_option *sched_system_option(const struct sched_system *system
 	return NULL;
 }
 
-double sched_running_committed_j(const struct sched_system *system,
-				 const struct sched_running *running, double now_s)
+double sched_allocation_committed_j(const struct sched_system *system,
+				    const struct sched_allocation *running, double now_s)
 {
 	const struct sched_option *option =
 		sched_system_option(system, running->task->row, running->cluster, running->pstate);
@@ -409,8 +409,8 @@ double sched_running_committed_j(const struct sched_system *system,
 	       fmax(0, 1 - (running->executed_s + (now_s - running->start_s)) / option->etc_s);
 }
 
-double sched_planned_energy_j(const struct sched_system *system,
-			      const struct sched_planned *planned)
+double sched_allocation_energy_j(const struct sched_system *system,
+				 const struct sched_allocation *planned)
 {
 	const struct sched_option *option =
 		sched_system_option(system, planned->task->row, planned->cluster, planned->pstate);

@@ -233,68 +233,57 @@ static inline bool sched_task_before(const struct sched_task *a, const struct sc
 }
 
 /*
- * A task that occupies nodes now. In a shared system `nodes` has the host of each of its VMs, in
- * the order of the VMs, so that a host may occur several times; start_s, executed_s and end_s are
- * unused.
+ * A task and the nodes that it has, had or is to have: an entry of one of five lists of a snapshot.
+ * What a member is depends on the list; a dash: 0, or NULL.
+ *
+ *                    running       suspended     reservations,    deferred
+ *                                                placeholders
+ *   task             yes           yes           yes              yes
+ *   cluster, pstate  yes           yes           yes              -
+ *   nodes_count      yes           yes           yes              -
+ *   nodes            its nodes     -             its nodes        -
+ *   start_s          of its        -             planned start    when it is
+ *                    interval                                     considered again
+ *   end_s            expected end  -             start_s + ETC    -
+ *   executed_s       before that   so far        -                -
+ *   deferrals        -             -             -                so far, > 0
+ * and in a shared system, where start_s, end_s and executed_s of the first two have no meaning:
+ *   virtual_s        yes           yes           -                -
+ *   yield, busy      yes           -             -                -
+ *
+ * A running task occupies its nodes now. In a shared system `nodes` has the host of each of its
+ * VMs, in the order of the VMs, so that a host may occur several times.
+ *
+ * A suspended task occupies no nodes and keeps its progress. It can be resumed on any nodes_count
+ * nodes of its cluster, at its P-state, and nowhere else (Machovec 2017, section II). In a shared
+ * system it is resumed on any hosts that have the memory, one for each of nodes_count VMs.
+ *
+ * A reservation is permanent, a place-holder is not. A deferred task waits, since a policy has
+ * deferred it (SCHED_ACTION_DEFER).
  */
-struct sched_running {
+struct sched_allocation {
 	const struct sched_task *task;
 	uint32_t cluster;
 	uint32_t pstate;
 	uint32_t nodes_count;
 	const uint32_t *nodes; /* indices in the cluster, ascending */
-	/* Start of its present interval: its start, or its last resumption. */
+	/* Of an interval: the start of the task, or its last resumption. Deferred: may be past. */
 	double start_s;
-	double executed_s; /* execution time of the intervals before it; 0: never suspended */
+	double executed_s; /* execution time of its intervals; 0: never suspended */
 	/*
-	 * When its nodes are expected to be free: start_s + ETC - executed_s, or for a task that
-	 * outlived its ETC the next mapping event. Never before now_s.
+	 * When the nodes of a running task are expected to be free: start_s + ETC - executed_s, or
+	 * where it outlived its ETC the next mapping event. Never before now_s.
 	 */
 	double end_s;
-	double yield; /* shared: CPU share of a VM / its need, in (0, 1] */
-	/*
-	 * Shared: its virtual time, the integral of the yield outside penalties (Stillwell 2010,
-	 * III.A).
-	 */
+	double yield; /* CPU share of a VM / its need, in (0, 1] */
+	/* Its virtual time, the integral of the yield outside penalties (Stillwell 2010, III.A). */
 	double virtual_s;
 	/*
-	 * Shared: it is being started or resumed, or migrates. Until that has ended it can neither
-	 * be paused nor migrate; its yield may change.
+	 * It is being started or resumed, or migrates. Until that has ended it can neither be
+	 * paused nor migrate; its yield may change.
 	 */
 	bool busy;
-};
-
-/*
- * A task that was suspended: it occupies no nodes and keeps its progress. It can be resumed on any
- * nodes_count nodes of its cluster, at its P-state, and nowhere else (Machovec 2017, section II).
- * In a shared system it is resumed on any hosts that have the memory, one for each of nodes_count
- * VMs.
- */
-struct sched_suspended {
-	const struct sched_task *task;
-	uint32_t cluster;
-	uint32_t pstate;
-	uint32_t nodes_count;
-	double executed_s; /* execution time of all its intervals so far, >= 0 */
-	double virtual_s;  /* shared: its virtual time, >= 0 */
-};
-
-/* A waiting task that a policy has deferred (SCHED_ACTION_DEFER). */
-struct sched_deferred {
-	const struct sched_task *task;
-	uint32_t count; /* number of deferrals so far, > 0 */
-	double until_s; /* when it is considered again; may be past */
-};
-
-/* A task with a planned start: a permanent reservation or a place-holder. */
-struct sched_planned {
-	const struct sched_task *task;
-	uint32_t cluster;
-	uint32_t pstate;
-	uint32_t nodes_count;
-	const uint32_t *nodes; /* indices in the cluster, ascending */
-	double start_s;
-	double end_s; /* start_s + ETC */
+	uint32_t deferrals; /* how often it was deferred so far */
 };
 
 /* The queue of a cluster. A queued task stays on this cluster. */
@@ -349,17 +338,17 @@ struct sched_snapshot {
 	uint32_t waiting_count;
 	const struct sched_task *const *waiting;
 	uint32_t suspended_count;
-	const struct sched_suspended *suspended;
+	const struct sched_allocation *suspended;
 	uint32_t running_count;
-	const struct sched_running *running;
+	const struct sched_allocation *running;
 	uint32_t reservations_count;
-	const struct sched_planned *reservations;
+	const struct sched_allocation *reservations;
 	uint32_t placeholders_count;
-	const struct sched_planned *placeholders;
+	const struct sched_allocation *placeholders;
 	uint32_t down_count;
 	const struct sched_node *down;
 	uint32_t deferred_count;
-	const struct sched_deferred *deferred;
+	const struct sched_allocation *deferred;
 	/* With queues: */
 	const struct sched_queue *queues; /* per cluster; their tasks are not in `waiting` */
 	struct sched_pruner pruner;       /* state of pruning after the last mapping event */
@@ -531,9 +520,9 @@ const char *sched_reason_text(enum sched_reason reason);
 const char *sched_refusal_text(enum sched_refusal refusal);
 
 /* The energy that a running task will still consume: EEC x max(0, 1 - executed / ETC). */
-double sched_running_committed_j(const struct sched_system *system,
-				 const struct sched_running *running, double now_s);
+double sched_allocation_committed_j(const struct sched_system *system,
+				    const struct sched_allocation *running, double now_s);
 
 /* The energy that a task with a planned start will consume: its EEC. */
-double sched_planned_energy_j(const struct sched_system *system,
-			      const struct sched_planned *planned);
+double sched_allocation_energy_j(const struct sched_system *system,
+				 const struct sched_allocation *planned);

@@ -59,7 +59,7 @@ static struct sharing_job read_job(const struct sched_snapshot *snapshot,
 	};
 
 	if (source->origin == SHARING_RAN) {
-		const struct sched_running *running = &snapshot->running[source->index];
+		const struct sched_allocation *running = &snapshot->running[source->index];
 
 		job.task = running->task;
 		job.virtual_s = running->virtual_s;
@@ -86,7 +86,7 @@ static void read_deferred(struct sharing *sharing)
 	const struct sched_snapshot *snapshot = sharing->snapshot;
 
 	for (uint32_t i = 0; i < snapshot->deferred_count; i++) {
-		const struct sched_deferred *deferred = &snapshot->deferred[i];
+		const struct sched_allocation *deferred = &snapshot->deferred[i];
 		uint32_t low = 0;
 		uint32_t high = sharing->jobs_count;
 
@@ -98,8 +98,8 @@ static void read_deferred(struct sharing *sharing)
 			else
 				high = middle;
 		}
-		sharing->jobs[low].deferrals = deferred->count;
-		sharing->jobs[low].deferred_s = deferred->until_s;
+		sharing->jobs[low].deferrals = deferred->deferrals;
+		sharing->jobs[low].deferred_s = deferred->start_s;
 	}
 }
 

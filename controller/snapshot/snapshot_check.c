@@ -215,7 +215,7 @@ static bool check_spent(const struct record_reading *reading, const struct sched
 bool snapshot_check_suspended(const struct record_reading *reading, void *data)
 {
 	const struct snapshot_json *read = reading->context;
-	struct sched_suspended *suspended = data;
+	struct sched_allocation *suspended = data;
 	const struct sched_task *task = suspended->task;
 	const struct sched_option *option;
 
@@ -256,7 +256,7 @@ static bool check_place(const struct record_reading *reading, const struct sched
 
 bool snapshot_check_planned(const struct record_reading *reading, void *data)
 {
-	const struct sched_planned *place = data;
+	const struct sched_allocation *place = data;
 
 	return check_place(reading, place->task, place->cluster, place->pstate, place->nodes,
 			   place->nodes_count) &&
@@ -265,7 +265,8 @@ bool snapshot_check_planned(const struct record_reading *reading, void *data)
 }
 
 /* Checks a running task in a shared system: the host of every VM, its yield and virtual time. */
-static bool check_sharing(const struct record_reading *reading, const struct sched_running *running)
+static bool check_sharing(const struct record_reading *reading,
+			  const struct sched_allocation *running)
 {
 	const struct sched_task *task = running->task;
 	const uint32_t hosts = reading_parts(reading)->clusters[running->cluster].nodes;
@@ -284,7 +285,7 @@ static bool check_sharing(const struct record_reading *reading, const struct sch
 bool snapshot_check_running(const struct record_reading *reading, void *data)
 {
 	const struct snapshot_json *read = reading->context;
-	struct sched_running *running = data;
+	struct sched_allocation *running = data;
 
 	if (reading->variant == SHARED) {
 		running->start_s = running->end_s = NAN;
@@ -365,9 +366,9 @@ static bool check_deferred(const struct record_reading *reading,
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < snapshot->deferred_count; i++) {
-		const struct sched_deferred *deferred = &snapshot->deferred[i];
+		const struct sched_allocation *deferred = &snapshot->deferred[i];
 
-		if (deferred->count == 0)
+		if (deferred->deferrals == 0)
 			return refuse(reading, "\"deferred\": task %u: count is 0",
 				      deferred->task->id);
 		while (at < snapshot->waiting_count && snapshot->waiting[at] != deferred->task)
@@ -414,7 +415,7 @@ static bool check_lists(const struct record_reading *reading, const struct sched
 			if (!note_task(reading, noted, snapshot->queues[c].tasks[i]))
 				return false;
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		const struct sched_running *running = &snapshot->running[i];
+		const struct sched_allocation *running = &snapshot->running[i];
 		const struct sched_queue *queue =
 			read->queues_count ? &snapshot->queues[running->cluster] : NULL;
 
@@ -455,7 +456,7 @@ static bool check_nodes(const struct record_reading *reading, const struct sched
 	g_autoptr(GHashTable) taken = g_hash_table_new(NULL, NULL);
 
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		const struct sched_running *running = &snapshot->running[i];
+		const struct sched_allocation *running = &snapshot->running[i];
 
 		for (uint32_t n = 0; n < running->nodes_count; n++) {
 			const gsize node = (gsize)running->cluster * COUNT_MAX + running->nodes[n];
@@ -483,7 +484,7 @@ static bool check_hosts(const struct record_reading *reading, const struct sched
 	for (uint32_t i = 0; i < snapshot->down_count; i++)
 		down[snapshot->down[i].node] = true;
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		const struct sched_running *running = &snapshot->running[i];
+		const struct sched_allocation *running = &snapshot->running[i];
 		const struct sched_task *task = running->task;
 
 		for (uint32_t v = 0; v < running->nodes_count; v++) {

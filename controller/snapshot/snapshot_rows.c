@@ -365,48 +365,48 @@ static const struct record_field task_fields[] = {
 RECORD(sched_task, task, .check = snapshot_check_task);
 
 static const struct record_field suspended_fields[] = {
-	{TASK(sched_suspended)},
-	{CLUSTER(sched_suspended)},
-	{COUNT(sched_suspended, pstate), .variants = PLAIN},
-	{NUMBER(sched_suspended, executed_s), .variants = PLAIN},
-	{NUMBER(sched_suspended, virtual_s), .variants = SHARED},
+	{TASK(sched_allocation)},
+	{CLUSTER(sched_allocation)},
+	{COUNT(sched_allocation, pstate), .variants = PLAIN},
+	{NUMBER(sched_allocation, executed_s), .variants = PLAIN},
+	{NUMBER(sched_allocation, virtual_s), .variants = SHARED},
 	{NULL},
 };
-RECORD(sched_suspended, suspended, .check = snapshot_check_suspended);
+RECORD(sched_allocation, suspended, .check = snapshot_check_suspended);
 
 static const struct record_field running_fields[] = {
-	{TASK(sched_running)},
-	{CLUSTER(sched_running)},
-	{COUNT(sched_running, pstate), .variants = UNSHARED},
-	{NODES(sched_running)},
-	{NUMBER(sched_running, start_s), .variants = UNSHARED},
-	{NUMBER(sched_running, end_s), .variants = UNSHARED},
-	{NUMBER(sched_running, executed_s), .flags = OMITTED, .variants = UNSHARED},
-	{NUMBER(sched_running, yield), .variants = SHARED},
-	{NUMBER(sched_running, virtual_s), .variants = SHARED},
-	{FLAG(sched_running, busy, OMITTED), .variants = SHARED},
+	{TASK(sched_allocation)},
+	{CLUSTER(sched_allocation)},
+	{COUNT(sched_allocation, pstate), .variants = UNSHARED},
+	{NODES(sched_allocation)},
+	{NUMBER(sched_allocation, start_s), .variants = UNSHARED},
+	{NUMBER(sched_allocation, end_s), .variants = UNSHARED},
+	{NUMBER(sched_allocation, executed_s), .flags = OMITTED, .variants = UNSHARED},
+	{NUMBER(sched_allocation, yield), .variants = SHARED},
+	{NUMBER(sched_allocation, virtual_s), .variants = SHARED},
+	{FLAG(sched_allocation, busy, OMITTED), .variants = SHARED},
 	{NULL},
 };
-RECORD(sched_running, running, .check = snapshot_check_running);
+RECORD(sched_allocation, running, .check = snapshot_check_running);
 
 static const struct record_field planned_fields[] = {
-	{TASK(sched_planned)},
-	{CLUSTER(sched_planned)},
-	{COUNT(sched_planned, pstate)},
-	{NODES(sched_planned)},
-	{NUMBER(sched_planned, start_s)},
-	{NUMBER(sched_planned, end_s)},
+	{TASK(sched_allocation)},
+	{CLUSTER(sched_allocation)},
+	{COUNT(sched_allocation, pstate)},
+	{NODES(sched_allocation)},
+	{NUMBER(sched_allocation, start_s)},
+	{NUMBER(sched_allocation, end_s)},
 	{NULL},
 };
-RECORD(sched_planned, planned, .check = snapshot_check_planned);
+RECORD(sched_allocation, planned, .check = snapshot_check_planned);
 
 static const struct record_field deferred_fields[] = {
-	{TASK(sched_deferred)},
-	{COUNT(sched_deferred, count)},
-	{NUMBER(sched_deferred, until_s)},
+	{TASK(sched_allocation)},
+	{NAMED(sched_allocation, count, deferrals), .type = RECORD_U32, .max = COUNT_MAX},
+	{NAMED(sched_allocation, until_s, start_s), .type = RECORD_REAL},
 	{NULL},
 };
-RECORD(sched_deferred, deferred);
+RECORD(sched_allocation, deferred);
 
 static const struct record_field down_fields[] = {
 	{CLUSTER(sched_node)},

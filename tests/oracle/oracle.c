@@ -37,10 +37,11 @@ static double remaining_j(const struct oracle *oracle)
 	double left_j;
 
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
-		committed_j += sched_running_committed_j(snapshot->system, &snapshot->running[i],
-							 snapshot->now_s);
+		committed_j += sched_allocation_committed_j(snapshot->system, &snapshot->running[i],
+							    snapshot->now_s);
 	for (uint32_t i = 0; i < snapshot->reservations_count; i++)
-		committed_j += sched_planned_energy_j(snapshot->system, &snapshot->reservations[i]);
+		committed_j +=
+			sched_allocation_energy_j(snapshot->system, &snapshot->reservations[i]);
 	left_j = snapshot->budget_j - snapshot->consumed_j - committed_j;
 	for (guint i = 0; i < oracle->actions->len; i++)
 		left_j -= g_array_index(oracle->actions, struct sched_action, i).energy_j;
@@ -379,10 +380,10 @@ static double committed_j(const struct sched_snapshot *snapshot)
 	double sum_j = snapshot->consumed_j;
 
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
-		sum_j += sched_running_committed_j(snapshot->system, &snapshot->running[i],
-						   snapshot->now_s);
+		sum_j += sched_allocation_committed_j(snapshot->system, &snapshot->running[i],
+						      snapshot->now_s);
 	for (uint32_t i = 0; i < snapshot->reservations_count; i++)
-		sum_j += sched_planned_energy_j(snapshot->system, &snapshot->reservations[i]);
+		sum_j += sched_allocation_energy_j(snapshot->system, &snapshot->reservations[i]);
 	return sum_j;
 }
 
@@ -397,7 +398,7 @@ static bool above_goal(const struct sched_snapshot *snapshot)
 	double sum_j = committed_j(snapshot);
 
 	for (uint32_t i = 0; i < snapshot->placeholders_count; i++)
-		sum_j += sched_planned_energy_j(snapshot->system, &snapshot->placeholders[i]);
+		sum_j += sched_allocation_energy_j(snapshot->system, &snapshot->placeholders[i]);
 	return isfinite(snapshot->budget_j) && printed_compare(sum_j, goal_of(snapshot)) > 0;
 }
 
@@ -514,7 +515,7 @@ GArray *oracle_decide(const struct policy *policy, const struct sched_snapshot *
 		widest = MAX(widest, snapshot->system->clusters[c].nodes);
 	oracle.nodes = g_new(uint32_t, widest);
 	for (uint32_t i = 0; policy->reserve_now && i < snapshot->reservations_count; i++) {
-		const struct sched_planned *p = &snapshot->reservations[i];
+		const struct sched_allocation *p = &snapshot->reservations[i];
 
 		oracle_take(&oracle.starts[p->cluster], p->nodes, p->nodes_count, snapshot->now_s,
 			    p->start_s);

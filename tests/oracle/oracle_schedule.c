@@ -36,12 +36,12 @@ struct oracle_cluster *oracle_clusters_new(const struct sched_snapshot *snapshot
 				g_array_new(FALSE, FALSE, sizeof(struct oracle_interval));
 	}
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		const struct sched_running *r = &snapshot->running[i];
+		const struct sched_allocation *r = &snapshot->running[i];
 
 		oracle_take(&clusters[r->cluster], r->nodes, r->nodes_count, r->start_s, r->end_s);
 	}
 	for (uint32_t i = 0; i < snapshot->reservations_count; i++) {
-		const struct sched_planned *p = &snapshot->reservations[i];
+		const struct sched_allocation *p = &snapshot->reservations[i];
 
 		oracle_take(&clusters[p->cluster], p->nodes, p->nodes_count, p->start_s, p->end_s);
 	}

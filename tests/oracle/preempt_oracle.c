@@ -701,7 +701,7 @@ static void add_jobs(struct event *event)
 	for (uint32_t i = 0; i < snapshot->waiting_count; i++)
 		add_job(event, snapshot->waiting[i]);
 	for (uint32_t i = 0; i < snapshot->suspended_count; i++) {
-		const struct sched_suspended *s = &snapshot->suspended[i];
+		const struct sched_allocation *s = &snapshot->suspended[i];
 		struct job *job = add_job(event, s->task);
 
 		job->started = true;
@@ -710,7 +710,7 @@ static void add_jobs(struct event *event)
 		job->executed_s = s->executed_s;
 	}
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		const struct sched_running *r = &snapshot->running[i];
+		const struct sched_allocation *r = &snapshot->running[i];
 		struct job *job = add_job(event, r->task);
 
 		job->state = ON_NODES;
@@ -760,12 +760,12 @@ static void begin(struct event *event, const struct preempt_oracle *oracle)
 		double committed_j = 0;
 
 		for (uint32_t i = 0; i < snapshot->running_count; i++)
-			committed_j +=
-				sched_running_committed_j(snapshot->system, &snapshot->running[i],
-							  snapshot->now_s);
+			committed_j += sched_allocation_committed_j(snapshot->system,
+								    &snapshot->running[i],
+								    snapshot->now_s);
 		for (uint32_t i = 0; i < snapshot->reservations_count; i++)
-			committed_j += sched_planned_energy_j(snapshot->system,
-							      &snapshot->reservations[i]);
+			committed_j += sched_allocation_energy_j(snapshot->system,
+								 &snapshot->reservations[i]);
 		event->remaining_j = snapshot->budget_j - snapshot->consumed_j - committed_j;
 	}
 }

@@ -175,7 +175,7 @@ static void make_running(struct maker *maker)
 
 		if (!nodes)
 			continue;
-		maker->made->running[snapshot->running_count++] = (struct sched_running){
+		maker->made->running[snapshot->running_count++] = (struct sched_allocation){
 			.task = task,
 			.cluster = option->cluster,
 			.pstate = option->pstate,
@@ -212,13 +212,13 @@ static void make_waiting(struct maker *maker)
 static void make_suspended(struct maker *maker)
 {
 	struct sched_snapshot *snapshot = &maker->made->snapshot;
-	struct sched_suspended *suspended = maker->made->suspended;
+	struct sched_allocation *suspended = maker->made->suspended;
 
 	for (uint32_t i = chance(maker, 60) ? below(maker, 12) : 0; i > 0; i--) {
 		const bool burst = snapshot->suspended_count > 0 && chance(maker, 60);
 		const struct sched_task *task = make_task(maker, burst);
 		const struct sched_option *option = draw_option(maker, task);
-		struct sched_suspended one = {
+		struct sched_allocation one = {
 			.task = task,
 			.cluster = option->cluster,
 			.pstate = option->pstate,
@@ -253,7 +253,7 @@ static void make_blocked(struct maker *maker)
 
 		if (nodes)
 			maker->made->reservations[snapshot->reservations_count++] =
-				(struct sched_planned){
+				(struct sched_allocation){
 					.task = task,
 					.cluster = option->cluster,
 					.pstate = option->pstate,
@@ -277,9 +277,9 @@ struct preempt_snapshot *preempt_snapshot_new(uint64_t seed, bool serial, uint32
 	maker.curves = below(&maker, 4);
 	made->tasks = g_new0(struct sched_task, TASKS_MAX);
 	made->waiting = g_new0(const struct sched_task *, TASKS_MAX);
-	made->running = g_new0(struct sched_running, TASKS_MAX);
-	made->suspended = g_new0(struct sched_suspended, TASKS_MAX);
-	made->reservations = g_new0(struct sched_planned, TASKS_MAX);
+	made->running = g_new0(struct sched_allocation, TASKS_MAX);
+	made->suspended = g_new0(struct sched_allocation, TASKS_MAX);
+	made->reservations = g_new0(struct sched_allocation, TASKS_MAX);
 	made->down = g_new0(struct sched_node, TASKS_MAX);
 	made->nodes = g_new0(uint32_t, NODES_MAX);
 	*snapshot = (struct sched_snapshot){

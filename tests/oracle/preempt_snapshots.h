@@ -14,9 +14,9 @@ struct preempt_snapshot {
 	struct sched_system *system;
 	struct sched_task *tasks;
 	const struct sched_task **waiting;
-	struct sched_running *running;
-	struct sched_suspended *suspended;
-	struct sched_planned *reservations;
+	struct sched_allocation *running;
+	struct sched_allocation *suspended;
+	struct sched_allocation *reservations;
 	struct sched_node *down;
 	uint32_t *nodes; /* what the places point to */
 };

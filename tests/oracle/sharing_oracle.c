@@ -46,15 +46,15 @@ struct oracle_state *oracle_state_new(const struct sched_snapshot *snapshot)
 		for (uint32_t d = 0; d < snapshot->deferred_count; d++) {
 			if (snapshot->deferred[d].task != snapshot->waiting[i])
 				continue;
-			last(jobs)->tries = snapshot->deferred[d].count;
-			last(jobs)->until_s = snapshot->deferred[d].until_s;
+			last(jobs)->tries = snapshot->deferred[d].deferrals;
+			last(jobs)->until_s = snapshot->deferred[d].start_s;
 		}
 	}
 	for (uint32_t i = 0; i < snapshot->suspended_count; i++)
 		add_job(jobs, snapshot, snapshot->suspended[i].task,
 			snapshot->suspended[i].virtual_s);
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		const struct sched_running *running = &snapshot->running[i];
+		const struct sched_allocation *running = &snapshot->running[i];
 
 		add_job(jobs, snapshot, running->task, running->virtual_s);
 		last(jobs)->ran = last(jobs)->placed = true;

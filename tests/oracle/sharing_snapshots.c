@@ -79,10 +79,10 @@ static void add_waiting(struct maker *maker, const struct sched_task *task)
 
 	random->waiting[snapshot->waiting_count++] = task;
 	if (below(maker, 3) == 0)
-		random->deferred[snapshot->deferred_count++] = (struct sched_deferred){
+		random->deferred[snapshot->deferred_count++] = (struct sched_allocation){
 			.task = task,
-			.count = 1 + below(maker, 15),
-			.until_s = snapshot->now_s + below(maker, 5) - 2.0,
+			.deferrals = 1 + below(maker, 15),
+			.start_s = snapshot->now_s + below(maker, 5) - 2.0,
 		};
 }
 
@@ -96,7 +96,7 @@ static void add_task(struct maker *maker, const struct sched_task *task)
 	if (where == 0) {
 		add_waiting(maker, task);
 	} else if (where > 1 && place(maker, task, random->system->clusters[0].nodes)) {
-		random->running[snapshot->running_count++] = (struct sched_running){
+		random->running[snapshot->running_count++] = (struct sched_allocation){
 			.task = task,
 			.nodes_count = task->demand.vms,
 			.nodes = maker->next,
@@ -104,7 +104,7 @@ static void add_task(struct maker *maker, const struct sched_task *task)
 		};
 		maker->next += task->demand.vms;
 	} else {
-		random->suspended[snapshot->suspended_count++] = (struct sched_suspended){
+		random->suspended[snapshot->suspended_count++] = (struct sched_allocation){
 			.task = task,
 			.nodes_count = task->demand.vms,
 			.virtual_s = virtual_s,
@@ -140,9 +140,9 @@ struct sharing_snapshot *sharing_snapshot_new(uint64_t seed, const struct sharin
 	g_assert_cmpint(sched_system_finish(random->system, NULL), ==, SCHED_SYSTEM_OK);
 	random->tasks = g_new0(struct sched_task, jobs);
 	random->waiting = g_new0(const struct sched_task *, jobs);
-	random->suspended = g_new0(struct sched_suspended, jobs);
-	random->running = g_new0(struct sched_running, jobs);
-	random->deferred = g_new0(struct sched_deferred, jobs);
+	random->suspended = g_new0(struct sched_allocation, jobs);
+	random->running = g_new0(struct sched_allocation, jobs);
+	random->deferred = g_new0(struct sched_allocation, jobs);
 	random->down = g_new0(struct sched_node, cluster.nodes);
 	random->hosts = maker.next = g_new0(uint32_t, (size_t)jobs * most->vms + most->vms);
 	maker.memory = g_new0(double, cluster.nodes);

@@ -12,9 +12,9 @@ struct sharing_snapshot {
 	struct sched_system *system;
 	struct sched_task *tasks;
 	const struct sched_task **waiting;
-	struct sched_suspended *suspended;
-	struct sched_running *running;
-	struct sched_deferred *deferred;
+	struct sched_allocation *suspended;
+	struct sched_allocation *running;
+	struct sched_allocation *deferred;
 	struct sched_node *down;
 	uint32_t *hosts; /* what the running point to */
 };

@@ -125,7 +125,7 @@ static const uint32_t *take_nodes(struct maker *maker, uint32_t cluster, uint32_
 }
 
 /* A place for a new task from `start_s` on; false when the dice fell on a full cluster. */
-static bool make_place(struct maker *maker, double start_s, struct sched_planned *ret_planned)
+static bool make_place(struct maker *maker, double start_s, struct sched_allocation *ret_planned)
 {
 	const struct sched_system *system = maker->made->system;
 	struct sched_task *task = make_task(maker);
@@ -133,7 +133,7 @@ static bool make_place(struct maker *maker, double start_s, struct sched_planned
 	const struct sched_option *options = sched_system_options(system, task->row, &count);
 	const struct sched_option *option = &options[below(maker, count)];
 
-	*ret_planned = (struct sched_planned){
+	*ret_planned = (struct sched_allocation){
 		.task = task,
 		.cluster = option->cluster,
 		.pstate = option->pstate,
@@ -153,13 +153,13 @@ static void make_running(struct maker *maker)
 	struct sched_snapshot *snapshot = &maker->made->snapshot;
 
 	for (uint32_t i = below(maker, 8); i > 0; i--) {
-		struct sched_planned place;
+		struct sched_allocation place;
 		/* Started a while ago, but still running. */
 		const double start_s = snapshot->now_s - below(maker, 5);
 
 		if (!make_place(maker, start_s, &place))
 			continue;
-		maker->made->running[snapshot->running_count++] = (struct sched_running){
+		maker->made->running[snapshot->running_count++] = (struct sched_allocation){
 			.task = place.task,
 			.cluster = place.cluster,
 			.pstate = place.pstate,
@@ -176,7 +176,7 @@ static void make_reservations(struct maker *maker)
 	struct sched_snapshot *snapshot = &maker->made->snapshot;
 
 	for (uint32_t i = below(maker, 4); i > 0; i--) {
-		struct sched_planned place;
+		struct sched_allocation place;
 
 		if (make_place(maker, snapshot->now_s + 1 + below(maker, 40), &place))
 			maker->made->reservations[snapshot->reservations_count++] = place;
@@ -230,15 +230,16 @@ static void make_placeholders(struct maker *maker)
 		for (uint32_t n = 0; n < option->nodes; n++)
 			nodes[n] = n;
 		maker->nodes_count += option->nodes;
-		maker->made->placeholders[snapshot->placeholders_count++] = (struct sched_planned){
-			.task = task,
-			.cluster = option->cluster,
-			.pstate = option->pstate,
-			.nodes_count = option->nodes,
-			.nodes = nodes,
-			.start_s = snapshot->now_s + 5,
-			.end_s = snapshot->now_s + 5 + option->etc_s,
-		};
+		maker->made->placeholders[snapshot->placeholders_count++] =
+			(struct sched_allocation){
+				.task = task,
+				.cluster = option->cluster,
+				.pstate = option->pstate,
+				.nodes_count = option->nodes,
+				.nodes = nodes,
+				.start_s = snapshot->now_s + 5,
+				.end_s = snapshot->now_s + 5 + option->etc_s,
+			};
 	}
 }
 
@@ -269,9 +270,9 @@ struct random_snapshot *random_snapshot_new(uint64_t seed)
 	random_stream_init(&maker.random, seed, 0);
 	made->tasks = g_new0(struct sched_task, TASKS_MAX);
 	made->waiting = g_new0(const struct sched_task *, TASKS_MAX);
-	made->running = g_new0(struct sched_running, TASKS_MAX);
-	made->reservations = g_new0(struct sched_planned, TASKS_MAX);
-	made->placeholders = g_new0(struct sched_planned, TASKS_MAX);
+	made->running = g_new0(struct sched_allocation, TASKS_MAX);
+	made->reservations = g_new0(struct sched_allocation, TASKS_MAX);
+	made->placeholders = g_new0(struct sched_allocation, TASKS_MAX);
 	made->down = g_new0(struct sched_node, TASKS_MAX);
 	made->nodes = g_new0(uint32_t, NODES_MAX);
 	made->snapshot.waiting = made->waiting;

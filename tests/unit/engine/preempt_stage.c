@@ -15,14 +15,14 @@ static GString *seen;
 static void see(const struct sched_snapshot *snapshot)
 {
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		const struct sched_running *r = &snapshot->running[i];
+		const struct sched_allocation *r = &snapshot->running[i];
 
 		g_string_append_printf(seen, "%srun %u@c%u:%u %g+%g to %g%s", seen->len ? ", " : "",
 				       r->task->id, r->cluster, r->nodes[0], r->start_s,
 				       r->executed_s, r->end_s, r->task->preemptible ? " P" : "");
 	}
 	for (uint32_t i = 0; i < snapshot->suspended_count; i++) {
-		const struct sched_suspended *s = &snapshot->suspended[i];
+		const struct sched_allocation *s = &snapshot->suspended[i];
 
 		g_string_append_printf(seen, "%ssuspended %u@c%u %g", seen->len ? ", " : "",
 				       s->task->id, s->cluster, s->executed_s);

@@ -120,7 +120,7 @@ static void turns_clear(struct turns *turns, uint32_t cluster)
 	struct immediate *event = turns->event;
 
 	for (uint32_t i = 0; i < event->snapshot->running_count; i++) {
-		const struct sched_running *running = &event->snapshot->running[i];
+		const struct sched_allocation *running = &event->snapshot->running[i];
 
 		if (running->cluster != cluster || !running->task->preemptible)
 			continue;

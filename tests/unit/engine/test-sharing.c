@@ -535,7 +535,7 @@ static bool watch_busy(struct engine_recorder *recorder, const struct policy *po
 	struct busy_watch *watch = (struct busy_watch *)recorder;
 
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		const struct sched_running *running = &snapshot->running[i];
+		const struct sched_allocation *running = &snapshot->running[i];
 
 		watch->seen += running->busy;
 		for (uint32_t a = 0; running->busy && a < plan->actions_count; a++) {

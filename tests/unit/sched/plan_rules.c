@@ -144,7 +144,7 @@ static void present_init(struct present *present, const struct sched_snapshot *s
 	for (uint32_t c = 0; c < system->clusters_count; c++)
 		present->taken[c] = g_new0(bool, system->clusters[c].nodes);
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		const struct sched_running *running = &snapshot->running[i];
+		const struct sched_allocation *running = &snapshot->running[i];
 
 		present_put(present, running->cluster, running->nodes, running->nodes_count, true);
 	}
@@ -159,7 +159,8 @@ static void present_finish(struct present *present)
 	g_hash_table_unref(present->suspended);
 }
 
-static const struct sched_running *find_running(const struct sched_snapshot *snapshot, uint32_t id)
+static const struct sched_allocation *find_running(const struct sched_snapshot *snapshot,
+						   uint32_t id)
 {
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
 		if (snapshot->running[i].task->id == id)
@@ -167,8 +168,8 @@ static const struct sched_running *find_running(const struct sched_snapshot *sna
 	return NULL;
 }
 
-static const struct sched_suspended *find_suspended(const struct sched_snapshot *snapshot,
-						    uint32_t id)
+static const struct sched_allocation *find_suspended(const struct sched_snapshot *snapshot,
+						     uint32_t id)
 {
 	for (uint32_t i = 0; i < snapshot->suspended_count; i++)
 		if (snapshot->suspended[i].task->id == id)
@@ -191,7 +192,7 @@ static void check_nodes(struct present *present, const struct sched_action *acti
 			g_assert_false(snapshot->down[d].cluster == action->cluster &&
 				       snapshot->down[d].node == node);
 		for (uint32_t r = 0; r < snapshot->reservations_count; r++) {
-			const struct sched_planned *planned = &snapshot->reservations[r];
+			const struct sched_allocation *planned = &snapshot->reservations[r];
 
 			for (uint32_t n = 0;
 			     planned->cluster == action->cluster &&
@@ -221,7 +222,7 @@ static void check_start(struct present *present, const struct sched_action *acti
 
 static void check_suspend(struct present *present, const struct sched_action *action)
 {
-	const struct sched_running *running = find_running(present->snapshot, action->task);
+	const struct sched_allocation *running = find_running(present->snapshot, action->task);
 
 	g_assert_nonnull(running);
 	g_assert_true(running->task->preemptible);
@@ -232,8 +233,8 @@ static void check_suspend(struct present *present, const struct sched_action *ac
 /* A task that was suspended, before or in the plan, resumes in its cluster, at its P-state. */
 static void check_resume(struct present *present, const struct sched_action *action)
 {
-	const struct sched_suspended *before = find_suspended(present->snapshot, action->task);
-	const struct sched_running *running = find_running(present->snapshot, action->task);
+	const struct sched_allocation *before = find_suspended(present->snapshot, action->task);
+	const struct sched_allocation *running = find_running(present->snapshot, action->task);
 
 	g_assert_true(before ||
 		      g_hash_table_contains(present->suspended, GUINT_TO_POINTER(action->task)));

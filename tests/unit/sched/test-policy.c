@@ -315,7 +315,7 @@ static void test_scene(const void *data)
 	struct sched_task tasks[5] = {0};
 	const struct sched_task *waiting[4];
 	static const uint32_t both[] = {0, 1};
-	const struct sched_planned promise = {&tasks[4], 1, 0, 2, both, 110, 120};
+	const struct sched_allocation promise = {&tasks[4], 1, 0, 2, both, 110, 0, 120};
 	struct sched_snapshot snapshot = {
 		.system = system,
 		.now_s = 100,
@@ -386,11 +386,11 @@ static void test_committed(void)
 {
 	struct sched_system *system = make_system();
 	const struct sched_task task = {.row = 0};
-	const struct sched_running running = {.task = &task, .cluster = 1, .start_s = 100};
+	const struct sched_allocation running = {.task = &task, .cluster = 1, .start_s = 100};
 
-	g_assert_cmpfloat(sched_running_committed_j(system, &running, 100), ==, 40);
-	g_assert_cmpfloat(sched_running_committed_j(system, &running, 105), ==, 20);
-	g_assert_cmpfloat(sched_running_committed_j(system, &running, 111), ==, 0);
+	g_assert_cmpfloat(sched_allocation_committed_j(system, &running, 100), ==, 40);
+	g_assert_cmpfloat(sched_allocation_committed_j(system, &running, 105), ==, 20);
+	g_assert_cmpfloat(sched_allocation_committed_j(system, &running, 111), ==, 0);
 	sched_system_free(system);
 }
 

@@ -251,7 +251,7 @@ static void test_example(void)
 	};
 	const struct sched_task *waiting[] = {&tasks[1]};
 	const uint32_t node = 0;
-	const struct sched_running running = {&tasks[0], 0, 0, 1, &node, 150, 0, 190};
+	const struct sched_allocation running = {&tasks[0], 0, 0, 1, &node, 150, 0, 190};
 	const struct sched_snapshot snapshot = {
 		.system = system,
 		.now_s = 160,
@@ -574,8 +574,8 @@ static void test_scene(const void *data)
 	struct sched_system *system = scene_system(scene);
 	struct sched_task tasks[5];
 	const struct sched_task *waiting[5];
-	struct sched_running running[5];
-	struct sched_suspended suspended[5];
+	struct sched_allocation running[5];
+	struct sched_allocation suspended[5];
 	struct sched_snapshot snapshot = {
 		.system = system,
 		.now_s = 100,
@@ -604,20 +604,22 @@ static void test_scene(const void *data)
 		if (scene->tasks[i].on == -1)
 			waiting[snapshot.waiting_count++] = &tasks[i];
 		else if (scene->tasks[i].on < 0)
-			suspended[snapshot.suspended_count++] =
-				(struct sched_suspended){&tasks[i],
-							 (uint32_t)(-2 - scene->tasks[i].on), 0,
-							 width, scene->tasks[i].executed_s};
+			suspended[snapshot.suspended_count++] = (struct sched_allocation){
+				.task = &tasks[i],
+				.cluster = (uint32_t)(-2 - scene->tasks[i].on),
+				.nodes_count = width,
+				.executed_s = scene->tasks[i].executed_s,
+			};
 		else
 			running[snapshot.running_count++] =
-				(struct sched_running){&tasks[i],
-						       (uint32_t)scene->tasks[i].on,
-						       0,
-						       width,
-						       nodes + scene->tasks[i].first,
-						       95,
-						       0,
-						       160};
+				(struct sched_allocation){&tasks[i],
+							  (uint32_t)scene->tasks[i].on,
+							  0,
+							  width,
+							  nodes + scene->tasks[i].first,
+							  95,
+							  0,
+							  160};
 	}
 	decide(scene->policy, &snapshot, arena, scene->verdicts ? POLICY_EXPLAIN : POLICY_PLAIN,
 	       &plan);

@@ -241,7 +241,7 @@ static void test_preemption(void)
 	uint32_t count;
 	const struct sched_option *option =
 		sched_system_options(random->system, first->row, &count);
-	const struct sched_suspended suspended = {
+	const struct sched_allocation suspended = {
 		.task = first,
 		.cluster = option->cluster,
 		.pstate = option->pstate,
