@@ -203,7 +203,7 @@ static json_t *stored_hosts_json(const struct config_cluster *cluster, const cha
 /* An attempt of a task, as it is recorded when it is lost, and the history of its VMs. */
 struct attempt {
 	const struct run_session *session;
-	const struct store_lost *record; /* ended_s NAN: it was not lost */
+	const struct store_task *record; /* ended_s NAN: it was not lost */
 	GPtrArray *suspensions;          /* NULL: they cannot be read; also migrations */
 	GPtrArray *migrations;
 	json_t *places;          /* where its VMs were, in order of since_s */
@@ -223,8 +223,9 @@ static json_t *attempt_hosts_json(const struct attempt *attempt, const char *nod
 /* `hosts` is taken over. Returns what was added, borrowed. */
 static json_t *add_place(struct attempt *attempt, double since_s, const char *how, json_t *hosts)
 {
-	json_t *place = json_pack("{s:i, s:s, s:s?, s:o}", "attempt", (int)attempt->record->attempt,
-				  "how", how, "cluster", attempt->record->cluster, "hosts", hosts);
+	json_t *place =
+		json_pack("{s:i, s:s, s:s?, s:o}", "attempt", (int)attempt->record->attempts, "how",
+			  how, "cluster", attempt->record->cluster, "hosts", hosts);
 	size_t at = json_array_size(attempt->places);
 
 	api_set_time(place, attempt->session, "since", since_s);
@@ -252,7 +253,7 @@ static void add_change(struct attempt *attempt, double requested_s, const char *
 /* A lost attempt ends with an entry without hosts: how "lost", and the reason. */
 static void add_places(struct attempt *attempt)
 {
-	const struct store_lost *record = attempt->record;
+	const struct store_task *record = attempt->record;
 
 	for (guint i = 0; attempt->suspensions && i < attempt->suspensions->len; i++) {
 		const struct store_suspension *one = g_ptr_array_index(attempt->suspensions, i);
@@ -280,7 +281,7 @@ static void add_migrations(json_t *list, const struct attempt *attempt)
 		const struct store_migration *one = g_ptr_array_index(attempt->migrations, i);
 		json_t *object =
 			json_pack("{s:i, s:i, s:b, s:o, s:o, s:s?}", "attempt",
-				  (int)attempt->record->attempt, "n", (int)one->n, "by_person",
+				  (int)attempt->record->attempts, "n", (int)one->n, "by_person",
 				  one->by_person, "from", attempt_hosts_json(attempt, one->nodes),
 				  "to", attempt_hosts_json(attempt, one->to_nodes), "reason",
 				  one->reason);
@@ -314,8 +315,8 @@ static void add_suspended(json_t *list, const struct attempt *attempt)
 
 		if (!isfinite(one->suspended_s))
 			continue;
-		object = json_pack("{s:i, s:i, s:b}", "attempt", (int)attempt->record->attempt, "n",
-				   (int)one->n, "by_person", one->by_person);
+		object = json_pack("{s:i, s:i, s:b}", "attempt", (int)attempt->record->attempts,
+				   "n", (int)one->n, "by_person", one->by_person);
 		api_set_time(object, attempt->session, "from", one->suspended_s);
 		api_set_time(object, attempt->session, "to",
 			     isfinite(one->since_s) ? one->since_s : attempt->record->ended_s);
@@ -329,13 +330,13 @@ struct past {
 };
 
 static void add_attempt(struct past *past, const struct run_session *session, uint32_t task,
-			const struct store_lost *record)
+			const struct store_task *record)
 {
 	const int64_t run = view_run(session);
 	g_autoptr(GPtrArray) suspensions =
-		store_task_suspensions(view_store(session), run, task, record->attempt, NULL);
+		store_task_suspensions(view_store(session), run, task, record->attempts, NULL);
 	g_autoptr(GPtrArray) migrations =
-		store_task_migrations(view_store(session), run, task, record->attempt, NULL);
+		store_task_migrations(view_store(session), run, task, record->attempts, NULL);
 	g_autoptr(json_t) places = json_array();
 	struct attempt attempt = {
 		.session = session,
@@ -358,8 +359,8 @@ static void add_last_attempt(struct past *past, const struct run_session *sessio
 			     const struct engine_task *task)
 {
 	g_autoptr(GString) nodes = g_string_new(NULL);
-	struct store_lost record = {
-		.attempt = task->attempts,
+	struct store_task record = {
+		.attempts = task->attempts,
 		.cluster = view_config(session)->clusters[task->cluster].name,
 		.started_s = task->started_s,
 		.ended_s = (double)NAN,

@@ -301,9 +301,9 @@ static bool restore_lost(struct restoring *restoring, GError **error)
 	g_autoptr(GPtrArray) rows = store_lost(restoring->store, restoring->run, error);
 
 	for (guint i = 0; rows && i < rows->len; i++) {
-		const struct store_lost *row = g_ptr_array_index(rows, i);
+		const struct store_task *row = g_ptr_array_index(rows, i);
 
-		engine_restore_lost(restoring->engine, row->task, row->attempt, row->started_s,
+		engine_restore_lost(restoring->engine, row->task, row->attempts, row->started_s,
 				    row->ended_s);
 	}
 	return rows != NULL;

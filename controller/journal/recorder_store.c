@@ -340,10 +340,10 @@ static bool record_lost(struct engine_recorder *base, const struct engine_task *
 {
 	struct recorder_store *recorder = (struct recorder_store *)base;
 	g_autofree char *nodes = nodes_text(task->nodes, task->nodes_count);
-	const struct store_lost row = {
+	const struct store_task row = {
 		.run = recorder->run,
 		.task = task->task->id,
-		.attempt = task->attempts,
+		.attempts = task->attempts,
 		.cluster = (char *)recorder->system->clusters[task->cluster].name,
 		.nodes = nodes,
 		.started_s = task->started_s,

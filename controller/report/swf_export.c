@@ -25,7 +25,7 @@ struct export
 	guint at;
 	GPtrArray *suspensions; /* of struct store_suspension by task, attempt and n */
 	guint at_suspension;
-	GPtrArray *lost; /* of struct store_lost by task and attempt */
+	GPtrArray *lost; /* of struct store_task by task and attempt */
 	guint at_lost;
 	/* number of tasks that were suspended, and that started more than once */
 	guint suspended, again;
@@ -110,7 +110,7 @@ struct course {
  * suspension that was rolled back took no time.
  */
 static void add_attempt(struct export *export, struct course *course,
-			const struct store_lost *attempt)
+			const struct store_task *attempt)
 {
 	double since_s = attempt->started_s;
 
@@ -119,9 +119,9 @@ static void add_attempt(struct export *export, struct course *course,
 			export->suspensions->pdata[export->at_suspension];
 
 		if (one->task > attempt->task ||
-		    (one->task == attempt->task && one->attempt > attempt->attempt))
+		    (one->task == attempt->task && one->attempt > attempt->attempts))
 			break;
-		if (one->task < attempt->task || one->attempt < attempt->attempt ||
+		if (one->task < attempt->task || one->attempt < attempt->attempts ||
 		    !isfinite(one->suspended_s) || !isfinite(one->exec_s))
 			continue;
 		course->suspended = true;
@@ -140,26 +140,21 @@ static void add_attempt(struct export *export, struct course *course,
 /* Tasks are visited by number, and their records are in that order too. */
 static struct course course_of(struct export *export, const struct store_task *task)
 {
-	const struct store_lost last = {.task = task->task,
-					.attempt = task->attempts,
-					.nodes = task->nodes,
-					.started_s = task->started_s,
-					.ended_s = task->ended_s};
 	struct course course = {.started_s = NAN};
 	bool listed = false;
 
 	for (; export->at_lost < export->lost->len; export->at_lost++) {
-		const struct store_lost *lost = export->lost->pdata[export->at_lost];
+		const struct store_task *lost = export->lost->pdata[export->at_lost];
 
 		if (lost->task > task->task)
 			break;
 		if (lost->task < task->task || !isfinite(lost->started_s))
 			continue;
 		add_attempt(export, &course, lost);
-		listed = listed || lost->attempt == task->attempts;
+		listed = listed || lost->attempts == task->attempts;
 	}
 	if (!listed && isfinite(task->started_s))
-		add_attempt(export, &course, &last);
+		add_attempt(export, &course, task);
 	if (course.attempts == 0 || !isfinite(task->ended_s))
 		course.ended_s = course.executed_s = NAN;
 	return course;
@@ -231,7 +226,7 @@ static int64_t count_processors(const struct export *export)
 		see_nodes(seen, task->cluster, task->nodes);
 	}
 	for (guint i = 0; i < export->lost->len; i++) {
-		const struct store_lost *lost = export->lost->pdata[i];
+		const struct store_task *lost = export->lost->pdata[i];
 
 		widest = MAX(widest, count_nodes(lost->nodes));
 		see_nodes(seen, lost->cluster, lost->nodes);

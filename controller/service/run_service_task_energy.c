@@ -251,7 +251,7 @@ static bool recall_lost(struct run_service *service, GError **error)
 	g_autoptr(GPtrArray) rows = store_lost(service->session->store, service->row.run, error);
 
 	for (guint i = 0; rows && i < rows->len; i++) {
-		const struct store_lost *lost = g_ptr_array_index(rows, i);
+		const struct store_task *lost = g_ptr_array_index(rows, i);
 
 		for (uint32_t c = 0; c < config->clusters_count; c++)
 			if (lost->task < service->submissions->len && isfinite(lost->ended_s) &&

@@ -64,8 +64,13 @@ struct store_run {
 };
 
 /*
- * A task of a run. Times in seconds since the start of the run, NAN where the task did not get so
- * far.
+ * A task of a run (table `task`). Times in seconds since the start of the run, NAN where the task
+ * did not get so far.
+ *
+ * A row of table `lost_attempt` is the task as it was when it lost an attempt, after which it waited
+ * again. It has only run, task, attempts (the number of the lost one), cluster, nodes, started_s,
+ * ended_s and reason; all else is 0 or NULL. The attempt that follows is in the task's own row, or
+ * has been lost as well.
  */
 struct store_task {
 	int64_t run;
@@ -144,19 +149,6 @@ struct store_migration_vm {
 	uint32_t vm; /* from 0 */
 	uint32_t from_node, to_node;
 	double total_s, downtime_s; /* NAN: unknown, or the VM did not change its host */
-};
-
-/*
- * An attempt that was lost, after which the task waited again. Later attempts have rows too, or are
- * in the task's row.
- */
-struct store_lost {
-	int64_t run;
-	uint32_t task, attempt;
-	char *cluster;
-	char *nodes; /* its last nodes: "0,1" */
-	double started_s, ended_s;
-	char *reason;
 };
 
 /* The yield of a task on shared hosts from time_s on, and its virtual time at time_s. */
@@ -283,16 +275,15 @@ GPtrArray *store_tasks(struct store *store, int64_t run, GError **error);
 void store_task_free(struct store_task *task);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_task_t, store_task_free)
 
-/* Inserts or replaces the row (run, task, attempt). */
-bool store_put_lost(struct store *store, const struct store_lost *lost, GError **error);
+/* Inserts or replaces the lost attempt (run, task, attempts). */
+bool store_put_lost(struct store *store, const struct store_task *lost, GError **error);
 /*
- * The lost attempts of a run by task and attempt: GPtrArray of struct store_lost, owned by the
+ * The lost attempts of a run by task and attempt: GPtrArray of struct store_task, owned by the
  * caller. None in files before version 10.
  */
 GPtrArray *store_lost(struct store *store, int64_t run, GError **error);
 /* The lost attempts of one task. */
 GPtrArray *store_task_lost(struct store *store, int64_t run, uint32_t task, GError **error);
-void store_lost_free(struct store_lost *lost);
 
 /* Inserts or replaces the row (run, task, attempt, n). */
 bool store_put_suspension(struct store *store, const struct store_suspension *suspension,

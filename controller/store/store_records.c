@@ -291,21 +291,24 @@ const struct record store_delivery_record = {.name = "delivery",
 					     .table = "delivery",
 					     .since = 4};
 
+/* The columns of a task that a lost attempt has. */
 static const struct record_field lost_fields[] = {
-	STORE_RUN_COLUMN(store_lost),
-	STORE_KEY(U32, store_lost, task),
-	STORE_KEY(U32, store_lost, attempt),
-	{RECORD_FIELD_TEXT(store_lost, cluster)},
-	{RECORD_FIELD_TEXT(store_lost, nodes)},
-	STORE_REAL_NOT_NULL(store_lost, started_s),
-	STORE_REAL_NOT_NULL(store_lost, ended_s),
-	STORE_TEXT_OR_NULL(store_lost, reason),
+	STORE_RUN_COLUMN(store_task),
+	STORE_KEY(U32, store_task, task),
+	{.name = "attempt",
+	 .offset = offsetof(struct store_task, attempts),
+	 .type = RECORD_U32,
+	 .flags = RECORD_KEY},
+	{RECORD_FIELD_TEXT(store_task, cluster)},
+	{RECORD_FIELD_TEXT(store_task, nodes)},
+	STORE_REAL_NOT_NULL(store_task, started_s),
+	STORE_REAL_NOT_NULL(store_task, ended_s),
+	STORE_TEXT_OR_NULL(store_task, reason),
 	{NULL},
 };
 const struct record store_lost_record = {.name = "lost attempt",
-					 .size = sizeof(struct store_lost),
+					 .size = sizeof(struct store_task),
 					 .fields = lost_fields,
-					 .free = (GDestroyNotify)store_lost_free,
+					 .free = (GDestroyNotify)store_task_free,
 					 .table = "lost_attempt",
 					 .since = 10};
-RECORD_DEFINE_FREE(store_lost, store_lost_record)

@@ -76,10 +76,18 @@ STORE_DEFINE_LIST(store_tasks, store_task, "WHERE run = ? ORDER BY task", "read 
 
 /* Lost attempts. */
 
-STORE_DEFINE_PUT(store_put_lost, store_lost, "store a lost attempt")
+bool store_put_lost(struct store *store, const struct store_task *lost, GError **error)
+{
+	return database_put(store->database, &store_lost_record, lost, "store a lost attempt",
+			    error);
+}
 
-STORE_DEFINE_LIST(store_lost, store_lost, "WHERE run = ? ORDER BY task, attempt",
-		  "read the lost attempts")
+GPtrArray *store_lost(struct store *store, int64_t run, GError **error)
+{
+	return database_list(store->database, &store_lost_record,
+			     "WHERE run = ? ORDER BY task, attempt", DATABASE_ARGS(run),
+			     "read the lost attempts", error);
+}
 
 GPtrArray *store_task_lost(struct store *store, int64_t run, uint32_t task, GError **error)
 {

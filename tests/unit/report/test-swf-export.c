@@ -210,7 +210,7 @@ static void test_visible(void)
  */
 static char *export_tasks(const struct store_task *tasks, size_t tasks_count,
 			  const struct store_suspension *suspensions, size_t suspensions_count,
-			  const struct store_lost *lost, size_t lost_count)
+			  const struct store_task *lost, size_t lost_count)
 {
 	const struct fixture_cell cells[] = {{"easy", 1, 0, 0, 1}, {NULL, 0, 0, 0, 0}};
 	const struct fixture fixture = {.runs = 1, .tasks = 0, .seed = 1, .cells = cells};
@@ -280,10 +280,10 @@ static void test_suspended(void)
 		{SUSPENSION(2, 1), .n = 1, .suspended_s = 20, .exec_s = 5, .since_s = 30,
 		 .resumed_s = 30},
 	};
-	static const struct store_lost lost[] = {
+	static const struct store_task lost[] = {
 		{.run = 1,
 		 .task = 2,
-		 .attempt = 1,
+		 .attempts = 1,
 		 .cluster = (char *)"c1",
 		 .nodes = (char *)"0",
 		 .started_s = 10,
@@ -291,7 +291,7 @@ static void test_suspended(void)
 		 .reason = (char *)"lost"},
 		{.run = 1,
 		 .task = 2,
-		 .attempt = 2,
+		 .attempts = 2,
 		 .cluster = (char *)"c1",
 		 .nodes = (char *)"0",
 		 .started_s = 40,
@@ -299,7 +299,7 @@ static void test_suspended(void)
 		 .reason = (char *)"lost"},
 		{.run = 1,
 		 .task = 3,
-		 .attempt = 1,
+		 .attempts = 1,
 		 .cluster = (char *)"c1",
 		 .nodes = (char *)"0,1",
 		 .started_s = 10,

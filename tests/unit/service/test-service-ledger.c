@@ -137,10 +137,10 @@ static void a_lost_attempt_is_waited_for(struct bed *bed, const void *data)
 /* After a restart of the controller; the task is cancelled while it is planned at "b". */
 static void a_lost_attempt_is_recalled(struct bed *bed, const void *data)
 {
-	const struct store_lost lost = {
+	const struct store_task lost = {
 		.run = bed->service.row.run,
 		.task = 0,
-		.attempt = 1,
+		.attempts = 1,
 		.cluster = (char *)"a",
 		.nodes = (char *)"0",
 		.started_s = 1500,
@@ -165,10 +165,10 @@ static void a_lost_attempt_is_recalled(struct bed *bed, const void *data)
 /* After a restart, too: no report is to come of its last attempt, which has no meter. */
 static void a_place_without_meters_is_not_waited_for(struct bed *bed, const void *data)
 {
-	const struct store_lost lost = {
+	const struct store_task lost = {
 		.run = bed->service.row.run,
 		.task = 0,
-		.attempt = 1,
+		.attempts = 1,
 		.cluster = (char *)"a",
 		.nodes = (char *)"0",
 		.started_s = 1500,

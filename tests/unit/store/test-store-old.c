@@ -263,9 +263,9 @@ static void write_new(struct store *store)
 						  .cluster = (char *)"c1",
 						  .nodes = (char *)"0",
 						  .to_nodes = (char *)"1"};
-	const struct store_lost lost = {.run = RUN,
+	const struct store_task lost = {.run = RUN,
 					.task = TASK,
-					.attempt = 1,
+					.attempts = 1,
 					.cluster = (char *)"c1",
 					.nodes = (char *)"0,1",
 					.started_s = 2,
