@@ -24,6 +24,9 @@ struct wire_node {
 	char *reason; /* why it is down */
 	double boot_s;
 	json_t *caps; /* owned; the CPU caps on its host and on its VM */
+	/* The controller's own: whether it takes tasks, and when that was said last (their clock). */
+	bool up;
+	int64_t changed_ns;
 };
 extern const struct record wire_node_record;
 /*

@@ -27,20 +27,22 @@ void fleet_count_nodes(const struct run_session *session, uint32_t cluster, uint
 	for (int i = 0; i < VIEW_NODE_STATES; i++)
 		ret_counts[i] = 0;
 	for (uint32_t i = 0; i < view_config(session)->clusters[cluster].nodes; i++)
-		ret_counts[view_node(session, cluster, i).state]++;
+		ret_counts[view_node_state(session, cluster, i, NULL)]++;
 }
 
 json_t *fleet_node_json(const struct run_session *session, uint32_t cluster, uint32_t node)
 {
 	const char *name = view_config(session)->clusters[cluster].name;
-	const struct view_node it = view_node(session, cluster, node);
+	const uint32_t task = view_node_task(session, cluster, node);
+	const char *reason;
+	const enum view_node_state state = view_node_state(session, cluster, node, &reason);
 	g_autofree char *full = g_strdup_printf("%s-n%u", name, node);
 
 	return json_pack("{s:s, s:i, s:s, s:s?, s:s, s:s?, s:o, s:O?}", "cluster", name, "node",
-			 (int)node, "name", full, "host", it.host, "state",
-			 view_node_state_name(it.state), "reason", it.reason, "task",
-			 it.task == VIEW_NO_TASK ? json_null() : json_integer(it.task), "caps",
-			 it.caps);
+			 (int)node, "name", full, "host", view_node_host(session, cluster, node),
+			 "state", view_node_state_name(state), "reason", reason, "task",
+			 task == VIEW_NO_TASK ? json_null() : json_integer(task), "caps",
+			 view_node_report(session, cluster, node)->caps);
 }
 
 static json_t *types_json(const struct config *config, const struct config_cluster *cluster)

@@ -5,9 +5,12 @@
 #include "controller/api/fleet_api.h"
 #include "controller/api/status_api_private.h"
 
-/* The last text of a node and the state that it was made of, whose pointers it owns. */
+/* The last text of a node, and what it was made of. */
 struct cached_node {
-	struct view_node state;
+	enum view_node_state state;
+	uint32_t task;
+	char *reason, *host;
+	json_t *caps;
 	char *text; /* NULL: not yet */
 };
 
@@ -23,9 +26,9 @@ struct nodes_api {
 
 static void node_text_clear(struct cached_node *cached)
 {
-	g_free((char *)cached->state.reason);
-	g_free((char *)cached->state.host);
-	json_decref((json_t *)cached->state.caps);
+	g_free(cached->reason);
+	g_free(cached->host);
+	json_decref(cached->caps);
 	g_free(cached->text);
 	*cached = (struct cached_node){0};
 }
@@ -54,28 +57,37 @@ void nodes_api_free(struct nodes_api *api)
 	g_free(api);
 }
 
-static bool is_same(const struct view_node *one, const struct view_node *other)
+/* Whether a node is as it was when its text was made; if not, notes how it is. */
+static bool is_same(const struct run_session *session, struct cached_node *cached, uint32_t cluster,
+		    uint32_t node)
 {
-	return one->state == other->state && one->task == other->task &&
-	       g_strcmp0(one->reason, other->reason) == 0 &&
-	       g_strcmp0(one->host, other->host) == 0 &&
-	       (one->caps == other->caps || json_equal(one->caps, other->caps));
+	const char *reason;
+	const enum view_node_state state = view_node_state(session, cluster, node, &reason);
+	const uint32_t task = view_node_task(session, cluster, node);
+	const char *host = view_node_host(session, cluster, node);
+	json_t *caps = view_node_report(session, cluster, node)->caps;
+
+	if (cached->text && cached->state == state && cached->task == task &&
+	    g_strcmp0(cached->reason, reason) == 0 && g_strcmp0(cached->host, host) == 0 &&
+	    (cached->caps == caps || json_equal(cached->caps, caps)))
+		return true;
+	node_text_clear(cached);
+	cached->state = state;
+	cached->task = task;
+	cached->reason = g_strdup(reason);
+	cached->host = g_strdup(host);
+	cached->caps = json_incref(caps);
+	return false;
 }
 
 /* The text of a node in its present state. */
 static const char *node_text(struct nodes_api *api, struct cached_node *cached, uint32_t cluster,
 			     uint32_t node)
 {
-	const struct view_node now = view_node(api->session, cluster, node);
 	g_autoptr(json_t) json = NULL;
 
-	if (cached->text && is_same(&cached->state, &now))
+	if (is_same(api->session, cached, cluster, node))
 		return cached->text;
-	node_text_clear(cached);
-	cached->state = now;
-	cached->state.reason = g_strdup(now.reason);
-	cached->state.host = g_strdup(now.host);
-	cached->state.caps = json_incref((json_t *)now.caps);
 	json = fleet_node_json(api->session, cluster, node);
 	cached->text = json_text(json);
 	g_clear_pointer(&api->whole, g_bytes_unref);

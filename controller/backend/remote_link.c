@@ -27,7 +27,7 @@
 static double nodes_interval_s(const struct remote_link *link)
 {
 	for (uint32_t i = 0; i < link->cluster->nodes; i++)
-		if (!link->nodes[i].up || !link->nodes[i].report.state)
+		if (!link->nodes[i].up || !link->nodes[i].state)
 			return NODES_WAITING_S;
 	return link->waited_for ? NODES_WAITING_S : NODES_INTERVAL_S;
 }
@@ -152,7 +152,7 @@ struct remote_link *remote_link_new(const struct platform *platform,
 	link->events_after = -1;
 	link->samples_after = -1;
 	link->last_good_ns = platform_now_ns(link->platform);
-	link->nodes = g_new0(struct remote_node, cluster->nodes);
+	link->nodes = g_new0(struct wire_node, cluster->nodes);
 	link->requests = g_ptr_array_new_with_free_func(remote_link_request_free);
 	add_meters(link);
 	set_next_tick(link);
@@ -172,7 +172,7 @@ void remote_link_free(struct remote_link *link)
 		g_source_remove(link->events_source);
 	g_clear_handle_id(&link->tick, g_source_remove);
 	for (uint32_t i = 0; i < link->cluster->nodes; i++)
-		record_clear(&wire_node_record, &link->nodes[i].report);
+		record_clear(&wire_node_record, &link->nodes[i]);
 	g_free(link->nodes);
 	g_free(link->trouble);
 	g_free(link->usage_stream);
@@ -206,15 +206,15 @@ const json_t *remote_link_capabilities(const struct remote_link *link)
 
 static char *node_trouble(const struct remote_link *link, uint32_t index)
 {
-	const struct remote_node *node = &link->nodes[index];
+	const struct wire_node *node = &link->nodes[index];
 
-	if (!node->report.state && link->trouble)
+	if (!node->state && link->trouble)
 		return g_strdup_printf("node %u of cluster '%s' is not known yet: its local "
 				       "scheduler %s",
 				       index, link->cluster->name, link->trouble);
 	return g_strdup_printf("node %u of cluster '%s' is %s%s%s", index, link->cluster->name,
-			       node->report.state ?: "not known yet",
-			       node->report.reason ? ": " : "", node->report.reason ?: "");
+			       node->state ?: "not known yet", node->reason ? ": " : "",
+			       node->reason ?: "");
 }
 
 void remote_link_excuse(struct remote_link *link, bool excused)
@@ -232,9 +232,9 @@ bool remote_link_ready(const struct remote_link *link, char **ret_why)
 		return false;
 	}
 	for (uint32_t i = 0; i < link->cluster->nodes; i++) {
-		const struct remote_node *node = &link->nodes[i];
+		const struct wire_node *node = &link->nodes[i];
 
-		if (node->up && g_strcmp0(node->report.state, "ready") == 0)
+		if (node->up && g_strcmp0(node->state, "ready") == 0)
 			continue;
 		*ret_why = node_trouble(link, i);
 		return false;
@@ -272,9 +272,9 @@ uint32_t remote_link_unready(const struct remote_link *link)
 	if (link->excused)
 		return 0;
 	for (uint32_t i = 0; i < link->cluster->nodes; i++) {
-		if (!link->nodes[i].report.state)
+		if (!link->nodes[i].state)
 			return UNREADY_UNKNOWN;
-		count += g_strcmp0(link->nodes[i].report.state, "ready") != 0;
+		count += g_strcmp0(link->nodes[i].state, "ready") != 0;
 	}
 	return count;
 }
@@ -287,7 +287,7 @@ void remote_link_unwait(struct remote_link *link)
 void remote_link_refresh(struct remote_link *link)
 {
 	for (uint32_t i = 0; i < link->cluster->nodes; i++)
-		g_clear_pointer(&link->nodes[i].report.state, g_free);
+		g_clear_pointer(&link->nodes[i].state, g_free);
 	link->nodes_asked_ns = 0;
 	link->nodes_outdated = link->nodes_pending;
 	link->waited_for = true;
@@ -297,7 +297,7 @@ void remote_link_refresh(struct remote_link *link)
 
 const struct wire_node *remote_link_node(const struct remote_link *link, uint32_t node)
 {
-	return &link->nodes[node].report;
+	return &link->nodes[node];
 }
 
 bool remote_link_node_up(const struct remote_link *link, uint32_t node)
@@ -330,7 +330,7 @@ static bool meter_holds(const struct remote_link *link, const struct remote_mete
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (nodes[i] < link->cluster->nodes &&
-		    g_strcmp0(link->nodes[nodes[i]].report.host, meter->host) == 0)
+		    g_strcmp0(link->nodes[nodes[i]].host, meter->host) == 0)
 			return true;
 	return false;
 }

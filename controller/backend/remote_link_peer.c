@@ -43,7 +43,7 @@ void remote_link_note_protocol_error(struct remote_link *link, const GError *err
 void remote_link_set_node(struct remote_link *link, uint32_t index, bool up, int64_t theirs_ns,
 			  const char *reason)
 {
-	struct remote_node *node = &link->nodes[index];
+	struct wire_node *node = &link->nodes[index];
 
 	node->changed_ns = theirs_ns;
 	if (node->up == up)
@@ -59,7 +59,7 @@ bool remote_link_known(const struct remote_link *link)
 	if (!link->identified || link->silent)
 		return false;
 	for (uint32_t i = 0; i < link->cluster->nodes; i++)
-		if (!link->nodes[i].report.state)
+		if (!link->nodes[i].state)
 			return false;
 	return true;
 }

@@ -22,13 +22,6 @@
 #include "controller/backend/remote_clock.h"
 #include "controller/backend/remote_link.h"
 
-/* The last report about a node. */
-struct remote_node {
-	struct wire_node report; /* `state` is NULL while it is not known */
-	bool up;
-	int64_t changed_ns; /* on the peer's clock */
-};
-
 struct remote_link {
 	const struct platform *platform;
 	const struct config_cluster *cluster;
@@ -41,8 +34,8 @@ struct remote_link {
 	struct http_client *events_client;
 	struct remote_clock clock;
 	GPtrArray *meters;
-	const char **metered; /* their hosts' names, in the same order; NULL-terminated */
-	struct remote_node *nodes;
+	const char **metered;    /* their hosts' names, in the same order; NULL-terminated */
+	struct wire_node *nodes; /* as reported last; `state` is NULL while it is not known */
 	json_t *capabilities;
 	bool identified, identifying;
 	bool silent;    /* the last request got no answer */

@@ -269,13 +269,15 @@ static bool read_node(struct remote_link *link, const json_t *object, int64_t no
 		      GError **error)
 {
 	struct wire_node report;
-	struct remote_node *node;
+	struct wire_node *node;
 
 	if (!wire_node_read(object, link->cluster->nodes, &report, error))
 		return false;
 	node = &link->nodes[report.index];
-	record_clear(&wire_node_record, &node->report);
-	node->report = report;
+	report.up = node->up;
+	report.changed_ns = node->changed_ns;
+	record_clear(&wire_node_record, node);
+	*node = report;
 	if (node->changed_ns <= now_ns)
 		remote_link_set_node(link, report.index,
 				     g_str_equal(report.state, "ready") ||

@@ -84,34 +84,50 @@ static struct engine_node engine_side(const struct run_session *session, uint32_
 			      config->shared ? config_cluster_host(config, node) : node);
 }
 
-struct view_node view_node(const struct run_session *session, uint32_t cluster, uint32_t node)
+uint32_t view_node_task(const struct run_session *session, uint32_t cluster, uint32_t node)
+{
+	const struct engine_node engine = engine_side(session, cluster, node);
+
+	return engine.task != VIEW_NO_TASK ? engine.task : engine.leaver;
+}
+
+const struct wire_node *view_node_report(const struct run_session *session, uint32_t cluster,
+					 uint32_t node)
+{
+	return remote_link_node(view_link(session, cluster), node);
+}
+
+const char *view_node_host(const struct run_session *session, uint32_t cluster, uint32_t node)
 {
 	const struct config_cluster *config = &session->config->clusters[cluster];
-	const struct remote_link *link = view_link(session, cluster);
-	const struct engine_node engine = engine_side(session, cluster, node);
-	struct view_node it = {
-		.task = engine.task != VIEW_NO_TASK ? engine.task : engine.leaver,
-	};
-	const struct wire_node *words = remote_link_node(link, node);
-	const bool away = view_away(session, cluster);
-	const bool busy = it.task != VIEW_NO_TASK || g_strcmp0(words->state, "busy") == 0;
+	const char *host = view_node_report(session, cluster, node)->host;
 
-	it.host = words->host;
-	if (!it.host && config->hosts_count)
-		it.host = config->hosts[config_cluster_host(config, node)].name;
-	it.caps = words->caps;
-	it.reason = words->reason;
-	if (away || !remote_link_node_up(link, node)) {
-		it.state = VIEW_NODE_DOWN;
-		it.reason = away ? "its local scheduler does not answer"
-				 : words->reason ?: words->state;
-	} else if (node_state_is_drained(engine.state)) {
-		it.state = busy ? VIEW_NODE_DRAINING : VIEW_NODE_DRAINED;
-		it.reason = engine.reason;
-	} else {
-		it.state = busy ? VIEW_NODE_BUSY : VIEW_NODE_IDLE;
-	}
-	return it;
+	if (!host && config->hosts_count)
+		host = config->hosts[config_cluster_host(config, node)].name;
+	return host;
+}
+
+enum view_node_state view_node_state(const struct run_session *session, uint32_t cluster,
+				     uint32_t node, const char **ret_reason)
+{
+	const struct engine_node engine = engine_side(session, cluster, node);
+	const struct wire_node *report = view_node_report(session, cluster, node);
+	const bool away = view_away(session, cluster);
+	const bool down = away || !report->up;
+	const bool drained = !down && node_state_is_drained(engine.state);
+
+	if (ret_reason && drained)
+		*ret_reason = engine.reason;
+	else if (ret_reason && away)
+		*ret_reason = "its local scheduler does not answer";
+	else if (ret_reason)
+		*ret_reason = down && !report->reason ? report->state : report->reason;
+	if (down)
+		return VIEW_NODE_DOWN;
+	if (view_node_task(session, cluster, node) != VIEW_NO_TASK ||
+	    g_strcmp0(report->state, "busy") == 0)
+		return drained ? VIEW_NODE_DRAINING : VIEW_NODE_BUSY;
+	return drained ? VIEW_NODE_DRAINED : VIEW_NODE_IDLE;
 }
 
 /* The run under way. */

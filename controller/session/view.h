@@ -66,17 +66,25 @@ const char *view_node_state_name(enum view_node_state state);
 
 #define VIEW_NO_TASK UINT32_MAX
 
-struct view_node {
-	enum view_node_state state;
-	/* VIEW_NO_TASK: none; on shared hosts only the local scheduler knows */
-	uint32_t task;
-	const char *reason; /* NULL: none */
-	const char *host;   /* NULL: unknown */
-	const json_t *caps; /* NULL: unknown */
-};
+/*
+ * The state of a node. *ret_reason (NULL: not wanted) is why it is down or drained, or else what the
+ * local scheduler says of it; NULL: nothing. O(1), as the next ones.
+ */
+enum view_node_state view_node_state(const struct run_session *session, uint32_t cluster,
+				     uint32_t node, const char **ret_reason);
 
-/* What the engine and the local scheduler know of a node. O(1). */
-struct view_node view_node(const struct run_session *session, uint32_t cluster, uint32_t node);
+/*
+ * The task that has a node or is leaving it; VIEW_NO_TASK: none; on shared hosts only the local
+ * scheduler knows.
+ */
+uint32_t view_node_task(const struct run_session *session, uint32_t cluster, uint32_t node);
+
+/* The host of a node; NULL: unknown. */
+const char *view_node_host(const struct run_session *session, uint32_t cluster, uint32_t node);
+
+/* What its local scheduler reported of a node last. */
+const struct wire_node *view_node_report(const struct run_session *session, uint32_t cluster,
+					 uint32_t node);
 
 /* The run under way. */
 
