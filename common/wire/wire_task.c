@@ -140,3 +140,33 @@ const struct record task_share_record = {.name = "share of a task",
 					 .size = sizeof(struct task_share),
 					 .fields = share_fields,
 					 .open = true};
+
+/* The cause of an end for which only the outcome is known. */
+static const enum task_cause implied_causes[] = {
+	[TASK_OUTCOME_NONE] = TASK_CAUSE_NONE,         [TASK_OUTCOME_COMPLETED] = TASK_CAUSE_NONE,
+	[TASK_OUTCOME_FAILED] = TASK_CAUSE_OTHER,      [TASK_OUTCOME_KILLED] = TASK_CAUSE_KILLED,
+	[TASK_OUTCOME_DEADLINE] = TASK_CAUSE_DEADLINE, [TASK_OUTCOME_LOST] = TASK_CAUSE_OTHER,
+};
+
+enum task_cause task_end_cause(const struct task *task)
+{
+	return task->cause ?: implied_causes[task->outcome];
+}
+
+void task_free(struct task *task)
+{
+	if (!task)
+		return;
+	g_free(task->id);
+	g_free(task->nodes);
+	g_free(task->reason);
+	g_clear_pointer(&task->suspensions, g_ptr_array_unref);
+	g_clear_pointer(&task->migrations, g_ptr_array_unref);
+	g_free(task->type);
+	g_free(task->benchmark);
+	g_free(task->script_summary);
+	task_script_free(task->script);
+	task_migration_free(task->unmoved);
+	g_free(task->doubts);
+	g_free(task);
+}

@@ -7,6 +7,8 @@
 
 #include "common/config/config_cluster.h"
 #include "common/record/record.h"
+#include "common/task_script.h"
+#include "common/wire/task_cause.h"
 
 /*
  * What a local scheduler says about a task (docs/reference/api.md, Tasks): states, outcomes,
@@ -131,6 +133,14 @@ struct task_share {
 };
 extern const struct record task_share_record;
 
+/*
+ * The progress of a task, as its rank 0 reports it: `done` of `total` steps. `total` 0: no report.
+ */
+struct task_progress {
+	int64_t done, total;
+	int64_t t_ns; /* of the last report; the local scheduler's own */
+};
+
 /* A duration in seconds; NAN: not known. */
 static inline double wire_seconds(int64_t ns)
 {
@@ -138,17 +148,78 @@ static inline double wire_seconds(int64_t ns)
 }
 
 /*
- * Rows of what became of a task, for the structure `type_` of the local scheduler or the
- * controller: its times, and what it used (NAN: not known).
+ * A task as its local scheduler knows it: the request, and what became of it. The local scheduler
+ * writes it (local-sched/launch/task.h), the controller reads it from untrusted JSON
+ * (controller/backend/remote_task.h). Both have the id, the nodes and what became of the task; the
+ * rest of the request and the members at the end are one side's own, and 0 on the other.
  */
-#define WIRE_TASK_TIMES(type_)                                                                     \
-	{RECORD_FIELD_TIME(type_, requested_ns)}, {RECORD_FIELD_TIME(type_, started_ns)},          \
+struct task {
+	char *id;
+	/*
+	 * nodes_count indices, all different. In the local scheduler those of the request
+	 * (task_placed() has the present ones); in the controller the present ones, NULL: not
+	 * reported.
+	 */
+	uint32_t *nodes;
+	uint32_t nodes_count;
+	/* What became of it. Instants 0: not yet. Real numbers NAN: not known. */
+	enum task_state state; /* in the local scheduler task_fsm_move() changes it */
+	enum task_outcome outcome;
+	enum task_cause cause; /* NONE: not known; see task_end_cause() */
+	char *reason;          /* NULL: none */
+	struct task_progress progress;
+	int64_t queued_ns;    /* when it was requested, if it waits for its turn */
+	int64_t requested_ns; /* when it was requested, or its turn came */
+	int64_t started_ns;
+	int64_t ended_ns;
+	double benchmark_time_s; /* as the kernel measured it */
+	double cpu_s;            /* of the task's VMs, from request to end except for suspensions */
+	double host_cpu_s;       /* of all VMs on the task's hosts */
+	double host_energy_uj;   /* of the task's hosts */
+	double host_gap_ns;      /* time that the hosts' meters did not cover */
+	GPtrArray *suspensions;  /* of struct task_suspension, owned; by n. NULL: not known */
+	GPtrArray *migrations;   /* of struct task_migration, as above */
+	struct task_share share;
+	/* The local scheduler's own: the rest of the request. */
+	char *type;
+	char *benchmark; /* one of common/benchmark.h */
+	char class_;     /* S W A B C */
+	uint32_t ranks;
+	uint32_t repetitions;
+	double deadline_s; /* from requested_ns, suspensions left out; > 0 */
+	bool queue;        /* its nodes need not be ready; the task waits for its turn */
+	/* counted from queued_ns; its turn does not come later; 0: at any time */
+	double start_within_s;
+	/* uid of its processes, whose VMs no other user uses; -1: the guest's own user */
+	int64_t user;
+	char *script_summary;       /* of a script (task_script_summary()); NULL: a benchmark */
+	struct task_script *script; /* NULL: no script, the task has ended, or it was restored */
+	/* number and size of the group of tasks that came together; 0, 1: not known */
+	uint32_t index, count;
+	/* The local scheduler's own: what is not stored. */
+	uint32_t refused_n; /* number of the last suspension that failed; 0: none */
+	int64_t refused_attempt;
+	struct task_migration *unmoved; /* the last migration that failed for all VMs; NULL: none */
+	/* The controller's own. */
+	char *doubts; /* impossible values that were taken as not known; NULL: none */
+};
+typedef struct task task_t;
+/* NULL is allowed. */
+void task_free(struct task *task);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(task_t, task_free)
+
+/* The cause of its end, if known; else what follows from its outcome. */
+enum task_cause task_end_cause(const struct task *task);
+
+/* Rows of what became of a task: its times, and what it used (NAN: not known). */
+#define WIRE_TASK_TIMES                                                                            \
+	{RECORD_FIELD_TIME(task, requested_ns)}, {RECORD_FIELD_TIME(task, started_ns)},            \
 	{                                                                                          \
-		RECORD_FIELD_TIME(type_, ended_ns)                                                 \
+		RECORD_FIELD_TIME(task, ended_ns)                                                  \
 	}
-#define WIRE_TASK_USE(type_)                                                                       \
-	{RECORD_FIELD_REAL(type_, benchmark_time_s), .flags = RECORD_OPTIONAL},                    \
-		{RECORD_FIELD_REAL(type_, cpu_s), .flags = RECORD_OPTIONAL},                       \
+#define WIRE_TASK_USE                                                                              \
+	{RECORD_FIELD_REAL(task, benchmark_time_s), .flags = RECORD_OPTIONAL},                     \
+		{RECORD_FIELD_REAL(task, cpu_s), .flags = RECORD_OPTIONAL},                        \
 	{                                                                                          \
-		RECORD_FIELD_REAL(type_, host_cpu_s), .flags = RECORD_OPTIONAL                     \
+		RECORD_FIELD_REAL(task, host_cpu_s), .flags = RECORD_OPTIONAL                      \
 	}

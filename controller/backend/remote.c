@@ -37,7 +37,7 @@ static struct remote_attempt *find_reported(struct remote_backend *remote, struc
 	return entry && entry->cluster == remote_link_index(link) ? entry : NULL;
 }
 
-static void on_task(struct remote_link *link, const struct remote_task *task, void *data)
+static void on_task(struct remote_link *link, const struct task *task, void *data)
 {
 	struct remote_backend *remote = data;
 	struct remote_attempt *entry = find_reported(remote, link, task->id);

@@ -8,12 +8,13 @@
 #include "common/error_fail.h"
 #include "common/json.h"
 #include "controller/backend/remote_private.h"
+#include "controller/backend/remote_suspension.h"
 
 /*
  * The attempt's turn has come: its execution time counts from here. An attempt that was killed
  * before has none.
  */
-static void report_begun(struct remote_attempt *entry, const struct remote_task *task)
+static void report_begun(struct remote_attempt *entry, const struct task *task)
 {
 	struct backend_event event;
 
@@ -76,7 +77,7 @@ void remote_attempt_abandon(struct remote_attempt *entry, const char *reason)
 }
 
 /* The energy that the hosts of the task would have used idle, in its intervals. */
-static double idle_j(const struct remote_attempt *entry, const struct remote_task *task)
+static double idle_j(const struct remote_attempt *entry, const struct task *task)
 {
 	g_autoptr(GArray) intervals =
 		remote_suspensions_intervals(task->suspensions, task->requested_ns, task->ended_ns);
@@ -95,7 +96,7 @@ static double idle_j(const struct remote_attempt *entry, const struct remote_tas
 	return sum_j;
 }
 
-static void report_task_end(struct remote_attempt *entry, const struct remote_task *task)
+static void report_task_end(struct remote_attempt *entry, const struct task *task)
 {
 	const bool queued = entry->state == ATTEMPT_QUEUED;
 	int64_t end_ns = task->ended_ns ?: remote_now_ns(entry->remote);
@@ -104,10 +105,10 @@ static void report_task_end(struct remote_attempt *entry, const struct remote_ta
 	if (!remote_attempt_move(entry, ATTEMPT_END))
 		return;
 	event = remote_attempt_event(entry, BACKEND_EVENT_ENDED, end_ns);
-	event.outcome = task->outcome;
-	event.cause = task->cause;
-	event.done = task->done;
-	event.total = task->total;
+	event.outcome = remote_task_outcome(task);
+	event.cause = task_end_cause(task);
+	event.done = task->progress.done;
+	event.total = task->progress.total;
 	event.exec_s = fmax(0, clock_elapsed_s(entry->start_ns, end_ns) -
 				       remote_suspensions_paused_s(task->suspensions, end_ns));
 	if (queued)
@@ -118,7 +119,7 @@ static void report_task_end(struct remote_attempt *entry, const struct remote_ta
 }
 
 /* At most one note for values that are wrong in every answer, and one for the end. */
-static void note_doubts(struct remote_attempt *entry, const struct remote_task *task)
+static void note_doubts(struct remote_attempt *entry, const struct task *task)
 {
 	if (!task->doubts || (entry->doubted && task->state != TASK_ENDED))
 		return;
@@ -134,14 +135,14 @@ static void note_doubts(struct remote_attempt *entry, const struct remote_task *
  * Reattached attempts on shared hosts: the local scheduler knows the nodes that an earlier
  * controller chose.
  */
-static void take_nodes(struct remote_attempt *entry, const struct remote_task *task)
+static void take_nodes(struct remote_attempt *entry, const struct task *task)
 {
 	if (remote_attempt_is(entry, ATTEMPT_ANY_REATTACHED) && task->nodes &&
 	    remote_suspend_ctl_executes(entry) && task->nodes_count == entry->nodes_count)
 		memcpy(entry->nodes, task->nodes, sizeof(*entry->nodes) * entry->nodes_count);
 }
 
-void remote_attempt_take(struct remote_attempt *entry, const struct remote_task *task)
+void remote_attempt_take(struct remote_attempt *entry, const struct task *task)
 {
 	if (remote_attempt_is(entry, ATTEMPT_OVER))
 		return;
@@ -168,7 +169,7 @@ void remote_attempt_take(struct remote_attempt *entry, const struct remote_task 
 bool remote_attempt_read(struct remote_attempt *entry, const json_t *body,
 			 enum task_state *ret_state, GError **error)
 {
-	g_autoptr(remote_task_t) task = remote_task_parse(body, error);
+	g_autoptr(task_t) task = remote_task_parse(body, error);
 
 	if (!task)
 		return false;

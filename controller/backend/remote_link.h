@@ -37,7 +37,7 @@ enum remote_failure {
 /* Callbacks for what a link learns. All but `usage` are required. Times are on our clock. */
 struct remote_listener {
 	/* A description of a task; may repeat what is known. */
-	void (*task)(struct remote_link *link, const struct remote_task *task, void *data);
+	void (*task)(struct remote_link *link, const struct task *task, void *data);
 	/*
 	 * A request about the task failed and was rolled back; of a migration task() has reported
 	 * before where the VMs are, of a share at least one VM did not get it. `reason` may be
@@ -227,4 +227,4 @@ void remote_link_forget(struct remote_link *link, const void *data);
 bool remote_link_withdraw(struct remote_link *link, const void *data);
 
 /* Converts the task's times to our clock. */
-void remote_link_translate(const struct remote_link *link, struct remote_task *task);
+void remote_link_translate(const struct remote_link *link, struct task *task);

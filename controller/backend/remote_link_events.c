@@ -28,7 +28,7 @@ static void event_node(struct remote_link *link, const json_t *event, const char
 static bool event_task(struct remote_link *link, const json_t *event, const char *kind,
 		       int64_t t_ns, GError **error)
 {
-	g_autoptr(remote_task_t) task = NULL;
+	g_autoptr(task_t) task = NULL;
 	const char *id;
 
 	if (!g_str_equal(kind, "task-started")) {
@@ -38,7 +38,7 @@ static bool event_task(struct remote_link *link, const json_t *event, const char
 	} else {
 		if (!json_get_string(event, "task", "event", &id, error))
 			return false;
-		task = g_new0(struct remote_task, 1);
+		task = g_new0(struct task, 1);
 		task->id = g_strdup(id);
 		task->state = TASK_RUNNING;
 		task->started_ns = t_ns;

@@ -70,7 +70,7 @@ static void translate(const struct remote_link *link, int64_t *t_ns)
 		*t_ns = remote_clock_ours_ns(&link->clock, *t_ns);
 }
 
-void remote_link_translate(const struct remote_link *link, struct remote_task *task)
+void remote_link_translate(const struct remote_link *link, struct task *task)
 {
 	const int64_t now_ns = platform_now_ns(link->platform);
 

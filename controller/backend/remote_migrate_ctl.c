@@ -39,7 +39,7 @@ static void report_moved(struct remote_attempt *entry, const struct task_migrati
 	remote_push(entry->remote, &event);
 }
 
-void remote_migrate_ctl_take(struct remote_attempt *entry, const struct remote_task *task)
+void remote_migrate_ctl_take(struct remote_attempt *entry, const struct task *task)
 {
 	struct remote_migrations *known = &entry->migrations;
 

@@ -260,7 +260,7 @@ static inline bool remote_attempt_is_killed(const struct remote_attempt *entry)
 }
 
 /* Processes the local scheduler's description of the attempt; times are on our clock. */
-void remote_attempt_take(struct remote_attempt *entry, const struct remote_task *task);
+void remote_attempt_take(struct remote_attempt *entry, const struct task *task);
 
 /*
  * Reads the answer to a request: a task object that must be this attempt's. Sets *ret_state, which
@@ -302,13 +302,13 @@ static inline bool remote_suspend_ctl_executes(const struct remote_attempt *entr
 void remote_suspend_ctl_adopt(struct remote_attempt *entry, const struct remote_past *past);
 
 /* Reports what is new in the suspensions of `task`. */
-void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_task *task);
+void remote_suspend_ctl_take(struct remote_attempt *entry, const struct task *task);
 
 /*
  * Processes the first description of a reattached task: reattaches a step that an earlier
  * controller requested.
  */
-void remote_suspend_ctl_reattach(struct remote_attempt *entry, const struct remote_task *task);
+void remote_suspend_ctl_reattach(struct remote_attempt *entry, const struct task *task);
 
 /* How long the attempt has executed at now_ns, in seconds. */
 double remote_suspend_ctl_executed_s(const struct remote_attempt *entry, int64_t now_ns);
@@ -316,7 +316,7 @@ double remote_suspend_ctl_executed_s(const struct remote_attempt *entry, int64_t
 /* remote_migrate_ctl.c */
 
 /* Reports what is new in the migrations of `task`. */
-void remote_migrate_ctl_take(struct remote_attempt *entry, const struct remote_task *task);
+void remote_migrate_ctl_take(struct remote_attempt *entry, const struct task *task);
 
 /*
  * Whether the migration that is to be requested is under way or has ended, because an earlier
@@ -336,7 +336,7 @@ void remote_share_ctl_answered(struct remote_attempt *entry, int status, const G
 void remote_share_ctl_failed(struct remote_attempt *entry, const char *reason);
 
 /* Reports how much CPU the VMs of `task` get of their share. */
-void remote_share_ctl_take(struct remote_attempt *entry, const struct remote_task *task);
+void remote_share_ctl_take(struct remote_attempt *entry, const struct task *task);
 
 /* remote_operation.c */
 

@@ -87,7 +87,7 @@ void remote_share_ctl_failed(struct remote_attempt *entry, const char *reason)
 	have_requested(share);
 }
 
-void remote_share_ctl_take(struct remote_attempt *entry, const struct remote_task *task)
+void remote_share_ctl_take(struct remote_attempt *entry, const struct task *task)
 {
 	const struct remote_run *run = &entry->remote->run;
 	const struct task_share *told = &task->share;

@@ -8,11 +8,12 @@
 
 #include "common/clock.h"
 #include "controller/backend/remote_private.h"
+#include "controller/backend/remote_suspension.h"
 
 /* What the local scheduler reports of the suspensions. */
 
 /* When the interval that `one` ended began: at the resumption before, or at the start. */
-static int64_t interval_begin_ns(const struct remote_attempt *entry, const struct remote_task *task,
+static int64_t interval_begin_ns(const struct remote_attempt *entry, const struct task *task,
 				 const struct task_suspension *one)
 {
 	int64_t from_ns = entry->start_ns;
@@ -73,7 +74,7 @@ static void push_step(struct remote_attempt *entry, struct backend_event *event,
 	remote_push(entry->remote, event);
 }
 
-static void report_suspended(struct remote_attempt *entry, const struct remote_task *task,
+static void report_suspended(struct remote_attempt *entry, const struct task *task,
 			     const struct task_suspension *one)
 {
 	struct backend_event event =
@@ -122,7 +123,7 @@ static void report_resumed(struct remote_attempt *entry, const struct task_suspe
 }
 
 /* Updates the sums for remote_suspend_ctl_executed_s(). */
-static void count_pauses(struct remote_attempt *entry, const struct remote_task *task)
+static void count_pauses(struct remote_attempt *entry, const struct task *task)
 {
 	if (!task->suspensions || !task->suspensions->len)
 		return;
@@ -140,7 +141,7 @@ static void count_pauses(struct remote_attempt *entry, const struct remote_task 
 	}
 }
 
-void remote_suspend_ctl_reattach(struct remote_attempt *entry, const struct remote_task *task)
+void remote_suspend_ctl_reattach(struct remote_attempt *entry, const struct task *task)
 {
 	const bool up = !remote_attempt_is(entry, ATTEMPT_ANY_SUSPENDED);
 	const uint32_t n = entry->suspensions + up;
@@ -152,7 +153,7 @@ void remote_suspend_ctl_reattach(struct remote_attempt *entry, const struct remo
 				  up ? REMOTE_OPERATION_SUSPEND : REMOTE_OPERATION_RESUME, n);
 }
 
-void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_task *task)
+void remote_suspend_ctl_take(struct remote_attempt *entry, const struct task *task)
 {
 	for (guint i = 0; task->suspensions && i < task->suspensions->len; i++) {
 		const struct task_suspension *one = g_ptr_array_index(task->suspensions, i);

@@ -11,16 +11,19 @@
 #define WHAT "task of the local scheduler"
 
 /* A reached deadline is the task's own fault (backend.h). */
-static const struct {
-	enum backend_outcome outcome;
-	enum task_cause cause; /* if the end does not give one */
-} outcomes[] = {
-	[TASK_OUTCOME_COMPLETED] = {BACKEND_OUTCOME_COMPLETED, TASK_CAUSE_NONE},
-	[TASK_OUTCOME_FAILED] = {BACKEND_OUTCOME_FAILED, TASK_CAUSE_OTHER},
-	[TASK_OUTCOME_KILLED] = {BACKEND_OUTCOME_KILLED, TASK_CAUSE_KILLED},
-	[TASK_OUTCOME_DEADLINE] = {BACKEND_OUTCOME_FAILED, TASK_CAUSE_DEADLINE},
-	[TASK_OUTCOME_LOST] = {BACKEND_OUTCOME_LOST, TASK_CAUSE_OTHER},
+static const enum backend_outcome outcomes[] = {
+	[TASK_OUTCOME_NONE] = BACKEND_OUTCOME_NONE,
+	[TASK_OUTCOME_COMPLETED] = BACKEND_OUTCOME_COMPLETED,
+	[TASK_OUTCOME_FAILED] = BACKEND_OUTCOME_FAILED,
+	[TASK_OUTCOME_KILLED] = BACKEND_OUTCOME_KILLED,
+	[TASK_OUTCOME_DEADLINE] = BACKEND_OUTCOME_FAILED,
+	[TASK_OUTCOME_LOST] = BACKEND_OUTCOME_LOST,
 };
+
+enum backend_outcome remote_task_outcome(const struct task *task)
+{
+	return outcomes[task->outcome];
+}
 
 static bool parse_state(const char *text, enum task_state *ret_state, GError **error)
 {
@@ -33,30 +36,29 @@ static bool parse_state(const char *text, enum task_state *ret_state, GError **e
 	return state >= 0;
 }
 
-static bool parse_outcome(const char *text, struct remote_task *task, GError **error)
+static bool parse_outcome(const char *text, struct task *task, GError **error)
 {
 	const int outcome = record_word_find(task_outcome_names, text);
 
 	if (outcome <= TASK_OUTCOME_NONE)
 		return error_fail(error, JSON_ERROR, JSON_ERROR_KEY,
 				  WHAT ": outcome: unknown outcome '%.32s'", text);
-	task->outcome = outcomes[outcome].outcome;
-	task->cause = outcomes[outcome].cause;
+	task->outcome = (enum task_outcome)outcome;
 	return true;
 }
 
 /* The quantities were checked before by remote_sanitize(). */
 static const struct record_field course_fields[] = {
-	{RECORD_FIELD_TIME(remote_task, queued_ns)},
-	WIRE_TASK_TIMES(remote_task),
-	WIRE_TASK_USE(remote_task),
-	{RECORD_FIELD_REAL(remote_task, host_energy_uj), .flags = RECORD_OPTIONAL},
+	{RECORD_FIELD_TIME(task, queued_ns)},
+	WIRE_TASK_TIMES,
+	WIRE_TASK_USE,
+	{RECORD_FIELD_REAL(task, host_energy_uj), .flags = RECORD_OPTIONAL},
 	{NULL},
 };
 static const struct record course_record = {.name = WHAT, .fields = course_fields, .open = true};
 
 /* An unknown name is from a later version. */
-static bool parse_cause(const json_t *object, struct remote_task *task, GError **error)
+static bool parse_cause(const json_t *object, struct task *task, GError **error)
 {
 	json_t *value = json_object_get(object, "cause");
 
@@ -68,16 +70,17 @@ static bool parse_cause(const json_t *object, struct remote_task *task, GError *
 	return true;
 }
 
-static bool parse_progress(const json_t *object, struct remote_task *task, GError **error)
+static bool parse_progress(const json_t *object, struct task *task, GError **error)
 {
 	json_t *progress = json_object_get(object, "progress");
 
 	if (!progress || json_is_null(progress))
 		return true;
-	if (json_get_integer(progress, "total", WHAT, 1, INT64_MAX, &task->total, error) &&
-	    json_get_integer(progress, "done", WHAT, 0, task->total, &task->done, error))
+	if (json_get_integer(progress, "total", WHAT, 1, INT64_MAX, &task->progress.total, error) &&
+	    json_get_integer(progress, "done", WHAT, 0, task->progress.total, &task->progress.done,
+			     error))
 		return true;
-	task->total = 0;
+	task->progress.total = 0;
 	return false;
 }
 
@@ -85,7 +88,7 @@ static bool parse_progress(const json_t *object, struct remote_task *task, GErro
  * Accepts a part that was parsed (`good`). For a task that has ended a malformed part is only added
  * to `doubts`; otherwise returns false with `error`.
  */
-static bool accept_part(struct remote_task *task, bool good, GError **part, GString *doubts,
+static bool accept_part(struct task *task, bool good, GError **part, GString *doubts,
 			GError **error)
 {
 	if (good)
@@ -99,8 +102,7 @@ static bool accept_part(struct remote_task *task, bool good, GError **part, GStr
 	return true;
 }
 
-static bool parse_end(const json_t *object, struct remote_task *task, GString *doubts,
-		      GError **error)
+static bool parse_end(const json_t *object, struct task *task, GString *doubts, GError **error)
 {
 	g_autoptr(GError) part = NULL;
 	const char *outcome;
@@ -111,22 +113,22 @@ static bool parse_end(const json_t *object, struct remote_task *task, GString *d
 	    !parse_outcome(outcome, task, error) ||
 	    !accept_part(task, parse_cause(object, task, &part), &part, doubts, error))
 		return false;
-	if (task->outcome == BACKEND_OUTCOME_FAILED && !task->reason)
+	if (remote_task_outcome(task) == BACKEND_OUTCOME_FAILED && !task->reason)
 		task->reason = g_strdup(outcome);
 	return true;
 }
 
 static const struct record_field nodes_fields[] = {
-	{RECORD_FIELD_NUMBERS(remote_task, nodes, nodes_count), .null = RECORD_NULL_POINTER,
+	{RECORD_FIELD_NUMBERS(task, nodes, nodes_count), .null = RECORD_NULL_POINTER,
 	 .flags = RECORD_OPTIONAL},
 	{NULL},
 };
 static const struct record nodes_record = {.name = WHAT,
-					   .size = sizeof(struct remote_task),
+					   .size = sizeof(struct task),
 					   .fields = nodes_fields,
 					   .open = true};
 
-static bool parse_nodes(const json_t *object, struct remote_task *task, GError **error)
+static bool parse_nodes(const json_t *object, struct task *task, GError **error)
 {
 	if (record_field_from_json(&nodes_record, &nodes_fields[0], object, task, error))
 		return true;
@@ -160,8 +162,7 @@ static bool parse_share(const json_t *object, struct task_share *ret_share, GErr
 	       record_from_json(&task_share_record, object, ret_share, error);
 }
 
-static bool parse_lists(const json_t *object, struct remote_task *task, GString *doubts,
-			GError **error)
+static bool parse_lists(const json_t *object, struct task *task, GString *doubts, GError **error)
 {
 	g_autoptr(GError) part = NULL;
 
@@ -182,7 +183,7 @@ static bool parse_lists(const json_t *object, struct remote_task *task, GString 
 	return true;
 }
 
-static bool parse(const json_t *object, struct remote_task *task, GString *doubts, GError **error)
+static bool parse(const json_t *object, struct task *task, GString *doubts, GError **error)
 {
 	record_init(&course_record, task);
 	if (!record_from_json(&course_record, object, task, error))
@@ -191,9 +192,9 @@ static bool parse(const json_t *object, struct remote_task *task, GString *doubt
 	return parse_lists(object, task, doubts, error) && parse_end(object, task, doubts, error);
 }
 
-struct remote_task *remote_task_parse(const json_t *object, GError **error)
+struct task *remote_task_parse(const json_t *object, GError **error)
 {
-	g_autoptr(remote_task_t) task = g_new0(struct remote_task, 1);
+	g_autoptr(task_t) task = g_new0(struct task, 1);
 	g_autoptr(GString) doubts = g_string_new(NULL);
 	g_autoptr(json_t) clean = NULL;
 	const char *id;
@@ -213,7 +214,7 @@ struct remote_task *remote_task_parse(const json_t *object, GError **error)
 	return g_steal_pointer(&task);
 }
 
-static void sanitize_time(struct remote_task *task, const char *what, int64_t *t_ns)
+static void sanitize_time(struct task *task, const char *what, int64_t *t_ns)
 {
 	g_autoptr(GString) doubts = g_string_new(task->doubts);
 
@@ -223,7 +224,7 @@ static void sanitize_time(struct remote_task *task, const char *what, int64_t *t
 	task->doubts = g_strdup(doubts->str);
 }
 
-void remote_task_sanitize_times(struct remote_task *task, int64_t now_ns)
+void remote_task_sanitize_times(struct task *task, int64_t now_ns)
 {
 	const int64_t last_ns = now_ns + REMOTE_CLOCK_AHEAD_MAX_NS;
 
@@ -241,22 +242,7 @@ void remote_task_sanitize_times(struct remote_task *task, int64_t now_ns)
 		sanitize_time(task, "ended_ns is before the beginning", &task->ended_ns);
 }
 
-void remote_task_free(struct remote_task *task)
-{
-	if (!task)
-		return;
-	if (task->suspensions)
-		g_ptr_array_unref(task->suspensions);
-	if (task->migrations)
-		g_ptr_array_unref(task->migrations);
-	g_free(task->nodes);
-	g_free(task->id);
-	g_free(task->reason);
-	g_free(task->doubts);
-	g_free(task);
-}
-
-double remote_task_energy_j(const struct remote_task *task, double idle_j)
+double remote_task_energy_j(const struct task *task, double idle_j)
 {
 	double above_idle_j = task->host_energy_uj * 1e-6 - idle_j;
 

@@ -17,18 +17,6 @@
 
 G_DEFINE_QUARK(virtbed_task, task_error)
 
-/* The cause of an end for which only the outcome is known. */
-static const enum task_cause implied_causes[] = {
-	[TASK_OUTCOME_NONE] = TASK_CAUSE_NONE,         [TASK_OUTCOME_COMPLETED] = TASK_CAUSE_NONE,
-	[TASK_OUTCOME_FAILED] = TASK_CAUSE_OTHER,      [TASK_OUTCOME_KILLED] = TASK_CAUSE_KILLED,
-	[TASK_OUTCOME_DEADLINE] = TASK_CAUSE_DEADLINE, [TASK_OUTCOME_LOST] = TASK_CAUSE_OTHER,
-};
-
-enum task_cause task_end_cause(const struct task *task)
-{
-	return task->cause ?: implied_causes[task->outcome];
-}
-
 const char *task_outcome_name(enum task_outcome outcome)
 {
 	return outcome == TASK_OUTCOME_NONE ? NULL : task_outcome_names[outcome];
@@ -44,23 +32,6 @@ bool task_id_ok(const char *id)
 		if (!g_ascii_isalnum(*id) && !strchr("._-", *id))
 			return false;
 	return true;
-}
-
-void task_free(struct task *task)
-{
-	if (!task)
-		return;
-	g_free(task->id);
-	g_free(task->type);
-	g_free(task->benchmark);
-	g_free(task->nodes);
-	g_free(task->reason);
-	g_free(task->script_summary);
-	task_script_free(task->script);
-	g_ptr_array_unref(task->suspensions);
-	g_ptr_array_unref(task->migrations);
-	task_migration_free(task->unmoved);
-	g_free(task);
 }
 
 static struct task *task_new(const char *id)
@@ -472,12 +443,12 @@ static const struct record_field task_fields[] = {
 	{RECORD_FIELD_TIME(task, queued_ns), .variants = QUEUED},
 	{RECORD_AT(task, start_within_s), .type = RECORD_REAL, .null = RECORD_NULL_ZERO,
 	 .variants = QUEUED},
-	WIRE_TASK_TIMES(task),
+	WIRE_TASK_TIMES,
 	{RECORD_FIELD_WORD(task, outcome, task_outcome_names), .null = RECORD_NULL_ZERO},
 	{.name = "cause", .write = write_cause, .read = read_cause},
 	{RECORD_FIELD_TEXT(task, reason), .null = RECORD_NULL_POINTER},
 	{.name = "progress", .write = write_progress, .read = read_progress},
-	WIRE_TASK_USE(task),
+	WIRE_TASK_USE,
 	{RECORD_FIELD_REAL(task, host_energy_uj), .write = write_whole},
 	{RECORD_FIELD_REAL(task, host_gap_ns), .write = write_whole},
 	{RECORD_FIELD_LIST(task, suspensions, task_suspension_record), .write = write_steps,

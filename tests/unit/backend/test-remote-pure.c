@@ -7,6 +7,7 @@
 #include "controller/backend/remote_clock.h"
 #include "controller/backend/remote_curve.h"
 #include "controller/backend/remote_meter.h"
+#include "controller/backend/remote_suspension.h"
 #include "controller/backend/remote_task.h"
 #include "controller/backend/remote_usage.h"
 
@@ -260,7 +261,7 @@ static void tasks_are_read_or_refused(void)
 		g_autoptr(GError) error = NULL;
 		g_autoptr(json_t) json =
 			json_parse(task_cases[i].json, strlen(task_cases[i].json), "case", &error);
-		g_autoptr(remote_task_t) task = NULL;
+		g_autoptr(task_t) task = NULL;
 
 		g_assert_no_error(error);
 		task = remote_task_parse(json, &error);
@@ -268,7 +269,7 @@ static void tasks_are_read_or_refused(void)
 		g_assert_true((task != NULL) == task_cases[i].good);
 		g_assert_true((error == NULL) == task_cases[i].good);
 		if (task)
-			g_assert_cmpint(task->outcome, ==, task_cases[i].outcome);
+			g_assert_cmpint(remote_task_outcome(task), ==, task_cases[i].outcome);
 	}
 }
 
@@ -314,12 +315,12 @@ static void an_end_is_one_whatever_its_numbers(void)
 							doubt_cases[i].member);
 		g_autoptr(json_t) json = json_parse(text, strlen(text), "case", NULL)
 						 ?: json_parse_mended(text, strlen(text));
-		g_autoptr(remote_task_t) task = remote_task_parse(json, NULL);
+		g_autoptr(task_t) task = remote_task_parse(json, NULL);
 
 		g_test_message("%s", text);
 		g_assert_nonnull(task);
 		remote_task_sanitize_times(task, 100 * S);
-		g_assert_cmpint(task->outcome, ==, BACKEND_OUTCOME_COMPLETED);
+		g_assert_cmpint(task->outcome, ==, TASK_OUTCOME_COMPLETED);
 		g_test_message("%s", task->doubts ? task->doubts : "nothing");
 		g_assert_true((task->doubts != NULL) == (doubt_cases[i].doubt != NULL));
 		g_assert_true(!task->doubts || strstr(task->doubts, doubt_cases[i].doubt));
@@ -351,19 +352,19 @@ static void a_deadline_and_a_stall_are_told_apart(void)
 	for (gsize i = 0; i < G_N_ELEMENTS(end_cases); i++) {
 		g_autoptr(json_t) json =
 			json_parse(end_cases[i].json, strlen(end_cases[i].json), "case", NULL);
-		g_autoptr(remote_task_t) task = remote_task_parse(json, NULL);
+		g_autoptr(task_t) task = remote_task_parse(json, NULL);
 
 		g_test_message("%s", end_cases[i].json);
 		g_assert_nonnull(task);
-		g_assert_cmpint(task->cause, ==, end_cases[i].cause);
-		g_assert_cmpint(task->done, ==, end_cases[i].done);
-		g_assert_cmpint(task->total, ==, end_cases[i].total);
+		g_assert_cmpint(task_end_cause(task), ==, end_cases[i].cause);
+		g_assert_cmpint(task->progress.done, ==, end_cases[i].done);
+		g_assert_cmpint(task->progress.total, ==, end_cases[i].total);
 	}
 }
 
 static void a_task_answers_for_its_share_above_idle(void)
 {
-	struct remote_task task = {
+	struct task task = {
 		.requested_ns = S,
 		.ended_ns = 3 * S,
 		.cpu_s = 1,
@@ -397,7 +398,7 @@ static void suspensions_are_read(void)
 {
 	g_autoptr(json_t) json =
 		json_parse("{" SUSPENDED "}", strlen("{" SUSPENDED "}"), "case", NULL);
-	g_autoptr(remote_task_t) task = remote_task_parse(json, NULL);
+	g_autoptr(task_t) task = remote_task_parse(json, NULL);
 	const struct task_suspension *one;
 	g_autoptr(GArray) stretches = NULL;
 	const struct remote_interval *last;

@@ -123,14 +123,14 @@ static void report(struct remote_attempt *entry, const struct description *what)
 	const int64_t now_ns = clock_now_ns();
 	g_autoptr(GPtrArray) suspensions =
 		g_ptr_array_new_with_free_func((GDestroyNotify)task_suspension_free);
-	const struct remote_task task = {
+	const struct task task = {
 		.id = entry->id,
 		.state = what->state,
 		.queued_ns = what->begun || what->state == TASK_QUEUED ? now_ns - 9 : 0,
 		.requested_ns = what->requested ? now_ns - (what->begun ? 8 : 9) : 0,
 		.started_ns = what->started ? now_ns - 7 : 0,
 		.ended_ns = what->state == TASK_ENDED ? now_ns : 0,
-		.outcome = BACKEND_OUTCOME_COMPLETED,
+		.outcome = TASK_OUTCOME_COMPLETED,
 		.suspensions = suspensions,
 	};
 
