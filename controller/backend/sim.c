@@ -36,6 +36,10 @@ struct sim_task {
 	double eec_j;
 	double power_w;
 	struct backend_overhead overhead; /* of its last suspension */
+	double lost_after_s;          /* it is lost when it has executed so long; INFINITY: never */
+	enum backend_outcome outcome; /* then */
+	uint32_t migration;           /* of the attempt: the last one carried out */
+	double moved_s;               /* when that ends; NAN: none is under way */
 };
 
 /* A sum that does not lose small terms to rounding (Neumaier 1974). */
@@ -63,8 +67,10 @@ struct sim {
 	struct backend_sim_overheads overheads; /* samples NULL: none */
 	double penalty_s;                       /* without progress after a resumption */
 	struct backend_sim_error error;
-	GArray *events;     /* struct backend_event: happened at now_s */
-	guint events_taken; /* so many of them; all: the array is emptied */
+	struct backend_sim_courses courses; /* all 0: tasks go as estimated */
+	uint32_t nodes_next;                /* the next event of its nodes */
+	GArray *events;                     /* struct backend_event: happened at now_s */
+	guint events_taken;                 /* so many of them; all: the array is emptied */
 };
 
 static void sum_add(struct sum *sum, double term)
@@ -83,11 +89,17 @@ static double sum_total(const struct sum *sum)
 	return sum->value + sum->rest;
 }
 
+/* What the hosts draw above idle. */
+static double total_w(const struct sim *sim)
+{
+	return sum_total(&sim->power_w) + sim->courses.base_w;
+}
+
 static void advance(struct sim *sim, double time_s)
 {
 	if (time_s <= sim->now_s)
 		return;
-	sum_add(&sim->energy_j, sum_total(&sim->power_w) * (time_s - sim->now_s));
+	sum_add(&sim->energy_j, total_w(sim) * (time_s - sim->now_s));
 	sim->now_s = time_s;
 }
 
@@ -106,15 +118,37 @@ static void schedule(struct sim *sim, uint32_t index, double time_s)
 	sim_heap_add(&sim->next, &(struct sim_heap_entry){time_s, sim->tasks[index].order, index});
 }
 
-/* When an executing task ends unless it is suspended first. The engine computes the same value. */
+/*
+ * When an executing task ends unless it is suspended or lost first. The engine computes the same
+ * value.
+ */
 static double end_s(const struct sim_task *task)
 {
 	return task->from_s + (task->total_s - task->work_s) / task->yield;
 }
 
+/* When a task is lost that executes until then; INFINITY: it is not. */
+static double lost_s(const struct sim_task *task)
+{
+	return task->since_s + (task->lost_after_s - task->executed_s);
+}
+
+/* The instant of an executing task: its end, its loss, or the end of its migration. */
+static double instant_s(const struct sim_task *task)
+{
+	return fmin(fmin(end_s(task), lost_s(task)), task->moved_s);
+}
+
 static bool executes(const struct sim_task *task)
 {
 	return task->phase == SIM_RUNNING || task->phase == SIM_FREEZING;
+}
+
+/* Computes the instant of a running task again. */
+static void schedule_again(struct sim *sim, uint32_t index)
+{
+	sim_heap_remove(&sim->next, index);
+	schedule(sim, index, instant_s(&sim->tasks[index]));
 }
 
 /* Adds the progress of an executing task up to `time_s`. */
@@ -136,7 +170,7 @@ static void begin_interval(struct sim *sim, uint32_t index, double penalty_s)
 	task->from_s = sim->now_s + penalty_s;
 	sim->executing++;
 	sum_add(&sim->power_w, task->power_w);
-	schedule(sim, index, end_s(task));
+	schedule(sim, index, instant_s(task));
 }
 
 /* Ends the present interval of a task at time_s. */
@@ -218,6 +252,27 @@ static double draw_exec_s(const struct sim *sim, const struct backend_start *sta
 	return (double)(pmf->first + i) * queueing->bin_s;
 }
 
+/* The course of a task on a cluster. */
+static struct backend_sim_course course_of(const struct sim *sim, uint32_t task, uint32_t cluster)
+{
+	static const struct backend_sim_course as_estimated = {.time = 1, .power = 1};
+
+	return sim->courses.of
+		       ? sim->courses.of[(size_t)task * sim->system->clusters_count + cluster]
+		       : as_estimated;
+}
+
+/* The loss of an attempt; NULL: it is not lost. */
+static const struct backend_sim_loss *loss_of(const struct sim *sim, uint32_t task,
+					      uint32_t attempt)
+{
+	for (uint32_t i = 0; i < sim->courses.losses_count; i++)
+		if (sim->courses.losses[i].task == task &&
+		    sim->courses.losses[i].attempt == attempt)
+			return &sim->courses.losses[i];
+	return NULL;
+}
+
 static void sim_start(struct backend *backend, const struct backend_start *start)
 {
 	struct sim *sim = (struct sim *)backend;
@@ -229,9 +284,14 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 		return;
 
 	const struct backend_sim_ratio ratio = draw_ratio(sim, start->cluster);
-	const double factor = error_factor(sim, start);
-	const double total_s = factor * ratio.time *
-			       (sim->system->queueing ? draw_exec_s(sim, start) : option->etc_s);
+	const struct backend_sim_course course = course_of(sim, start->task, start->cluster);
+	const struct backend_sim_loss *loss = loss_of(sim, start->task, start->attempt);
+	const double estimated_s = sim->system->queueing ? draw_exec_s(sim, start) : option->etc_s;
+	const double total_s =
+		error_factor(sim, start) * ratio.time *
+		(course.drawn_s > 0 ? course.drawn_s : course.time * estimated_s + course.more_s);
+	const double expected_s = ratio.time * estimated_s;
+	const double energy_j = course.power * ratio.energy * option->eec_j;
 
 	sim->tasks[start->task] = (struct sim_task){
 		.cluster = start->cluster,
@@ -239,8 +299,11 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 		.order = sim->order++,
 		.yield = 1,
 		.total_s = total_s,
-		.eec_j = factor * ratio.energy * option->eec_j,
-		.power_w = factor * ratio.energy * option->eec_j / total_s,
+		.eec_j = energy_j * (total_s == expected_s ? 1 : total_s / expected_s),
+		.power_w = energy_j / expected_s,
+		.lost_after_s = loss ? loss->exec_s : INFINITY,
+		.outcome = loss ? loss->outcome : BACKEND_OUTCOME_NONE,
+		.moved_s = NAN,
 	};
 	begin_interval(sim, start->task, sim->error.overhead_s);
 	push_event(sim, &(struct backend_event){
@@ -306,13 +369,25 @@ static void report_failed_step(struct sim *sim, uint32_t index, uint32_t n, cons
 	push_event(sim, &event);
 }
 
+/* What the nth suspension of a task takes by its course; NULL: that is drawn. */
+static const struct backend_overhead *step_of(const struct sim *sim, uint32_t task, uint32_t n)
+{
+	for (uint32_t i = 0; i < sim->courses.steps_count; i++)
+		if (sim->courses.steps[i].task == task && sim->courses.steps[i].n == n)
+			return &sim->courses.steps[i].overhead;
+	return NULL;
+}
+
 /* Draws a sample for one suspension and its resumption. */
 static struct backend_overhead draw_overhead(const struct sim *sim, uint32_t index,
 					     const struct sim_task *task)
 {
 	const struct backend_sim_overheads *overheads = &sim->overheads;
+	const struct backend_overhead *step = step_of(sim, index, task->suspension);
 	struct random_stream random;
 
+	if (step)
+		return *step;
 	if (!overheads->samples || overheads->counts[task->cluster] == 0)
 		return (struct backend_overhead){0};
 	random_stream_init(&random, overheads->seed ^ overheads->stream << 32,
@@ -357,7 +432,7 @@ static void sim_suspend(struct backend *backend, uint32_t index, uint32_t attemp
 
 	if (!task || n <= task->suspension)
 		return;
-	if (task->phase != SIM_RUNNING) {
+	if (task->phase != SIM_RUNNING || !isnan(task->moved_s)) {
 		report_failed_step(sim, index, n, "it does not run");
 		return;
 	}
@@ -366,7 +441,7 @@ static void sim_suspend(struct backend *backend, uint32_t index, uint32_t attemp
 
 	const double frozen_s = sim->now_s + task->overhead.freeze_s;
 
-	if (end_s(task) <= frozen_s)
+	if (fmin(end_s(task), lost_s(task)) <= frozen_s)
 		return; /* it ends first */
 	sim_heap_remove(&sim->next, index);
 	task->phase = SIM_FREEZING;
@@ -425,52 +500,106 @@ static void sim_share(struct backend *backend, uint32_t index, uint32_t attempt,
 	if (executes(task))
 		count_work(task, sim->now_s);
 	task->yield = yield;
-	if (task->phase != SIM_RUNNING)
+	if (task->phase == SIM_RUNNING)
+		schedule_again(sim, index);
+}
+
+/* Draws what a migration takes; `n`: of the attempt. */
+static struct backend_sim_migration draw_migration(const struct sim *sim, uint32_t index,
+						   uint32_t n)
+{
+	const struct backend_sim_overheads *overheads = &sim->overheads;
+	struct random_stream random;
+
+	random_stream_init(&random, ~overheads->seed ^ overheads->stream << 32,
+			   (uint64_t)index << 32 | n);
+	return sim->courses.migrations[random_stream_below(&random, sim->courses.migrations_count)];
+}
+
+/* The task runs on meanwhile, but for its downtime. */
+static void sim_migrate(struct backend *backend, uint32_t index, uint32_t attempt, uint32_t n,
+			const uint32_t *nodes, uint32_t nodes_count)
+{
+	struct sim *sim = (struct sim *)backend;
+	struct sim_task *task = find_task(sim, index, attempt);
+	struct backend_sim_migration migration;
+
+	if (!task || n <= task->migration)
 		return;
-	sim_heap_remove(&sim->next, index);
-	schedule(sim, index, end_s(task));
+	task->migration = n;
+	if (task->phase != SIM_RUNNING || !isnan(task->moved_s)) {
+		struct backend_event event =
+			step_event(sim, BACKEND_EVENT_MIGRATION_FAILED, index, n);
+
+		event.reason = "it does not run";
+		push_event(sim, &event);
+		return;
+	}
+	migration = draw_migration(sim, index, n);
+	count_work(task, sim->now_s);
+	task->from_s = fmax(task->from_s, sim->now_s) + migration.downtime_s;
+	task->moved_s = sim->now_s + migration.total_s;
+	schedule_again(sim, index);
+}
+
+static void end_migration(struct sim *sim, uint32_t index)
+{
+	struct sim_task *task = &sim->tasks[index];
+	const struct backend_event event =
+		step_event(sim, BACKEND_EVENT_MIGRATED, index, task->migration);
+
+	task->moved_s = NAN;
+	schedule(sim, index, instant_s(task));
+	push_event(sim, &event);
 }
 
 /* When the energy reaches the limit if the power stays as it is; INFINITY: never. */
 static double crossing_s(const struct sim *sim)
 {
 	const double missing_j = sim->limit_j - sum_total(&sim->energy_j);
-	const double power_w = sum_total(&sim->power_w);
+	const double power_w = total_w(sim);
 
 	if (missing_j <= 0)
 		return sim->now_s;
 	return power_w > 0 ? sim->now_s + missing_j / power_w : INFINITY;
 }
 
-static void complete(struct sim *sim, uint32_t index)
+/* Ends a running task: it completes, or is lost. */
+static void end_task(struct sim *sim, uint32_t index, double time_s)
 {
 	struct sim_task *task = &sim->tasks[index];
+	const bool completes = time_s >= end_s(task);
 
 	end_interval(sim, task, sim->now_s);
 	task->phase = SIM_AWAY;
-	push_event(sim,
-		   &(struct backend_event){
-			   .kind = BACKEND_EVENT_ENDED,
-			   .time_s = sim->now_s,
-			   .task = index,
-			   .attempt = task->attempt,
-			   .outcome = BACKEND_OUTCOME_COMPLETED,
-			   .exec_s = task->executed_s,
-			   .energy_j = sim->error.overhead_s > 0 ? task->executed_s * task->power_w
-								 : task->eec_j,
-		   });
+	push_event(sim, &(struct backend_event){
+				.kind = BACKEND_EVENT_ENDED,
+				.time_s = sim->now_s,
+				.task = index,
+				.attempt = task->attempt,
+				.outcome = completes ? BACKEND_OUTCOME_COMPLETED : task->outcome,
+				.exec_s = task->executed_s,
+				.energy_j = completes && !(sim->error.overhead_s > 0)
+						    ? task->eec_j
+						    : task->executed_s * task->power_w,
+				.reason = completes ? NULL : "it was lost when it was measured",
+			});
 }
 
 /* Processes the first instant of the heap, which may or may not make an event. */
 static void process_next(struct sim *sim)
 {
 	const struct sim_heap_entry entry = *sim_heap_first(&sim->next);
+	const struct sim_task *task = &sim->tasks[entry.task];
 
 	advance(sim, entry.time_s);
 	sim_heap_remove(&sim->next, entry.task);
 	switch (sim->tasks[entry.task].phase) {
 	case SIM_RUNNING:
-		complete(sim, entry.task);
+		if (entry.time_s >= fmin(end_s(task), lost_s(task)))
+			end_task(sim, entry.task, entry.time_s);
+		else
+			end_migration(sim, entry.task);
 		break;
 	case SIM_FREEZING:
 		freeze(sim, entry.task);
@@ -487,6 +616,23 @@ static void process_next(struct sim *sim)
 	}
 }
 
+/* When the next node goes down or comes back; INFINITY: none does. */
+static double next_node_s(const struct sim *sim)
+{
+	return sim->nodes_next < sim->courses.nodes_count
+		       ? fmax(sim->courses.nodes[sim->nodes_next].time_s, sim->now_s)
+		       : INFINITY;
+}
+
+static void change_node(struct sim *sim)
+{
+	struct backend_event event = sim->courses.nodes[sim->nodes_next++];
+
+	advance(sim, event.time_s);
+	event.time_s = sim->now_s;
+	push_event(sim, &event);
+}
+
 void backend_sim_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct sim *sim = (struct sim *)backend;
@@ -494,7 +640,12 @@ void backend_sim_wait(struct backend *backend, double until_s, struct backend_ev
 	while (sim->events_taken == sim->events->len) {
 		const struct sim_heap_entry *first = sim_heap_first(&sim->next);
 		const double limit_s = crossing_s(sim);
+		const double node_s = next_node_s(sim);
 
+		if (node_s <= until_s && node_s <= limit_s && (!first || node_s < first->time_s)) {
+			change_node(sim);
+			continue;
+		}
 		if (first && first->time_s <= until_s && first->time_s <= limit_s) {
 			process_next(sim);
 			continue;
@@ -533,6 +684,20 @@ static const struct backend_ops sim_ops = {
 	.suspend = sim_suspend,
 	.resume = sim_resume,
 	.share = sim_share,
+	.energy_j = sim_energy_j,
+	.set_limit = sim_set_limit,
+	.destroy = sim_destroy,
+};
+
+static const struct backend_ops sim_migrating_ops = {
+	.name = "sim",
+	.now_s = sim_now_s,
+	.start = sim_start,
+	.kill = sim_kill,
+	.suspend = sim_suspend,
+	.resume = sim_resume,
+	.share = sim_share,
+	.migrate = sim_migrate,
 	.energy_j = sim_energy_j,
 	.set_limit = sim_set_limit,
 	.destroy = sim_destroy,
@@ -582,6 +747,15 @@ void backend_sim_set_exec_seed(struct backend *backend, uint64_t seed, uint64_t 
 
 	sim->exec_seed = seed;
 	sim->exec_stream = stream;
+}
+
+void backend_sim_set_courses(struct backend *backend, const struct backend_sim_courses *courses)
+{
+	struct sim *sim = (struct sim *)backend;
+
+	sim->courses = *courses;
+	if (courses->migrations_count > 0)
+		backend->ops = &sim_migrating_ops;
 }
 
 void backend_sim_continue(struct backend *backend, double time_s, double energy_j)

@@ -135,3 +135,54 @@ void backend_sim_set_error(struct backend *backend, const struct backend_sim_err
  * alone. Without this call both are 0.
  */
 void backend_sim_set_exec_seed(struct backend *backend, uint64_t seed, uint64_t stream);
+
+/* The course of a task on a cluster, where that is not as estimated. All 0: as estimated. */
+struct backend_sim_course {
+	double time;    /* measured / estimated: its execution time is that times its ETC; > 0 */
+	double more_s;  /* added to this; the sum is > 0 */
+	double power;   /* its power over EEC / ETC; >= 0 */
+	double drawn_s; /* on queueing clusters, instead of the drawn time; 0: it is drawn */
+};
+
+/* An attempt that does not complete. */
+struct backend_sim_loss {
+	uint32_t task, attempt;
+	double exec_s; /* it has executed so long; a task that completes before is not lost */
+	enum backend_outcome outcome; /* LOST, or FAILED or KILLED */
+};
+
+/* What the nth suspension of a task takes, in each of its attempts. */
+struct backend_sim_step {
+	uint32_t task, n;
+	struct backend_overhead overhead;
+};
+
+/* What a migration of a running task takes. */
+struct backend_sim_migration {
+	double total_s;    /* until the nodes that its VMs left take tasks again */
+	double downtime_s; /* of that, without progress */
+};
+
+/* What became of the tasks of a run, so that a simulation does the same; of all the parts none. */
+struct backend_sim_courses {
+	const struct backend_sim_course *of;   /* tasks_max x clusters (row = task); NULL: none */
+	const struct backend_sim_loss *losses; /* ascending by task, attempt */
+	uint32_t losses_count;
+	const struct backend_sim_step *steps; /* ascending by task, n */
+	uint32_t steps_count;
+	const struct backend_event *nodes; /* NODE_DOWN and NODE_UP, ascending by time */
+	uint32_t nodes_count;
+	/*
+	 * Running tasks migrate, and the migration of a task takes what one of these takes, drawn
+	 * as the overheads are. 0: they cannot, and the engine suspends and resumes them instead.
+	 */
+	const struct backend_sim_migration *migrations;
+	uint32_t migrations_count;
+	double base_w; /* what hosts draw beside tasks; below 0: less than their idle watts */
+};
+
+/*
+ * From now on tasks go as `courses` says. What it points to must outlive the backend. To be called
+ * before the first start.
+ */
+void backend_sim_set_courses(struct backend *backend, const struct backend_sim_courses *courses);

@@ -12,6 +12,25 @@
  */
 void simulation_run(struct engine *engine, struct backend *sim, struct engine_result *ret_result);
 
-/* The same for a run that has begun already, over another backend that passes on to `sim`. */
+/*
+ * How late the engine is called, as it was in a measured run: when its time has come at due_s[i] or
+ * later, it is called late_s[i] after that, by the last such i.
+ */
+struct simulation_moments {
+	const double *due_s;  /* ascending */
+	const double *late_s; /* >= 0 */
+	uint32_t count;
+	double end_s; /* from then on it is called at once: the duration of the run */
+};
+
+/* As simulation_run(), with the moments of another run; NULL or none: at once. */
+void simulation_run_late(struct engine *engine, struct backend *sim,
+			 const struct simulation_moments *moments,
+			 struct engine_result *ret_result);
+
+/*
+ * As simulation_run() for a run that has begun already, over another backend that passes on to
+ * `sim`.
+ */
 void simulation_continue(struct engine *engine, struct backend *sim,
 			 struct engine_result *ret_result);
