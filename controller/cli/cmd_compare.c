@@ -6,6 +6,9 @@
 
 #include "common/json.h"
 #include "common/visible.h"
+#include "controller/attribution/attribution.h"
+#include "controller/attribution/attribution_print.h"
+#include "controller/cli/attribute.h"
 #include "controller/cli/commands.h"
 #include "controller/report/compare.h"
 #include "controller/report/compare_brief.h"
@@ -14,12 +17,15 @@
 #include "controller/report/overhead.h"
 #include "controller/room/room_report.h"
 
+#define JOBS_MAX 1024
+
 /* What is printed with a comparison. */
 struct additions {
-	const char *baseline;      /* of `ratios` */
-	GArray *ratios;            /* NULL: none were asked for */
-	struct overhead *overhead; /* NULL: none */
-	struct room_report *room;  /* NULL: it was not asked for */
+	const char *baseline;            /* of `ratios` */
+	GArray *ratios;                  /* NULL: none were asked for */
+	struct overhead *overhead;       /* NULL: none */
+	struct room_report *room;        /* NULL: it was not asked for */
+	struct attribution *attribution; /* NULL: it was not asked for */
 };
 
 static void additions_clear(struct additions *additions)
@@ -27,6 +33,7 @@ static void additions_clear(struct additions *additions)
 	g_clear_pointer(&additions->ratios, g_array_unref);
 	g_clear_pointer(&additions->overhead, overhead_free);
 	g_clear_pointer(&additions->room, room_report_free);
+	g_clear_pointer(&additions->attribution, attribution_free);
 }
 typedef struct additions additions_t; /* for g_auto() */
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(additions_t, additions_clear)
@@ -44,8 +51,14 @@ static void print_comparison(const struct compare *compare, const struct additio
 			: NULL;
 	g_autofree char *room =
 		additions->room && !as_json ? room_report_text(additions->room) : NULL;
+	g_autofree char *causes = additions->attribution && !as_json
+					  ? attribution_text(additions->attribution)
+					  : NULL;
 
 	if (as_json) {
+		if (additions->attribution)
+			json_object_set_new(document, "attribution",
+					    attribution_json(additions->attribution));
 		if (overhead)
 			json_object_set_new(document, "overheads", overhead_json(overhead));
 		if (additions->ratios)
@@ -64,6 +77,8 @@ static void print_comparison(const struct compare *compare, const struct additio
 		visible_print(more);
 	if (room)
 		visible_print(room);
+	if (causes)
+		visible_print(causes);
 }
 
 /* Prints the comparison in ten lines. `compare` is NULL when the two have nothing in common. */
@@ -88,7 +103,7 @@ static void print_brief(const struct compare_sides *sides, const struct compare 
 typedef struct directory directory_t; /* for g_auto() */
 
 struct arguments {
-	bool json, brief, trials, simulate, room;
+	bool json, brief, trials, simulate, room, attribute;
 	const char *baseline; /* NULL: no ratios */
 	uint32_t room_trials; /* 0: not given */
 	uint32_t jobs;        /* 0: not given */
@@ -97,7 +112,6 @@ struct arguments {
 /* Trials behind a room, unless the command line says otherwise, and the most. */
 #define ROOM_TRIALS 60
 #define ROOM_TRIALS_MAX 1000000
-#define JOBS_MAX 1024
 
 /* A directory that is compared. */
 struct directory {
@@ -313,6 +327,12 @@ static int compare_dirs(const char *name, const char *dir_a, const char *dir_b,
 	compare_sides_init(&sides, a.summary, resampling_compare(a.noise), b.summary,
 			   resampling_compare(b.noise));
 	compare = compare_new(&sides, arguments->trials, &error);
+	if (compare && arguments->attribute) {
+		additions.attribution = attribute(name, compare, arguments->jobs, &error);
+		if (!additions.attribution)
+			return command_fail(COMMAND_BAD, name, "--attribute: %s", error->message);
+		compare->because = attribution_verdict(additions.attribution);
+	}
 	if (arguments->brief &&
 	    (compare || g_error_matches(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING)))
 		print_brief(&sides, compare, arguments->json);
@@ -358,9 +378,12 @@ int cmd_compare(int argc, char **argv)
 		 "another policy wins, beside those that were measured; DIR alone will do"},
 		{"room-trials", 0, COMMAND_COUNT, &arguments.room_trials,
 		 "workloads behind --room (default 60)", "N", 2, ROOM_TRIALS_MAX},
+		{"attribute", 0, COMMAND_FLAG, &arguments.attribute,
+		 "Divide the differences of a measured and a simulated directory over their causes, "
+		 "by simulations"},
 		{"jobs", 'j', COMMAND_COUNT, &arguments.jobs,
-		 "threads of --room (default: one per core); results do not depend on it", "N", 1,
-		 JOBS_MAX},
+		 "Threads of --room and --attribute (default: one per core); results do not depend on it",
+		 "N", 1, JOBS_MAX},
 		{NULL},
 	};
 
@@ -370,7 +393,7 @@ int cmd_compare(int argc, char **argv)
 			   "energy, the order of every pair of policies with its interval, rank "
 			   "correlation, and one\n"
 			   "verdict. What is on record is compared; nothing is simulated without "
-			   "--simulate or\n--room.",
+			   "--simulate,\n--room or --attribute.",
 			   options))
 		return COMMAND_BAD;
 	if (arguments.brief && arguments.baseline)

@@ -295,7 +295,7 @@ static bool contradict(const struct stats_interval *a, const struct stats_interv
 	return a->value * b->value < 0 && stats_interval_sign(&apart) != STATS_SIGN_UNCLEAR;
 }
 
-static enum compare_order order_of(const struct compare_pair *pair)
+enum compare_order compare_pair_order(const struct compare_pair *pair)
 {
 	const struct stats_interval *a = &pair->sides[0].interval;
 	const struct stats_interval *b = &pair->sides[1].interval;
@@ -337,7 +337,7 @@ static bool add_pairs(struct compare *compare, double limit, GPtrArray *policies
 
 			if (!fill_pair(compare, &pair, error))
 				return false;
-			pair.order = order_of(&pair);
+			pair.order = compare_pair_order(&pair);
 			compare->same += pair.order == COMPARE_SAME;
 			compare->opposite += pair.order == COMPARE_OPPOSITE;
 			compare->noisy += pair.order == COMPARE_NOISY;
@@ -483,5 +483,6 @@ void compare_free(struct compare *compare)
 		g_clear_pointer(&compare->accuracies[i], g_array_unref);
 	g_clear_pointer(&compare->deviations, g_array_unref);
 	g_clear_pointer(&compare->missing, g_ptr_array_unref);
+	g_free(compare->because);
 	g_free(compare);
 }

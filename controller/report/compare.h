@@ -123,6 +123,7 @@ struct compare {
 	GPtrArray *missing; /* char *: cells of only one side */
 	uint32_t same, opposite, noisy;
 	enum compare_verdict verdict;
+	char *because; /* for the sentence of "differ", set by the caller; NULL: not known */
 };
 typedef struct compare compare_t; /* for g_autoptr() */
 
@@ -145,6 +146,9 @@ struct compare *compare_new(const struct compare_sides *sides, bool trials, GErr
 /* NULL is allowed. */
 void compare_free(struct compare *compare);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(compare_t, compare_free)
+
+/* The order of a pair by its intervals on both sides. */
+enum compare_order compare_pair_order(const struct compare_pair *pair);
 
 /* A measure of a run of the summary; NAN: unknown. */
 double compare_run_value(enum compare_measure measure, const struct summary *summary,

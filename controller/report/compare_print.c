@@ -384,6 +384,8 @@ char *compare_sentence(const struct compare *compare)
 			       compare->opposite, compare->noisy);
 	if (isfinite(all->tau_b))
 		g_string_append_printf(text, "; Kendall's tau-b %.3f", all->tau_b);
+	if (compare->because)
+		g_string_append_printf(text, "; %s", compare->because);
 	return g_string_free(text, FALSE);
 }
 
