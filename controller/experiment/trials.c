@@ -69,8 +69,8 @@ static bool run_trial(uint32_t trial, void *data, GError **error)
 
 	if (!experiment_trial_init(experiment, running->trials->seed, trial + 1, &drawn, error))
 		return false;
-	if (batch->trials->change)
-		experiment_trial_change(&drawn, batch->trials->change);
+	if (running->trials->change)
+		experiment_trial_change(&drawn, running->trials->change);
 	for (uint32_t policy = 0; policy < experiment->policies_count; policy++)
 		run_policy(running, &drawn, trial, policy);
 	experiment_trial_clear(&drawn);
