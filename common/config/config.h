@@ -26,7 +26,7 @@
  */
 
 /* Sections of a file that are not in common/config. */
-#define CONFIG_SERVED_MAX 2
+#define CONFIG_SERVED_MAX 3
 
 struct config;
 

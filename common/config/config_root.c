@@ -44,6 +44,8 @@ static const struct config_key root_keys[] = {
 	{CONFIG_SERVED("environment", 0),
 	 .help = "task types and arrivals that are drawn for simulations."},
 	{CONFIG_SERVED("study", 1), .help = "what `virtbed study` varies."},
+	{CONFIG_SERVED("verdict", 2),
+	 .help = "the pairs of policies that `virtbed run --until-verdict` decides."},
 	{CONFIG_TEXT(file, image),
 	 .help = "directory of the guest image. By default VIRTBED_IMAGE, else that of the build or the package."},
 	{CONFIG_NUMBER(file, patience), CONFIG_NOT_ZERO, CONFIG_TO(1, 1000),

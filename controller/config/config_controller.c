@@ -4,6 +4,7 @@
 #include "controller/config/config_arrivals.h"
 #include "controller/config/config_environment.h"
 #include "controller/config/config_study.h"
+#include "controller/config/config_verdict.h"
 
 static bool fill_in(struct config *config, const char *path, GHashTable *given, GError **error)
 {
@@ -20,7 +21,9 @@ static char *check(const struct config *config)
 {
 	char *wrong = config_study_check(config);
 
-	return !wrong && config_environment(config) ? config_environment_check(config) : wrong;
+	if (!wrong && config_environment(config))
+		wrong = config_environment_check(config);
+	return !wrong && config_verdict(config) ? config_verdict_check(config) : wrong;
 }
 
 const struct config_served config_controller = {
@@ -28,6 +31,7 @@ const struct config_served config_controller = {
 		{
 			[CONFIG_ENVIRONMENT] = &config_environment_section,
 			[CONFIG_STUDY] = &config_study_section,
+			[CONFIG_VERDICT] = &config_verdict_section,
 		},
 	.fill_in = fill_in,
 	.check = check,

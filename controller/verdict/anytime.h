@@ -52,7 +52,7 @@ struct anytime {
  */
 struct anytime anytime_new(double alpha, double variance, double df);
 
-/* Adds a value; NaN is left out. */
+/* Adds a value, which is left out if it is not a number. */
 void anytime_add(struct anytime *series, double value);
 
 /* The variance of a value as far as it is known; NAN: it is not. */

@@ -143,8 +143,8 @@ static double part_of(const struct verdict_design *design, const struct verdict_
 	const uint32_t repeats = common_repeats(runs, pair);
 	double needed;
 
-	if (finding->state != VERDICT_OPEN || (pair->first != cell && pair->second != cell) ||
-	    runs->done[cell] > runs->done[other])
+	if (pair->control || finding->state != VERDICT_OPEN ||
+	    (pair->first != cell && pair->second != cell) || runs->done[cell] > runs->done[other])
 		return 0;
 	needed = MIN(finding->needs, design->repeats) - repeats;
 	return (runs->done[cell] < runs->done[other] ? 1 : 0.5) / fmax(1, needed);
@@ -196,7 +196,8 @@ uint64_t verdict_rest(const struct verdict_design *design, const struct verdict_
 		const struct verdict_pair *pair = &design->pairs[i];
 		const struct verdict_finding *finding = &findings[i];
 
-		if (finding->state != VERDICT_OPEN && finding->state != VERDICT_NOISY)
+		if (pair->control ||
+		    (finding->state != VERDICT_OPEN && finding->state != VERDICT_NOISY))
 			continue;
 		if (finding->needs >= VERDICT_NEVER) {
 			(*ret_never)++;

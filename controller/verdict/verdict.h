@@ -91,18 +91,18 @@ void verdict_judge(const struct verdict_design *design, const struct verdict_run
 		   struct verdict_finding *ret_findings);
 
 /*
- * The cell whose next repeat is to be run: the cells of pairs once each, then the cell that is the
- * largest part of a decision. A run is one part of as many as its pair is expected to need; where
+ * The cell whose next repeat is to be run: the cells of pairs once each, then the cell whose run is
+ * the largest part of a decision. A run is one part of as many as its pair is expected to need; where
  * only the other cell's run of that repeat makes it a difference, it is half of that. Equal ones go
  * by the number of their repeats, then in the order of cells. A pair that the design's repeats
- * would hardly decide (VERDICT_NOISY) asks for nothing. Returns false where none is wanted: each
+ * would hardly decide (VERDICT_NOISY) asks for nothing, and neither does a control. Returns false where none is wanted: each
  * pair is decided, or too noisy.
  */
 bool verdict_choose(const struct verdict_design *design, const struct verdict_runs *runs,
 		    const struct verdict_finding *findings, uint32_t *ret_cell);
 
 /*
- * The runs that are expected to decide the open and noisy pairs, beyond the design's repeats where
+ * The runs that are expected to decide the open and noisy pairs but controls, beyond the design's repeats where
  * that takes more; pairs that need VERDICT_NEVER are left out and counted in *ret_never.
  */
 uint64_t verdict_rest(const struct verdict_design *design, const struct verdict_runs *runs,
