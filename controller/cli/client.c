@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/cli/client.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <gio/gio.h>
+#include <gio/gunixsocketaddress.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/read_file.h"
 #include "common/read_number.h"
-#include "controller/cli/client_token.h"
 #include "controller/cli/command.h"
 #include "controller/cli/fields.h"
-#include "controller/cli/run_address.h"
 #include "controller/run/run_api.h"
+#include "controller/run/run_paths.h"
+#include "controller/run/run_plan.h"
 
 /* Used unless VIRTBED_TIMEOUT is set. */
 #define ASK_TIMEOUT_S 30.0
@@ -26,6 +36,240 @@
 
 /* The most tasks of one command; more is taken for a mistyped range. */
 #define TASKS_NAMED_MAX 1000000
+
+/* More than any token and the newline after it. */
+#define TOKEN_FILE_MAX 256
+
+/* Which controller. */
+
+/*
+ * Returns the address of a run directory's controller, which is its socket. Another address in the
+ * directory is ignored: its author would get the token of any user who only inspects the directory.
+ */
+static char *address_of(const char *dir, GError **error)
+{
+	g_autoptr(run_plan_t) plan = run_plan_load(dir, error);
+
+	if (!plan)
+		return NULL;
+	if (g_str_has_prefix(plan->api, "unix:"))
+		return g_strdup(plan->api);
+	return error_null(
+		error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+		"%s/plan.json: api: \"%s\" is no socket, as a run's controller has; if you trust "
+		"it, give that address with --uri",
+		dir, plan->api);
+}
+
+/* The run directory under runs/ with the latest plan of this user, or NULL. */
+static char *latest_dir(void)
+{
+	g_autoptr(GDir) dir = g_dir_open("runs", 0, NULL);
+	g_autofree char *latest = NULL;
+	const char *entry;
+	gint64 latest_s = -1;
+
+	while (dir && (entry = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename("runs", entry, NULL);
+		g_autofree char *plan = g_build_filename(path, "plan.json", NULL);
+		GStatBuf about;
+
+		if (g_stat(plan, &about) < 0 || about.st_uid != geteuid() ||
+		    (gint64)about.st_mtime <= latest_s)
+			continue;
+		latest_s = (gint64)about.st_mtime;
+		g_free(latest);
+		latest = g_steal_pointer(&path);
+	}
+	return g_steal_pointer(&latest);
+}
+
+/* Whether a process listens on a socket and accepts this user's connection. */
+static bool is_there(const char *address, GError **error)
+{
+	g_autoptr(GSocketClient) client = g_socket_client_new();
+	g_autoptr(GSocketAddress) socket = g_unix_socket_address_new(address + strlen("unix:"));
+	g_autoptr(GSocketConnection) connection = NULL;
+
+	connection = g_socket_client_connect(client, G_SOCKET_CONNECTABLE(socket), NULL, error);
+	return connection != NULL;
+}
+
+/*
+ * The address of the latest run under runs/; NULL with `error` where that run is over or its
+ * directory is broken.
+ */
+static char *latest_address(GError **error)
+{
+	g_autofree char *dir = latest_dir();
+	g_autofree char *address = NULL;
+
+	if (!dir)
+		return error_null(
+			error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+			"which controller? there is no run of yours under runs/ and no service on "
+			"this machine (`virtbed serve` is one); name its directory with --run, or "
+			"its address with --uri");
+	address = address_of(dir, error);
+	if (!address)
+		return NULL;
+	if (is_there(address, NULL))
+		return g_steal_pointer(&address);
+	return error_null(
+		error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+		"the latest run, %s, is not under way, and there is no service on this machine; "
+		"name a directory with --run, or an address with --uri",
+		dir);
+}
+
+/*
+ * The last address of the service of this user whose state is in the default directory, or NULL.
+ * The service may listen elsewhere than at its default address, which differs from session to
+ * session.
+ */
+static char *recorded_address(void)
+{
+	g_autofree char *state = run_paths_service_state();
+	g_autofree char *plan = g_build_filename(state, "plan.json", NULL);
+	g_autofree char *address = NULL;
+	GStatBuf about;
+
+	if (g_stat(plan, &about) < 0 || about.st_uid != geteuid())
+		return NULL;
+	address = address_of(state, NULL);
+	if (!address || g_stat(address + strlen("unix:"), &about) < 0 || about.st_uid != geteuid())
+		return NULL;
+	return g_steal_pointer(&address);
+}
+
+/*
+ * The address of a service of this user, or of this machine. NULL where there is none: `error` is
+ * left as it is, or replaced if a service exists that only others may use.
+ */
+static char *service_address(GError **error)
+{
+	g_auto(GStrv) addresses = run_paths_service_addresses();
+	g_autofree char *recorded = recorded_address();
+	/* the first service that refuses this user; a later one may accept */
+	g_autoptr(GError) closed = NULL;
+
+	if (recorded && is_there(recorded, NULL))
+		return g_steal_pointer(&recorded);
+	for (char **address = addresses; *address; address++) {
+		g_autoptr(GError) reason = NULL;
+
+		if (is_there(*address, &reason))
+			return g_strdup(*address);
+		if (!closed && g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED))
+			g_set_error(
+				&closed, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+				"which controller? there is no run of yours under way, and if there is a "
+				"service at %s, it is not open to you: its operator can share it with a "
+				"group that you are in (`group` of its `service:`)",
+				*address);
+	}
+	if (closed) {
+		g_clear_error(error);
+		g_propagate_error(error, g_steal_pointer(&closed));
+	}
+	return NULL;
+}
+
+char *client_find_address(const char *uri, const char *dir, GError **error)
+{
+	const char *given = g_getenv("VIRTBED_URI");
+	g_autoptr(GError) reason = NULL;
+	char *address;
+
+	if (uri)
+		return g_strdup(uri);
+	if (dir)
+		return address_of(dir, error);
+	if (given && *given)
+		return g_strdup(given);
+	address = latest_address(&reason);
+	if (!address)
+		address = service_address(&reason);
+	if (!address)
+		g_propagate_error(error, g_steal_pointer(&reason));
+	return address;
+}
+
+/*
+ * The token that commands present to a controller over TCP. It comes from a file that only its
+ * owner can read: $VIRTBED_TOKEN_FILE, or virtbed/token in the user's directory for configuration.
+ * It is not taken from the command line, which every user of the machine can read.
+ */
+
+#define fail_token(error_, ...) error_fail(error_, G_FILE_ERROR, G_FILE_ERROR_FAILED, __VA_ARGS__)
+
+/* Reads at most `size` - 1 bytes; false with `error`: the file is not private, or too long. */
+static bool read_private(int fd, const char *path, char *buffer, size_t size, GError **error)
+{
+	struct stat status;
+	ssize_t length;
+
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+		return fail_token(error, "'%s' is no file", path);
+	if (status.st_mode & 0077)
+		return fail_token(error,
+				  "others can read the token in '%s'; chmod 600 it, and have the "
+				  "token replaced if they did",
+				  path);
+	length = read(fd, buffer, size - 1);
+	if (length < 0)
+		return fail_token(error, "cannot read '%s': %s", path, g_strerror(errno));
+	buffer[length] = '\0';
+	return true;
+}
+
+static bool read_token_file(const char *path, bool needed, char **ret_token, GError **error)
+{
+	char text[TOKEN_FILE_MAX];
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool good;
+
+	if (fd < 0 && errno == ENOENT && !needed)
+		return true;
+	if (fd < 0)
+		return fail_token(error, "cannot open the file '%s' of the token: %s", path,
+				  g_strerror(errno));
+	good = read_private(fd, path, text, sizeof(text), error);
+	close(fd);
+	if (!good)
+		return false;
+	g_strstrip(text);
+	good = *text &&
+	       strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_.~+/=") == strlen(text);
+	if (good)
+		*ret_token = g_strdup(text);
+	explicit_bzero(text, sizeof(text));
+	return good || fail_token(error,
+				  "'%s' holds no token: one line, as `virtbed token create` prints "
+				  "it",
+				  path);
+}
+
+/*
+ * Reads the token for the controller at `address`. *ret_token is NULL on a Unix socket, which needs
+ * none, and where there is no file. Returns false with `error` (G_FILE_ERROR): others can read the
+ * file, or it holds no token. The caller wipes and frees *ret_token. The client makes sure that the
+ * token is not sent unencrypted (http_client_check_address()).
+ */
+static bool read_token(const char *address, char **ret_token, GError **error)
+{
+	const char *given = g_getenv("VIRTBED_TOKEN_FILE");
+	const bool needed = given && *given;
+	g_autofree char *path =
+		needed ? g_strdup(given)
+		       : g_build_filename(g_get_user_config_dir(), "virtbed", "token", NULL);
+
+	*ret_token = NULL;
+	return g_str_has_prefix(address, "unix:") ||
+	       read_token_file(path, needed, ret_token, error);
+}
+
+/* The client. */
 
 void client_clear(struct client *client)
 {
@@ -81,7 +325,7 @@ static bool identify(struct client *client, GError **error)
 		g_prefix_error(error, "VIRTBED_CA_FILE: ");
 		return false;
 	}
-	if (!client_token_read(client->address, &token, error))
+	if (!read_token(client->address, &token, error))
 		return false;
 	if (token)
 		header = g_strconcat("Authorization: Bearer ", token, NULL);
@@ -99,7 +343,7 @@ bool client_open(struct client *client)
 	client->status = COMMAND_BAD;
 	if (client->uri && client->dir)
 		return client_refuse(client, "give --uri or --run, not both");
-	client->address = run_address_find(client->uri, client->dir, &error);
+	client->address = client_find_address(client->uri, client->dir, &error);
 	if (client->address && http_client_timeout(ASK_TIMEOUT_S, &client->timeout_s, &error))
 		client->http = http_client_new(client->address, &error);
 	if (client->http && identify(client, &error)) {

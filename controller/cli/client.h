@@ -10,8 +10,8 @@
 #include "controller/report/table.h"
 
 /*
- * The client of the subcommands that talk to a controller: it finds the controller, sends requests,
- * and prints why one failed. Begin with {.name = argv[0]}.
+ * The client of the subcommands that talk to a controller: it finds the controller and the user's
+ * token, sends requests, and prints why one failed. Begin with {.name = argv[0]}.
  */
 struct client {
 	const char *name;      /* of the command, "virtbed queue" */
@@ -44,7 +44,17 @@ bool client_parse(struct client *client, int *argc, char ***argv, const char *us
 		  const char *summary, const struct command_option *options);
 
 /*
- * Finds the controller (run_address_find()). On failure prints why, sets `status` and returns
+ * Finds the controller for a command. It is the first of: `uri`, if given; that of the run or
+ * service in directory `dir`, if given; $VIRTBED_URI; that of this user's latest run under runs/,
+ * if it runs; that of a service, at the address recorded in run_paths_service_state(), then at
+ * run_paths_service_addresses(). Except for `uri` and $VIRTBED_URI these are Unix sockets, to which
+ * no token is sent. Returns the address, which the caller frees, or NULL with `error`
+ * (RUN_PLAN_ERROR).
+ */
+char *client_find_address(const char *uri, const char *dir, GError **error);
+
+/*
+ * Finds the controller (client_find_address()). On failure prints why, sets `status` and returns
  * false.
  */
 bool client_open(struct client *client);

@@ -10,7 +10,6 @@
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
-#include "controller/cli/run_address.h"
 #include "controller/cli/tables.h"
 #include "controller/run/run_paths.h"
 #include "controller/store/store.h"
@@ -90,7 +89,7 @@ static char *find_directory(struct client *client)
 		command_fail(COMMAND_BAD, client->name, "give --uri or --state, not both");
 		return NULL;
 	}
-	address = run_address_find(client->uri, NULL, &error);
+	address = client_find_address(client->uri, NULL, &error);
 	if (!address && served)
 		return g_steal_pointer(&state);
 	if (!address) {
