@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
 
-#include "controller/cli/submission.h"
+#include "controller/cli/cmd_submit.h"
 #include "tests/unit/cli/document.h"
 
 static void assert_body(const struct submission *submission, const char *expected)
