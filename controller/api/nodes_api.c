@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/api/nodes_api.h"
 
+#include "common/error_fail.h"
 #include "common/json.h"
+#include "common/read_number.h"
 #include "controller/api/fleet_api.h"
 #include "controller/api/status_api_private.h"
+#include "controller/service/run_service.h"
 
 /* The last text of a node, and what it was made of. */
 struct cached_node {
@@ -163,4 +166,49 @@ void nodes_api_get(struct http_request *request, const char *const *arguments, j
 	}
 	some = put_together(api, (const char *const *)wanted);
 	http_request_reply_bytes(request, 200, "application/json", some);
+}
+
+/* Draining. */
+
+static bool find_node(struct http_request *request, const struct config *config,
+		      const char *const *arguments, uint32_t *ret_cluster, uint32_t *ret_node)
+{
+	const struct config_cluster *cluster = config_cluster_find(config, arguments[0]);
+	guint64 node;
+
+	if (!cluster)
+		return http_request_fail(
+			request, 404, "there is no cluster '%.64s'; `virtbed clusters` lists them",
+			arguments[0]);
+	if (!read_number_unsigned(arguments[1], 0, cluster->nodes - 1, &node))
+		return http_request_fail(request, 404, "cluster '%s' has no node '%.32s'",
+					 arguments[0], arguments[1]);
+	*ret_cluster = (uint32_t)(cluster - config->clusters);
+	*ret_node = (uint32_t)node;
+	return true;
+}
+
+void nodes_api_drain(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data)
+{
+	static const char *const keys[] = {"reason", NULL};
+	struct run_session *session = ((struct status_api *)data)->session;
+	const bool drain = http_request_what(request) == NODES_API_DRAIN;
+	g_autofree char *user = api_peer_name(request);
+	g_autoptr(GError) error = NULL;
+	char *reason = NULL;
+	uint32_t cluster = 0;
+	uint32_t node = 0;
+
+	if (!api_is_served(request, session) ||
+	    !find_node(request, view_config(session), arguments, &cluster, &node))
+		return;
+	if (api_check_keys(body, keys, &error) && api_get_text(body, "reason", &reason, &error) &&
+	    (!drain || reason ||
+	     api_wrong(&error, "reason: missing; say why the node is drained")) &&
+	    run_service_drain(run_session_service(session), drain, cluster, node, reason, user,
+			      &error))
+		api_answer_safely(request, session, 202, fleet_node_json(session, cluster, node));
+	else
+		api_refuse(request, error);
 }

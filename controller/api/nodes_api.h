@@ -22,3 +22,11 @@ void nodes_api_free(struct nodes_api *api);
  */
 void nodes_api_get(struct http_request *request, const char *const *arguments, json_t *body,
 		   void *data);
+
+/*
+ * POST /v1/nodes/CLUSTER/N/drain, .../undrain, by the route's `what`: 202 with the node; without a
+ * service 409 or, while it starts, 503. A handler of status_api.c's table.
+ */
+enum { NODES_API_DRAIN = 0, NODES_API_UNDRAIN };
+void nodes_api_drain(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data);

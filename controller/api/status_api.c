@@ -17,7 +17,6 @@
 #include "controller/api/output_api.h"
 #include "controller/api/page_api.h"
 #include "controller/api/power_api.h"
-#include "controller/api/service_api.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
 #include "controller/api/task_texts.h"
@@ -163,22 +162,22 @@ static const struct http_route routes[] = {
 	 .what = TASK_API_RESUME},
 	{"POST", "/v1/tasks/*/migrate", task_api_migrate, HTTP_ROLE_USER, task_visibility_authorize,
 	 .takes_body = true},
-	{"POST", "/v1/tasks", service_api_submit, HTTP_ROLE_USER, .takes_body = true},
+	{"POST", "/v1/tasks", task_api_submit, HTTP_ROLE_USER, .takes_body = true},
 	{"GET", "/v1/tasks/*/output", output_api_get, HTTP_ROLE_USER, task_visibility_authorize,
 	 "from attempt wait_s"},
 	{"GET", "/v1/tasks/*/files", output_api_files, HTTP_ROLE_USER, task_visibility_authorize},
 	{"GET", "/v1/tasks/*/decisions", task_api_decisions, HTTP_ROLE_VIEWER,
 	 task_visibility_authorize},
-	{"POST", "/v1/tasks/*/cancel", service_api_ask, HTTP_ROLE_USER, task_visibility_authorize,
+	{"POST", "/v1/tasks/*/cancel", task_api_request, HTTP_ROLE_USER, task_visibility_authorize,
 	 .what = RUN_SERVICE_CANCEL},
-	{"POST", "/v1/tasks/*/hold", service_api_ask, HTTP_ROLE_USER, task_visibility_authorize,
+	{"POST", "/v1/tasks/*/hold", task_api_request, HTTP_ROLE_USER, task_visibility_authorize,
 	 .what = RUN_SERVICE_HOLD},
-	{"POST", "/v1/tasks/*/release", service_api_ask, HTTP_ROLE_USER, task_visibility_authorize,
+	{"POST", "/v1/tasks/*/release", task_api_request, HTTP_ROLE_USER, task_visibility_authorize,
 	 .what = RUN_SERVICE_RELEASE},
-	{"POST", "/v1/nodes/*/*/drain", service_api_drain, HTTP_ROLE_OPERATOR, .takes_body = true,
-	 .what = SERVICE_API_DRAIN},
-	{"POST", "/v1/nodes/*/*/undrain", service_api_drain, HTTP_ROLE_OPERATOR,
-	 .what = SERVICE_API_UNDRAIN},
+	{"POST", "/v1/nodes/*/*/drain", nodes_api_drain, HTTP_ROLE_OPERATOR, .takes_body = true,
+	 .what = NODES_API_DRAIN},
+	{"POST", "/v1/nodes/*/*/undrain", nodes_api_drain, HTTP_ROLE_OPERATOR,
+	 .what = NODES_API_UNDRAIN},
 	{"POST", "/v1/notices", post_notice, HTTP_ROLE_OPERATOR, .takes_body = true},
 	{"POST", "/v1/stop", post_stop, HTTP_ROLE_OPERATOR},
 	{"GET", "/v1/clusters", fleet_api_clusters, HTTP_ROLE_VIEWER},

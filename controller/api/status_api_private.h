@@ -36,6 +36,8 @@ static inline const struct run_session *api_session(const void *data)
 	return ((const struct status_api *)data)->session;
 }
 
+/* api_answer.c: what handlers share */
+
 /* A reading of platform_now_ns() in seconds of the present run. */
 double api_time_s(const struct run_session *session, int64_t t_ns);
 
@@ -46,13 +48,27 @@ double api_time_s(const struct run_session *session, int64_t t_ns);
 void api_set_time(json_t *object, const struct run_session *session, const char *name,
 		  double time_s);
 
-/* api_answer.c */
-
 /* The name or number of the user that sent a request; NULL: unknown. The caller frees it. */
 char *api_peer_name(struct http_request *request);
 
 /* Whether a service runs; else answers the request with 409 or 503. */
 bool api_is_served(struct http_request *request, struct run_session *session);
+
+/* As error_fail(), of a request to a service whose input is wrong. */
+#define api_wrong(error_, ...)                                                                     \
+	error_fail(error_, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT, __VA_ARGS__)
+
+/* False with `error`: a key is none of `keys`. So a mistyped key is not ignored. */
+bool api_check_keys(const json_t *body, const char *const *keys, GError **error);
+
+/* The value of a key, borrowed, or NULL; null counts as absent, here and below. */
+const json_t *api_given(const json_t *body, const char *key);
+
+/* *ret_text is borrowed from the body; NULL: absent. */
+bool api_get_text(const json_t *body, const char *key, char **ret_text, GError **error);
+
+/* Answers with why a service refused the request (RUN_SERVICE_ERROR, ENGINE_REFUSAL_ERROR). */
+void api_refuse(struct http_request *request, const GError *error);
 
 /*
  * Answers with `body` (taken over), as soon as all that the service has recorded so far is on disk:

@@ -49,3 +49,19 @@ void task_api_ask(struct http_request *request, const char *const *arguments, js
  */
 const struct engine_task *task_api_find(struct http_request *request,
 					const struct run_session *session, const char *number);
+
+/*
+ * User requests to a service, without one answered with 409 or, while it starts, 503. They are
+ * called only for clients that may have the task (task_visibility.h).
+ */
+
+/* POST /v1/tasks: 201 with the numbers of the tasks. */
+void task_api_submit(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data);
+
+/*
+ * POST /v1/tasks/N/cancel, .../hold, .../release: 202 with the task. The route's `what` is an enum
+ * run_service_task_op.
+ */
+void task_api_request(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data);
