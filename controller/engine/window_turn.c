@@ -118,7 +118,7 @@ static void exhaust_window(struct engine *engine, double time_s)
 
 /*
  * Hosts that draw less than their baseline earn no energy for later
- * (controller/energy/energy_split.h).
+ * (controller/energy/ledger.h).
  */
 void engine_window_settle(struct engine *engine)
 {

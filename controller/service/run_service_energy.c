@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The energy account of a service's hosts; run_service_task_energy.c has the energy of its tasks.
- * The usage that local schedulers report between samples
- * (remote_usage.h) is split (energy_split.h) and stored, interval after interval of each host
- * (host_account.h). The store has the end of each host's account, so repeated reports are skipped;
- * energy that cannot be attributed any more becomes a marked interval of its own.
+ * The usage that local schedulers report between samples (remote_usage.h) is split and stored,
+ * interval after interval of each host (ledger.h). The store has the end of each host's account, so
+ * repeated reports are skipped; energy that cannot be attributed any more becomes a marked interval
+ * of its own.
  */
 #include <float.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "common/json.h"
 #include "common/platform.h"
 #include "common/read_number.h"
-#include "controller/energy/energy_split.h"
+#include "controller/energy/ledger.h"
 #include "controller/run/run_meters.h"
 #include "controller/service/run_service_private.h"
 #include "controller/session/run_record.h"

@@ -22,7 +22,7 @@ static const struct host_span *span_at(const struct host_account *account, guint
 
 /*
  * Joules above idle of the time since begin_s: the part by time. Idle is at most all of it, as in
- * the account (energy_split.h).
+ * the account (ledger.h).
  */
 static double span_j(const struct host_span *span, double idle_w, double begin_s)
 {

@@ -4,7 +4,7 @@
 #include "controller/store/store.h"
 
 /*
- * The energy account of a service, in whole microjoules (controller/energy/energy_split.h). A host
+ * The energy account of a service, in whole microjoules (controller/energy/ledger.h). A host
  * has successive intervals, each of which is divided exactly. Sums by day, and by task and day, are
  * kept for ever; intervals are removed when they are old. The position of a host's account is
  * written in one transaction with the interval that led there: after a crash it continues from

@@ -2,7 +2,7 @@
 /* Whose energy an interval's was: worked cases, and what holds for any numbers. */
 #include <glib.h>
 
-#include "controller/energy/energy_split.h"
+#include "controller/energy/ledger.h"
 
 #define PARTS_MAX 8
 
