@@ -45,15 +45,6 @@ static double guess_run_s(const struct run_series *series)
 	return series->timed ? series->timed_s / series->timed : run_session_run_s(series->session);
 }
 
-static void count_tasks(const struct measured_run *run, struct run_progress *progress)
-{
-	progress->tasks = run->series->trial.workload->tasks_count;
-	progress->waiting = progress->running = progress->suspended = progress->completed = 0;
-	progress->utility = 0;
-	for (uint32_t i = 0; i < progress->tasks; i++)
-		run_progress_count(progress, engine_task_at(run->engine, i));
-}
-
 /*
  * Updates the progress. The time left assumes the full duration; the energy limit may end a run
  * before.
@@ -64,7 +55,7 @@ static void refresh_progress(struct run_progress *progress, void *data)
 	struct run_series *series = run->series;
 	double left_s;
 
-	count_tasks(run, progress);
+	run_progress_count(progress, run->engine, series->trial.workload->tasks_count);
 	progress->time_s = backend_now_s(run->backend);
 	progress->energy_j = backend_energy_j(run->backend);
 	left_s = fmax(0, progress->duration_s - progress->time_s);
@@ -87,6 +78,7 @@ static void show_run(struct measured_run *run)
 	progress->limit = run->row.limit;
 	progress->limit_j = run->row.limit_j;
 	progress->duration_s = run->setup.duration_s;
+	run_progress_begin(progress);
 	progress->refresh_data = run;
 	progress->refresh = refresh_progress;
 }

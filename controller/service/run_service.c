@@ -64,36 +64,13 @@ G_DEFINE_QUARK(virtbed_run_service, run_service_error)
 
 /* The progress. */
 
-/* Adds one task to the totals of ended tasks; false: it has not ended. */
-static bool settle_one(struct run_service *service, const struct engine_task *task)
-{
-	if (!engine_task_over(task))
-		return false;
-	service->settled_completed += task->state == ENGINE_TASK_COMPLETED;
-	service->settled_utility += task->utility;
-	return true;
-}
-
-static void count_tasks(struct run_service *service, struct run_progress *progress)
-{
-	while (service->settled < service->submissions->len &&
-	       settle_one(service, engine_task_at(service->engine, service->settled)))
-		service->settled++;
-	progress->waiting = progress->running = progress->suspended = 0;
-	progress->completed = service->settled_completed;
-	progress->utility = service->settled_utility;
-	for (uint32_t i = service->settled; i < progress->tasks; i++)
-		run_progress_count(progress, engine_task_at(service->engine, i));
-	service->counted_s = backend_now_s(service->backend);
-}
-
 /*
  * Whether counting is too expensive for each request: many tasks have not ended, or come after a
  * task that has not. Then counts are refreshed every COUNT_APART_S.
  */
 static bool is_long(const struct run_service *service)
 {
-	return service->submissions->len - service->settled > COUNT_AT_ONCE &&
+	return service->submissions->len - service->session->progress->settled > COUNT_AT_ONCE &&
 	       backend_now_s(service->backend) < service->counted_s + COUNT_APART_S;
 }
 
@@ -102,8 +79,10 @@ static void refresh_progress(struct run_progress *progress, void *data)
 	struct run_service *service = data;
 
 	progress->tasks = service->submissions->len;
-	if (!is_long(service))
-		count_tasks(service, progress);
+	if (!is_long(service)) {
+		run_progress_count(progress, service->engine, progress->tasks);
+		service->counted_s = backend_now_s(service->backend);
+	}
 	progress->time_s = backend_now_s(service->backend);
 	progress->energy_j = run_service_energy_j(service);
 }
@@ -120,6 +99,7 @@ static void show_service(struct run_service *service)
 	progress->limit_j = (double)NAN;
 	progress->duration_s = (double)NAN;
 	progress->phase_left_s = progress->left_s = (double)NAN;
+	run_progress_begin(progress);
 	progress->refresh_data = service;
 	progress->refresh = refresh_progress;
 }

@@ -70,11 +70,14 @@ struct run_service {
 	bool pruning; /* more old records are left to remove */
 	/* the scripts of tasks below this were removed, as far as no longer needed */
 	uint32_t scripts_dropped;
-	/* Tasks below `settled` have ended; their totals. */
-	uint32_t settled, settled_completed;
-	double settled_utility;
-	double counted_s; /* when the tasks from `settled` on were counted */
+	double counted_s; /* when its tasks were counted */
 };
+
+/*
+ * For remote_run.describe; `data` is the service: adds the task's user, the number of tasks in its
+ * request, and its script. A task without a known user belongs to the overflow user id 65534.
+ */
+bool run_service_describe(uint32_t task, json_t *body, void *data, GError **error);
 
 /* Records the last submissions, and calls the waiters, while there is a `sync`. */
 void run_service_record(struct run_service *service);

@@ -13,9 +13,6 @@
 /* A script in base64 with its names: TASK_SCRIPT_BYTES_MAX and more. */
 #define SCRIPT_TEXT_MAX ((size_t)8 << 20)
 
-/* The overflow user id of the kernel. */
-#define NOBODY 65534
-
 /* A request for nodes gets exactly as many, since each of them runs the script. */
 static bool suffices(const struct config_type *type, uint32_t nodes, uint32_t cores, double time_s)
 {
@@ -119,8 +116,8 @@ bool run_service_keep_script(const struct run_session *session, uint32_t first,
 	return platform_write(session->platform, path, text, strlen(text), true, error);
 }
 
-static bool add_script(const struct run_session *session, uint32_t first, json_t *body,
-		       GError **error)
+bool run_service_add_script(const struct run_session *session, uint32_t first, json_t *body,
+			    GError **error)
 {
 	g_autofree char *path = script_path(session, first);
 	gsize length;
@@ -171,25 +168,4 @@ void run_service_drop_scripts(struct run_service *service)
 		if (all)
 			service->scripts_dropped = i;
 	}
-}
-
-/* Sets "queue": its VMs may have to be rebooted for its user first, so it waits for its turn. */
-bool run_service_describe(uint32_t task, json_t *body, void *data, GError **error)
-{
-	const struct run_service *service = data;
-	const struct run_session *session = service->session;
-	const struct store_submission *submission;
-
-	if (task >= service->submissions->len)
-		return true;
-	submission = g_ptr_array_index(service->submissions, task);
-	json_object_set_new(body, "user",
-			    json_integer(submission->uid >= 0 ? submission->uid : NOBODY));
-	json_object_set_new(body, "queue", json_true());
-	if (submission->count > 1) {
-		json_object_set_new(body, "index", json_integer(task - submission->first));
-		json_object_set_new(body, "count", json_integer(submission->count));
-	}
-	return !is_script(session->config, submission->type) ||
-	       add_script(session, submission->first, body, error);
 }

@@ -34,8 +34,6 @@ bool run_service_keep_script(const struct run_session *session, uint32_t first,
 /* Removes the scripts of requests whose tasks have all ended, since they get no further attempt. */
 void run_service_drop_scripts(struct run_service *service);
 
-/*
- * For remote_run.describe; `data` is the service: adds the task's user, the number of tasks in its
- * request, and its script. A task without a known user belongs to the overflow user id 65534.
- */
-bool run_service_describe(uint32_t task, json_t *body, void *data, GError **error);
+/* Adds the script of a request, as "script", to the body of a start. False with `error`. */
+bool run_service_add_script(const struct run_session *session, uint32_t first, json_t *body,
+			    GError **error);

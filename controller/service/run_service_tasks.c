@@ -16,6 +16,9 @@
 /* The duration of a utility that never falls: 31 years. */
 #define FOREVER_S 1e9
 
+/* The overflow user id of the kernel. */
+#define NOBODY 65534
+
 /*
  * Makes the failed store the error and ends the service: what users were told would no longer be
  * true.
@@ -379,7 +382,7 @@ static uint32_t count_open(const struct run_service *service, int64_t uid)
 {
 	uint32_t open = 0;
 
-	for (uint32_t i = service->settled; i < service->submissions->len; i++) {
+	for (uint32_t i = service->session->progress->settled; i < service->submissions->len; i++) {
 		const struct store_submission *one = g_ptr_array_index(service->submissions, i);
 
 		open += one->uid == uid && !engine_task_over(engine_task_at(service->engine, i));
@@ -508,6 +511,29 @@ const struct store_submission *run_service_submission(const struct run_session *
 	return service && task < service->submissions->len
 		       ? g_ptr_array_index(service->submissions, task)
 		       : NULL;
+}
+
+/* Sets "queue": its VMs may have to be rebooted for its user first, so it waits for its turn. */
+bool run_service_describe(uint32_t task, json_t *body, void *data, GError **error)
+{
+	const struct run_service *service = data;
+	const struct run_session *session = service->session;
+	const struct store_submission *submission;
+	const struct config_type *type;
+
+	if (task >= service->submissions->len)
+		return true;
+	submission = g_ptr_array_index(service->submissions, task);
+	type = config_type_find(session->config, submission->type);
+	json_object_set_new(body, "user",
+			    json_integer(submission->uid >= 0 ? submission->uid : NOBODY));
+	json_object_set_new(body, "queue", json_true());
+	if (submission->count > 1) {
+		json_object_set_new(body, "index", json_integer(task - submission->first));
+		json_object_set_new(body, "count", json_integer(submission->count));
+	}
+	return !type || !config_type_is_script(type) ||
+	       run_service_add_script(session, submission->first, body, error);
 }
 
 /* Requests about existing tasks and nodes. */

@@ -57,7 +57,23 @@ void run_progress_free(struct run_progress *progress)
 	g_free(progress);
 }
 
-void run_progress_count(struct run_progress *progress, const struct engine_task *task)
+void run_progress_begin(struct run_progress *progress)
+{
+	progress->settled = progress->settled_completed = 0;
+	progress->settled_utility = 0;
+}
+
+/* Adds one task to the totals of ended tasks; false: it has not ended. */
+static bool settle_one(struct run_progress *progress, const struct engine_task *task)
+{
+	if (!engine_task_over(task))
+		return false;
+	progress->settled_completed += task->state == ENGINE_TASK_COMPLETED;
+	progress->settled_utility += task->utility;
+	return true;
+}
+
+static void count_one(struct run_progress *progress, const struct engine_task *task)
 {
 	progress->utility += task->utility;
 	progress->completed += task->state == ENGINE_TASK_COMPLETED;
@@ -67,6 +83,19 @@ void run_progress_count(struct run_progress *progress, const struct engine_task 
 	progress->suspended += engine_task_state_in(task->state, ENGINE_TASK_ANY_SUSPENDED);
 	progress->running += engine_task_state_in(task->state, ENGINE_TASK_UNDER_WAY &
 								       ~ENGINE_TASK_ANY_SUSPENDED);
+}
+
+void run_progress_count(struct run_progress *progress, struct engine *engine, uint32_t tasks)
+{
+	while (progress->settled < tasks &&
+	       settle_one(progress, engine_task_at(engine, progress->settled)))
+		progress->settled++;
+	progress->tasks = tasks;
+	progress->waiting = progress->running = progress->suspended = 0;
+	progress->completed = progress->settled_completed;
+	progress->utility = progress->settled_utility;
+	for (uint32_t i = progress->settled; i < tasks; i++)
+		count_one(progress, engine_task_at(engine, i));
 }
 
 void run_progress_note(struct run_progress *progress, const char *kind, const char *format, ...)

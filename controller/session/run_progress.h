@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct engine_task;
+struct engine;
 
 /*
  * The progress of a controller, for its API and for `virtbed run`, which prints it: its position in
@@ -37,6 +37,9 @@ struct run_progress {
 	double time_s, duration_s;
 	double utility, energy_j, limit_j;
 	uint32_t waiting, running, suspended, completed, tasks;
+	/* the tasks before `settled` have ended; what they count as */
+	uint32_t settled, settled_completed;
+	double settled_utility;
 	double phase_left_s; /* seconds left of the run or the profile; NAN: not known */
 	double left_s;       /* seconds left of all runs; NAN: not known */
 	char *missing;       /* what it waits for, or NULL */
@@ -68,8 +71,14 @@ void run_progress_free(struct run_progress *progress);
 void run_progress_note(struct run_progress *progress, const char *kind, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);
 
-/* Adds a task's utility and state to the figures of the run. */
-void run_progress_count(struct run_progress *progress, const struct engine_task *task);
+/* Begins to count the tasks of another run. */
+void run_progress_begin(struct run_progress *progress);
+
+/*
+ * Counts the first `tasks` tasks of an engine: their utility and their states become the figures of
+ * the run. O(tasks after the first one that has not ended).
+ */
+void run_progress_count(struct run_progress *progress, struct engine *engine, uint32_t tasks);
 
 /*
  * The JSON document of GET /v1/status (docs/how-to/run.md), with notices above `after`. Sets
