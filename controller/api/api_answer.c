@@ -23,7 +23,7 @@ char *api_peer_name(struct http_request *request)
 
 bool api_is_served(struct http_request *request, struct run_session *session)
 {
-	const bool serves = run_session_service(session) != NULL;
+	const bool serves = view_service(session) != NULL;
 
 	if (!view_serves(session))
 		http_request_fail(request, 409,
@@ -114,7 +114,7 @@ static void is_safe(const GError *error, void *data)
 void api_answer_safely(struct http_request *request, struct run_session *session, int status,
 		       json_t *body)
 {
-	struct run_service *service = run_session_service(session);
+	struct run_service *service = view_service(session);
 	struct safe_answer *answer;
 
 	if (!service) {

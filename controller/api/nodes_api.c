@@ -206,8 +206,7 @@ void nodes_api_drain(struct http_request *request, const char *const *arguments,
 	if (api_check_keys(body, keys, &error) && api_get_text(body, "reason", &reason, &error) &&
 	    (!drain || reason ||
 	     api_wrong(&error, "reason: missing; say why the node is drained")) &&
-	    run_service_drain(run_session_service(session), drain, cluster, node, reason, user,
-			      &error))
+	    run_service_drain(view_service(session), drain, cluster, node, reason, user, &error))
 		api_answer_safely(request, session, 202, fleet_node_json(session, cluster, node));
 	else
 		api_refuse(request, error);

@@ -171,7 +171,7 @@ static double idle_w(GPtrArray *meters)
 static void put_energy(GString *text, const struct status_api *api, double energy_j)
 {
 	const struct run_session *session = api->session;
-	const bool serves = run_session_service(api->session) != NULL;
+	const bool serves = view_service(api->session) != NULL;
 	GPtrArray *meters = view_meters(session);
 	const double from_s = metered_from_s(session, meters);
 	const int64_t now_ns = platform_now_ns(view_platform(session));

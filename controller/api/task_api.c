@@ -333,7 +333,7 @@ void task_api_migrate(struct http_request *request, const char *const *arguments
 		      void *data)
 {
 	struct run_session *session = ((struct status_api *)data)->session;
-	struct engine *engine = run_session_engine(session);
+	struct engine *engine = view_engine(session);
 	const struct engine_task *task = task_api_find(request, session, arguments[0]);
 	const struct config_cluster *cluster;
 	g_autofree uint32_t *node_hosts = NULL;
@@ -370,7 +370,7 @@ void task_api_ask(struct http_request *request, const char *const *arguments, js
 		  void *data)
 {
 	struct run_session *session = ((struct status_api *)data)->session;
-	struct engine *engine = run_session_engine(session);
+	struct engine *engine = view_engine(session);
 	const bool resume = http_request_what(request) == TASK_API_RESUME;
 	const struct engine_task *task = task_api_find(request, session, arguments[0]);
 	enum engine_refusal refusal;
@@ -553,8 +553,7 @@ void task_api_submit(struct http_request *request, const char *const *arguments,
 		order.task.user = user;
 		order.task.uid = http_request_peer_uid(request);
 		order.unbound = http_request_role(request) == HTTP_ROLE_OPERATOR;
-		done = run_service_submit(run_session_service(session), &order, &first, &count,
-					  &error);
+		done = run_service_submit(view_service(session), &order, &first, &count, &error);
 	}
 	if (!done) {
 		api_refuse(request, error);
@@ -585,7 +584,7 @@ void task_api_request(struct http_request *request, const char *const *arguments
 	if (!api_is_served(request, session) ||
 	    !(task = task_api_find(request, session, arguments[0])))
 		return;
-	if (run_service_request(run_session_service(session), (enum run_service_task_op)wish,
+	if (run_service_request(view_service(session), (enum run_service_task_op)wish,
 				task->task->id, user, &error)) {
 		api_answer_safely(request, session, 202, task_json(session, task));
 		return;

@@ -94,16 +94,6 @@ void run_session_stop(struct run_session *session, const char *reason)
 	remote_fleet_stop(session->fleet, reason);
 }
 
-struct engine *run_session_engine(struct run_session *session)
-{
-	return session->engine;
-}
-
-struct run_service *run_session_service(struct run_session *session)
-{
-	return session->service;
-}
-
 void run_session_store_failed(struct run_session *session, GError *error)
 {
 	g_autofree char *reason =

@@ -41,13 +41,6 @@ void run_session_close(struct run_session *session);
 void run_session_stop(struct run_session *session, const char *reason);
 
 /*
- * What carries out users' requests: the engine of the run under way (engine_request_...()), and the
- * service under way. NULL: none.
- */
-struct engine *run_session_engine(struct run_session *session);
-struct run_service *run_session_service(struct run_session *session);
-
-/*
  * Makes a note: stores it as an event of the run under way, then shows it in the progress, so that
  * what users see is on record. A store that cannot be written stops the session.
  */

@@ -49,6 +49,16 @@ GPtrArray *view_meters(const struct run_session *session)
 	return remote_fleet_meters(session->fleet);
 }
 
+struct engine *view_engine(struct run_session *session)
+{
+	return session->engine;
+}
+
+struct run_service *view_service(struct run_session *session)
+{
+	return session->service;
+}
+
 /* Clusters and nodes. */
 
 bool view_away(const struct run_session *session, uint32_t cluster)

@@ -15,9 +15,9 @@
 
 /*
  * What the API asks of a session. A question changes nothing: users' requests go to the engine, the
- * service or the session itself (run_session.h). Answers are borrowed, and valid until the main
- * loop runs again unless the comment says more. Questions about a service are in
- * controller/service/run_service.h.
+ * service (view_engine(), view_service()) or the session itself (run_session.h). Answers are
+ * borrowed, and valid until the main loop runs again unless the comment says more. Questions about
+ * a service are in controller/service/run_service.h.
  */
 
 /* The whole session: these are valid as long as it is. */
@@ -45,6 +45,13 @@ struct remote_link *view_link(const struct run_session *session, uint32_t cluste
 
 /* The meters of all clusters: struct remote_meter elements. */
 GPtrArray *view_meters(const struct run_session *session);
+
+/*
+ * What carries out users' requests: the engine of the run under way (engine_request_...()), and the
+ * service under way. NULL: none.
+ */
+struct engine *view_engine(struct run_session *session);
+struct run_service *view_service(struct run_session *session);
 
 /* Clusters and nodes. */
 

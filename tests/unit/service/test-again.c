@@ -13,6 +13,7 @@
 #include "controller/run/run_plan.h"
 #include "controller/service/run_service.h"
 #include "controller/session/run_session_private.h"
+#include "controller/session/view.h"
 #include "local-sched/api/api.h"
 #include "local-sched/core/scheduler.h"
 #include "tests/unit/common/wait_for.h"
@@ -145,7 +146,7 @@ static gboolean look(gpointer data)
 {
 	struct bed *bed = data;
 
-	if (bed->stopped || !run_session_service(bed->session))
+	if (bed->stopped || !view_service(bed->session))
 		return G_SOURCE_CONTINUE;
 	if (!bed->user)
 		bed->user = http_client_new(bed->controller, NULL);
