@@ -216,10 +216,10 @@ static bool read_losses(const struct reading *reading, struct observed_run *run,
 	g_autoptr(GPtrArray) list = store_lost(reading->measured->store, run->run->run, error);
 
 	for (guint i = 0; list && i < list->len; i++) {
-		const struct store_lost *one = list->pdata[i];
+		const struct store_task *one = list->pdata[i];
 		const struct backend_sim_loss loss = {
 			.task = one->task,
-			.attempt = one->attempt,
+			.attempt = one->attempts,
 			.exec_s = fmax(0, one->ended_s - one->started_s),
 			.outcome = BACKEND_OUTCOME_LOST,
 		};

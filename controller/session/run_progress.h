@@ -76,7 +76,7 @@ void run_progress_begin(struct run_progress *progress);
 
 /*
  * Counts the first `tasks` tasks of an engine: their utility and their states become the figures of
- * the run. O(tasks after the first one that has not ended).
+ * the run. O(tasks after the first task that has not ended).
  */
 void run_progress_count(struct run_progress *progress, struct engine *engine, uint32_t tasks);
 
