@@ -83,11 +83,12 @@ static int code_of(const char *text)
 
 /*
  * Whether a line is what ipmitool says beside the answer: of the request (after `set verbose 0`
- * too), or of a late answer to an earlier one.
+ * too), or of a late answer to an earlier one. snmpget says what it makes in a new directory.
  */
 static bool is_aside(const char *line)
 {
-	return g_str_has_prefix(line, "RAW REQ (") ||
+	return g_str_has_prefix(line, "Created directory: ") ||
+	       g_str_has_prefix(line, "RAW REQ (") ||
 	       strstr(line, "Received an Unexpected message ID");
 }
 

@@ -20,7 +20,10 @@
 #define CONFIG_FILE "snmp.conf"
 /* The directories of a process are PREFIX PID "-XXXXXX". */
 #define PREFIX "virtbed-snmp-"
-enum { SUFFIX_LENGTH = 6 };
+enum {
+	SUFFIX_LENGTH = 6,
+	KEY_BYTES = 1 << 20, /* of a password's repetition, whose digest is its key */
+};
 
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -59,7 +62,9 @@ struct snmp_agent {
 	char *directory;  /* or NULL */
 	int directory_fd; /* has it locked */
 	int fd;
-	char *written;           /* contents of that file, or NULL */
+	char *written;  /* contents of that file, or NULL */
+	char *password; /* of SNMP v3, of which `password_key` is; or NULL */
+	char *password_key;
 	struct program_run *run; /* or NULL */
 	GQueue waiting;          /* struct request */
 	GQueue asked;            /* those of the run */
@@ -90,9 +95,24 @@ static bool quotable(const char *text)
 	return true;
 }
 
-/* The configuration file for snmpget, with the current password. */
-static char *configuration(const struct config_meter *config, GError **error)
+/*
+ * The key of a password in hexadecimal, by SHA-1 over a mebibyte of its repetition (RFC 3414, section
+ * A.2.2). That is half of what snmpget would do at each reading.
+ */
+static char *derive_key(const char *password)
 {
+	const gsize length = strlen(password);
+	g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA1);
+
+	for (gsize left = KEY_BYTES; left > 0; left -= MIN(length, left))
+		g_checksum_update(checksum, (const guchar *)password, (gssize)MIN(length, left));
+	return g_strdup(g_checksum_get_string(checksum));
+}
+
+/* The configuration file for snmpget, with the current password. */
+static char *configuration(struct snmp_agent *agent, GError **error)
+{
+	const struct config_meter *config = &agent->config;
 	g_autofree char *password = power_meter_password(config, error);
 
 	if (!password)
@@ -104,14 +124,21 @@ static char *configuration(const struct config_meter *config, GError **error)
 	if (config->snmp != CONFIG_METER_SNMP_V3)
 		return g_strdup_printf("defVersion %s\ndefCommunity \"%s\"\n",
 				       config->snmp == CONFIG_METER_SNMP_V1 ? "1" : "2c", password);
+	if (g_strcmp0(password, agent->password) != 0) {
+		g_free(agent->password);
+		g_free(agent->password_key);
+		agent->password_key = derive_key(password);
+		agent->password = g_steal_pointer(&password);
+	}
 	return g_strdup_printf("defVersion 3\n"
 			       "defSecurityName \"%s\"\n"
 			       "defSecurityLevel authPriv\n"
 			       "defAuthType SHA\n"
 			       "defPrivType %s\n"
-			       "defPassphrase \"%s\"\n",
+			       "defAuthMasterKey 0x%s\n"
+			       "defPrivMasterKey 0x%s\n",
 			       config->user, config->privacy == CONFIG_METER_AES ? "AES" : "DES",
-			       password);
+			       agent->password_key, agent->password_key);
 }
 
 /* Removes what is in the directory `fd`, which is closed, but nothing that a link leads to. */
@@ -221,7 +248,7 @@ static bool has_directory(const struct snmp_agent *agent)
 /* Writes the file in memory, with the current password. */
 static bool write_configuration(struct snmp_agent *agent, GError **error)
 {
-	g_autofree char *text = configuration(&agent->config, error);
+	g_autofree char *text = configuration(agent, error);
 
 	if (!text)
 		return false;
@@ -643,6 +670,8 @@ static void agent_free(gpointer data)
 	g_free(agent->config.user);
 	g_free(agent->config.password_file);
 	g_free(agent->written);
+	g_free(agent->password);
+	g_free(agent->password_key);
 	g_free(agent->key);
 	g_free(agent);
 }
