@@ -95,15 +95,20 @@ static const struct channel *find_channel(const struct chip *chip, const char *n
 	return NULL;
 }
 
-/* Adds channel `name` with file NAME_average or NAME_input, unless it is there. */
+/*
+ * Adds channel `name` with file NAME_input, or NAME_average where its power is known as a mean only,
+ * as that of ACPI is, unless it is there.
+ */
 static void add_channel(struct chip *chip, const char *name)
 {
 	g_autofree char *average = g_strconcat(name, "_average", NULL);
 	g_autofree char *input = g_strconcat(name, "_input", NULL);
 	g_autofree char *label = g_strconcat(name, "_label", NULL);
-	char *path = find_file(chip, average) ?: find_file(chip, input);
+	const bool is_acpi = strcmp(chip->name, "power_meter") == 0;
+	char *path = is_acpi ? find_file(chip, average) : NULL;
 	struct channel *channel;
 
+	path = path ?: find_file(chip, input) ?: find_file(chip, average);
 	if (!path || find_channel(chip, name)) {
 		g_free(path);
 		return;

@@ -32,18 +32,50 @@ bool meter_redfish_is_path(const char *text)
 	return true;
 }
 
-/* The path in a text that is a path or a URL, borrowed; NULL: neither. */
+/*
+ * A path as it is sent, which the caller frees: some firmware has blanks in names. NULL: of NULL.
+ */
+static char *escape(const char *path)
+{
+	GString *escaped;
+
+	if (!path)
+		return NULL;
+	escaped = g_string_new(NULL);
+	for (; *path; path++) {
+		if (g_ascii_isgraph(*path))
+			g_string_append_c(escaped, *path);
+		else
+			g_string_append_printf(escaped, "%%%02X", (unsigned)(unsigned char)*path);
+	}
+	return g_string_free(escaped, FALSE);
+}
+
+/* Whether a text is a path once it is escaped. */
+static bool is_raw_path(const char *text)
+{
+	if (!text || !g_str_has_prefix(text, "/redfish/"))
+		return false;
+	for (; *text; text++)
+		if (g_ascii_iscntrl(*text) || *text == '#')
+			return false;
+	return true;
+}
+
+/* The path in a text that is a path or a URL, not escaped, borrowed; NULL: neither. */
 static const char *path_in(const char *text)
 {
 	const char *host = text ? strstr(text, "://") : NULL;
 	const char *path = host ? strchr(host + strlen("://"), '/') : text;
 
-	return meter_redfish_is_path(path) ? path : NULL;
+	return is_raw_path(path) ? path : NULL;
 }
 
+/* The path of a link, not escaped, borrowed. Some firmware has the path itself there. */
 static const char *link_of(const json_t *reference)
 {
-	return path_in(json_string_value(json_object_get(reference, "@odata.id")));
+	return path_in(json_string_value(reference)
+			       ?: json_string_value(json_object_get(reference, "@odata.id")));
 }
 
 static const char *text_of(const json_t *object, const char *key)
@@ -63,11 +95,13 @@ static const json_t *find(const json_t *object, const char *keys)
 
 bool meter_redfish_is_same_path(const char *a, const char *b)
 {
-	size_t a_length = strlen(a), b_length = strlen(b);
+	g_autofree char *one = escape(a);
+	g_autofree char *other = escape(b);
+	size_t a_length = strlen(one), b_length = strlen(other);
 
-	a_length -= a_length > 0 && a[a_length - 1] == '/';
-	b_length -= b_length > 0 && b[b_length - 1] == '/';
-	return a_length == b_length && strncmp(a, b, a_length) == 0;
+	a_length -= a_length > 0 && one[a_length - 1] == '/';
+	b_length -= b_length > 0 && other[b_length - 1] == '/';
+	return a_length == b_length && strncmp(one, other, a_length) == 0;
 }
 
 /* The last part of a path; the caller frees. */
@@ -171,10 +205,11 @@ struct meter_redfish_chassis *meter_redfish_chassis_new(const json_t *body, cons
 	chassis->state = meter_redfish_parse_state(body);
 	chassis->linked = json_array_size(systems) > 0;
 	chassis->machines = find_machines(systems, &machine);
-	chassis->system = g_strdup(chassis->machines > 1 ? NULL : machine);
-	chassis->power = g_strdup(link_of(json_object_get(body, "Power")));
-	chassis->environment = g_strdup(link_of(json_object_get(body, "EnvironmentMetrics")));
-	chassis->sensors = g_strdup(link_of(json_object_get(body, "Sensors")));
+	chassis->absent = g_strcmp0(json_string_value(find(body, "Status/State")), "Absent") == 0;
+	chassis->system = escape(chassis->machines > 1 ? NULL : machine);
+	chassis->power = escape(link_of(json_object_get(body, "Power")));
+	chassis->environment = escape(link_of(json_object_get(body, "EnvironmentMetrics")));
+	chassis->sensors = escape(link_of(json_object_get(body, "Sensors")));
 	if (find(body, "Oem/Dell") || (maker && g_ascii_strncasecmp(maker, "Dell", 4) == 0))
 		chassis->mean_s = IDRAC_MEAN_S;
 	return chassis;
@@ -212,6 +247,18 @@ static int rank_of(const struct meter_redfish_chassis *chassis)
 	}
 }
 
+/* Empty slots are no machines, where others are there that may be. */
+static void drop_absent(GPtrArray *chosen)
+{
+	guint there = 0;
+
+	for (guint i = 0; i < chosen->len; i++)
+		there += !((const struct meter_redfish_chassis *)chosen->pdata[i])->absent;
+	for (guint i = chosen->len; there > 0 && i-- > 0;)
+		if (((const struct meter_redfish_chassis *)chosen->pdata[i])->absent)
+			g_ptr_array_remove_index(chosen, i);
+}
+
 GPtrArray *meter_redfish_choose(const GPtrArray *chassis)
 {
 	GPtrArray *chosen = g_ptr_array_new();
@@ -220,6 +267,7 @@ GPtrArray *meter_redfish_choose(const GPtrArray *chassis)
 		for (guint i = 0; i < chassis->len; i++)
 			if (rank_of(chassis->pdata[i]) == rank)
 				g_ptr_array_add(chosen, chassis->pdata[i]);
+	drop_absent(chosen);
 	return chosen;
 }
 
@@ -262,10 +310,9 @@ bool meter_redfish_parse_members(const json_t *collection, GPtrArray *paths, cha
 		return false;
 	json_array_foreach (members, index, member) {
 		if (link_of(member))
-			g_ptr_array_add(paths, g_strdup(link_of(member)));
+			g_ptr_array_add(paths, escape(link_of(member)));
 	}
-	*ret_next =
-		g_strdup(json_is_object(next) ? link_of(next) : path_in(json_string_value(next)));
+	*ret_next = escape(link_of(next));
 	return *ret_next || !next || json_is_null(next) ||
 	       (json_is_string(next) && json_string_length(next) == 0);
 }
@@ -784,6 +831,9 @@ struct meter_redfish_watts meter_redfish_parse_reading(const json_t *resource)
 	for (gsize i = 0; i < G_N_ELEMENTS(places); i++)
 		if (find(resource, places[i]))
 			return watts_of(find(resource, places[i]));
+	/* Some firmware has the number itself there. */
+	if (json_is_number(json_object_get(resource, "PowerWatts")))
+		return watts_of(json_object_get(resource, "PowerWatts"));
 	return none(POWER_METER_ERROR_SETUP, "no Reading in watts");
 }
 
@@ -905,7 +955,7 @@ const char *meter_redfish_parse_sessions(const json_t *root)
 
 char *meter_redfish_parse_location(const char *location)
 {
-	return g_strdup(path_in(location));
+	return escape(path_in(location));
 }
 
 char *meter_redfish_parse_redirection(const char *address, const char *path, const char *location)

@@ -36,6 +36,7 @@ struct meter_redfish_chassis {
 	char *type; /* its ChassisType, for messages; NULL: none */
 	enum meter_redfish_class kind;
 	bool linked; /* to a computer system, by one of the two */
+	bool absent; /* it says that it is not there */
 	bool blade;  /* of a type that an enclosure holds: Blade, Sled, Cartridge */
 	char *power, *environment, *sensors;
 	unsigned

@@ -72,6 +72,23 @@ static bool is_unit(const struct config_meter *config, const char *text)
 	return false;
 }
 
+/* What follows blanks, also those that are not broken at. */
+static const char *skip_spaces(const char *text)
+{
+	static const char *const wide[] = {"\xc2\xa0", "\xe2\x80\xaf"};
+
+	for (;;) {
+		if (*text == ' ' || *text == '\t')
+			text++;
+		else if (g_str_has_prefix(text, wide[0]))
+			text += strlen(wide[0]);
+		else if (g_str_has_prefix(text, wide[1]))
+			text += strlen(wide[1]);
+		else
+			return text;
+	}
+}
+
 /* Reads a text that is a number, with or without its unit. */
 static enum power_meter_error read_text(const struct config_meter *config, const char *text,
 					double *ret, char **ret_reason)
@@ -88,8 +105,7 @@ static enum power_meter_error read_text(const struct config_meter *config, const
 		*ret_reason = g_strdup_printf("\"%s\" is not a number", shown);
 		return POWER_METER_ERROR_GARBAGE;
 	}
-	while (*end == ' ' || *end == '\t')
-		end++;
+	end = skip_spaces(end);
 	if (!*end || is_unit(config, end))
 		return POWER_METER_OK;
 	*ret_reason = g_strdup_printf("\"%s\" is not a number of %s alone; `value` names the unit, "
@@ -417,15 +433,18 @@ bool meter_value_check(const struct config_meter *config, char **ret_reason)
 enum power_meter_error meter_value_pick(const struct config_meter *config, const char *text,
 					gsize length, double *ret_number, char **ret_reason)
 {
+	static const char mark[] = "\xef\xbb\xbf"; /* of the byte order, in UTF-8 */
 	const double scale = config->scale > 0 ? config->scale : 1;
-	g_autofree char *bounded = g_strndup(text, length);
+	const gsize marked =
+		length >= strlen(mark) && memcmp(text, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
+	g_autofree char *bounded = g_strndup(text + marked, length - marked);
 	enum power_meter_error verdict;
 	double number = 0;
 
 	if (config->json)
-		verdict = pick_json(config, text, length, &number, ret_reason);
+		verdict = pick_json(config, text + marked, length - marked, &number, ret_reason);
 	else if (config->metric)
-		verdict = pick_metric(config, text, length, &number, ret_reason);
+		verdict = pick_metric(config, text + marked, length - marked, &number, ret_reason);
 	else
 		verdict = read_text(config, bounded, &number, ret_reason);
 	if (verdict != POWER_METER_OK)

@@ -7,7 +7,8 @@ usage: redfish_server.py DIR CERTIFICATE KEY
 DIR/redfish.json maps a path to its answer, or to a list of answers in turn, of which the last repeats. "POST PATH" and
 "DELETE PATH" are answers to other methods. An answer has: status (200), headers, one of json, text and base64; gzip (true: the
 body is compressed), times (N: it is repeated), endless (true: for ever), authorization (401 to a request that has another),
-needs_encoding (406 where gzip is not accepted), delay_s, cut (true: the connection ends before the body does). "*delay_s*" is the
+needs_encoding (406 where gzip is not accepted), encoding (deflate, raw-deflate or x-gzip: the body is compressed so), chunked (true:
+the body comes in chunks of 7 bytes), delay_s, cut (true: the connection ends before the body does). "*delay_s*" is the
 delay of all other answers, also to unknown paths. "*slash*" is the answer to each path without a slash at its end, with that
 redirect. "*session*" is {"uses": N, "cut": BOOL}: a token is good for N requests, then they are answered with 401.
 
@@ -22,6 +23,7 @@ import ssl
 import sys
 import threading
 import time
+import zlib
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -73,6 +75,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if answer.get("gzip") or "needs_encoding" in answer:
             body = gzip.compress(body)
             headers["Content-Encoding"] = "gzip"
+        if "encoding" in answer:
+            wbits = {"deflate": 15, "raw-deflate": -15, "x-gzip": 31}[answer["encoding"]]
+            packer = zlib.compressobj(wbits=wbits)
+            body = packer.compress(body) + packer.flush()
+            headers["Content-Encoding"] = answer["encoding"].replace("raw-", "")
         self.send_response(answer.get("status", 200))
         for name, value in headers.items():
             self.send_header(name, value)
@@ -86,6 +93,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         while answer.get("endless"):
             self.wfile.write(body)
         self.send_header("Content-Type", "application/json")
+        if answer.get("chunked"):
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            pieces = [body[i:i + 7] for i in range(0, len(body), 7)]
+            self.wfile.write(b"".join(b"%x;x=1\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n")
+            return
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

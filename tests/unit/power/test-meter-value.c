@@ -33,6 +33,12 @@ static const struct {
 	{{.value = CONFIG_METER_KILOWATT_HOURS}, "2 kWh", 7.2e6, 0, NULL},
 	{{.value = CONFIG_METER_MICROJOULES}, "5000000", 5, 0, NULL},
 	{{0}, "-3", -3, 0, NULL},
+	{{0},
+	 "\xef\xbb\xbf"
+	 "245\xe2\x80\xafW",
+	 245,
+	 0,
+	 NULL},
 	/* Another unit than the stated one, more than a number, or none. */
 	{{0}, "245 mW", 0, POWER_METER_ERROR_GARBAGE, "not a number of watts alone"},
 	{{.value = CONFIG_METER_JOULES}, "245 W", 0, POWER_METER_ERROR_GARBAGE, "joules alone"},

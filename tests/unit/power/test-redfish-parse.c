@@ -461,7 +461,9 @@ static void test_links_lead_nowhere_else(void)
 		{"https://evil.example/redfish/v1/", "/redfish/v1/"},
 		{"https://evil.example", NULL},
 		{"https://evil.example/other/v1", NULL},
-		{"/redfish/v1/a b", NULL},
+		/* Blanks are sent as what stands for them. */
+		{"/redfish/v1/a b", "/redfish/v1/a%20b"},
+		{"/redfish/v1/\xc3\xa4%20", "/redfish/v1/%C3%A4%20"},
 		{"/redfish/v1/a\\r\\nX: y", NULL},
 		{"/redfish/v1/Power#/PowerControl/0", NULL},
 		{"/other/v1", NULL},
