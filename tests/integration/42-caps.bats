@@ -389,3 +389,27 @@ boots_have() {
 	VIRTBED_BOOT_TIMEOUT=60 start
 	boots_have 60
 }
+
+@test "idle states whose names have the processor's model are found by their names" {
+	run_case names-with-models
+}
+
+@test "policies without a link from their CPUs are capped" {
+	run_case policies-alone
+}
+
+@test "without a driver of idle states the cap of them is not effective, and the other is" {
+	run_case no-idle-driver
+}
+
+@test "a cap between the states of a table that is in no order holds" {
+	run_case table-unsorted
+}
+
+@test "a limit of the firmware below the cap is within it" {
+	run_case firmware-limit
+}
+
+@test "CPUs whose numbers have holes are all capped" {
+	run_case numbers-with-holes
+}
