@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/read_number.h"
 #include "common/visible.h"
@@ -66,7 +67,12 @@ static void print_result(const struct store_run *run, const struct rerun_result 
 		putchar('\n');
 		return;
 	}
-	printf("%u events, %u decisions", result->inputs, result->decisions);
+	printf("%u events", result->inputs);
+	if (result->from > 1)
+		printf(" from number %u on", result->from);
+	printf(", %u decisions", result->decisions);
+	if (result->states > 0)
+		printf(", %u full state%s", result->states, result->states == 1 ? "" : "s");
 	if (result->restarts > 0)
 		printf(", %u restart%s", result->restarts, result->restarts == 1 ? "" : "s");
 	printf(", all as stored%s\n", result->ended ? "" : "; the run has not ended");
@@ -74,12 +80,13 @@ static void print_result(const struct store_run *run, const struct rerun_result 
 
 static json_t *describe_result(const struct store_run *run, const struct rerun_result *result)
 {
-	return json_pack("{s:I, s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "run",
+	return json_pack("{s:I, s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "run",
 			 (json_int_t)run->run, "policy", run->policy, "limit", run->limit, "repeat",
 			 (json_int_t)run->repeat, "events", (json_int_t)result->inputs, "decisions",
 			 (json_int_t)result->decisions, "texts", (json_int_t)result->texts,
-			 "restarts", (json_int_t)result->restarts, "ended", (int)result->ended,
-			 "divergence",
+			 "restarts", (json_int_t)result->restarts, "states",
+			 (json_int_t)result->states, "from", (json_int_t)result->from, "ended",
+			 (int)result->ended, "divergence",
 			 result->divergence.input ? divergence_json(&result->divergence)
 						  : json_null());
 }
@@ -271,6 +278,9 @@ static bool fork_run(struct store *store, const struct store_run *run,
 	struct backend *sim = NULL;
 	bool good = rerun_check(store, run, error) && rerun_setup_init(store, run, &made, error);
 
+	if (good && made.open)
+		good = error_fail(error, RERUN_ERROR, RERUN_ERROR_FORK,
+				  "a service has no end to which it could be simulated");
 	if (good)
 		experiment = experiment_new(made.config, names, error);
 	if (experiment)

@@ -3,6 +3,7 @@
 
 #include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
+#include "controller/engine/state_json.h"
 
 const double engine_mapping_bounds_s[ENGINE_MAPPING_BOUNDS] = {
 	0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.3, 1,
@@ -210,4 +211,28 @@ const struct engine_result *engine_finish_counting(struct engine *engine)
 	for (uint32_t i = engine->counters->marks_next; i < engine->setup.marks_count; i++)
 		engine->counters->marks[i] = engine->counters->result;
 	return &engine->counters->result;
+}
+
+/* Full states. */
+
+static const struct state_field counters_fields[] = {
+	STATE_FIELD(counters, result.utility, SUM),
+	STATE_FIELD(counters, result.tasks_arrived, U32),
+	STATE_FIELD(counters, result.tasks_completed, U32),
+	STATE_FIELD(counters, result.tasks_failed, U32),
+	STATE_FIELD(counters, result.tasks_dropped, U32),
+	STATE_FIELD(counters, result.decisions, U64),
+	STATE_FIELD(counters, completed_j, SUM),
+	STATE_FIELD(counters, completed_resources, SUM),
+	{NULL},
+};
+
+json_t *engine_save_counters(const struct engine *engine)
+{
+	return state_write(counters_fields, engine->counters);
+}
+
+bool engine_load_counters(struct engine *engine, const json_t *state)
+{
+	return state_read(counters_fields, state, engine->counters);
 }

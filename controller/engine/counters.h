@@ -79,3 +79,7 @@ void engine_count_end(struct engine *engine, enum engine_end ended_by, double ti
 void engine_count_energy(struct engine *engine);
 /* Makes the result also that of marks that were not reached, and returns it; borrowed. */
 const struct engine_result *engine_finish_counting(struct engine *engine);
+
+/* For a full state: without marks, and without a lead. */
+json_t *engine_save_counters(const struct engine *engine);
+bool engine_load_counters(struct engine *engine, const json_t *state);

@@ -9,12 +9,19 @@
 #include "controller/engine/engine_record.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/state_json.h"
+#include "controller/sched/decision_sum.h"
+
+/* A plan that leaves all waiting tasks waiting, by a sum of it. */
+struct waiting_plan {
+	bool waits; /* false: the plan does more, or plans are not compared */
+	uint64_t sum;
+};
 
 /* A decision in the form that is recorded. */
 struct entry {
-	/* Its text, if all waiting tasks keep waiting with it; NULL if the plan does more. */
-	GBytes *waiting;
-	bool known; /* the last recorded decision has the same text */
+	struct waiting_plan waiting;
+	bool known; /* the last recorded decision has the same plan */
 	/* Without texts: recorder->decision() writes them itself. */
 	struct engine_description description;
 };
@@ -22,7 +29,7 @@ struct entry {
 struct decision_record {
 	/* The pending decision; belongs to the policy's thread until the answer is taken. */
 	struct entry entry;
-	GBytes *recorded; /* record_changes: text of the last recorded decision */
+	struct waiting_plan recorded; /* record_changes: of the last recorded decision */
 };
 
 void engine_decision_record_init(struct engine *engine)
@@ -33,7 +40,6 @@ void engine_decision_record_init(struct engine *engine)
 void engine_decision_record_finish(struct engine *engine)
 {
 	engine_clear_entry(engine);
-	g_clear_pointer(&engine->decision_record->recorded, g_bytes_unref);
 	g_free(engine->decision_record);
 }
 
@@ -42,45 +48,44 @@ static bool leaves_waiting(const struct sched_action *action)
 	return action->kind == SCHED_ACTION_PLACEHOLDER || action->kind == SCHED_ACTION_DEFER;
 }
 
-static void append_bytes(GByteArray *text, const void *data, size_t size)
+static void add(uint64_t *sum, uint64_t word)
 {
-	g_byte_array_append(text, data, (guint)size);
+	*sum = sched_sums_join(*sum, word);
 }
 
-static void append_action(GByteArray *text, const struct sched_action *action)
+static void add_action(uint64_t *sum, const struct sched_action *action)
 {
-	const uint32_t numbers[] = {action->kind, action->task, action->cluster, action->pstate,
-				    action->nodes_count};
+	uint64_t start;
 
-	append_bytes(text, numbers, sizeof(numbers));
-	append_bytes(text, &action->start_s, sizeof(action->start_s));
-	if (action->nodes_count > 0)
-		append_bytes(text, action->nodes, action->nodes_count * sizeof(*action->nodes));
+	memcpy(&start, &action->start_s, sizeof(start));
+	add(sum, (uint64_t)action->kind << 32 | action->task);
+	add(sum, (uint64_t)action->cluster << 32 | action->pstate);
+	add(sum, action->nodes_count);
+	add(sum, start);
+	for (uint32_t i = 0; i < action->nodes_count; i++)
+		add(sum, action->nodes[i]);
 }
 
-/*
- * The text of a plan that leaves all waiting tasks waiting (the caller frees); NULL: the plan does
- * more.
- */
-static GBytes *describe_waiting(const struct sched_plan *plan)
+static struct waiting_plan describe_waiting(const struct sched_plan *plan)
 {
-	g_autoptr(GByteArray) text = g_byte_array_new();
+	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < plan->actions_count; i++) {
 		if (!leaves_waiting(&plan->actions[i]))
-			return NULL;
-		append_action(text, &plan->actions[i]);
+			return (struct waiting_plan){false, 0};
+		add_action(&sum, &plan->actions[i]);
 	}
-	if (plan->note)
-		append_bytes(text, plan->note, strlen(plan->note));
-	return g_byte_array_free_to_bytes(g_steal_pointer(&text));
+	for (const char *at = plan->note; at && *at; at++)
+		add(&sum, (unsigned char)*at);
+	return (struct waiting_plan){true, sum};
 }
 
-/* Whether the last recorded decision has the same text. */
+/* Whether the last recorded decision has the same plan. */
 static bool is_recorded(const struct engine *engine, const struct entry *entry)
 {
-	return engine->decision_record->recorded && entry->waiting &&
-	       g_bytes_equal(engine->decision_record->recorded, entry->waiting);
+	const struct waiting_plan *recorded = &engine->decision_record->recorded;
+
+	return recorded->waits && entry->waiting.waits && recorded->sum == entry->waiting.sum;
 }
 
 static void prepare_entry(const struct engine *engine, const struct sched_plan *plan,
@@ -88,7 +93,9 @@ static void prepare_entry(const struct engine *engine, const struct sched_plan *
 {
 	const bool compares = engine->setup.record_changes && !engine->placement->records_repeats;
 
-	*ret_entry = (struct entry){.waiting = compares ? describe_waiting(plan) : NULL};
+	*ret_entry = (struct entry){{false, 0}};
+	if (compares)
+		ret_entry->waiting = describe_waiting(plan);
 	ret_entry->known = is_recorded(engine, ret_entry);
 }
 
@@ -108,9 +115,17 @@ void engine_clear_entry(struct engine *engine)
 {
 	struct entry *entry = &engine->decision_record->entry;
 
-	g_clear_pointer(&entry->waiting, g_bytes_unref);
 	g_clear_pointer(&entry->description.snapshot, g_free);
 	g_clear_pointer(&entry->description.actions, g_free);
+}
+
+void engine_note_decided(struct engine *engine, const struct policy *policy,
+			 const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+{
+	struct engine_recorder *recorder = engine->setup.recorder;
+
+	if (recorder && recorder->decided && !recorder->decided(recorder, policy, snapshot, plan))
+		engine_abort(engine, "the decision could not be recorded");
 }
 
 void engine_record_decision(struct engine *engine, const struct policy *policy,
@@ -120,8 +135,7 @@ void engine_record_decision(struct engine *engine, const struct policy *policy,
 	struct entry *entry = &engine->decision_record->entry;
 	bool good = true;
 
-	if (recorder && recorder->decided && !recorder->decided(recorder, policy, snapshot, plan))
-		engine_abort(engine, "the decision could not be recorded");
+	engine_note_decided(engine, policy, snapshot, plan);
 	if (!recorder || !recorder->decision)
 		return;
 	if (!engine_decides_apart(engine))
@@ -130,9 +144,26 @@ void engine_record_decision(struct engine *engine, const struct policy *policy,
 		good = recorder->described(recorder, &entry->description);
 	else if (!entry->known)
 		good = recorder->decision(recorder, policy, snapshot, plan);
-	g_clear_pointer(&engine->decision_record->recorded, g_bytes_unref);
-	engine->decision_record->recorded = g_steal_pointer(&entry->waiting);
+	engine->decision_record->recorded = entry->waiting;
 	engine_clear_entry(engine);
 	if (!good)
 		engine_abort(engine, "the decision could not be recorded");
+}
+
+/* Full states. */
+
+static const struct state_field waiting_fields[] = {
+	STATE_FIELD(waiting_plan, waits, BOOL),
+	STATE_FIELD(waiting_plan, sum, U64),
+	{NULL},
+};
+
+json_t *engine_save_recorded(const struct engine *engine)
+{
+	return state_write(waiting_fields, &engine->decision_record->recorded);
+}
+
+bool engine_load_recorded(struct engine *engine, const json_t *state)
+{
+	return state_read(waiting_fields, state, &engine->decision_record->recorded);
 }

@@ -360,16 +360,18 @@ struct engine_recorder {
 	/*
 	 * The engine begins to handle an input, and has handled it. All that the engine asks the
 	 * backend for in between depends on the backend alone, so that the inputs with these
-	 * answers determine the run of an experiment. Inputs do not overlap.
+	 * answers determine a run. Inputs do not overlap.
 	 */
 	bool (*input)(struct engine_recorder *recorder, const struct engine_input *input);
 	bool (*input_done)(struct engine_recorder *recorder);
 	/*
-	 * During an input: another answer from outside, of engine_setup.task_ended_j(). Whether a
-	 * decision of the policy's thread was there is not told.
+	 * During an input: another answer from outside, of engine_setup.task_ended_j().
 	 */
 	void (*answer)(struct engine_recorder *recorder, double value);
-	/* Every decision, before decision(), which not every decision is recorded by. */
+	/*
+	 * Every decision, before decision(), which not every decision is recorded by; of a policy's
+	 * thread also one that is dropped, as its answer is there.
+	 */
 	bool (*decided)(struct engine_recorder *recorder, const struct policy *policy,
 			const struct sched_snapshot *snapshot, const struct sched_plan *plan);
 };

@@ -4,9 +4,9 @@
 #include "controller/engine/engine_private.h"
 
 /*
- * Inputs: what the engine takes from outside is noted as it comes, so that the run of an experiment
- * can be carried out again from its record (docs/reference/store.md, `input`, with what a service's
- * record lacks for that). A function that is called from outside and changes the engine begins with
+ * Inputs: what the engine takes from outside is noted as it comes, so that a run can be carried out
+ * again from its record, that of a service from a full state on (docs/reference/store.md, `input`).
+ * A function that is called from outside and changes the engine begins with
  *
  *    g_auto(engine_noting) noting = engine_note(engine, KIND, NULL);
  *

@@ -66,6 +66,14 @@ void engine_prepare_entry(const struct policy *policy, const struct sched_snapsh
 /* Drops the entry: the decision is not carried out. */
 void engine_clear_entry(struct engine *engine);
 
+/* Tells the recorder of a decision, whether its plan is carried out or not. */
+void engine_note_decided(struct engine *engine, const struct policy *policy,
+			 const struct sched_snapshot *snapshot, const struct sched_plan *plan);
+
+/* For a full state: which decision was recorded last. */
+json_t *engine_save_recorded(const struct engine *engine);
+bool engine_load_recorded(struct engine *engine, const json_t *state);
+
 /*
  * Records a decision, unless engine_setup.record_changes says otherwise. The entry of a decision
  * made on the policy's thread was prepared there.

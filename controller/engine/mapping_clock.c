@@ -3,6 +3,7 @@
 
 #include "controller/engine/engine_private.h"
 #include "controller/engine/mapping_clock.h"
+#include "controller/engine/state_json.h"
 
 struct mapping_clock {
 	uint64_t event_next; /* number of the next periodic mapping event */
@@ -132,4 +133,31 @@ void engine_note_asked(struct engine *engine, double now_s)
 double engine_asked_s(const struct engine *engine)
 {
 	return engine->mapping_clock->asked_s;
+}
+
+/* Full states. */
+
+static const struct state_field clock_fields[] = {
+	STATE_FIELD(mapping_clock, event_next, U64),
+	STATE_FIELD(mapping_clock, change_pending, BOOL),
+	STATE_FIELD(mapping_clock, asked_s, SUM),
+	STATE_FIELD(mapping_clock, considered_s, SUM),
+	{NULL},
+};
+
+json_t *engine_save_clock(const struct engine *engine)
+{
+	json_t *state = state_write(clock_fields, engine->mapping_clock);
+
+	/* Only whether the numbers of changes differ matters. */
+	state_put(state, "plan_is_old", engine_plan_is_old(engine) ? json_true() : NULL);
+	return state;
+}
+
+bool engine_load_clock(struct engine *engine, const json_t *state)
+{
+	struct mapping_clock *clock = engine->mapping_clock;
+
+	clock->changes = clock->asked_changes + json_is_true(json_object_get(state, "plan_is_old"));
+	return state_read(clock_fields, state, clock);
 }

@@ -54,3 +54,7 @@ double engine_considered_s(const struct engine *engine);
 /* Notes that the policy is asked for a change; the time when it was last, -INFINITY: never. */
 void engine_note_asked(struct engine *engine, double now_s);
 double engine_asked_s(const struct engine *engine);
+
+/* For a full state (full_state.h), as in the headers of the other owners: false: it is none. */
+json_t *engine_save_clock(const struct engine *engine);
+bool engine_load_clock(struct engine *engine, const json_t *state);

@@ -180,9 +180,14 @@ void engine_stop_applying(struct engine *engine)
 		finish_plan(engine);
 }
 
-/* Drops the answer of a policy that was replaced meanwhile; the new policy is asked. */
-static void drop_answer(struct engine *engine)
+/*
+ * Drops the answer of a policy that was replaced meanwhile, or the rest of its plan; the new policy
+ * is asked. That an answer was there is noted all the same: inputs do not say it otherwise.
+ */
+static void drop_answer(struct engine *engine, const struct async_answer *answer, bool is_further)
 {
+	if (!is_further)
+		engine_note_decided(engine, answer->policy, answer->snapshot, answer->plan);
 	engine_clear_entry(engine);
 	engine_stop_applying(engine);
 	engine_want_mapping(engine);
@@ -197,7 +202,7 @@ void engine_take_answer(struct engine *engine)
 	if (!is_further && (!decider->async || !async_decider_take(decider->async, &answer)))
 		return;
 	if (!g_str_equal(answer.policy->name, engine->setup.policy.name))
-		drop_answer(engine);
+		drop_answer(engine, &answer, is_further);
 	else if (is_further)
 		apply_next_part(engine);
 	else

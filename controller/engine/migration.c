@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
 #include "controller/engine/engine_record.h"
@@ -18,6 +19,7 @@
 #include "controller/engine/placement.h"
 #include "controller/engine/places.h"
 #include "controller/engine/reservations.h"
+#include "controller/engine/state_json.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/suspensions.h"
 
@@ -284,4 +286,62 @@ void engine_end_migration(struct engine *engine, uint32_t index)
 	set_departing(engine, migration, false);
 	engine_release_claims(engine, migration->record.cluster, migration->left,
 			      migration->left_count);
+}
+
+/* Full states. */
+
+static const struct state_field migration_fields[] = {
+	STATE_FIELD(migration, state, U32),
+	STATE_FIELD(migration, record.attempt, U32),
+	STATE_FIELD(migration, record.n, U32),
+	STATE_FIELD(migration, record.cluster, U32),
+	STATE_FIELD(migration, record.by_person, BOOL),
+	STATE_FIELD(migration, record.requested_s, TIME),
+	STATE_FIELD(migration, record.ended_s, TIME),
+	STATE_FIELD(migration, failures, U32),
+	{NULL},
+};
+
+json_t *engine_save_migration(const struct engine *engine, uint32_t index)
+{
+	const struct migration *migration = engine->migrations->of[index];
+	json_t *state;
+
+	if (!migration)
+		return NULL;
+	state = state_write(migration_fields, migration);
+	state_put(state, "from", json_numbers(migration->from, migration->record.nodes_count));
+	state_put(state, "to", json_numbers(migration->to, migration->record.nodes_count));
+	state_put(state, "left", json_numbers(migration->left, migration->left_count));
+	return state;
+}
+
+bool engine_load_migration(struct engine *engine, uint32_t index, const json_t *state)
+{
+	const struct engine_task *task = &engine->tasks[index];
+	const struct sched_system *system = engine->setup.system;
+	struct migration *migration = migration_of(engine, index);
+	struct engine_migration *record = &migration->record;
+	uint32_t end, count;
+
+	if (!state_read(migration_fields, state, migration) ||
+	    migration->state >= MIGRATION_STATES || record->cluster >= system->clusters_count)
+		return false;
+	end = system->clusters[record->cluster].nodes;
+	migration->room = end;
+	migration->from = g_renew(uint32_t, migration->from, end);
+	migration->to = g_renew(uint32_t, migration->to, end);
+	migration->left = g_renew(uint32_t, migration->left, end);
+	record->task = index;
+	record->nodes = migration->from;
+	record->to_nodes = migration->to;
+	return state_read_list(json_object_get(state, "from"), end, end, migration->from,
+			       &record->nodes_count) &&
+	       state_read_list(json_object_get(state, "to"), end, end, migration->to, &count) &&
+	       count == record->nodes_count &&
+	       state_read_list(json_object_get(state, "left"), count, end, migration->left,
+			       &migration->left_count) &&
+	       (task->state != ENGINE_TASK_MIGRATING ||
+		(migration->state == MIGRATION_MIGRATING && count == task->nodes_count &&
+		 record->cluster == task->cluster));
 }

@@ -49,3 +49,7 @@ void engine_reattach_migration(struct engine *engine, const struct engine_migrat
  * no migration of it is under way.
  */
 void engine_end_migration(struct engine *engine, uint32_t task);
+
+/* For a full state: the last migration of a task, empty if there was none. After its state. */
+json_t *engine_save_migration(const struct engine *engine, uint32_t task);
+bool engine_load_migration(struct engine *engine, uint32_t task, const json_t *state);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 
+#include "common/json.h"
 #include "controller/engine/engine_private.h"
 #include "controller/engine/node_fsm.h"
 #include "controller/engine/nodes.h"
+#include "controller/engine/state_json.h"
 
 /* How many nodes of a cluster take tasks, and how many of these are idle. */
 struct tally {
@@ -222,4 +224,97 @@ static int by_number(const void *left, const void *right)
 void engine_sort_nodes(uint32_t *nodes, uint32_t count)
 {
 	qsort(nodes, count, sizeof(*nodes), by_number);
+}
+
+/* Full states. */
+
+/* A task by its number + 1, so that none is 0. */
+static void put_task(json_t *object, const char *name, uint32_t task)
+{
+	state_put(object, name, task == ENGINE_NO_TASK ? NULL : json_integer((json_int_t)task + 1));
+}
+
+static bool read_task(const struct engine *engine, const json_t *value, uint32_t *ret_task)
+{
+	*ret_task = ENGINE_NO_TASK;
+	if (!value)
+		return true;
+	if (!state_read_u32(value, engine->setup.workload->tasks_count + 1, ret_task) ||
+	    *ret_task == 0)
+		return false;
+	--*ret_task;
+	return true;
+}
+
+json_t *engine_save_nodes(const struct engine *engine)
+{
+	const struct nodes *nodes = engine->nodes;
+	json_t *list = json_array();
+	json_t *closed = json_array();
+
+	for (uint32_t i = 0; i < nodes->count; i++) {
+		const struct engine_node *node = &nodes->pool[i];
+		json_t *object = json_object();
+
+		state_put(object, "state", node->state ? json_integer(node->state) : NULL);
+		put_task(object, "task", node->task);
+		put_task(object, "leaver", node->leaver);
+		state_put(object, "reason",
+			  node->reason ? json_string_or_null(node->reason) : NULL);
+		json_array_append_new(list, object);
+	}
+	for (uint32_t i = 0; i < nodes->closed_count; i++)
+		json_array_append_new(closed,
+				      json_pack("[I, I]", (json_int_t)nodes->closed[i].cluster,
+						(json_int_t)nodes->closed[i].node));
+	return json_pack("{s:o, s:o}", "all", list, "closed", closed);
+}
+
+static bool load_node(struct engine *engine, struct engine_node *node, const json_t *object)
+{
+	const json_t *state = json_object_get(object, "state");
+	uint32_t number = 0;
+
+	if ((state && !state_read_u32(state, NODE_STATES, &number)) ||
+	    !read_task(engine, json_object_get(object, "task"), &node->task) ||
+	    !read_task(engine, json_object_get(object, "leaver"), &node->leaver))
+		return false;
+	node->state = (enum node_state)number;
+	node->reason = g_strdup(json_string_value(json_object_get(object, "reason")));
+	return true;
+}
+
+static bool load_closed(struct nodes *nodes, const struct sched_system *system,
+			const json_t *closed)
+{
+	const size_t count = json_array_size(closed);
+
+	if (count > nodes->count)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		const json_t *pair = json_array_get(closed, i);
+		struct sched_node *node = &nodes->closed[i];
+
+		if (!state_read_u32(json_array_get(pair, 0), system->clusters_count,
+				    &node->cluster) ||
+		    !state_read_u32(json_array_get(pair, 1), system->clusters[node->cluster].nodes,
+				    &node->node))
+			return false;
+	}
+	nodes->closed_count = (uint32_t)count;
+	return true;
+}
+
+bool engine_load_nodes(struct engine *engine, const json_t *state)
+{
+	struct nodes *nodes = engine->nodes;
+	const json_t *list = json_object_get(state, "all");
+
+	if (json_array_size(list) != nodes->count)
+		return false;
+	for (uint32_t i = 0; i < nodes->count; i++)
+		if (!load_node(engine, &nodes->pool[i], json_array_get(list, i)))
+			return false;
+	nodes->tallied = false;
+	return load_closed(nodes, engine->setup.system, json_object_get(state, "closed"));
 }

@@ -13,6 +13,7 @@
 #include "controller/engine/nodes.h"
 #include "controller/engine/reservations.h"
 #include "controller/engine/running_list.h"
+#include "controller/engine/state_json.h"
 #include "controller/engine/window.h"
 
 /* Planned starts, by start, then id. */
@@ -426,4 +427,72 @@ void engine_take_back_reservations(struct engine *engine, double now_s)
 		record_slide(engine, now_s, task, SLIDE_REPLANNED);
 		engine_record_task(engine, task);
 	}
+}
+
+/* Full states. */
+
+static const struct state_field planned_fields[] = {
+	STATE_FIELD(planned, due_s, SUM),
+	STATE_FIELD(planned, disturbed, BOOL),
+	STATE_FIELD(planned, replan_due, BOOL),
+	{NULL},
+};
+
+static json_t *save_list(const struct planned_list *list)
+{
+	json_t *entries = json_array();
+
+	for (uint32_t i = 0; i < list->count; i++)
+		json_array_append_new(entries,
+				      json_pack("[I, o, o]", (json_int_t)list->entries[i].task->id,
+						state_write_real(list->entries[i].start_s),
+						state_write_real(list->entries[i].end_s)));
+	return entries;
+}
+
+json_t *engine_save_planned(const struct engine *engine)
+{
+	json_t *state = state_write(planned_fields, engine->planned);
+
+	state_put(state, "reservations", save_list(&engine->planned->reservations));
+	state_put(state, "placeholders", save_list(&engine->planned->placeholders));
+	return state;
+}
+
+/* The entries of one list: tasks that are PLANNED, with a reservation or not. */
+static bool load_list(struct engine *engine, const json_t *entries, bool reservations)
+{
+	const size_t count = json_array_size(entries);
+	uint32_t before = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const json_t *entry = json_array_get(entries, i);
+		const struct engine_task *task;
+		uint32_t index;
+		double start_s, end_s;
+
+		if (!state_read_u32(json_array_get(entry, 0), engine->setup.workload->tasks_count,
+				    &index) ||
+		    !state_read_real(json_array_get(entry, 1), &start_s) ||
+		    !state_read_real(json_array_get(entry, 2), &end_s))
+			return false;
+		task = &engine->tasks[index];
+		if (task->state != ENGINE_TASK_PLANNED || task->reservation != reservations ||
+		    task->nodes_count == 0 || (i > 0 && index == before))
+			return false;
+		engine_insert_planned(engine, index, start_s, end_s);
+		before = index;
+	}
+	return list_of(engine, &(struct engine_task){.reservation = reservations})->count == count;
+}
+
+bool engine_load_planned(struct engine *engine, const json_t *state)
+{
+	const json_t *reservations = json_object_get(state, "reservations");
+	const json_t *placeholders = json_object_get(state, "placeholders");
+
+	return state_read(planned_fields, state, engine->planned) &&
+	       json_array_size(reservations) <= engine->setup.workload->tasks_count &&
+	       json_array_size(placeholders) <= engine->setup.workload->tasks_count &&
+	       load_list(engine, reservations, true) && load_list(engine, placeholders, false);
 }

@@ -96,3 +96,7 @@ void engine_slide_reservations(struct engine *engine, double now_s);
  * next, recomputes them. Otherwise a task would wait for its reserved nodes while others are idle.
  */
 void engine_take_back_reservations(struct engine *engine, double now_s);
+
+/* For a full state, after the tasks. */
+json_t *engine_save_planned(const struct engine *engine);
+bool engine_load_planned(struct engine *engine, const json_t *state);

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
 #include "controller/engine/resumption_fsm.h"
+#include "controller/engine/state_json.h"
 #include "controller/engine/suspension_fsm.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_list.h"
@@ -426,4 +428,89 @@ void engine_reattach_suspension(struct engine *engine, const struct engine_suspe
 	resumption_restore(&suspension->resumption, restored_resumption(task, record));
 	relist(engine, record->task, list);
 	note_resumption(engine, record->task, former);
+}
+
+/* Full states. */
+
+static const struct state_field suspension_fields[] = {
+	STATE_FIELD(engine_suspension, attempt, U32),
+	STATE_FIELD(engine_suspension, n, U32),
+	STATE_FIELD(engine_suspension, state, U32),
+	STATE_FIELD(engine_suspension, resumption, U32),
+	STATE_FIELD(engine_suspension, cluster, U32),
+	STATE_FIELD(engine_suspension, by_person, BOOL),
+	STATE_FIELD(engine_suspension, held, BOOL),
+	STATE_FIELD(engine_suspension, requested_s, TIME),
+	STATE_FIELD(engine_suspension, suspended_s, TIME),
+	STATE_FIELD(engine_suspension, exec_s, TIME),
+	STATE_FIELD(engine_suspension, resume_requested_s, TIME),
+	STATE_FIELD(engine_suspension, resumed_s, TIME),
+	STATE_FIELD(engine_suspension, since_s, TIME),
+	STATE_FIELD(engine_suspension, overhead.freeze_s, TIME),
+	STATE_FIELD(engine_suspension, overhead.save_s, TIME),
+	STATE_FIELD(engine_suspension, overhead.restore_s, TIME),
+	STATE_FIELD(engine_suspension, overhead.resume_s, TIME),
+	STATE_FIELD(engine_suspension, overhead.skew_s, TIME),
+	{NULL},
+};
+
+/* Whether a suspension has nodes to resume on. */
+static bool has_to_nodes(const struct engine *engine, const struct engine_suspension *suspension)
+{
+	return isfinite(suspension->resume_requested_s) ||
+	       engine_has_claim(engine, suspension->task);
+}
+
+json_t *engine_save_suspension(const struct engine *engine, uint32_t index)
+{
+	const struct suspensions *all = engine->suspensions;
+	const struct engine_suspension *suspension = all->of[index];
+	json_t *state;
+
+	if (!suspension)
+		return NULL;
+	state = state_write(suspension_fields, suspension);
+	state_put(state, "nodes", json_numbers(suspension->nodes, suspension->nodes_count));
+	if (has_to_nodes(engine, suspension))
+		state_put(state, "to_nodes",
+			  json_numbers(suspension->to_nodes, suspension->nodes_count));
+	state_put(state, "retries", all->retries[index] ? json_integer(all->retries[index]) : NULL);
+	return state;
+}
+
+bool engine_load_suspension(struct engine *engine, uint32_t index, const json_t *state)
+{
+	struct suspensions *all = engine->suspensions;
+	const struct sched_system *system = engine->setup.system;
+	const json_t *retries = json_object_get(state, "retries");
+	const json_t *to = json_object_get(state, "to_nodes");
+	struct engine_suspension *suspension = allocate(engine, index);
+	const struct engine_task *task = &engine->tasks[index];
+	uint32_t *nodes, *to_nodes;
+	uint32_t end, count;
+
+	if (!state_read(suspension_fields, state, suspension) ||
+	    suspension->cluster >= system->clusters_count ||
+	    suspension->state >= SUSPENSION_STATES || suspension->resumption >= RESUMPTION_STATES ||
+	    (retries && !state_read_u32(retries, UINT32_MAX, &all->retries[index])))
+		return false;
+	suspension->task = index;
+	end = system->clusters[suspension->cluster].nodes;
+	suspension->nodes = nodes = g_renew(uint32_t, (uint32_t *)suspension->nodes, end);
+	suspension->to_nodes = to_nodes = g_renew(uint32_t, (uint32_t *)suspension->to_nodes, end);
+	if (!state_read_list(json_object_get(state, "nodes"), end, end, nodes,
+			     &suspension->nodes_count) ||
+	    !state_read_list(to, end, end, to_nodes, &count) ||
+	    (to && count != suspension->nodes_count))
+		return false;
+	/* Of a task that is under way it is about its nodes. */
+	if (engine_task_state_in(task->state, ENGINE_TASK_ANY_SUSPENDING |
+						      ENGINE_TASK_ANY_SUSPENDED |
+						      ENGINE_TASK_SET(ENGINE_TASK_RESUMING)) &&
+	    (suspension->nodes_count != task->nodes_count || suspension->cluster != task->cluster ||
+	     (!to && has_to_nodes(engine, suspension))))
+		return false;
+	relist(engine, index, NULL);
+	note_resumption(engine, index, RESUMPTION_POLICY);
+	return true;
 }

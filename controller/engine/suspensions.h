@@ -103,3 +103,7 @@ void engine_add_suspension_lead(struct engine *engine, uint32_t task, double lea
  * already; their states follow from that.
  */
 void engine_reattach_suspension(struct engine *engine, const struct engine_suspension *record);
+
+/* For a full state: the last suspension of a task, empty if there was none. After its state. */
+json_t *engine_save_suspension(const struct engine *engine, uint32_t task);
+bool engine_load_suspension(struct engine *engine, uint32_t task, const json_t *state);

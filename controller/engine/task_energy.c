@@ -38,7 +38,8 @@ void engine_set_energy(struct engine *engine, uint32_t index, double energy_j,
 	/* Policies see the energy of completed tasks alone. */
 	g_auto(engine_noting) noting = {NULL};
 
-	if (task->state == ENGINE_TASK_COMPLETED && !same && engine_notes(engine))
+	if (task->state == ENGINE_TASK_COMPLETED && (!same || task->energy_kind != kind) &&
+	    engine_notes(engine))
 		noting = engine_note(engine, ENGINE_INPUT_ENERGY,
 				     json_pack("{s:I, s:o, s:i}", "task", (json_int_t)index,
 					       "energy_j", json_number_or_null(energy_j), "kind",

@@ -3,6 +3,7 @@
 
 #include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
+#include "controller/engine/state_json.h"
 #include "controller/engine/task_list.h"
 #include "controller/engine/waiting.h"
 
@@ -98,4 +99,36 @@ void engine_park(struct engine *engine)
 void engine_unpark(struct engine *engine)
 {
 	engine->waiting->parked_count--;
+}
+
+/* Full states. */
+
+json_t *engine_save_waiting(struct engine *engine)
+{
+	const struct waiting *waiting = engine->waiting;
+	json_t *mappable = json_array();
+	uint32_t count;
+
+	engine_list_waiting(engine, &count);
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(mappable, json_integer(waiting->mappable.ids[i]));
+	return json_pack("{s:o, s:I}", "mappable", mappable, "parked",
+			 (json_int_t)waiting->parked_count);
+}
+
+bool engine_load_waiting(struct engine *engine, const json_t *state)
+{
+	const json_t *mappable = json_object_get(state, "mappable");
+
+	for (size_t i = 0; i < json_array_size(mappable); i++) {
+		uint32_t index;
+
+		if (!state_read_u32(json_array_get(mappable, i),
+				    engine->setup.workload->tasks_count, &index) ||
+		    !engine_task_state_in(engine->tasks[index].state, ENGINE_TASK_PENDING))
+			return false;
+		engine_enqueue_waiting(engine, index);
+	}
+	return state_read_u32(json_object_get(state, "parked"), UINT32_MAX,
+			      &engine->waiting->parked_count);
 }

@@ -45,3 +45,7 @@ bool engine_move_request(struct engine *engine, uint32_t task, enum request_even
 /* Count one held waiting task more, and one fewer. */
 void engine_park(struct engine *engine);
 void engine_unpark(struct engine *engine);
+
+/* For a full state, after the tasks. */
+json_t *engine_save_waiting(struct engine *engine);
+bool engine_load_waiting(struct engine *engine, const json_t *state);

@@ -20,6 +20,7 @@
 #include "controller/engine/engine_private.h"
 #include "controller/engine/engine_record.h"
 #include "controller/engine/running_list.h"
+#include "controller/engine/state_json.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
 #include "controller/engine/waiting.h"
@@ -387,4 +388,89 @@ const char *engine_window_because(const struct engine *engine, uint32_t task, ch
 			   needs_j, fmax(0, engine_window_left_j(engine)), limit_j, spent_j,
 			   without_negative_zero(committed_j(engine)), in_s);
 	return text;
+}
+
+/* Full states. */
+
+static const struct state_field window_fields[] = {
+	STATE_FIELD(window, state, U32),           STATE_FIELD(window, setup.limit_j, SUM),
+	STATE_FIELD(window, setup.length_s, SUM),  STATE_FIELD(window, setup.begin_s, SUM),
+	STATE_FIELD(window, setup.spent_j, SUM),   STATE_FIELD(window, begin_s, SUM),
+	STATE_FIELD(window, end_s, SUM),           STATE_FIELD(window, refusals, U32),
+	STATE_FIELD(window, most.reaction_s, SUM), STATE_FIELD(window, most.overshoot_j, SUM),
+	STATE_FIELD(window, most.unknown, U32),    {NULL},
+};
+
+static const struct state_field span_fields[] = {
+	STATE_FIELD(window_span, from_s, SUM),
+	STATE_FIELD(window_span, to_s, FAR),
+	STATE_FIELD(window_span, begun_j, TIME),
+	STATE_FIELD(window_span, base_j, SUM),
+	STATE_FIELD(window_span, allowed_j, SUM),
+	STATE_FIELD(window_span, exhausted_s, TIME),
+	STATE_FIELD(window_span, ran_s, SUM),
+	STATE_FIELD(window_span, judged, BOOL),
+	{NULL},
+};
+
+static const struct state_field tail_fields[] = {
+	STATE_FIELD(window_tail, from_s, SUM),
+	STATE_FIELD(window_tail, to_s, SUM),
+	STATE_FIELD(window_tail, w, SUM),
+	{NULL},
+};
+
+static json_t *write_all(const struct state_field *fields, const GArray *array)
+{
+	const size_t size = g_array_get_element_size((GArray *)array);
+	json_t *list = json_array();
+
+	for (guint i = 0; i < array->len; i++)
+		json_array_append_new(list, state_write(fields, array->data + i * size));
+	return list;
+}
+
+static bool read_all(const struct state_field *fields, const json_t *list, GArray *array)
+{
+	const size_t size = g_array_get_element_size(array);
+
+	g_array_set_size(array, (guint)json_array_size(list));
+	for (guint i = 0; i < array->len; i++)
+		if (!state_read(fields, json_array_get(list, i), array->data + i * size))
+			return false;
+	return true;
+}
+
+json_t *engine_save_window(const struct engine *engine)
+{
+	const struct window *window = engine->window;
+	json_t *state = state_write(window_fields, window);
+
+	if (engine_window_is_set(engine))
+		state_put(state, "now", state_write(span_fields, &window->now));
+	state_put(state, "past", write_all(span_fields, window->past));
+	state_put(state, "tails", write_all(tail_fields, window->tails));
+	return state;
+}
+
+bool engine_load_window(struct engine *engine, const json_t *state)
+{
+	struct window *window = engine->window;
+
+	return state_read(window_fields, state, window) && window->state < WINDOW_STATES &&
+	       (!engine_window_is_set(engine) ||
+		(window->setup.limit_j > 0 && window->setup.length_s > 0)) &&
+	       state_read(span_fields, json_object_get(state, "now"), &window->now) &&
+	       read_all(span_fields, json_object_get(state, "past"), window->past) &&
+	       read_all(tail_fields, json_object_get(state, "tails"), window->tails);
+}
+
+double engine_window_refused_j(const struct engine *engine, uint32_t task)
+{
+	return engine->window->refused_j[task];
+}
+
+void engine_window_set_refused_j(struct engine *engine, uint32_t task, double refused_j)
+{
+	engine->window->refused_j[task] = refused_j;
 }

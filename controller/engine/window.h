@@ -78,3 +78,9 @@ bool engine_window_suspended(const struct engine *engine, uint32_t task);
  * running or as being suspended.
  */
 void engine_window_note_ran(struct engine *engine, uint32_t task, double until_s);
+
+/* For a full state: the limit per window, empty if there is none; and of a task, its refusal. */
+json_t *engine_save_window(const struct engine *engine);
+bool engine_load_window(struct engine *engine, const json_t *state);
+double engine_window_refused_j(const struct engine *engine, uint32_t task);
+void engine_window_set_refused_j(struct engine *engine, uint32_t task, double refused_j);

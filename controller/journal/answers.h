@@ -34,7 +34,7 @@ struct answers {
 /* Of a run that begins: all values are 0. */
 void answers_init(struct answers *answers);
 void answers_finish(struct answers *answers);
-/* Another engine continues: as at first. */
+/* Another engine continues, or a full state was stored: as at first. */
 void answers_restart(struct answers *answers);
 
 /*

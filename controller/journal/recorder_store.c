@@ -5,8 +5,10 @@
 
 #include "common/decimal.h"
 #include "common/json.h"
+#include "controller/engine/full_state.h"
 #include "controller/journal/input_json.h"
 #include "controller/journal/listener.h"
+#include "controller/journal/state_text.h"
 #include "controller/sched/decision_sum.h"
 #include "controller/snapshot/snapshot_json.h"
 #include "controller/store/store_records.h"
@@ -568,6 +570,12 @@ void recorder_store_tell(struct recorder_store *recorder,
 	recorder->on_event = on_event;
 }
 
+void recorder_store_await_state(struct recorder_store *recorder)
+{
+	recorder->recorder.input = NULL;
+	recorder->recorder.input_done = NULL;
+}
+
 /* Sets `error` to the recorder's error unless `good`. Returns `good`. */
 static bool copy_error(const struct recorder_store *recorder, bool good, GError **error)
 {
@@ -579,6 +587,54 @@ static bool copy_error(const struct recorder_store *recorder, bool good, GError 
 bool recorder_store_join(struct recorder_store *recorder, GError **error)
 {
 	return copy_error(recorder, ensure_transaction(recorder), error);
+}
+
+/* The text of a full state; NULL: there is none now. */
+static char *describe_state(struct recorder_store *recorder, struct engine *engine,
+			    const char *config)
+{
+	const struct inputs *inputs = &recorder->inputs;
+	json_t *state = engine_save(engine);
+	g_autoptr(json_t) whole = NULL;
+
+	if (!state)
+		return NULL;
+	whole = json_pack("{s:o, s:o, s:s, s:I}", "engine", state, "setup",
+			  input_write_setup(inputs->setup, inputs->listener.other), "config",
+			  config, "decision",
+			  (json_int_t)store_last_decision(recorder->store, recorder->run));
+	return whole ? state_text_pack(whole) : NULL;
+}
+
+bool recorder_store_keep_state(struct recorder_store *recorder, struct engine *engine,
+			       const char *config, bool start, uint32_t most, bool *ret_kept,
+			       GError **error)
+{
+	struct inputs *inputs = &recorder->inputs;
+	g_autofree char *text = NULL;
+	struct store_state row = {
+		.run = recorder->run,
+		.n = inputs->now.n + 1,
+		.time_s = backend_now_s(inputs->listener.other),
+		.start = start,
+	};
+
+	*ret_kept = false;
+	if (engine_saved_count(engine) > most)
+		return true;
+	/* Waiting inputs first: the last decision among them is named. */
+	if (!ensure_transaction(recorder))
+		return copy_error(recorder, false, error);
+	row.state = text = describe_state(recorder, engine, config);
+	if (!text)
+		return true;
+	if (!store_put_state(recorder->store, &row, &recorder->error) || !commit(recorder))
+		return copy_error(recorder, false, error);
+	answers_restart(&inputs->listener.answers);
+	recorder->recorder.input = record_input;
+	recorder->recorder.input_done = record_input_done;
+	*ret_kept = true;
+	return true;
 }
 
 bool recorder_store_finish(struct recorder_store *recorder, GError **error)

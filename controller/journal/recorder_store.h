@@ -46,6 +46,21 @@ void recorder_store_tell(struct recorder_store *recorder,
 struct engine_recorder *recorder_store_engine(struct recorder_store *recorder);
 
 /*
+ * For a service: inputs are not recorded until the first full state is. To be called at once.
+ */
+void recorder_store_await_state(struct recorder_store *recorder);
+
+/*
+ * Records a full state of the engine, from which its run can be carried out again with the inputs
+ * that follow, and `config`, the text of its configuration. `start`: the engine was made or
+ * restored, and has not begun. *ret_kept is false where the engine cannot be saved now, or has more
+ * than `most` tasks to save. Returns false with `error` if it could not be recorded.
+ */
+bool recorder_store_keep_state(struct recorder_store *recorder, struct engine *engine,
+			       const char *config, bool start, uint32_t most, bool *ret_kept,
+			       GError **error);
+
+/*
  * Opens a transaction unless one is open, so that other writes to the run are committed together
  * with the recorder's. Returns false with `error` set, also if an earlier write had failed.
  */

@@ -9,12 +9,15 @@
 #include "common/error_fail.h"
 #include "common/json.h"
 #include "controller/backend/sim.h"
+#include "controller/engine/full_state.h"
 #include "controller/experiment/run_overshoot.h"
 #include "controller/experiment/simulation.h"
 #include "controller/journal/input_json.h"
 #include "controller/journal/recorder_store.h"
 #include "controller/rerun/rerun_input.h"
+#include "controller/rerun/rerun_setup.h"
 #include "controller/rerun/stored_backend.h"
+#include "controller/rerun/stored_platform.h"
 #include "controller/sched/decision_sum.h"
 #include "controller/snapshot/snapshot_json.h"
 
@@ -49,6 +52,11 @@ struct rerun {
 	bool over;              /* the process ended during this input: nothing counts any more */
 	int64_t decision;       /* the id of the last stored decision that was compared */
 	struct records records; /* dir NULL: the run was never restarted */
+	/* Of a service: its setup at the last full state that was loaded, and the next full state. */
+	struct rerun_setup made;
+	struct stored_platform platform;
+	struct store_state *next_state; /* NULL: none follows */
+	uint32_t last;                  /* the number of the last input that was handled */
 	struct rerun_result result;
 	rerun_progress_f progress;
 	void *progress_data;
@@ -197,7 +205,7 @@ static enum requests_kind find_kind(guint stored, guint here)
 	return kind;
 }
 
-/* After an input: whether the engine has requested of the backend what the run requested. */
+/* After an input: whether the requests of the engine were those of the run. */
 static void compare_requests(struct rerun *rerun)
 {
 	const struct requests *requests =
@@ -394,11 +402,85 @@ static void compare_setup(struct rerun *rerun, const json_t *stored)
 	g_autoptr(json_t) here = input_write_setup(&rerun->setup, rerun->backend);
 
 	json_object_set(here, "backend", json_object_get(stored, "backend"));
+	/* A full state has not all tasks that ended before it. */
+	if (rerun->setup.open && json_object_get(stored, "tasks"))
+		json_object_set(here, "tasks", json_object_get(stored, "tasks"));
 	/* Version 11 of the store had no sums of requests. */
 	if (!json_object_get(stored, "requests"))
 		json_object_del(here, "requests");
 	if (!json_equal((json_t *)stored, here) && begin_divergence(rerun))
 		divergence_of_json(stored, here, "setup", &rerun->result.divergence);
+}
+
+/* Full states of a service. */
+
+/* Continues from a full state. */
+static bool load_state(struct rerun *rerun, const struct rerun_state *state, GError **error)
+{
+	const bool account = json_is_true(json_object_get(state->setup, "account"));
+
+	rerun->result.restarts += rerun->engine != NULL;
+	g_clear_pointer(&rerun->engine, engine_free);
+	g_clear_pointer(&rerun->backend, backend_destroy);
+	rerun_setup_clear(&rerun->made);
+	if (!rerun_state_setup(state, &rerun->made, error))
+		return false;
+	rerun->setup = rerun->made.setup;
+	rerun->setup.recorder = &rerun->recorder;
+	stored_platform_init(&rerun->platform);
+	rerun->setup.platform = &rerun->platform.base;
+	rerun->setup.task_ended_j = account ? account_j : NULL;
+	rerun->setup.task_ended_data = rerun;
+	rerun->sums_requests = json_is_true(json_object_get(state->setup, "requests"));
+	rerun->backend = stored_backend_new(state->setup);
+	rerun->engine = engine_new(&rerun->setup, rerun->backend);
+	compare_setup(rerun, state->setup);
+	if (rerun->result.divergence.input == 0 && !engine_load(rerun->engine, state->engine))
+		return error_fail(error, RERUN_ERROR, RERUN_ERROR_DAMAGED,
+				  "the full state before input %u is not what this virtbed writes",
+				  rerun->input->n);
+	rerun->begun = !rerun->next_state->start;
+	rerun->over = false;
+	rerun->result.ended = false;
+	rerun->decision = state->decision;
+	return true;
+}
+
+/* Compares the engine with a full state of its run. */
+static void compare_state(struct rerun *rerun, const json_t *stored)
+{
+	g_autoptr(json_t) here = engine_save(rerun->engine);
+
+	if (!here)
+		diverge(rerun, "state", "nothing is being decided", "it is not so");
+	else if (!json_equal((json_t *)stored, here) && begin_divergence(rerun))
+		divergence_of_json(stored, here, "state", &rerun->result.divergence);
+	stored_backend_restart(rerun->backend);
+}
+
+/* Takes the full state that was stored before the present input. */
+static bool take_state(struct rerun *rerun, GError **error)
+{
+	const struct store_state *stored = rerun->next_state;
+	struct store_state *next;
+	struct rerun_state state;
+	GError *reason = NULL;
+	bool good = rerun_state_read(stored, &state, error);
+
+	if (!good)
+		return false;
+	if (rerun->engine && !stored->start)
+		compare_state(rerun, state.engine);
+	else
+		good = load_state(rerun, &state, error);
+	rerun_state_clear(&state);
+	rerun->result.states += good;
+	next = store_next_state(rerun->store, rerun->run->run, stored->n + 1, &reason);
+	store_state_free(rerun->next_state);
+	rerun->next_state = next;
+	if (reason)
+		g_propagate_error(error, reason);
+	return good && !reason;
 }
 
 static bool begin(struct rerun *rerun, const json_t *detail, GError **error)
@@ -502,9 +584,15 @@ static bool handle(struct rerun *rerun, const struct store_input *input, GError 
 	enum engine_input_kind kind;
 	enum backend_event_kind event;
 	g_autoptr(json_t) detail = NULL;
-	const bool was_ended = rerun->engine && engine_has_ended(rerun->engine);
+	bool was_ended;
 
 	rerun->input = input;
+	if (rerun->next_state && rerun->next_state->n <= input->n) {
+		if (!take_state(rerun, error))
+			return false;
+		if (rerun->result.divergence.input != 0)
+			return true;
+	}
 	rerun->snapshot_sum = rerun->plan_sum = -1;
 	rerun->flushes = 0;
 	if (!input_find(input->kind, &kind, &event))
@@ -515,6 +603,10 @@ static bool handle(struct rerun *rerun, const struct store_input *input, GError 
 			"input %u: the run continues without a restart, though its process had ended",
 			input->n);
 	rerun->over = false;
+	was_ended = rerun->engine && engine_has_ended(rerun->engine);
+	/* Each answer of the policy's thread has sums. */
+	if (input->snapshot_sum != -1)
+		stored_platform_answer(&rerun->platform);
 	if (input->detail)
 		detail = json_parse(input->detail, strlen(input->detail), "an input", NULL);
 	if ((input->detail && !detail) || fabs(input->time_s) > STORED_TIME_MAX_S)
@@ -619,7 +711,7 @@ static void compare_result(struct rerun *rerun)
 bool rerun_until(struct rerun *rerun, uint32_t until, GError **error)
 {
 	struct rerun_result *result = &rerun->result;
-	uint32_t last = result->inputs;
+	uint32_t last = rerun->last;
 	bool good = true;
 
 	until = MIN(until, rerun->count);
@@ -638,7 +730,7 @@ bool rerun_until(struct rerun *rerun, uint32_t until, GError **error)
 						  "the inputs from number %u to %u are not in "
 						  "the store",
 						  last + 1, input->n - 1);
-			last = input->n;
+			rerun->last = last = input->n;
 			good = handle(rerun, input, error);
 			if (good && last == rerun->count) {
 				compare_rest(rerun);
@@ -650,6 +742,21 @@ bool rerun_until(struct rerun *rerun, uint32_t until, GError **error)
 			rerun->progress(last, rerun->count, rerun->progress_data);
 	}
 	return good;
+}
+
+bool rerun_reload(struct rerun *rerun)
+{
+	g_autoptr(json_t) state = rerun->begun ? engine_save(rerun->engine) : NULL;
+	g_autoptr(json_t) again = NULL;
+
+	if (!state)
+		return false;
+	engine_free(rerun->engine);
+	rerun->engine = engine_new(&rerun->setup, rerun->backend);
+	g_assert_true(engine_load(rerun->engine, state));
+	again = engine_save(rerun->engine);
+	g_assert_true(json_equal(state, again));
+	return true;
 }
 
 /* Forks. */
@@ -723,6 +830,8 @@ static const char *fork_refusal(const struct rerun *rerun, const struct policy *
 		return "the run is not under way after that event";
 	if (engine_has_ended(engine))
 		return "the run has ended by that event";
+	if (rerun->setup.open)
+		return "a service has no end to which it could be simulated";
 	if (rerun->setup.system->queueing && backend_keeps_queues(rerun->backend))
 		return "clusters kept their queues themselves, which no simulation does";
 	for (uint32_t i = 0; i < engine_tasks_count(engine); i++)
@@ -801,9 +910,17 @@ struct rerun *rerun_new(struct store *store, const struct store_run *run,
 	if (first)
 		rerun->recorder.decision = decision;
 	store_decision_free(first);
+	if (setup->open) {
+		rerun->next_state = store_next_state(store, run->run, 0, error);
+		if (!rerun->next_state)
+			return NULL;
+		rerun->last = rerun->next_state->n - 1;
+	}
+	rerun->result.from = rerun->last + 1;
 	if (setup->system->queueing)
 		rerun->pet = recorder_store_pet_key(setup->system);
-	if (store_count_restores(store, run->run) > 0 && !open_records(&rerun->records, run, error))
+	if (!setup->open && store_count_restores(store, run->run) > 0 &&
+	    !open_records(&rerun->records, run, error))
 		return NULL;
 	return g_steal_pointer(&rerun);
 }
@@ -815,6 +932,8 @@ void rerun_free(struct rerun *rerun)
 	engine_free(rerun->engine);
 	backend_destroy(rerun->backend);
 	close_records(&rerun->records);
+	rerun_setup_clear(&rerun->made);
+	store_state_free(rerun->next_state);
 	rerun_result_clear(&rerun->result);
 	g_free(rerun->pet);
 	g_free(rerun);

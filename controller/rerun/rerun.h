@@ -11,9 +11,13 @@
  * and the policy decides as in the run. Each decision is held against the stored one: its snapshot
  * and its actions byte for byte where their texts are stored, else their sums.
  *
- * After a restart of its controller the run continues from the records of the tasks, as far as they
- * were written by then. These records are made again as well, in a store of their own, and the
- * engine is restored from there; the stored ones are never read.
+ * The run of a service begins at the earliest full state that is stored of its engine, and it is
+ * loaded again where the service has continued. At each full state in between the whole engine is
+ * compared with it.
+ *
+ * After a restart of its controller a run of an experiment continues from the records of the tasks,
+ * as far as they were written by then. These records are made again as well, in a store of their
+ * own, and the engine is restored from there; the stored ones are never read.
  */
 
 #define RERUN_ERROR (rerun_error_quark())
@@ -33,6 +37,8 @@ struct rerun_result {
 	uint32_t decisions; /* that were compared and are equal */
 	uint32_t texts;     /* of these, with whole texts */
 	uint32_t restarts;
+	uint32_t states; /* full states that were compared and are equal, or loaded */
+	uint32_t from;   /* of a service: the input at which it begins; else 1 */
 	bool ended; /* the run ended, and `engine` says how; else it was cut off or is under way */
 	struct engine_result engine;
 	struct divergence divergence; /* input 0: none */
@@ -44,7 +50,7 @@ bool rerun_check(struct store *store, const struct store_run *run, GError **erro
 
 /*
  * Prepares run `run` of `store`. `setup` is that of the run without its recorder, borrowed as the
- * store. NULL with `error`.
+ * store; of a service it says that it is one, and the full states say the rest. NULL with `error`.
  */
 struct rerun *rerun_new(struct store *store, const struct store_run *run,
 			const struct engine_setup *setup, GError **error);
@@ -62,6 +68,12 @@ void rerun_watch(struct rerun *rerun, rerun_progress_f progress, void *data);
  */
 bool rerun_until(struct rerun *rerun, uint32_t until, GError **error);
 
+/*
+ * For tests of full states: the run continues with another engine, which a full state of the
+ * present engine is loaded into. False: it has no full state now, and stays.
+ */
+bool rerun_reload(struct rerun *rerun);
+
 /* What came of it so far; borrowed. */
 const struct rerun_result *rerun_result(const struct rerun *rerun);
 
@@ -75,9 +87,10 @@ uint32_t rerun_inputs_count(const struct rerun *rerun);
  * Leaves the history after the last input that was handled, and simulates the rest on `sim`, a new
  * simulated backend that stays the caller's, with `policy` (NULL: that of the run). Fills
  * *ret_result. An executing task keeps its execution time so far and takes as long as its estimate
- * says; a task beyond its estimate ends at once. A suspension or a resumption that is under way begins again, and nodes that are down stay down. False with `error`: the run had not
- * begun or has ended by then, its process had ended and it had not continued, it has diverged, a
- * task migrates, clusters keep their queues themselves, or the policy does not fit.
+ * says; a task beyond its estimate ends at once. A suspension or a resumption that is under way
+ * begins again, and nodes that are down stay down. False with `error`: the run had not begun or has
+ * ended by then, it is that of a service, its process had ended and it had not continued, it has
+ * diverged, a task migrates, clusters keep their queues themselves, or the policy does not fit.
  */
 bool rerun_fork(struct rerun *rerun, struct backend *sim, const struct policy *policy,
 		struct engine_result *ret_result, GError **error);

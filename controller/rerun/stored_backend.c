@@ -182,6 +182,11 @@ bool stored_backend_begin(struct backend *backend, double time_s, const char *an
 	return answers_begin(&of(backend)->answers, time_s, answers);
 }
 
+void stored_backend_restart(struct backend *backend)
+{
+	answers_restart(&of(backend)->answers);
+}
+
 bool stored_backend_end(struct backend *backend)
 {
 	of(backend)->handling = false;

@@ -22,6 +22,9 @@ struct backend *stored_backend_new(const json_t *setup);
  */
 bool stored_backend_begin(struct backend *backend, double time_s, const char *answers);
 
+/* A full state was stored here: the differences of answers begin from 0 again. */
+void stored_backend_restart(struct backend *backend);
+
 /* The input was handled. False: the engine has not asked for all that was answered. */
 bool stored_backend_end(struct backend *backend);
 

@@ -60,6 +60,13 @@
 #define PRUNE_S 60
 #define SCRIPTS_S 3600
 
+/*
+ * How often a full state of the engine is stored, seconds; and the most tasks that it has then, so
+ * that storing it takes milliseconds: with more it is stored later. At a start it has all tasks.
+ */
+#define STATE_S 3600.0
+#define STATE_TASKS_MAX 2000
+
 G_DEFINE_QUARK(virtbed_run_service, run_service_error)
 
 /* The progress. */
@@ -270,6 +277,7 @@ static bool open_run(struct run_service *service, bool continued, GError **error
 					       service->experiment->system, true);
 	session->recorder = service->recorder;
 	recorder_store_limit(service->recorder, SNAPSHOT_TASKS_MAX);
+	recorder_store_await_state(service->recorder);
 	recorder_store_tell(service->recorder, run_record_log);
 	make_setup(service);
 	service->engine = engine_new(&service->setup, service->backend);
@@ -436,6 +444,26 @@ static void sync_all(struct run_service *service)
 	store_sync_ask(service->sync, on_events_safe, service);
 }
 
+/* Stores a full state of the engine, from which `virtbed rerun` can begin. */
+static bool keep_state(struct run_service *service, bool start, GError **error)
+{
+	g_autofree char *config = config_to_text(service->session->config);
+	bool kept;
+
+	if (!recorder_store_keep_state(service->recorder, service->engine, config, start,
+				       start ? UINT32_MAX : STATE_TASKS_MAX, &kept, error))
+		return false;
+	if (kept)
+		service->state_due_s = backend_now_s(service->backend) + STATE_S;
+	return true;
+}
+
+static bool keep_due_state(struct run_service *service, GError **error)
+{
+	return backend_now_s(service->backend) < service->state_due_s ||
+	       keep_state(service, false, error);
+}
+
 /*
  * Once a second: flushes the engine's records, so that they are safe and other readers of the store
  * see them.
@@ -452,7 +480,7 @@ static gboolean on_tick(gpointer data)
 	if (service->ticks % PRUNE_S == 1)
 		service->pruning = true;
 	sync_all(service);
-	if (!run_service_limit_tick(service, &error) ||
+	if (!run_service_limit_tick(service, &error) || !keep_due_state(service, &error) ||
 	    (service->ticks % KEEP_S == 0 && !run_service_account_keep(service, &error)) ||
 	    (service->pruning && !run_service_prune(service, &error)))
 		run_session_store_failed(service->session, error);
@@ -481,7 +509,8 @@ static bool serve_until_end(struct run_service *service, GError **error)
 
 	session->engine = service->engine;
 	session->service = service;
-	if (!run_service_energy_begin(service, error) || !run_service_limit_begin(service, error) ||
+	if (!keep_state(service, true, error) || !run_service_energy_begin(service, error) ||
+	    !run_service_limit_begin(service, error) ||
 	    !keep_config(service, session->config, error)) {
 		session->service = NULL;
 		session->engine = NULL;

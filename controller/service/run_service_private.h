@@ -67,7 +67,8 @@ struct run_service {
 	uint32_t ticks;
 	/* an acknowledgement to local schedulers, of what is on disk, is due */
 	bool telling;
-	bool pruning; /* more old records are left to remove */
+	double state_due_s; /* when the next full state is to be stored */
+	bool pruning;       /* more old records are left to remove */
 	/* the scripts of tasks below this were removed, as far as no longer needed */
 	uint32_t scripts_dropped;
 	double counted_s; /* when its tasks were counted */

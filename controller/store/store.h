@@ -213,6 +213,18 @@ struct store_input {
 	int64_t cut;
 };
 
+/*
+ * A full state of a service's engine (engine/full_state.h), from which its run can be carried out
+ * again.
+ */
+struct store_state {
+	int64_t run;
+	uint32_t n; /* of the next input */
+	double time_s;
+	bool start;  /* the service has begun or continued; else the state is one of its run */
+	char *state; /* journal/state_text.h */
+};
+
 /* A power sample as published by a local scheduler (docs/reference/api.md, "Energy"). */
 struct store_sample {
 	int64_t run;
@@ -394,6 +406,18 @@ uint32_t store_count_restores(struct store *store, int64_t run);
 /* Sets *ret_last to the number of the last input, 0: there is none. False with `error`. */
 bool store_last_input(struct store *store, int64_t run, uint32_t *ret_last, GError **error);
 void store_input_free(struct store_input *input);
+
+/* Inserts or replaces the row (run, n). */
+bool store_put_state(struct store *store, const struct store_state *state, GError **error);
+/*
+ * The first full state of a run whose `n` is at least `from`, for store_state_free(). NULL: there
+ * is none, or an error is set.
+ */
+struct store_state *store_next_state(struct store *store, int64_t run, uint32_t from,
+				     GError **error);
+void store_state_free(struct store_state *state);
+/* The id of the last decision of a run; 0: there is none. */
+int64_t store_last_decision(struct store *store, int64_t run);
 /*
  * The first decision of a run with an id above `after`, to be freed with store_decision_free().
  * NULL: there is none, or with `error` a failure.

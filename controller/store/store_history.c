@@ -129,6 +129,28 @@ bool store_last_input(struct store *store, int64_t run, uint32_t *ret_last, GErr
 	return good;
 }
 
+STORE_DEFINE_PUT(store_put_state, store_state, "store a full state")
+
+struct store_state *store_next_state(struct store *store, int64_t run, uint32_t from,
+				     GError **error)
+{
+	if (store_version(store) < 12)
+		return NULL;
+	return database_get(store->database, &store_state_record,
+			    "WHERE run = ? AND n >= ? ORDER BY n LIMIT 1", DATABASE_ARGS(run, from),
+			    "read a full state", error);
+}
+
+int64_t store_last_decision(struct store *store, int64_t run)
+{
+	int64_t last = 0;
+
+	database_find_integer(store->database,
+			      "SELECT coalesce(max(id), 0) FROM decision WHERE run = ?",
+			      DATABASE_ARGS(run), &last, "read the decisions", NULL);
+	return last;
+}
+
 bool store_add_sample(struct store *store, int64_t run, const char *host, int64_t seq,
 		      double time_s, int64_t mw, int64_t energy_uj, bool gap, GError **error)
 {

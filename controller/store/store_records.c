@@ -134,6 +134,22 @@ const struct record store_input_record = {.name = "input",
 					  .since = 11};
 RECORD_DEFINE_FREE(store_input, store_input_record)
 
+static const struct record_field state_fields[] = {
+	STORE_RUN_COLUMN(store_state),
+	STORE_KEY(U32, store_state, n),
+	{RECORD_FIELD_REAL(store_state, time_s)},
+	{RECORD_FIELD_BOOL(store_state, start)},
+	{RECORD_FIELD_TEXT(store_state, state)},
+	{NULL},
+};
+const struct record store_state_record = {.name = "full state",
+					  .size = sizeof(struct store_state),
+					  .fields = state_fields,
+					  .free = (GDestroyNotify)store_state_free,
+					  .table = "full_state",
+					  .since = 12};
+RECORD_DEFINE_FREE(store_state, store_state_record)
+
 static const struct record_field sample_fields[] = {
 	STORE_RUN_COLUMN(store_sample),
 	STORE_KEY(TEXT, store_sample, host),

@@ -59,7 +59,7 @@ static const char pair_names[] =
  * These are those whose `since` is the version: 2 suspensions, 3 queues, 4 migrations and shares,
  * 5 submissions and drained nodes, 6 the energy account, 7 priorities, 8 the counter that a host's
  * account refers to, 10 profiles, what a request asked for, and lost attempts, 11 inputs,
- * 12 sums of requests.
+ * 12 sums of requests, and full states.
  */
 static const struct database_step steps[STORE_SCHEMA_VERSION + 1] = {
 	[1] = {.before = meta_table, .sql = history_indices},
@@ -73,31 +73,19 @@ static const struct database_step steps[STORE_SCHEMA_VERSION + 1] = {
 
 /* In the order in which the tables are made. */
 static const struct record *const records[] = {
-	&store_run_record,
-	&store_task_record,
-	&store_event_record,
-	&store_decision_record,
-	&store_sample_record,
-	&store_estimate_record,
-	&store_suspension_record,
-	&store_vm_overhead_record,
-	&store_migration_record,
-	&store_migration_vm_record,
-	&store_share_record,
-	&store_delivery_record,
-	&store_submission_record,
-	&store_drain_record,
-	&store_account_meter_record,
-	&store_energy_interval_record,
-	&store_energy_part_record,
-	&store_energy_day_record,
-	&store_energy_task_record,
-	&store_measurement_record,
-	&store_unmeasured_record,
-	&store_overhead_record,
-	&store_lost_record,
-	&store_input_record,
-	NULL,
+	&store_run_record,           &store_task_record,
+	&store_event_record,         &store_decision_record,
+	&store_sample_record,        &store_estimate_record,
+	&store_suspension_record,    &store_vm_overhead_record,
+	&store_migration_record,     &store_migration_vm_record,
+	&store_share_record,         &store_delivery_record,
+	&store_submission_record,    &store_drain_record,
+	&store_account_meter_record, &store_energy_interval_record,
+	&store_energy_part_record,   &store_energy_day_record,
+	&store_energy_task_record,   &store_measurement_record,
+	&store_unmeasured_record,    &store_overhead_record,
+	&store_lost_record,          &store_input_record,
+	&store_state_record,         NULL,
 };
 
 const struct database_kind store_kind = {

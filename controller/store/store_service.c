@@ -177,13 +177,20 @@ static const char *const prunings[] = {
 	/* Only shared hosts have these rows, and a service has none: few. */
 	"DELETE FROM delivery WHERE run = ?1 AND time_s < ?2 AND ?3",
 	"DELETE FROM share WHERE run = ?1 AND time_s < ?2 AND ?3",
+	/*
+	 * Full states before decisions and inputs, which their reruns compare: of both, what follows
+	 * on a state that is left is left. A decision may be for a time some seconds before its state.
+	 */
+	"DELETE FROM full_state WHERE run = ?1 AND (time_s < ?2 + 60 OR n <= (SELECT n FROM full_state"
+	" WHERE run = ?1 ORDER BY n DESC LIMIT 1 OFFSET 2000)) AND ?3",
 	IN_ORDER("decision", ""),
 	IN_ORDER("event", " AND id < (SELECT max(id) FROM event)"),
 	/* The last one stays, so that numbers are not given twice. */
 	"WITH head AS (SELECT n, time_s FROM input WHERE run = ?1 ORDER BY n LIMIT ?3)"
 	" DELETE FROM input WHERE run = ?1 AND n IN (SELECT n FROM head) AND n <"
-	" coalesce((SELECT min(n) FROM head WHERE time_s >= ?2),"
-	" (SELECT max(n) FROM input WHERE run = ?1))",
+	" coalesce((SELECT min(n) FROM full_state WHERE run = ?1),"
+	" (SELECT min(n) FROM head WHERE time_s >= ?2), 9223372036854775807)"
+	" AND n < (SELECT max(n) FROM input WHERE run = ?1)",
 };
 
 bool store_prune(struct store *store, int64_t run, double before_s, uint32_t most, bool *ret_more,

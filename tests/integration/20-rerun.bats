@@ -37,6 +37,7 @@ assert_identical() {
 	"$virtbed" simulate "$out/config.yaml" --trials 2 --out "$out-sim"
 	assert_identical "$out-sim" 4 4 # trial 2 has no inputs
 	"$virtbed" rerun "$out-sim" --run 1 --json | jq -e '.identical'
+	run_altered "$out"
 	sqlite3 "$out/run.sqlite" "UPDATE run SET tasks_completed = tasks_completed + 1 WHERE run = 2"
 	run "$virtbed" rerun "$out" --run 2
 	echo "$output"
@@ -81,6 +82,7 @@ assert_identical() {
 	"$virtbed" simulate "$BATS_TEST_DIRNAME/../../configs/papers/pruning-fig9.yaml" --trials 1 --out "$out"
 	[ "$(run_query "$out" "SELECT count(*) FROM decision")" -eq 0 ]
 	assert_identical "$out" 2
+	run_altered "$out"
 	sqlite3 "$out/run.sqlite" "UPDATE input SET request_sum = NULL WHERE run = 2 AND n = (SELECT max(n) FROM input
 		WHERE run = 2 AND request_sum IS NOT NULL)"
 	run "$virtbed" rerun "$out" --run 2
@@ -91,6 +93,7 @@ assert_identical() {
 
 @test "what was altered in a store is named, with exit status 1" {
 	"$virtbed" simulate "$config" --estimates "$estimates" --trials 1 --out "$out"
+	run_altered "$out"
 	sqlite3 "$out/run.sqlite" "UPDATE decision SET actions = json_set(actions, '\$[0].task', 7) WHERE id =
 		(SELECT min(id) FROM decision WHERE run = 2 AND json_array_length(actions) > 0)"
 	run "$virtbed" rerun "$out"
@@ -119,6 +122,7 @@ assert_identical() {
 
 @test "a store of an older virtbed is refused with what it lacks" {
 	mkdir "$out"
+	run_altered "$out"
 	sqlite3 "$out/run.sqlite" <"$BATS_TEST_DIRNAME/../unit/store/old/10.sql"
 	run "$virtbed" rerun "$out"
 	echo "$output"

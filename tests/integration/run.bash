@@ -175,6 +175,25 @@ run_assert_decisions() {
 	[ $count -ge 5 ]
 }
 
+# Every run that the test left in its directory is carried out again as it is stored (`virtbed rerun`): what has
+# no inputs is of a trial that is not recorded. Call it where runs have ended; run_end_all does. A test that
+# changes a store by itself calls run_altered DIR.
+run_assert_reruns() {
+	local store words=$BATS_TEST_TMPDIR/rerun-words
+	while read -r store; do
+		[ ! -e "$(dirname "$store")/altered" ] || continue
+		"$virtbed" rerun "$(dirname "$store")" >"$words" 2>&1 && continue
+		[ $? -eq 2 ] && ! grep -vE 'all as stored|store has none of its inputs|no such run in it' "$words" && continue
+		echo "$store is not carried out again as it is stored:"
+		cat "$words"
+		return 1
+	done < <(find "$BATS_TEST_TMPDIR" -name run.sqlite -size +0)
+}
+
+run_altered() {
+	touch "$1/altered"
+}
+
 # No process works for DIR any more.
 run_assert_nobody() {
 	! pgrep -af "virtbed-(controller|local-sched|lab) .*$1"
@@ -189,4 +208,5 @@ run_end_all() {
 		within_ended 120 "$pid" || kill -KILL "$pid"
 	done <"$BATS_TEST_TMPDIR/pids"
 	rm -f "/run/virtbed/locks/run-$1.lock"
+	[ -z "${BATS_TEST_COMPLETED:-}" ] || run_assert_reruns
 }

@@ -12,6 +12,7 @@
 
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
+#include "controller/engine/full_state.h"
 #include "tests/unit/engine/drive.h"
 
 #define TASKS 12
@@ -37,6 +38,8 @@ struct bed {
 	struct workload *workload;
 	struct backend *sim;
 	struct engine *engine;
+	struct engine_setup setup; /* of the engine */
+	uint32_t states;           /* full states that were looked at */
 	double limit_j;
 	uint32_t windows, exhausted, recovered, refused, suspensions;
 	double most_j;
@@ -115,12 +118,36 @@ static bool look_at_suspension(struct engine_recorder *recorder,
 	return true;
 }
 
+/* A full state has all of a window: an engine that it is loaded into has the same state. */
+static void assert_state(struct bed *bed)
+{
+	json_t *state = engine_save(bed->engine);
+	struct engine_setup setup = bed->setup;
+	struct engine *other;
+	json_t *again;
+
+	if (!state)
+		return;
+	setup.recorder = NULL;
+	other = engine_new(&setup, bed->sim);
+	g_assert_true(engine_load(other, state));
+	again = engine_save(other);
+	g_assert_true(json_equal(state, again));
+	g_assert_cmpfloat(engine_window_begin_s(other), ==, engine_window_begin_s(bed->engine));
+	g_assert_cmpfloat(engine_next_s(other), ==, engine_next_s(bed->engine));
+	json_decref(state);
+	json_decref(again);
+	engine_free(other);
+	bed->states++;
+}
+
 static void wait_or_wish(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct bed *bed =
 		(struct bed *)((char *)(void *)(uintptr_t)backend->ops - offsetof(struct bed, ops));
 	const struct wish *wish = bed->wishes;
 
+	assert_state(bed);
 	if (!wish || !(wish->time_s > 0) || wish->time_s >= until_s) {
 		backend_sim_wait(backend, until_s, ret_event);
 		return;
@@ -172,10 +199,12 @@ static void bed_go(struct bed *bed, const char *policy, struct engine_result *re
 	setup.recorder = &bed->recorder;
 	setup.moments = POLICY_AT_BOTH;
 	g_assert_cmpint(policy_parse(policy, &setup.policy, message, sizeof(message)), ==, 0);
+	bed->setup = setup;
 	bed->engine = engine_new(&setup, bed->sim);
 	engine_set_window(bed->engine,
 			  &(struct engine_window){bed->limit_j, WINDOW_S, -30, bed->before_j});
 	drive(bed->engine, bed->sim, wait_or_wish, ret_result);
+	g_assert_cmpuint(bed->states, >, 0);
 	g_assert_cmpstr(engine_reason(bed->engine), ==, NULL);
 }
 

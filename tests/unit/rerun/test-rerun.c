@@ -148,6 +148,12 @@ static const struct scene scenes[] = {
 	{"pruning.yaml", true, 1}, {"sharing.yaml", true, 1}, {"energy.yaml", false, 1},
 };
 
+/* Those where tasks have nodes of their own. */
+static const struct scene reloaded[] = {
+	{"busy.yaml", false, 0.5},
+	{"overheads.yaml", false, 1},
+};
+
 /* Every policy that fits a configuration. */
 static void test_policies(struct fixture *fixture, const void *data)
 {
@@ -164,6 +170,42 @@ static void test_policies(struct fixture *fixture, const void *data)
 		assert_identical(fixture, scene->texts);
 	}
 	g_assert_cmpuint(fit, >, 0);
+}
+
+/* At most so many policies of a configuration are reloaded at every input: each takes a second. */
+#define RELOADED_MAX 12
+
+/* A run that continues with another engine after every input, by full states, is as stored. */
+static void test_reload(struct fixture *fixture, const void *data)
+{
+	const struct scene *scene = data;
+	uint32_t count;
+	uint32_t reloads = 0;
+	uint32_t fit = 0;
+	const struct policy_ops *const *policies = policy_list(&count);
+
+	for (uint32_t i = 0; i < count && fit < RELOADED_MAX; i++) {
+		g_autoptr(rerun_t) rerun = NULL;
+		const struct rerun_result *result;
+		g_autoptr(GError) error = NULL;
+
+		if (!make_run(fixture, scene->config, policies[i]->name, scene->limit))
+			continue;
+		fit++;
+		record(fixture, false);
+		rerun = rerun_new(fixture->store, &fixture->run, &fixture->setup, &error);
+		g_assert_no_error(error);
+		result = rerun_result(rerun);
+		for (uint32_t n = 1;
+		     n <= rerun_inputs_count(rerun) && result->divergence.input == 0; n++) {
+			g_assert_true(rerun_until(rerun, n, &error));
+			reloads += rerun_reload(rerun);
+		}
+		if (result->divergence.input != 0)
+			g_error("%s: %s", policies[i]->name, divergence_text(&result->divergence));
+		g_assert_true(result->ended);
+	}
+	g_assert_cmpuint(reloads, >, 100 * fit);
 }
 
 /* A configuration, and a policy. */
@@ -628,6 +670,13 @@ int main(int argc, char **argv)
 			scenes[i].config, scenes[i].limit);
 
 		g_test_add(path, struct fixture, &scenes[i], set_up, test_policies, tear_down);
+	}
+	for (gsize i = 0; i < G_N_ELEMENTS(reloaded); i++) {
+		g_autofree char *path = g_strdup_printf(
+			"/rerun/%s with %g of the energy is as stored over full states",
+			reloaded[i].config, reloaded[i].limit);
+
+		g_test_add(path, struct fixture, &reloaded[i], set_up, test_reload, tear_down);
 	}
 	for (gsize i = 0; i < G_N_ELEMENTS(pairs); i++) {
 		g_autofree char *path =

@@ -10,6 +10,8 @@
 #include "common/platform.h"
 #include "common/subprocess.h"
 #include "controller/api/status_api.h"
+#include "controller/rerun/rerun.h"
+#include "controller/rerun/rerun_setup.h"
 #include "controller/run/run_plan.h"
 #include "controller/service/run_service.h"
 #include "controller/session/run_session_private.h"
@@ -206,10 +208,42 @@ static void test_all_begin_again(struct bed *bed, gconstpointer data)
 	g_source_remove(alarm);
 }
 
+/* What the service did in all rounds is carried out again as it is stored. */
+static void test_rerun(struct bed *bed, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(store_t) store = NULL;
+	g_autoptr(GPtrArray) runs = NULL;
+	g_autoptr(rerun_t) rerun = NULL;
+	struct rerun_setup made;
+	const struct rerun_result *result;
+
+	test_all_begin_again(bed, NULL);
+	store = store_open(bed->dir, false, &error);
+	g_assert_no_error(error);
+	runs = store_runs(store, &error);
+	g_assert_no_error(error);
+	g_assert_true(rerun_setup_init(store, runs->pdata[0], &made, &error));
+	rerun = rerun_new(store, runs->pdata[0], &made.setup, &error);
+	g_assert_no_error(error);
+	g_assert_true(rerun_until(rerun, UINT32_MAX, &error));
+	result = rerun_result(rerun);
+	if (result->divergence.input != 0)
+		g_error("%s", divergence_text(&result->divergence));
+	g_assert_cmpuint(result->inputs, ==, rerun_inputs_count(rerun));
+	g_assert_cmpuint(result->states, ==, ROUNDS);
+	g_assert_cmpuint(result->restarts, ==, ROUNDS - 1);
+	g_assert_cmpuint(result->decisions, >=, ROUNDS);
+	g_clear_pointer(&rerun, rerun_free);
+	rerun_setup_clear(&made);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add("/service/again/both daemons begin again in one process", struct bed, NULL,
 		   set_up, test_all_begin_again, tear_down);
+	g_test_add("/service/again/... and are carried out again from the store", struct bed, NULL,
+		   set_up, test_rerun, tear_down);
 	return g_test_run();
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The parts of a full state (full_state.h) as JSON, exact to the last bit. A member that has its
+ * usual value is left out: most tasks wait, of which there is little to say.
+ */
+
+enum state_type {
+	STATE_BOOL, /* usually false */
+	STATE_U32,  /* of enums as well; usually 0 */
+	STATE_I32,  /* usually 0 */
+	STATE_U64,  /* usually 0 */
+	STATE_SUM,  /* double, usually 0 */
+	STATE_TIME, /* double, usually NAN */
+	STATE_FAR,  /* double, usually INFINITY */
+};
+
+struct state_field {
+	const char *name; /* NULL: the end */
+	size_t offset;
+	enum state_type type;
+};
+
+#define STATE_FIELD(struct_, field_, type_)                                                        \
+	{                                                                                          \
+#field_, offsetof(struct struct_, field_), STATE_##type_                           \
+	}
+
+/* A new object with the fields of `data`, and its reader, which sets all of them. */
+json_t *state_write(const struct state_field *fields, const void *data);
+bool state_read(const struct state_field *fields, const json_t *object, void *data);
+
+/* A number that may be infinite or NAN. */
+json_t *state_write_real(double value);
+bool state_read_real(const json_t *value, double *ret_value);
+
+/* A number below `end`. */
+bool state_read_u32(const json_t *value, uint32_t end, uint32_t *ret_value);
+
+/* A list of at most `most` numbers below `end`; none if there is no list. */
+bool state_read_list(const json_t *list, uint32_t most, uint32_t end, uint32_t *ret_numbers,
+		     uint32_t *ret_count);
+
+/* Adds a member unless it is empty; takes over `value`. */
+void state_put(json_t *object, const char *name, json_t *value);
