@@ -22,7 +22,7 @@ static void note_times(struct run_session *session)
 	const struct config_workload *workload = session->config->workload;
 	const struct config_experiment *experiment = session->config->experiment;
 
-	if (config_workload_is_given(workload)) {
+	if (config_workload_is_given(workload) || workload->users > 0) {
 		run_progress_note(
 			session->progress, "times",
 			"times that follow from the estimates: a mapping event every %g s; "

@@ -19,6 +19,7 @@ char *config_size_check(const struct config *config)
 	if (!workload)
 		return NULL;
 	tasks = config_workload_is_given(workload) ? workload->list_count
+		: workload->users > 0              ? 0 /* CONFIG_TASKS_MAX at the most */
 		: workload->load > 0               ? workload->tasks
 				     : workload->duration_s / workload->arrival_mean_s;
 	if (config_times_known(config))

@@ -93,7 +93,8 @@ bool config_times_known(const struct config *config)
 
 	return workload &&
 	       (config_workload_is_given(workload) ||
-		(workload->arrival_mean_s > 0 && workload->duration_s > 0)) &&
+		((workload->users > 0 || workload->arrival_mean_s > 0) &&
+		 workload->duration_s > 0)) &&
 	       config->experiment->mapping_interval_s > 0 && config->experiment->duration_s > 0;
 }
 
@@ -104,7 +105,7 @@ void config_times_derive(struct config *config)
 	const bool follow = workload && config_times_follow(config);
 	const struct rate rate = follow ? system_rate(config) : (struct rate){0};
 
-	if (rate.tasks_per_s > 0 && workload->load > 0) {
+	if (rate.tasks_per_s > 0 && workload->load > 0 && workload->tasks > 0) {
 		workload->arrival_mean_s = three_digits(1 / (workload->load * rate.tasks_per_s));
 		workload->duration_s = three_digits(workload->tasks * workload->arrival_mean_s);
 	}
@@ -165,8 +166,11 @@ char *config_times_check(const struct config *config)
 	struct time times[TIMES];
 
 	list_times(config, times);
+	if (workload->users > 0 && !(workload->duration_s > 0))
+		return g_strdup("workload.duration_s: missing; users submit tasks in this time");
 	/* Those of the workload come first. */
-	for (gsize i = config_workload_is_given(workload) ? 2 : 0; i < TIMES; i++)
+	for (gsize i = config_workload_is_given(workload) || workload->users > 0 ? 2 : 0; i < TIMES;
+	     i++)
 		if (!(times[i].seconds > 0) && !(times[i].multiple > 0))
 			return g_strdup_printf("%s: missing; give it in seconds, or give %s",
 					       times[i].key, times[i].source);

@@ -67,6 +67,7 @@ static bool put_facts(const struct writing *writing, double budget_j, const char
 	struct store *store = writing->store;
 	g_autofree char *order = cluster_order(trials->experiment->system);
 	g_autofree char *tasks = config_workload_digest(trials->experiment->config->workload);
+	g_autofree char *users = config_workload_users_digest(trials->experiment->config);
 	g_autofree char *now = clock_utc();
 
 	return store_set_meta(store, "kind", "simulated", error) &&
@@ -76,6 +77,7 @@ static bool put_facts(const struct writing *writing, double budget_j, const char
 	       store_set_meta(store, "cluster_order", order, error) &&
 	       store_set_meta(store, "estimates", estimates, error) &&
 	       store_set_meta(store, "tasks_sha256", tasks, error) &&
+	       store_set_meta(store, "users_sha256", users, error) &&
 	       put_meta(store, "overheads", error, "%u",
 			trials->experiment->overheads ? trials->experiment->config->overheads_count
 						      : 0) &&

@@ -16,7 +16,7 @@
 
 #define ARRIVAL_MAX_S 1e9 /* as in the rows of workload.list */
 
-#define FIELDS 3
+#define FIELDS 4
 
 /* The longest field that an error quotes whole, in bytes. */
 #define FIELD_MAX 200
@@ -30,7 +30,8 @@ struct reading {
 	GError **error;
 };
 
-static const char heading[] = "arrival_s,type,utility";
+static const char heading[] = "arrival_s,type,utility,user";
+static const char *const field_names[FIELDS] = {"arrival_s", "type", "utility", "user"};
 
 static bool refuse(const struct reading *reading, const char *field, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);
@@ -54,7 +55,7 @@ static bool is_heading(char *const *fields)
 {
 	g_autofree char *joined = g_strjoinv(",", (char **)fields);
 
-	return g_str_equal(joined, heading);
+	return g_str_equal(joined, heading) || g_str_equal(joined, "arrival_s,type,utility");
 }
 
 /* Adds the task of a line, of which `fields` are stripped. */
@@ -66,24 +67,20 @@ static bool add_task(struct reading *reading, char *const *fields)
 
 	for (guint i = 0; i < MIN(count, FIELDS); i++)
 		if (strlen(fields[i]) > FIELD_MAX)
-			return refuse(reading,
-				      i == 0   ? "arrival_s"
-				      : i == 1 ? "type"
-					       : "utility",
-				      "more than %d bytes", FIELD_MAX);
+			return refuse(reading, field_names[i], "more than %d bytes", FIELD_MAX);
 	if (!read_number(fields[0], 0, ARRIVAL_MAX_S, &task.arrival_s))
 		return refuse(reading, "arrival_s", "'%s' is no time in seconds from 0 to %g",
 			      fields[0], ARRIVAL_MAX_S);
 	if (count < 2 || !*fields[1])
 		return refuse(reading, "type", "missing; give a line %s", heading);
 	if (count > FIELDS)
-		return refuse(reading, "utility", "more than %d fields; give a line %s", FIELDS,
+		return refuse(reading, "user", "more than %d fields; give a line %s", FIELDS,
 			      heading);
-	if (count == FIELDS && *fields[2] &&
-	    !read_number_unsigned(fields[2], 1, UINT32_MAX, &utility))
+	if (count > 2 && *fields[2] && !read_number_unsigned(fields[2], 1, UINT32_MAX, &utility))
 		return refuse(reading, "utility", "'%s' is no whole number above 0", fields[2]);
 	task.utility = (uint32_t)utility;
 	task.type = g_strdup(fields[1]);
+	task.user = count > 3 && *fields[3] ? g_strdup(fields[3]) : NULL;
 	g_array_append_val(reading->tasks, task);
 	return true;
 }
@@ -122,7 +119,10 @@ static bool read_lines(struct reading *reading, char *text)
 
 static void clear_task(gpointer data)
 {
-	g_free(((struct config_workload_task *)data)->type);
+	struct config_workload_task *task = data;
+
+	g_free(task->type);
+	g_free(task->user);
 }
 
 bool config_arrivals_read(struct config_workload *workload, const char *path, GError **error)

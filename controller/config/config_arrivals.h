@@ -6,16 +6,16 @@
 #include "common/config/config.h"
 
 /*
- * The file of tasks that workload.arrivals names. Each line is a task: when it arrives, its type
- * and its utility, with commas between and blanks allowed.
+ * The file of tasks that workload.arrivals names. Each line is a task: when it arrives, its type,
+ * its utility and the user who submits it, with commas between and blanks allowed.
  *
  *     # comment; empty lines do not count
- *     arrival_s,type,utility
- *     0.5, IS.S.2, 4
+ *     arrival_s,type,utility,user
+ *     0.5, IS.S.2, 4, ann
  *     3, CG.S.2
  *
- * A first line with these three names is a heading. The utility may be left out where the type has
- * a utility_max.
+ * A first line with these names, or the first three, is a heading. The utility may be left out
+ * where the type has a utility_max, and the user where the task arrives at its own time.
  */
 
 /*

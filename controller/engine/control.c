@@ -21,6 +21,7 @@
 #include "controller/engine/suspension.h"
 #include "controller/engine/task_energy.h"
 #include "controller/engine/task_fsm.h"
+#include "controller/engine/task_init.h"
 #include "controller/engine/waiting.h"
 #include "controller/engine/window.h"
 

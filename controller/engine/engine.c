@@ -19,6 +19,8 @@
 #include "controller/engine/restore.h"
 #include "controller/engine/running_list.h"
 #include "controller/engine/suspensions.h"
+#include "controller/engine/task_init.h"
+#include "controller/engine/users.h"
 #include "controller/engine/utility_log.h"
 #include "controller/engine/waiting.h"
 #include "controller/engine/window.h"
@@ -28,27 +30,6 @@ const char *const engine_end_names[] = {"none", "limit", "time", "done", "aborte
 const char *engine_end_name(enum engine_end end)
 {
 	return end > ENGINE_END_NONE && end <= ENGINE_END_ABORTED ? engine_end_names[end] : NULL;
-}
-
-static void init_task(struct engine *engine, uint32_t index)
-{
-	struct engine_task *task = &engine->tasks[index];
-
-	task->task = &engine->known[index];
-	task->planned_start_s = task->started_s = task->expected_end_s = NAN;
-	task->since_s = task->waits_since_s = task->sharing_s = NAN;
-	task->ended_s = task->exec_s = task->energy_j = NAN;
-	task->etc_s = task->eec_j = NAN;
-	task->chance = task->threshold = NAN;
-	task->promised_s = INFINITY;
-	engine_window_init_task(engine, index);
-}
-
-void engine_init_task(struct engine *engine, uint32_t index)
-{
-	engine->known[index] = engine->setup.workload->tasks[index];
-	engine_add_place(engine, index);
-	init_task(engine, index);
 }
 
 /*
@@ -80,7 +61,7 @@ static void init_tasks(struct engine *engine)
 	if (count > 0)
 		memcpy(engine->known, workload->tasks, count * sizeof(*workload->tasks));
 	for (uint32_t i = 0; i < count; i++)
-		init_task(engine, i);
+		engine_init_known(engine, i);
 }
 
 struct engine *engine_new(const struct engine_setup *setup, struct backend *backend)
@@ -95,6 +76,7 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	engine_mapping_clock_init(engine);
 	engine_decider_init(engine);
 	engine_counters_init(engine);
+	engine_users_init(engine);
 	init_tasks(engine);
 	engine_nodes_init(engine, workload_room(setup->workload));
 	engine->because = g_malloc0(ENGINE_BECAUSE_SIZE);
@@ -121,6 +103,7 @@ void engine_free(struct engine *engine)
 	running_list_finish(&engine->running);
 	engine_planned_finish(engine);
 	engine_utility_log_finish(engine);
+	engine_users_finish(engine);
 	engine_window_finish(engine);
 	g_free(engine->because);
 	engine_counters_finish(engine);
@@ -185,7 +168,8 @@ static bool is_done(const struct engine *engine)
 	uint32_t reserved;
 
 	if (engine->setup.open || engine->arrivals_next < engine->setup.workload->tasks_count ||
-	    engine_has_waiting(engine) || engine->running.count > 0)
+	    engine_has_waiting(engine) || engine->running.count > 0 ||
+	    isfinite(engine_users_next_s(engine)))
 		return false;
 	engine_reservations(engine, &reserved);
 	return !engine_has_suspensions(engine) && reserved == 0 &&

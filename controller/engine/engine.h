@@ -295,6 +295,8 @@ enum engine_event_kind {
 	ENGINE_EVENT_ENDED,     /* record_steps: a task ended: task, attempt, state, reason */
 	ENGINE_EVENT_SUSPENDED, /* record_steps: task, attempt; so below */
 	ENGINE_EVENT_RESUMED,
+	/* of a workload with users who react, a task arrives: task, user (absent: of none) */
+	ENGINE_EVENT_USER_SUBMITTED,
 };
 /* "slid", ...: as events are stored; NULL-terminated. */
 extern const char *const engine_event_names[];
@@ -547,6 +549,14 @@ struct engine_setup {
  * backend_now_s(): engine_restore_task() is then called for every recorded task. Never fails.
  */
 struct engine *engine_new(const struct engine_setup *setup, struct backend *backend);
+
+/*
+ * Restores that a task of a workload with users who react arrived, as the event "user-submitted"
+ * says; `user` is UINT32_MAX where it names none. To be called for each of them in the order of the
+ * tasks, before engine_restore_task(). Returns true, or false if it does not fit the workload.
+ */
+bool engine_restore_submission(struct engine *engine, uint32_t task, uint32_t user,
+			       double arrival_s);
 
 /*
  * Restores a task of an interrupted run. To be called before the run begins, once per recorded

@@ -37,6 +37,7 @@ struct engine {
 	struct decision_record *decision_record; /* mapping.h (decision_record.c) */
 	struct records *records;                 /* engine_record.h */
 	struct utility_log *utility_log;         /* utility_log.h */
+	struct users *users;                     /* users.h; NULL: none reacts */
 	struct running_list running; /* tasks that are starting or running, or have a claim */
 
 	/* The run. */
@@ -54,9 +55,6 @@ static inline bool engine_has_claim(const struct engine *engine, uint32_t task)
 {
 	return engine_task_state_in(engine->tasks[task].state, ENGINE_TASK_WITH_CLAIM);
 }
-
-/* engine.c: initialises the data of the task that was just appended to an open workload. */
-void engine_init_task(struct engine *engine, uint32_t task);
 
 /* To be called after a change that may make engine_next_s() earlier: the engine has a turn. */
 static inline void engine_stir(struct engine *engine)

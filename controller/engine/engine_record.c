@@ -41,6 +41,7 @@ const char *const engine_event_names[] = {
 	[ENGINE_EVENT_ENDED] = "ended",
 	[ENGINE_EVENT_SUSPENDED] = "suspended",
 	[ENGINE_EVENT_RESUMED] = "resumed",
+	[ENGINE_EVENT_USER_SUBMITTED] = "user-submitted",
 	NULL,
 };
 

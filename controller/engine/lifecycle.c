@@ -13,6 +13,7 @@
 #include "controller/engine/running_list.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
+#include "controller/engine/users.h"
 #include "controller/engine/waiting.h"
 
 /* The state of a task. */
@@ -43,6 +44,7 @@ void engine_arrive(struct engine *engine, double time_s)
 {
 	const struct workload *workload = engine->setup.workload;
 
+	engine_users_submit(engine, time_s);
 	for (; engine->arrivals_next < workload->tasks_count &&
 	       workload->tasks[engine->arrivals_next].arrival_s <= time_s;
 	     engine->arrivals_next++) {

@@ -10,6 +10,7 @@
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/reservations.h"
+#include "controller/engine/users.h"
 #include "controller/engine/window.h"
 
 /* A plan that is being carried out in parts. */
@@ -264,6 +265,7 @@ double engine_next_change_s(const struct engine *engine, double now_s)
 	next_s = engine->placement->next_s(engine, engine_considered_s(engine));
 	if (engine->arrivals_next < workload->tasks_count)
 		next_s = fmin(next_s, workload->tasks[engine->arrivals_next].arrival_s);
+	next_s = fmin(next_s, engine_users_next_s(engine));
 	if (engine_mapping_wanted(engine))
 		next_s = fmin(next_s, engine_asked_s(engine) + engine->setup.changes_apart_s);
 	return fmax(next_s, now_s);

@@ -12,6 +12,7 @@
 #include "controller/workload/dfrs.h"
 #include "controller/workload/environment.h"
 #include "controller/workload/environment_pruning.h"
+#include "controller/workload/users.h"
 
 G_DEFINE_QUARK(experiment_error_quark, experiment_error)
 
@@ -214,6 +215,8 @@ void experiment_trial_change(struct experiment_trial *trial, const struct experi
 	struct workload *workload = tasks_of(trial);
 
 	trial->change = change;
+	if (workload->users)
+		workload_users_hurry(workload->users, change->load);
 	for (uint32_t i = 0; i < workload->tasks_count; i++) {
 		struct sched_task *task = &workload->tasks[i];
 		const double slack_s = task->deadline_s - task->arrival_s;
@@ -345,17 +348,17 @@ struct backend *experiment_backend_new(const struct experiment *experiment,
 static void find_stretches(const struct experiment_trial *trial, const struct engine *engine,
 			   struct engine_result *result)
 {
-	const struct workload *workload = trial->workload;
 	const struct sched_system *whole = trial->whole;
+	const uint32_t tasks = engine_tasks_count(engine);
 	uint32_t count = 0;
 	double end_s = 0;
 	double sum = 0;
 
-	if (trial->environment && result->tasks_completed < workload->tasks_count)
+	if (tasks == 0 || (trial->environment && result->tasks_completed < tasks))
 		return;
-	for (uint32_t i = 0; i < workload->tasks_count; i++) {
-		const struct sched_task *job = &workload->tasks[i];
+	for (uint32_t i = 0; i < tasks; i++) {
 		const struct engine_task *task = engine_task_at(engine, i);
+		const struct sched_task *job = task->task;
 		const double run_s = whole->etc_s[(size_t)job->row * whole->columns_count];
 		double stretch;
 
@@ -370,7 +373,7 @@ static void find_stretches(const struct experiment_trial *trial, const struct en
 		result->stretch_max = fmax(result->stretch_max, stretch);
 	}
 	result->stretch_mean = count ? sum / count : 0;
-	result->span_s = end_s - workload->tasks[0].arrival_s;
+	result->span_s = end_s - engine_task_at(engine, 0)->task->arrival_s;
 }
 
 /* Fills in the robustness of a run. */

@@ -354,6 +354,39 @@ static bool restore_pruner(struct store *store, int64_t run, const struct sched_
 	return true;
 }
 
+/* Restores which tasks the users who react have submitted. */
+static bool restore_submissions(struct restoring *restoring, const struct workload *workload,
+				GError **error)
+{
+	g_autoptr(GPtrArray) events = NULL;
+
+	if (!workload->users)
+		return true;
+	events = store_events(restoring->store, restoring->run, error);
+	for (guint i = 0; events && i < events->len; i++) {
+		const struct store_event *event = g_ptr_array_index(events, i);
+		g_autoptr(json_t) detail = NULL;
+		const json_t *user;
+		uint32_t task;
+
+		if (g_strcmp0(event->kind, engine_event_names[ENGINE_EVENT_USER_SUBMITTED]) != 0 ||
+		    !event->detail)
+			continue;
+		detail = json_parse(event->detail, strlen(event->detail), "event", NULL);
+		task = (uint32_t)json_integer_value(json_object_get(detail, "task"));
+		user = json_object_get(detail, "user");
+		if (!engine_restore_submission(restoring->engine, task,
+					       user ? (uint32_t)json_integer_value(user)
+						    : UINT32_MAX,
+					       event->time_s) &&
+		    !note_bad_task(restoring, task,
+				   g_strdup("no user of the workload can have submitted it"),
+				   error))
+			return false;
+	}
+	return events != NULL;
+}
+
 bool recorder_store_restore(struct store *store, int64_t run, const struct engine_setup *setup,
 			    struct engine *engine, GHashTable *bad, GError **error)
 {
@@ -372,7 +405,8 @@ bool recorder_store_restore(struct store *store, int64_t run, const struct engin
 	if (noted)
 		recorder->input(recorder, &(struct engine_input){.kind = ENGINE_INPUT_RESTORE,
 								 .time_s = (double)NAN});
-	good = restore_tasks(&restoring, error) && restore_lost(&restoring, error) &&
+	good = restore_submissions(&restoring, setup->workload, error) &&
+	       restore_tasks(&restoring, error) && restore_lost(&restoring, error) &&
 	       restore_pruner(store, run, setup->system, engine, error) &&
 	       restore_suspensions(&restoring, error) && restore_migrations(&restoring, error) &&
 	       check_steps(&restoring, error);

@@ -55,7 +55,7 @@ static void refresh_progress(struct run_progress *progress, void *data)
 	struct run_series *series = run->series;
 	double left_s;
 
-	run_progress_count(progress, run->engine, series->trial.workload->tasks_count);
+	run_progress_count(progress, run->engine, engine_tasks_count(run->engine));
 	progress->time_s = backend_now_s(run->backend);
 	progress->energy_j = backend_energy_j(run->backend);
 	left_s = fmax(0, progress->duration_s - progress->time_s);
@@ -124,7 +124,7 @@ static bool restore_run(struct measured_run *run, GError **error)
 	run_session_note(session, "resumed",
 			 "the controller was restarted; run %" PRId64 " continues at %.1f s",
 			 run->row.run, continued_s);
-	run_reattach(run->engine, run->backend, run->series->trial.workload->tasks_count);
+	run_reattach(run->engine, run->backend, engine_tasks_count(run->engine));
 	engine_queue_again(run->engine);
 	remote_backend_wait_asked(run->backend, RUN_SESSION_READY_S);
 	return true;
@@ -183,7 +183,7 @@ static void correct_end(struct measured_run *run, struct engine_result *result)
 		result->ended_s = clock_elapsed_s(session->t0_ns, t_ns);
 	}
 	result->tasks_arrived = 0;
-	for (uint32_t i = 0; i < run->series->trial.workload->tasks_count; i++) {
+	for (uint32_t i = 0; i < engine_tasks_count(run->engine); i++) {
 		const struct engine_task *task = engine_task_at(run->engine, i);
 		struct engine_task late;
 

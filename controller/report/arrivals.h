@@ -8,8 +8,9 @@
 /*
  * Finds the runs of two directories on the very same arrivals. These are the first workload of a
  * seed (workload.h), or tasks that both were given, which no seed changes: any repeat of a
- * measurement, and trial 1 of a simulation. Comparing these runs excludes the effect of other
- * workloads.
+ * measurement, and trial 1 of a simulation. Of users who react, the same users are taken for the
+ * same arrivals: when their tasks arrive depends on the run. Comparing these runs
+ * excludes the effect of other workloads.
  */
 
 /*

@@ -99,17 +99,17 @@ static double simulate(const struct experiment *experiment, const struct experim
 		       double *ret_suspensions)
 {
 	struct engine_setup setup = experiment_trial_setup(experiment, trial, policy, limit_j);
-	const uint32_t count = trial->workload->tasks_count;
 	struct engine_result result;
 	struct backend *backend;
 	struct engine *engine;
 
 	backend = with ? experiment_backend_new(experiment, trial, &setup)
-		       : backend_sim_new(trial->whole ? trial->whole : trial->system, count);
+		       : backend_sim_new(trial->whole ? trial->whole : trial->system,
+					 workload_room(trial->workload));
 	engine = engine_new(&setup, backend);
 	simulation_run(engine, backend, &result);
 	*ret_suspensions = 0;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < engine_tasks_count(engine); i++)
 		*ret_suspensions += engine_task_at(engine, i)->suspensions;
 	engine_free(engine);
 	backend_destroy(backend);

@@ -46,6 +46,7 @@ static const char *const fact_keys[] = {
 	"meter_mean_s",
 	"meter_mean_unknown",
 	"tasks_sha256",
+	"users_sha256",
 };
 
 G_DEFINE_QUARK(virtbed_summary, summary_error)

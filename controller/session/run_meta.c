@@ -179,6 +179,7 @@ static bool put_experiment(const struct run_session *session, GError **error)
 	g_autofree char *seed =
 		g_strdup_printf("%" PRIu64, config->workload ? config->workload->seed : 0);
 	g_autofree char *tasks = config->workload ? config_workload_digest(config->workload) : NULL;
+	g_autofree char *users = config_workload_users_digest(config);
 
 	return store_set_meta(store, "kind", "measured", error) &&
 	       store_set_meta(store, "version", build_version(), error) &&
@@ -188,6 +189,7 @@ static bool put_experiment(const struct run_session *session, GError **error)
 	       store_set_meta(store, "ended_utc", NULL, error) &&
 	       store_set_meta(store, "seed", seed, error) &&
 	       store_set_meta(store, "tasks_sha256", tasks, error) &&
+	       store_set_meta(store, "users_sha256", users, error) &&
 	       store_set_meta(store, "repeats", repeats, error) &&
 	       store_set_meta(store, "cluster_order", order, error) &&
 	       store_set_meta(store, "estimates", session->plan->estimates, error);

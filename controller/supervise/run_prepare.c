@@ -318,10 +318,19 @@ static bool check_tasks(const struct config *config, const struct config *before
 	g_autofree char *former =
 		before->workload ? config_workload_digest(before->workload) : NULL;
 
-	return g_strcmp0(tasks, former) == 0 ||
+	g_autofree char *users = config_workload_users_digest(config);
+	g_autofree char *former_users = config_workload_users_digest(before);
+
+	if (g_strcmp0(tasks, former) != 0)
+		return run_refuse(
+			error,
+			"--resume: the runs in %s have other tasks than workload.arrivals or "
+			"workload.list gives; name another directory with --out",
+			dir);
+	return g_strcmp0(users, former_users) == 0 ||
 	       run_refuse(error,
-			  "--resume: the runs in %s have other tasks than workload.arrivals or "
-			  "workload.list gives; name another directory with --out",
+			  "--resume: the runs in %s have other users than workload.users and "
+			  "what belongs to it give; name another directory with --out",
 			  dir);
 }
 

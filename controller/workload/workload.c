@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "controller/workload/users.h"
+
 G_DEFINE_QUARK(workload_error_quark, workload_error)
 
 struct workload *workload_open_new(uint32_t tasks_max)
@@ -41,6 +43,7 @@ void workload_free(struct workload *workload)
 {
 	if (!workload)
 		return;
+	workload_users_free(workload->users);
 	g_free(workload->tasks);
 	g_free(workload);
 }

@@ -17,8 +17,12 @@ struct workload {
 	uint32_t trial; /* from 1; `run` uses trial 1 */
 	uint32_t tasks_count;
 	struct sched_task *tasks; /* in order of arrival; id = index */
-	/* Room for tasks that are added (engine_submit()); 0: none are added. */
+	/*
+	 * Room for tasks that are added (engine_submit(), or by users who react); 0: none are added.
+	 */
 	uint32_t tasks_max;
+	/* Users who react and submit further tasks (users.h), owned; NULL: none. */
+	struct workload_users *users;
 };
 
 #define WORKLOAD_ERROR (workload_error_quark())
@@ -75,8 +79,8 @@ struct sched_demand workload_demand(const struct config_type *type,
  * fractions, maxima drawn uniformly from workload.utility_max, full utility until constant_until x
  * the type's least ETC after arrival, then linear to 0 at zero_at x. `seed` 0: the configured one;
  * `trial` counts from 1. `system` must come from the same configuration. Where the configuration
- * lists tasks (workload.list), these are the tasks of every trial. Returns a new workload, or NULL
- * with `error` set.
+ * lists tasks (workload.list), these are the tasks of every trial. Tasks of users who react are not
+ * among the tasks, but with the workload's users. Returns a new workload, or NULL with `error` set.
  */
 struct workload *workload_testbed_new(const struct config *config,
 				      const struct sched_system *system, uint64_t seed,

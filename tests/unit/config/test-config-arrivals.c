@@ -75,6 +75,48 @@ static void test_file(void)
 	g_assert_true(config_times_known(config));
 }
 
+/* A column of users, and their digests, which the lists without users have as ever. */
+static void test_users(void)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) with =
+		load("{arrivals: tasks.csv}",
+		     "arrival_s,type,utility,user\n1,x,3,ann\n2,y,, bob \n3,y,4,\n", true, &error);
+	g_autoptr(config_t) without =
+		load("{arrivals: tasks.csv}", "1,x,3\n2,y\n3,y,4\n", true, &error);
+	g_autoptr(config_t) drawn =
+		load("{users: 3, think_s: 2, duration_s: 9, utility_max: [1]}", NULL, true, &error);
+	g_autofree char *digest_with = NULL;
+	g_autofree char *digest_without = NULL;
+	g_autofree char *users = NULL;
+	g_autofree char *none = NULL;
+	g_autofree char *former = NULL;
+	g_autofree char *other = NULL;
+
+	g_assert_no_error(error);
+	g_assert_cmpstr(with->workload->list[0].user, ==, "ann");
+	g_assert_cmpstr(with->workload->list[1].user, ==, "bob");
+	g_assert_cmpuint(with->workload->list[1].utility, ==, 0);
+	g_assert_null(with->workload->list[2].user);
+	g_assert_true(config_workload_reacts(with->workload));
+	g_assert_false(config_workload_reacts(without->workload));
+	digest_with = config_workload_digest(with->workload);
+	digest_without = config_workload_digest(without->workload);
+	g_assert_cmpstr(digest_without, ==,
+			"2d475b31aee4f0ff8eaf771b0d55f6f3153aa28977d6cbcdac4ba720a4ed42ca");
+	g_assert_cmpstr(digest_with, !=, digest_without);
+	users = config_workload_users_digest(with);
+	g_assert_cmpstr(users, ==, digest_with);
+	none = config_workload_users_digest(without);
+	g_assert_null(none);
+	g_assert_true(config_times_known(drawn));
+	former = config_workload_users_digest(drawn);
+	drawn->workload->think_s = 3;
+	other = config_workload_users_digest(drawn);
+	g_assert_nonnull(former);
+	g_assert_cmpstr(former, !=, other);
+}
+
 /* The file need not be where a local scheduler is. */
 static void test_local_scheduler(void)
 {
@@ -102,8 +144,18 @@ static void test_errors(void)
 		{"{arrivals: tasks.csv}", "1,y\narrival_s,type,utility\n",
 		 "line 2: arrival_s: 'arrival_s' is no time"},
 		{"{arrivals: tasks.csv}", "1", "line 1: type: missing"},
-		{"{arrivals: tasks.csv}", "1,x,2,3", "line 1: utility: more than 3 fields"},
-		{"{arrivals: tasks.csv}", "1,x,2,,,,3", "line 1: utility: more than 3 fields"},
+		{"{arrivals: tasks.csv}", "1,x,2,ann,3", "line 1: user: more than 4 fields"},
+		{"{arrivals: tasks.csv}", "1,x,2,,,,3", "line 1: user: more than 4 fields"},
+		{"{arrivals: tasks.csv, users: 2}", "1,y\n",
+		 "workload.users: of drawn tasks, and "},
+		{"{users: 2, utility_max: [1]}", NULL,
+		 "workload.duration_s: missing; users submit tasks in this time"},
+		{"{users: 2, load: 1, duration_s: 5, utility_max: [1]}", NULL,
+		 "workload.load: of tasks that arrive at their own times"},
+		{"{arrival_mean_s: 2, duration_s: 5, think_mean_s: 1, utility_max: [1]}", NULL,
+		 "workload.think_mean_s: of users, and there are none"},
+		{"{users: 2, duration_s: 5, think_mean_s: 1, think_s: 1, utility_max: [1]}", NULL,
+		 "workload.think_s: users think either"},
 		{"{arrivals: tasks.csv}", "# none\n", "'tasks.csv' has no task"},
 		{"{arrivals: tasks.csv}", "1,\xff,2\n", "'tasks.csv' is no text in UTF-8"},
 		{"{arrivals: tasks.csv}", NULL, "workload.arrivals: '"},
@@ -134,6 +186,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/config-arrivals/a file is read into the list", test_file);
 	g_test_add_func("/config-arrivals/a local scheduler needs no file", test_local_scheduler);
+	g_test_add_func("/config-arrivals/tasks have users", test_users);
 	g_test_add_func("/config-arrivals/errors name line and field", test_errors);
 	return g_test_run();
 }
