@@ -122,6 +122,7 @@ static void append(struct engine *engine, uint32_t user, double arrival_s)
 	struct sched_task *task = &own->tasks[index];
 	double unused;
 
+	g_assert(index < workload_room(own)); /* it is for all that the users may submit */
 	if (user == NONE) {
 		*task = users->given->tasks[users->given_next++];
 	} else {
@@ -172,8 +173,7 @@ void engine_users_submit(struct engine *engine, double time_s)
 		const double given_s = given_next_s(users);
 		const uint32_t user = given_s <= due_s ? NONE : first;
 
-		if (fmin(given_s, due_s) > time_s ||
-		    users->own->tasks_count == workload_room(users->own))
+		if (fmin(given_s, due_s) > time_s)
 			return;
 		append(engine, user, after_last(users, fmin(given_s, due_s)));
 		record(engine, user);

@@ -100,6 +100,55 @@ static void test_measured(void)
 	fixture_remove(g_steal_pointer(&dir));
 }
 
+/* What suspensions took counts beyond what the simulation has of it. */
+static void test_measured_overhead(void)
+{
+	g_autoptr(config_t) config = testbed();
+	const struct config_overhead simulated = {
+		.cluster = (char *)"c1", .freeze_s = 1, .save_s = 1, .restore_s = 1, .resume_s = 1};
+	struct config with = *config;
+	struct summary *summary;
+	g_autofree char *dir = make(config, 0.1, &summary);
+	const struct store_suspension suspension = {
+		.run = 1,
+		.task = 0,
+		.attempt = 1,
+		.n = 1,
+		.cluster = (char *)"c1",
+		.nodes = (char *)"0",
+		.to_nodes = (char *)"0",
+		.requested_s = 10,
+		.suspended_s = 13,
+		.exec_s = 5,
+		.resume_requested_s = 20,
+		.resumed_s = 27,
+		.since_s = 27,
+		.freeze_s = 1,
+		.save_s = 2,
+		.restore_s = 3,
+		.resume_s = 4,
+		.skew_s = NAN,
+	};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(store_t) store = store_open(dir, true, &error);
+	double sizes[ROOM_KINDS], less[ROOM_KINDS];
+	double starts;
+
+	g_assert_no_error(error);
+	g_assert_true(store_put_suspension(store, &suspension, &error));
+	g_assert_true(room_measured(summary, config, 100, sizes, &error));
+	/* 10 s over all starts and a resumption, in parts of 100 s. */
+	starts = 10 / (100 * sizes[ROOM_OVERHEAD]);
+	g_assert_cmpfloat_with_epsilon(starts, round(starts), 1e-6);
+	g_assert_cmpfloat(starts, >, 100);
+	with.overheads = (struct config_overhead *)&simulated;
+	with.overheads_count = 1;
+	g_assert_true(room_measured(summary, &with, 100, less, &error));
+	g_assert_cmpfloat_with_epsilon(less[ROOM_OVERHEAD] / sizes[ROOM_OVERHEAD], 0.6, 1e-9);
+	summary_free(summary);
+	fixture_remove(g_steal_pointer(&dir));
+}
+
 static bool has(const char *text, const char *words)
 {
 	return strstr(text, words) != NULL;
@@ -170,6 +219,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/room/deviations within and between pairs are told apart", test_variances);
 	g_test_add_func("/room/what was measured is noise where there is only noise",
 			test_measured);
+	g_test_add_func("/room/what suspensions took is an overhead", test_measured_overhead);
 	g_test_add_func("/room/a report is shown, kept and read again", test_report);
 	return g_test_run();
 }
