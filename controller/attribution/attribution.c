@@ -35,6 +35,7 @@ struct piece {
 	guint cell;
 	guint run;       /* of the cell, from 0 */
 	uint32_t repeat; /* 0: the run itself */
+	bool noise;      /* a repeat with the noise of measuring alone */
 	uint32_t simulations;
 	double (*values)[MEASURES]; /* by set */
 };
@@ -47,6 +48,7 @@ struct cell_work {
 	GPtrArray *observed; /* struct observed_run of these, borrowed */
 	cause_set causes;    /* that matter to it */
 	guint first;         /* its first piece */
+	guint noise;         /* its first piece with noise alone; they come last */
 };
 
 struct work {
@@ -330,11 +332,13 @@ static void plan_pieces(struct work *work, const struct attribution_options *opt
 {
 	const double most = options->most > 0 ? options->most : MOST;
 	const double runs = runs_per_set(work);
-	uint32_t sets;
+	uint32_t sets, repeats;
 
 	work->plan = shapley_plan_new(work->attribution->causes, (uint32_t)(most / runs));
 	shapley_plan_sets(work->plan, &sets);
 	work->attribution->orders = shapley_plan_orders(work->plan);
+	repeats = (uint32_t)CLAMP(MOST_FOR_INTERVALS / (sets * runs), REPEATS_MIN, REPEATS_MAX);
+	work->attribution->repeats = repeats;
 	for (guint i = 0; i < work->cells->len; i++) {
 		struct cell_work *cell = work_of(work, i);
 
@@ -344,14 +348,16 @@ static void plan_pieces(struct work *work, const struct attribution_options *opt
 
 			g_array_append_val(work->pieces, piece);
 		}
-		for (uint32_t b = 1;
-		     cell->stored->len == 1 &&
-		     b <= CLAMP(MOST_FOR_INTERVALS / (sets * runs), REPEATS_MIN, REPEATS_MAX);
-		     b++) {
+		for (uint32_t b = 1; cell->stored->len == 1 && b <= repeats; b++) {
 			const struct piece piece = {.cell = i, .repeat = b};
 
 			g_array_append_val(work->pieces, piece);
-			work->attribution->repeats = b;
+		}
+		cell->noise = work->pieces->len;
+		for (uint32_t b = 1; b <= repeats; b++) {
+			const struct piece piece = {.cell = i, .repeat = b, .noise = true};
+
+			g_array_append_val(work->pieces, piece);
 		}
 	}
 }
@@ -368,6 +374,7 @@ static bool do_piece(uint32_t number, void *data, GError **error)
 		.measured_j = limit_of(cell),
 		.simulated_j = cell->simulated_j,
 		.repeat = piece->repeat,
+		.noise = piece->noise,
 		.stream = piece->cell,
 	};
 	bool done[CAUSE_SETS] = {false};
@@ -376,7 +383,8 @@ static bool do_piece(uint32_t number, void *data, GError **error)
 
 	piece->values = g_malloc0(CAUSE_SETS * sizeof(*piece->values));
 	for (uint32_t i = 0; i < count; i++) {
-		const cause_set set = sets[i] & cell->causes;
+		const cause_set set =
+			sets[i] & cell->causes & (piece->noise ? REPLICA_NOISY : CAUSE_SETS - 1);
 
 		if (!done[set]) {
 			replica_simulate(&work->replica, &run, set, piece->values[set]);
@@ -395,11 +403,10 @@ static struct piece *piece_at(const struct work *work, guint cell, guint offset)
 	return &g_array_index(work->pieces, struct piece, work_of(work, cell)->first + offset);
 }
 
-/* The number of pieces of a cell: its runs, then the repeats of a single one. */
+/* The pieces of a cell but for noise alone: its runs, then the repeats of a single one. */
 static guint pieces_of(const struct work *work, guint cell)
 {
-	return (cell + 1 < work->cells->len ? work_of(work, cell + 1)->first : work->pieces->len) -
-	       work_of(work, cell)->first;
+	return work_of(work, cell)->noise - work_of(work, cell)->first;
 }
 
 static const enum compare_measure compared[] = {
@@ -496,6 +503,7 @@ static void put_values(const struct work *work, struct attribution_split *split,
 		split->again = 0;
 	for (int c = 0; c < CAUSES; c++) {
 		split->parts[c] = bare(parts[c]);
+		split->noise[c] = bare(0);
 		sum += parts[c];
 		split->alone[c] = work->attribution->causes >> c & 1 ? values[1u << c] : values[0];
 	}
@@ -506,6 +514,35 @@ static void add_mean(double sums[CAUSE_SETS], const double values[CAUSE_SETS], g
 {
 	for (cause_set set = 0; set < CAUSE_SETS; set++)
 		sums[set] += values[set] / count;
+}
+
+/* Sets what the parts come to by noise alone, in the mean over `runs` runs. */
+static void put_noise(const struct work *work, guint index, int measure, guint runs)
+{
+	struct attribution_split *split = &cell_of(work, index)->splits[measure];
+	const guint count = work->attribution->repeats;
+	g_autofree double *parts = g_new(double, (size_t)CAUSES *count);
+	double values[CAUSE_SETS];
+
+	for (guint i = 0; i < count; i++) {
+		double one[CAUSES];
+
+		take_values(&g_array_index(work->pieces, struct piece,
+					   work_of(work, index)->noise + i),
+			    measure, values);
+		shapley_values(work->plan, values, one, NULL);
+		for (int c = 0; c < CAUSES; c++)
+			parts[(size_t)c * count + i] = one[c];
+	}
+	for (int c = 0; c < CAUSES; c++) {
+		const double *of = parts + (size_t)c * count;
+
+		/* That of another draw: the mean is uncertain as well. */
+		split->noise[c] =
+			stats_interval_from_se(stats_mean(of, count),
+					       stats_sd(of, count) * sqrt(1.0 / runs + 1.0 / count),
+					       count - 1, LEVEL, count);
+	}
 }
 
 static void split_measure(const struct work *work, guint index, int measure)
@@ -538,6 +575,7 @@ static void split_measure(const struct work *work, guint index, int measure)
 	if (!split->known)
 		return;
 	put_values(work, split, means);
+	put_noise(work, index, measure, runs);
 	if (runs == 1)
 		put_intervals(split, samples + 1, pieces - 1, true);
 	else
@@ -724,13 +762,20 @@ static void split_all(const struct work *work)
 
 /* Pairs. */
 
-int attribution_first(double gap, const struct stats_interval parts[CAUSES])
+/* Whether a part leaves out 0, and is beyond what noise alone comes to. */
+static bool stands_out(const struct stats_interval *part, const struct stats_interval *noise)
+{
+	return stats_interval_sign(part) != STATS_SIGN_UNCLEAR &&
+	       !(part->value >= noise->low && part->value <= noise->high);
+}
+
+int attribution_first(double gap, const struct stats_interval parts[CAUSES],
+		      const struct stats_interval noise[CAUSES])
 {
 	int first = -1;
 
 	for (int c = 0; c < CAUSES; c++)
-		if (parts[c].value * gap > 0 &&
-		    stats_interval_sign(&parts[c]) != STATS_SIGN_UNCLEAR &&
+		if (parts[c].value * gap > 0 && stands_out(&parts[c], &noise[c]) &&
 		    (first < 0 || fabs(parts[c].value) > fabs(parts[first].value)))
 			first = c;
 	return first;
@@ -781,8 +826,9 @@ static void add_pair(const struct work *work, const struct compare_pair *pair)
 		moved->high += shift;
 		made.alone[c] = compare_pair_order(&with);
 		made.parts[c] = less(&a->parts[c], &b->parts[c]);
+		made.noise[c] = less(&a->noise[c], &b->noise[c]);
 	}
-	made.first = attribution_first(made.gap, made.parts);
+	made.first = attribution_first(made.gap, made.parts, made.noise);
 	g_array_append_val(work->attribution->pairs, made);
 }
 

@@ -31,6 +31,11 @@ struct attribution_split {
 	struct stats_interval gap;
 	double again; /* what this build simulates without causes, less what is stored */
 	struct stats_interval parts[CAUSES];
+	/*
+	 * What parts come to by the noise of measuring alone, when nothing differs but by chance;
+	 * of ranks not known.
+	 */
+	struct stats_interval noise[CAUSES];
 	double errors[CAUSES]; /* standard errors of the draw of orders; 0: it is exact */
 	struct stats_interval remains;
 	double alone[CAUSES]; /* the measure with this cause alone switched on */
@@ -49,7 +54,7 @@ struct attribution_cell {
 struct attribution_pair {
 	const struct compare_pair *pair; /* borrowed */
 	double gap;                      /* measured difference less simulated one */
-	struct stats_interval parts[CAUSES];
+	struct stats_interval parts[CAUSES], noise[CAUSES];
 	double remains; /* with what is simulated again */
 	/* The order of the pair if the simulation had this cause alone as it was measured. */
 	enum compare_order alone[CAUSES];
@@ -63,10 +68,10 @@ struct attribution {
 	bool has_moments;              /* the store has the moments of decisions */
 	uint32_t simulations;          /* in all */
 	uint32_t orders;               /* that were drawn; 0: exact */
-	uint32_t repeats;              /* simulated repeats for intervals of single runs; 0: none */
-	GArray *cells;                 /* struct attribution_cell, by limit, then policy */
-	GArray *pairs;                 /* struct attribution_pair */
-	GPtrArray *left_out;           /* char *: policies that this build does not know */
+	uint32_t repeats; /* simulated repeats for intervals of single runs, and of noise alone */
+	GArray *cells;    /* struct attribution_cell, by limit, then policy */
+	GArray *pairs;    /* struct attribution_pair */
+	GPtrArray *left_out; /* char *: policies that this build does not know */
 };
 typedef struct attribution attribution_t;
 
@@ -99,7 +104,8 @@ void attribution_free(struct attribution *attribution);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(attribution_t, attribution_free)
 
 /*
- * The cause with the largest part in the direction of the difference whose interval leaves out 0;
- * -1: none.
+ * The cause with the largest part in the direction of the difference, of those whose interval
+ * leaves out 0 and whose part is beyond what noise alone comes to; -1: none.
  */
-int attribution_first(double gap, const struct stats_interval parts[CAUSES]);
+int attribution_first(double gap, const struct stats_interval parts[CAUSES],
+		      const struct stats_interval noise[CAUSES]);

@@ -56,7 +56,7 @@ char *attribution_sentence(const struct attribution *attribution,
 	const struct attribution_split *split = &cell->splits[attribution->measure];
 	const double gap = split->gap.value;
 	GString *text = g_string_new(NULL);
-	const int first = split->known ? attribution_first(gap, split->parts) : -1;
+	const int first = split->known ? attribution_first(gap, split->parts, split->noise) : -1;
 
 	g_string_append_printf(text, "%s at %g %%", cell->policy, 100 * cell->limit);
 	if (!split->known || fabs(gap) <= 1e-9 * fmax(1, fabs(split->simulated))) {
@@ -455,7 +455,9 @@ static json_t *split_json(const struct attribution *attribution,
 			 "simulated", split->simulated, "gap", interval_json(&split->gap), "parts",
 			 parts_json(attribution, split->parts, split->errors), "simulated_again",
 			 split->again, "remains", interval_json(&split->remains), "alone", alone,
-			 "first", cause_or_null(attribution_first(split->gap.value, split->parts)));
+			 "first",
+			 cause_or_null(
+				 attribution_first(split->gap.value, split->parts, split->noise)));
 }
 
 static json_t *cell_json(const struct attribution *attribution, const struct attribution_cell *cell)

@@ -13,6 +13,9 @@ G_DEFINE_QUARK(observed_error_quark, observed_error)
 /* Inputs that are read at a time. */
 #define READ_AT_ONCE 4096
 
+/* Ratios closer to 1 are 1. */
+#define ROUNDING 1e-9
+
 /* Arrivals closer than this are equal. */
 #define SAME_S 1e-6
 
@@ -246,52 +249,63 @@ static bool read_losses(const struct reading *reading, struct observed_run *run,
 
 /* Moments of decisions: inputs. */
 
-/* What the engine knew of before a decision. */
+/* When the engine was to be called, as the inputs are read. */
 struct clock {
 	double interval_s;
 	bool periodic, changes; /* decisions are made at periods, and for changes */
+	uint64_t event;         /* the next periodic mapping event */
 	double change_s;        /* the last event of the backend */
 	const struct workload *workload;
 	uint32_t arrived;
 };
 
-/* When a decision was due that was made at now_s. */
-static double due_s(struct clock *clock, double now_s)
+/* When the last change was that the engine knew of at now_s: an event, or an arrival. */
+static double last_change_s(struct clock *clock, double now_s)
 {
-	double due = -INFINITY;
-
 	while (clock->arrived < clock->workload->tasks_count &&
 	       clock->workload->tasks[clock->arrived].arrival_s <= now_s)
 		clock->arrived++;
-	/* A little earlier than its nominal time is rounding. */
-	if (clock->periodic)
-		due = floor(now_s / clock->interval_s + 1e-9) * clock->interval_s;
-	if (clock->changes) {
-		due = fmax(due, clock->change_s);
-		if (clock->arrived > 0)
-			due = fmax(due, clock->workload->tasks[clock->arrived - 1].arrival_s);
+	return fmax(clock->change_s, clock->arrived > 0
+					     ? clock->workload->tasks[clock->arrived - 1].arrival_s
+					     : -INFINITY);
+}
+
+/*
+ * When a call at now_s was due: at the next mapping event, which is the last one not held that has
+ * come, or for a change if it `decided`. NAN: it was for neither.
+ */
+static double due_s(struct clock *clock, double now_s, bool decided)
+{
+	const double event_s = (double)clock->event * clock->interval_s;
+
+	if (clock->periodic && now_s >= event_s) {
+		/* The events that it missed are not held. */
+		while ((double)clock->event * clock->interval_s <= now_s)
+			clock->event++;
+		return event_s;
 	}
-	return fmin(due, now_s);
+	return clock->changes && decided ? fmin(last_change_s(clock, now_s), now_s) : (double)NAN;
 }
 
 static void take_input(struct observed_run *run, struct clock *clock,
 		       const struct store_input *input)
 {
+	const guint count = run->due_s->len;
+	double due, late;
+
 	if (!isfinite(input->time_s))
 		return;
-	if (input->kind && input->task >= 0) {
-		clock->change_s = input->time_s;
-	} else if (!input->kind && input->snapshot_sum != -1) {
-		const double due = due_s(clock, input->time_s);
-		const double late = input->time_s - due;
-		const guint count = run->due_s->len;
-
-		if (!isfinite(due) ||
-		    (count > 0 && due < g_array_index(run->due_s, double, count - 1)))
-			return;
-		g_array_append_val(run->due_s, due);
-		g_array_append_val(run->late_s, late);
+	if (input->kind) {
+		if (input->task >= 0)
+			clock->change_s = input->time_s;
+		return;
 	}
+	due = due_s(clock, input->time_s, input->snapshot_sum != -1);
+	late = input->time_s - due;
+	if (!isfinite(due) || (count > 0 && due < g_array_index(run->due_s, double, count - 1)))
+		return;
+	g_array_append_val(run->due_s, due);
+	g_array_append_val(run->late_s, late);
 }
 
 static bool read_moments(const struct reading *reading, struct observed_run *run, GError **error)
@@ -396,6 +410,12 @@ static void note_place(const struct reading *reading, struct observed_run *run,
 	}
 }
 
+/* What is 1 but for rounding is 1: where plans tie, a rounding could decide. */
+static double without_rounding(double ratio)
+{
+	return fabs(ratio - 1) <= ROUNDING ? 1 : ratio;
+}
+
 /* Relates the tasks of a run to their estimates, once the launch in these is known. */
 static void relate(const struct reading *reading, struct observed_run *run, const struct row *rows)
 {
@@ -417,9 +437,10 @@ static void relate(const struct reading *reading, struct observed_run *run, cons
 			task->time = (work_s - launch_s) / (option->etc_s - hidden_s);
 		else
 			task->time = work_s / option->etc_s;
+		task->time = without_rounding(task->time);
 		if (option->eec_j > 0 && isfinite(stored->energy_j))
-			task->power = fmax(0, stored->energy_j) / stored->exec_s /
-				      (option->eec_j / option->etc_s);
+			task->power = without_rounding(fmax(0, stored->energy_j) / stored->exec_s /
+						       (option->eec_j / option->etc_s));
 	}
 }
 

@@ -43,7 +43,8 @@ static void begin_draws(const struct setup *setup, uint64_t kind, uint64_t item,
 			struct random_stream *ret_random)
 {
 	random_stream_init(ret_random,
-			   REPLICA_SEED ^ kind ^ (uint64_t)setup->run->repeat << 32 ^
+			   REPLICA_SEED ^ kind ^ (uint64_t)setup->run->noise << 8 ^
+				   (uint64_t)setup->run->repeat << 32 ^
 				   (uint64_t)setup->index << 48,
 			   setup->run->stream << 32 | item);
 }
@@ -75,6 +76,16 @@ static struct observed_task mean_of(const GPtrArray *tasks, double hidden_s)
 	return mean;
 }
 
+/* Leaves of a drawn task how it deviates from the mean, in the place of 1 or the hidden launch. */
+static void leave_noise(struct observed_task *drawn, const struct observed_task *mean,
+			double hidden_s)
+{
+	drawn->time /= mean->time;
+	drawn->launch_s =
+		mean->launch_s > 0 ? drawn->launch_s * hidden_s / mean->launch_s : hidden_s;
+	drawn->power = mean->power > 0 ? drawn->power / mean->power : 1;
+}
+
 /* What a task that was not measured there is like on a cluster. */
 static struct observed_task like_others(const struct setup *setup, uint32_t index, uint32_t row,
 					uint32_t cluster)
@@ -99,6 +110,11 @@ static struct observed_task like_others(const struct setup *setup, uint32_t inde
 		drawn.launch_s = hidden_s;
 	if (!isfinite(drawn.power))
 		drawn.power = 1;
+	if (setup->run->noise) {
+		const struct observed_task mean = mean_of(tasks, hidden_s);
+
+		leave_noise(&drawn, &mean, hidden_s);
+	}
 	return drawn;
 }
 
@@ -190,7 +206,7 @@ static void put_steps(struct setup *setup)
 			(const struct backend_event *)(const void *)observed->nodes->data;
 		setup->courses.nodes_count = observed->nodes->len;
 	}
-	if (is_on(setup, CAUSE_METERING) && isfinite(observed->base_w))
+	if (is_on(setup, CAUSE_METERING) && isfinite(observed->base_w) && !setup->run->noise)
 		setup->courses.base_w = observed->base_w;
 }
 
@@ -236,7 +252,7 @@ static struct experiment_trial trial_with(const struct experiment_trial *tasks,
 static struct engine_setup engine_setup_of(const struct setup *setup)
 {
 	const struct replica *replica = setup->replica;
-	const bool metering = is_on(setup, CAUSE_METERING);
+	const bool metering = is_on(setup, CAUSE_METERING) && !setup->run->noise;
 	struct engine_setup made =
 		experiment_trial_setup(setup->experiment, &setup->trial, setup->run->policy,
 				       metering ? setup->run->measured_j : setup->run->simulated_j);
@@ -307,7 +323,7 @@ bool replica_simulate(const struct replica *replica, const struct replica_run *r
 	const bool arrivals = on >> CAUSE_ARRIVALS & 1;
 	const struct replica_side *tasks = arrivals ? &replica->measured : &replica->simulated;
 	const struct replica_side *estimates =
-		on >> CAUSE_TIMES & 1 ? &replica->measured : &replica->simulated;
+		on >> CAUSE_TIMES & 1 && !run->noise ? &replica->measured : &replica->simulated;
 	const bool own = arrivals || replica->same_tasks;
 	bool suspended = false;
 

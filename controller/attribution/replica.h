@@ -49,8 +49,16 @@ struct replica_run {
 	 * measured of each task is drawn again, by this number.
 	 */
 	uint32_t repeat;
+	/*
+	 * The repeat has the noise of measuring alone: times, launches and power are drawn as they
+	 * deviate from their means, and these are as the simulation has them.
+	 */
+	bool noise;
 	uint64_t stream; /* for the draws: different runs have different ones */
 };
+
+/* The causes that a repeat with noise alone has. */
+#define REPLICA_NOISY (1u << CAUSE_TIMES | 1u << CAUSE_LAUNCH | 1u << CAUSE_METERING)
 
 /*
  * Finds which causes can matter: sets the last two fields. The limits of runs are not looked at.

@@ -39,3 +39,29 @@ struct attribution *attribute(const char *name, const struct compare *compare, u
 		fputs("\r\033[K", stderr);
 	return attribution;
 }
+
+bool attribute_directories(const char *name, const struct summary *a, const struct summary *b,
+			   uint32_t jobs, struct attributed *ret_attributed, GError **error)
+{
+	struct attributed *made = ret_attributed;
+	const struct summary *sides[] = {a, b};
+
+	*made = (struct attributed){0};
+	for (int i = 0; i < 2; i++)
+		made->noise[i] = sides[i]->measured ? resampling_new(sides[i], false, NULL) : NULL;
+	compare_sides_init(&made->sides, a, resampling_compare(made->noise[0]), b,
+			   resampling_compare(made->noise[1]));
+	made->compare = compare_new(&made->sides, false, error);
+	if (made->compare)
+		made->attribution = attribute(name, made->compare, jobs, error);
+	return made->attribution != NULL;
+}
+
+void attributed_clear(struct attributed *attributed)
+{
+	attribution_free(attributed->attribution);
+	compare_free(attributed->compare);
+	compare_sides_clear(&attributed->sides);
+	for (int i = 0; i < 2; i++)
+		resampling_free(attributed->noise[i]);
+}

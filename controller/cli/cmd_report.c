@@ -9,6 +9,9 @@
 #include "common/json.h"
 #include "common/read_number.h"
 #include "common/visible.h"
+#include "controller/attribution/attribution_print.h"
+#include "controller/attribution/chart_causes.h"
+#include "controller/cli/attribute.h"
 #include "controller/cli/commands.h"
 #include "controller/report/charts.h"
 #include "controller/report/page.h"
@@ -21,7 +24,42 @@ struct arguments {
 	const char *name; /* of the command, for messages */
 	const char *format, *out, *kinds, *runs;
 	const char *table; /* name of the CSV table; NULL: the first one */
+	bool attribute;    /* why two directories differ */
 };
+
+/* Why two directories differ, for the page and the images. All NULL: it was not asked for. */
+struct causes {
+	struct attributed attributed;
+	GPtrArray *charts;
+	char *html, *because;
+};
+typedef struct causes causes_t; /* for g_auto() */
+
+static void causes_clear(struct causes *causes)
+{
+	attributed_clear(&causes->attributed);
+	g_clear_pointer(&causes->charts, g_ptr_array_unref);
+	g_free(causes->html);
+	g_free(causes->because);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(causes_t, causes_clear)
+
+/* Attributes the differences of the two directories, where that is asked for. */
+static bool find_causes(const struct arguments *arguments, GPtrArray *summaries,
+			struct causes *causes, GError **error)
+{
+	if (!arguments->attribute)
+		return true;
+	if (!attribute_directories(arguments->name, summaries->pdata[0], summaries->pdata[1], 0,
+				   &causes->attributed, error)) {
+		g_prefix_error(error, "--attribute: ");
+		return false;
+	}
+	causes->charts = chart_causes(causes->attributed.attribution);
+	causes->html = attribution_html(causes->attributed.attribution);
+	causes->because = attribution_verdict(causes->attributed.attribution);
+	return true;
+}
 
 static void free_summary(gpointer data)
 {
@@ -134,8 +172,9 @@ static char *rooms_html(GPtrArray *summaries)
 }
 
 static bool put_page(GPtrArray *summaries, const struct charts *charts, const GPtrArray *list,
-		     const char *dir, GError **error)
+		     const struct causes *causes, const char *dir, GError **error)
 {
+	const struct page_causes why = {causes->because, causes->html, causes->charts};
 	g_autofree char *plots = g_build_filename(dir, "plots", NULL);
 	g_autofree char *rooms = rooms_html(summaries);
 	g_autofree char *text = NULL;
@@ -143,8 +182,8 @@ static bool put_page(GPtrArray *summaries, const struct charts *charts, const GP
 	for (guint i = 0; i < list->len; i++)
 		if (!chart_write(list->pdata[i], plots, error))
 			return false;
-	text = page_html((struct summary *const *)summaries->pdata, summaries->len, charts, plots,
-			 "plots", rooms, error);
+	text = page_html((struct summary *const *)summaries->pdata, summaries->len, charts,
+			 causes->charts ? &why : NULL, plots, "plots", rooms, error);
 	return text && write_file(dir, "index.html", text, error);
 }
 
@@ -208,8 +247,11 @@ static int put_charts(const struct arguments *arguments, GPtrArray *summaries,
 	g_autoptr(GPtrArray) list = charts ? charts_list(charts) : NULL;
 	g_autofree char *plots = g_build_filename(dir, arguments->out ? NULL : "plots", NULL);
 	const bool data = strcmp(arguments->format, "csv") == 0;
+	g_auto(causes_t) causes = {0};
 
-	if (!charts)
+	if (charts && find_causes(arguments, summaries, &causes, &error) && causes.charts)
+		g_ptr_array_extend(list, causes.charts, NULL, NULL);
+	if (error)
 		return command_fail(COMMAND_BAD, arguments->name, "%s", error->message);
 	if (data && !arguments->out && list->len != 1)
 		return command_fail(COMMAND_BAD, arguments->name,
@@ -217,7 +259,7 @@ static int put_charts(const struct arguments *arguments, GPtrArray *summaries,
 				    "give a directory with --out",
 				    list->len);
 	if (data        ? write_data(arguments, list, &error)
-	    : image < 0 ? put_page(summaries, charts, list, dir, &error)
+	    : image < 0 ? put_page(summaries, charts, list, &causes, dir, &error)
 			: write_images(list, (enum chart_format)image, plots, &error))
 		return COMMAND_DONE;
 	return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
@@ -268,6 +310,8 @@ static const char *pointless_option(const struct arguments *arguments, bool draw
 	if (arguments->runs && !drawn && strcmp(arguments->format, "swf") != 0 &&
 	    !(csv && arguments->kinds))
 		return "--run is for the formats png, svg, pdf, html, swf, and csv with --chart";
+	if (arguments->attribute && !drawn)
+		return "--attribute is for the formats png, svg, pdf and html";
 	if (arguments->table && (!csv || arguments->kinds))
 		return "--table is for --format csv without --chart";
 	return NULL;
@@ -300,6 +344,9 @@ static int report(const struct arguments *arguments, char **dirs)
 	if (pointless)
 		return command_fail(COMMAND_BAD, arguments->name, "%s, not for %s", pointless,
 				    format);
+	if (arguments->attribute && summaries->len != 2)
+		return command_fail(COMMAND_BAD, arguments->name,
+				    "--attribute: give a measured and a simulated run directory");
 	if (strcmp(format, "swf") == 0)
 		return write_trace(arguments, summaries, runs);
 	if (drawn || kinds)
@@ -329,6 +376,9 @@ int cmd_report(int argc, char **argv)
 		{"run", 'r', COMMAND_TEXT, &arguments.runs,
 		 "Single runs to draw (default: the first of every policy and limit); with swf, the run",
 		 "N,..."},
+		{"attribute", 0, COMMAND_FLAG, &arguments.attribute,
+		 "Also why a measured and a simulated directory differ, as compare --attribute; "
+		 "simulates"},
 		{"out", 'o', COMMAND_FILE, &arguments.out,
 		 "Directory for what is made; by default plots go to RUN_DIR/plots and the page to "
 		 "RUN_DIR/index.html",

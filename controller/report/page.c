@@ -102,7 +102,8 @@ static struct resampling *noise_of(const struct summary *summary)
 }
 
 /* The comparison, where there are exactly two directories that can be compared. */
-static void put_verdict(struct page *page, struct summary *const *summaries, guint count)
+static void put_verdict(struct page *page, struct summary *const *summaries, guint count,
+			const struct page_causes *causes)
 {
 	g_auto(compare_sides_t) sides = {0};
 	g_autoptr(resampling_t) noise_a = NULL;
@@ -121,6 +122,7 @@ static void put_verdict(struct page *page, struct summary *const *summaries, gui
 	compare = compare_new(&sides, false, NULL);
 	if (!compare)
 		return;
+	compare->because = causes ? g_strdup(causes->because) : NULL;
 	sentence = compare_sentence(compare);
 	tables = compare_text(compare);
 	title = g_strdup_printf("%s against %s", sides.mixed ? "Measured" : sides.side[0].label,
@@ -241,17 +243,31 @@ static void begin_page(struct page *page, struct summary *const *summaries, guin
 	put_element(page->text, "h1", title);
 }
 
+/* Why the two directories differ. */
+static bool put_causes(struct page *page, const struct page_causes *causes, GError **error)
+{
+	g_string_append(page->text, "<section id=\"causes\">\n");
+	put_element(page->text, "h2", "Why measured and simulated differ");
+	g_string_append(page->text, causes->html);
+	if (!put_charts(page, causes->charts, error))
+		return false;
+	g_string_append(page->text, "</section>\n");
+	return true;
+}
+
 char *page_html(struct summary *const *summaries, guint count, const struct charts *charts,
-		const char *plots, const char *link, const char *more, GError **error)
+		const struct page_causes *causes, const char *plots, const char *link,
+		const char *more, GError **error)
 {
 	struct page page = {g_string_new(NULL), plots, link};
 	bool good;
 
 	begin_page(&page, summaries, count);
-	put_verdict(&page, summaries, count);
+	put_verdict(&page, summaries, count, causes);
 	if (more)
 		g_string_append(page.text, more);
 	good = !charts->utility || put_chart(&page, charts->utility, error);
+	good = good && (!causes || put_causes(&page, causes, error));
 	for (guint i = 0; good && i < charts->sections->len; i++)
 		good = put_section(&page, charts->sections->pdata[i], i + 1, error);
 	g_string_append(page.text, "</main>\n</body>\n</html>\n");

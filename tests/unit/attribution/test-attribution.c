@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <math.h>
+
+#include "common/json.h"
+#include "controller/attribution/attribution_print.h"
+#include "controller/attribution/shapley.h"
+#include "plant.h"
+
+/* As many plants as fit into a unit test; benchmarks/attribution makes more. */
+#define PLANTS 42
+
+static const struct attribution_options two_jobs = {.jobs = 2};
+
+static void test_single_causes(void)
+{
+	g_assert_cmpuint(100 * plant_count_right(PLANTS, 1, 2), >=, 95 * PLANTS);
+}
+
+static void test_null_plants(void)
+{
+	g_assert_cmpuint(100 * plant_count_right(PLANTS, 0, 2), >=, 90 * PLANTS);
+}
+
+/* Each cause, planted without noise, explains the whole difference. */
+static void test_one_explains_all(void)
+{
+	for (enum cause cause = 0; cause < CAUSES; cause++) {
+		const struct plant plant = {.causes = 1u << cause, .seed = 7, .repeats = 1};
+		const struct attribution_split *split;
+		struct planted planted;
+
+		plant_attribute(&plant, &two_jobs, &planted);
+		split = &planted_cell(&planted)->splits[MEASURE_UTILITY];
+		g_test_message("%s: gap %g, part %g, remains %g", cause_titles[cause],
+			       split->gap.value, split->parts[cause].value, split->remains.value);
+		g_assert_cmpfloat(fabs(split->gap.value), >, 1);
+		g_assert_cmpfloat(fabs(split->remains.value), <=, 0.02 * fabs(split->gap.value));
+		g_assert_cmpfloat(fabs(split->parts[cause].value - split->gap.value), <=,
+				  0.02 * fabs(split->gap.value));
+		g_assert_cmpint(attribution_first(split->gap.value, split->parts, split->noise), ==,
+				(int)cause);
+		g_assert_nonnull(planted_cell(&planted)->because[cause]);
+		planted_clear(&planted);
+	}
+}
+
+static void test_equal_sides(void)
+{
+	const struct plant plant = {.seed = 3, .repeats = 1};
+	struct planted planted;
+
+	plant_attribute(&plant, &two_jobs, &planted);
+	for (int m = 0; m < ATTRIBUTION_MEASURES; m++) {
+		const struct attribution_split *split = &planted_cell(&planted)->splits[m];
+
+		for (int c = 0; c < CAUSES; c++)
+			g_assert_cmpfloat(fabs(split->parts[c].value), <=, 1e-9);
+		g_assert_cmpint(attribution_first(split->gap.value, split->parts, split->noise), ==,
+				-1);
+	}
+	planted_clear(&planted);
+}
+
+/* The whole result as text. */
+static char *result_of(const struct plant *plant, const struct attribution_options *options)
+{
+	struct planted planted;
+	json_t *document;
+	char *text;
+
+	plant_attribute(plant, options, &planted);
+	document = attribution_json(planted.attribution);
+	text = json_dumps(document, JSON_INDENT(1));
+	json_decref(document);
+	planted_clear(&planted);
+	return text;
+}
+
+static void test_jobs(void)
+{
+	const struct plant plant = {.causes = 1u << CAUSE_TIMES | 1u << CAUSE_SUSPENSION,
+				    .seed = 5,
+				    .noise = 0.02,
+				    .repeats = 1};
+	const struct attribution_options one_job = {.jobs = 1};
+	g_autofree char *one = result_of(&plant, &one_job);
+	g_autofree char *two = result_of(&plant, &two_jobs);
+
+	g_assert_cmpstr(one, ==, two);
+}
+
+/* With too few simulations for all sets the parts are drawn, and add up all the same. */
+static void test_drawn_orders(void)
+{
+	const struct plant plant = {.causes = 1u << CAUSE_TIMES | 1u << CAUSE_LOST |
+					      1u << CAUSE_LAUNCH | 1u << CAUSE_MOMENTS |
+					      1u << CAUSE_METERING,
+				    .seed = 5,
+				    .noise = 0.02,
+				    .repeats = 1};
+	const struct attribution_options few = {.jobs = 2, .most = 40};
+	const struct attribution_split *exact, *drawn;
+	struct planted all, some;
+
+	plant_attribute(&plant, &two_jobs, &all);
+	plant_attribute(&plant, &few, &some);
+	g_assert_cmpuint(all.attribution->orders, ==, 0);
+	g_assert_cmpuint(some.attribution->orders, >=, 4);
+	g_assert_cmpfloat(planted_rest(&some), <=, 1e-9);
+	exact = &planted_cell(&all)->splits[MEASURE_UTILITY];
+	drawn = &planted_cell(&some)->splits[MEASURE_UTILITY];
+	for (int c = 0; c < CAUSES; c++) {
+		g_assert_cmpfloat(exact->errors[c], ==, 0);
+		g_assert_cmpfloat(fabs(drawn->parts[c].value - exact->parts[c].value), <=,
+				  fmax(6 * drawn->errors[c], 0.1 * fabs(exact->gap.value)));
+	}
+	planted_clear(&all);
+	planted_clear(&some);
+}
+
+/* Repeats give intervals by themselves, and also one of what remains. */
+static void test_repeats(void)
+{
+	const struct plant plant = {.causes = 1u << CAUSE_TIMES,
+				    .seed = 5,
+				    .noise = 0.02,
+				    .repeats = 4};
+	const struct attribution_split *split;
+	struct planted planted;
+
+	plant_attribute(&plant, &two_jobs, &planted);
+	split = &planted_cell(&planted)->splits[MEASURE_UTILITY];
+	g_assert_cmpuint(split->parts[CAUSE_TIMES].n, ==, 4);
+	g_assert_true(isfinite(split->parts[CAUSE_TIMES].low));
+	g_assert_true(isfinite(split->remains.low));
+	g_assert_cmpfloat(planted_rest(&planted), <=, 1e-9);
+	g_assert_cmpint(attribution_first(split->gap.value, split->parts, split->noise), ==,
+			CAUSE_TIMES);
+	planted_clear(&planted);
+}
+
+/* Two policies whose order the causes turn round: the sentence of "differ" names the first one. */
+static void test_sentence(void)
+{
+	const struct plant plant = {.causes = 1u << CAUSE_SUSPENSION, .seed = 7, .repeats = 1};
+	g_autofree char *sentence = NULL;
+	struct planted planted;
+
+	plant_attribute(&plant, &two_jobs, &planted);
+	sentence = attribution_sentence(planted.attribution, planted_cell(&planted));
+	g_test_message("%s", sentence);
+	g_assert_nonnull(g_strstr_len(sentence, -1, "max-upt-preempt-diff at 100 % earned "));
+	g_assert_nonnull(g_strstr_len(sentence, -1, " less than simulated; "));
+	g_assert_nonnull(g_strstr_len(sentence, -1, " because suspending took "));
+	g_assert_nonnull(g_strstr_len(sentence, -1, "spare VMs"));
+	planted_clear(&planted);
+}
+
+static void test_two_of_a_kind(void)
+{
+	const struct plant plant = {.seed = 3, .repeats = 1};
+	g_autoptr(GError) error = NULL;
+	struct planted planted;
+
+	plant_attribute(&plant, &two_jobs, &planted);
+	planted.sides.mixed = false;
+	g_assert_null(attribution_new(planted.compare, &two_jobs, &error));
+	g_assert_error(error, ATTRIBUTION_ERROR, ATTRIBUTION_ERROR_SIDES);
+	planted_clear(&planted);
+}
+
+/* Shapley values. */
+
+/*
+ * A game of three: each has a value of its own, the first two together have more, and the third
+ * has none.
+ */
+static void test_shapley_values(void)
+{
+	const cause_set causes = 1u << 0 | 1u << 2 | 1u << 5;
+	shapley_plan_t *plan = shapley_plan_new(causes, 8);
+	double values[CAUSE_SETS] = {0};
+	double parts[CAUSES];
+	uint32_t count;
+
+	for (cause_set set = 0; set < CAUSE_SETS; set++)
+		values[set] = 10 + 3 * (set & 1) + 5 * (set >> 2 & 1) + 4 * (set & set >> 2 & 1);
+	g_assert_true(shapley_plan_is_exact(plan));
+	shapley_plan_sets(plan, &count);
+	g_assert_cmpuint(count, ==, 8);
+	shapley_values(plan, values, parts, NULL);
+	g_assert_cmpfloat_with_epsilon(parts[0], 5, 1e-12);
+	g_assert_cmpfloat_with_epsilon(parts[2], 7, 1e-12);
+	g_assert_cmpfloat_with_epsilon(parts[5], 0, 1e-12);
+	g_assert_cmpfloat(parts[1], ==, 0);
+	shapley_plan_free(plan);
+}
+
+/* The glove game: one left glove, two right ones; a pair is worth 1. */
+static void test_shapley_gloves(void)
+{
+	shapley_plan_t *plan = shapley_plan_new(7, 8);
+	double values[CAUSE_SETS] = {0};
+	double parts[CAUSES];
+
+	for (cause_set set = 0; set < 8; set++)
+		values[set] = (set & 1) && (set & 6);
+	shapley_values(plan, values, parts, NULL);
+	g_assert_cmpfloat_with_epsilon(parts[0], 2.0 / 3, 1e-12);
+	g_assert_cmpfloat_with_epsilon(parts[1], 1.0 / 6, 1e-12);
+	g_assert_cmpfloat_with_epsilon(parts[2], 1.0 / 6, 1e-12);
+	shapley_plan_free(plan);
+}
+
+/* A game that depends on sizes alone is fair in every order; others by the error of the draw. */
+static void test_shapley_drawn(void)
+{
+	const cause_set all = CAUSE_SETS - 1;
+	shapley_plan_t *plan = shapley_plan_new(all, 40);
+	double values[CAUSE_SETS];
+	double parts[CAUSES], errors[CAUSES];
+	double sum = 0;
+	uint32_t count;
+
+	g_assert_false(shapley_plan_is_exact(plan));
+	g_assert_cmpuint(shapley_plan_orders(plan), >=, 4);
+	shapley_plan_sets(plan, &count);
+	g_assert_cmpuint(count, <=, 40);
+	for (cause_set set = 0; set < CAUSE_SETS; set++)
+		values[set] = (set & 1) + 2.0 * (set >> 1 & 1) + 3 * ((set >> 2 & set >> 4) & 1);
+	shapley_values(plan, values, parts, errors);
+	for (int c = 0; c < CAUSES; c++)
+		sum += parts[c];
+	g_assert_cmpfloat_with_epsilon(sum, values[all] - values[0], 1e-12);
+	g_assert_cmpfloat_with_epsilon(parts[0], 1, 1e-12);
+	g_assert_cmpfloat_with_epsilon(parts[1], 2, 1e-12);
+	/* Together with its reverse each order is fair to a pair. */
+	g_assert_cmpfloat_with_epsilon(parts[2], 1.5, 1e-12);
+	g_assert_cmpfloat(errors[2], <=, 1e-6);
+	shapley_plan_free(plan);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/shapley/a known game is divided exactly", test_shapley_values);
+	g_test_add_func("/shapley/the glove game", test_shapley_gloves);
+	g_test_add_func("/shapley/drawn orders add up", test_shapley_drawn);
+	g_test_add_func("/attribution/a cause alone explains all", test_one_explains_all);
+	g_test_add_func("/attribution/planted causes come first", test_single_causes);
+	g_test_add_func("/attribution/where nothing is planted nothing is blamed",
+			test_null_plants);
+	g_test_add_func("/attribution/equal sides have no causes", test_equal_sides);
+	g_test_add_func("/attribution/it does not depend on the number of jobs", test_jobs);
+	g_test_add_func("/attribution/drawn orders add up and are near", test_drawn_orders);
+	g_test_add_func("/attribution/repeats give the intervals", test_repeats);
+	g_test_add_func("/attribution/a sentence names the cause", test_sentence);
+	g_test_add_func("/attribution/two of a kind are refused", test_two_of_a_kind);
+	return g_test_run();
+}
