@@ -383,10 +383,11 @@ static char *verdict_line(const struct compare *compare)
 	case COMPARE_DIFFER:
 		return g_strdup_printf(
 			"Verdict: differ. %s turns %s round, by more than chance: %s "
-			"and %s at %g %%%s.",
+			"and %s at %g %%%s%s%s.",
 			subject, compare->opposite == 1 ? "a pair" : "pairs", pair->first,
 			pair->second, 100 * pair->limit,
-			compare->opposite == 1 ? "" : ", and others");
+			compare->opposite == 1 ? "" : ", and others", compare->because ? "; " : "",
+			compare->because ?: "");
 	case COMPARE_TOO_NOISY:
 		break;
 	}
