@@ -526,7 +526,6 @@ static void sim_migrate(struct backend *backend, uint32_t index, uint32_t attemp
 
 	if (!task || n <= task->migration)
 		return;
-	task->migration = n;
 	if (task->phase != SIM_RUNNING || !isnan(task->moved_s)) {
 		struct backend_event event =
 			step_event(sim, BACKEND_EVENT_MIGRATION_FAILED, index, n);
@@ -535,6 +534,7 @@ static void sim_migrate(struct backend *backend, uint32_t index, uint32_t attemp
 		push_event(sim, &event);
 		return;
 	}
+	task->migration = n;
 	migration = draw_migration(sim, index, n);
 	count_work(task, sim->now_s);
 	task->from_s = fmax(task->from_s, sim->now_s) + migration.downtime_s;

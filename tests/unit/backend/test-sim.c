@@ -356,6 +356,142 @@ static void test_overhead_error(void)
 	sched_system_free(system);
 }
 
+/* Times and powers by the course of each task, and what hosts draw beside them. */
+static void test_courses(void)
+{
+	static const struct backend_sim_course of[] = {
+		{.time = 2, .more_s = 1, .power = 0.5},
+		{.time = 1, .power = 1},
+	};
+	const struct backend_sim_courses courses = {.of = of, .base_w = 3};
+	struct sched_system *system = make_system();
+	struct backend *backend = backend_sim_new(system, 2);
+	struct backend_event event;
+
+	backend_sim_set_courses(backend, &courses);
+	start(backend, 0, 1, 0); /* 10 W x 0.5 for 10 s x 2 + 1 s */
+	start(backend, 1, 1, 0);
+	expect(backend, 9, BACKEND_EVENT_STARTED, 0, 0);
+	expect(backend, 9, BACKEND_EVENT_STARTED, 0, 1);
+	event = expect_step(backend, BACKEND_EVENT_ENDED, 10, 1, 0);
+	g_assert_cmpfloat(event.energy_j, ==, 100);
+	g_assert_cmpfloat(backend_energy_j(backend), ==, 180);
+	event = expect_step(backend, BACKEND_EVENT_ENDED, 21, 0, 0);
+	g_assert_cmpfloat(event.exec_s, ==, 21);
+	g_assert_cmpfloat(event.energy_j, ==, 105);
+	g_assert_cmpfloat(backend_energy_j(backend), ==, 100 + 105 + 3 * 21);
+	/* Hosts alone reach a limit. */
+	backend_set_limit(backend, 328);
+	expect(backend, 99, BACKEND_EVENT_ENERGY_LIMIT, 41, 0);
+	backend_destroy(backend);
+	sched_system_free(system);
+}
+
+/* An attempt is lost when it has executed as long; the next one is not. */
+static void test_losses(void)
+{
+	static const struct backend_sim_loss losses[] = {
+		{.task = 0, .attempt = 1, .exec_s = 6, .outcome = BACKEND_OUTCOME_LOST},
+		{.task = 1, .attempt = 1, .exec_s = 60, .outcome = BACKEND_OUTCOME_FAILED},
+	};
+	static const struct backend_event nodes[] = {
+		{.kind = BACKEND_EVENT_NODE_DOWN, .time_s = 5, .node = 3},
+		{.kind = BACKEND_EVENT_NODE_UP, .time_s = 9, .node = 3},
+	};
+	const struct backend_sim_courses courses = {.losses = losses,
+						    .losses_count = 2,
+						    .nodes = nodes,
+						    .nodes_count = 2};
+	struct sched_system *system = make_system();
+	struct backend *backend = backend_sim_new(system, 4);
+	const uint32_t node = 0;
+	struct backend_event event;
+
+	backend_sim_set_courses(backend, &courses);
+	start(backend, 0, 1, 0);
+	start(backend, 1, 1, 0);
+	expect(backend, 2, BACKEND_EVENT_STARTED, 0, 0);
+	expect(backend, 2, BACKEND_EVENT_STARTED, 0, 1);
+	expect(backend, 2, BACKEND_EVENT_NONE, 2, 0);
+	backend_suspend(backend, 0, 1, 1);
+	expect_step(backend, BACKEND_EVENT_SUSPENDED, 2, 0, 1);
+	expect(backend, 4, BACKEND_EVENT_NONE, 4, 0);
+	backend_resume(backend, 0, 1, 1, &node, 1);
+	expect_step(backend, BACKEND_EVENT_RESUMED, 4, 0, 1);
+	backend_sim_wait(backend, 1000, &event);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NODE_DOWN);
+	g_assert_cmpfloat(event.time_s, ==, 5);
+	g_assert_cmpuint(event.node, ==, 3);
+	/* 2 s before the suspension and 4 s after it. */
+	event = expect_step(backend, BACKEND_EVENT_ENDED, 8, 0, 0);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_LOST);
+	g_assert_cmpfloat(event.exec_s, ==, 6);
+	start(backend, 0, 2, 0);
+	expect_step(backend, BACKEND_EVENT_STARTED, 8, 0, 0);
+	expect_step(backend, BACKEND_EVENT_NODE_UP, 9, 0, 0);
+	/* Its loss would come after its end. */
+	event = expect_step(backend, BACKEND_EVENT_ENDED, 10, 1, 0);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_COMPLETED);
+	event = expect_step(backend, BACKEND_EVENT_ENDED, 18, 0, 0);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_COMPLETED);
+	backend_destroy(backend);
+	sched_system_free(system);
+}
+
+/* A suspension has its own times where they are known, by task and number. */
+static void test_steps(void)
+{
+	static const struct backend_sim_step steps[] = {{0, 2, {1, 4, 0, 0, 0}}};
+	const struct backend_sim_courses courses = {.steps = steps, .steps_count = 1};
+	struct sched_system *system = make_system();
+	struct backend *backend = backend_sim_new(system, 1);
+	const uint32_t node = 0;
+
+	backend_sim_set_courses(backend, &courses);
+	start(backend, 0, 1, 0);
+	expect(backend, 2, BACKEND_EVENT_STARTED, 0, 0);
+	backend_suspend(backend, 0, 1, 1);
+	expect_step(backend, BACKEND_EVENT_SUSPENDED, 0, 0, 1);
+	backend_resume(backend, 0, 1, 1, &node, 1);
+	expect_step(backend, BACKEND_EVENT_RESUMED, 0, 0, 1);
+	backend_suspend(backend, 0, 1, 2);
+	expect_step(backend, BACKEND_EVENT_SUSPENDED, 5, 0, 2);
+	backend_destroy(backend);
+	sched_system_free(system);
+}
+
+/* A running task migrates, with a downtime, and can do nothing else meanwhile. */
+static void test_migration(void)
+{
+	static const struct backend_sim_migration migrations[] = {{3, 0.5}};
+	const struct backend_sim_courses courses = {.migrations = migrations,
+						    .migrations_count = 1};
+	const struct backend_sim_courses none = {.base_w = 0};
+	struct sched_system *system = make_system();
+	struct backend *backend = backend_sim_new(system, 1);
+	const uint32_t node = 1;
+	struct backend_event event;
+
+	backend_sim_set_courses(backend, &none);
+	g_assert_false(backend_migrates(backend));
+	backend_sim_set_courses(backend, &courses);
+	g_assert_true(backend_migrates(backend));
+	start(backend, 0, 1, 0);
+	expect(backend, 2, BACKEND_EVENT_STARTED, 0, 0);
+	expect(backend, 2, BACKEND_EVENT_NONE, 2, 0);
+	backend_migrate(backend, 0, 1, 1, &node, 1);
+	backend_migrate(backend, 0, 1, 1, &node, 1); /* once */
+	backend_migrate(backend, 0, 1, 2, &node, 1);
+	expect_step(backend, BACKEND_EVENT_MIGRATION_FAILED, 2, 0, 2);
+	backend_suspend(backend, 0, 1, 1);
+	expect_step(backend, BACKEND_EVENT_SUSPENSION_FAILED, 2, 0, 1);
+	expect_step(backend, BACKEND_EVENT_MIGRATED, 5, 0, 1);
+	event = expect_step(backend, BACKEND_EVENT_ENDED, 10.5, 0, 0);
+	g_assert_cmpfloat(event.exec_s, ==, 10.5);
+	backend_destroy(backend);
+	sched_system_free(system);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -369,5 +505,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/sim/errors are those of the estimate and of the task", test_errors);
 	g_test_add_func("/sim/an added overhead holds the nodes", test_overhead_error);
 	g_test_add_func("/sim/overheads come from the configuration by cluster", test_configured);
+	g_test_add_func("/sim/tasks take what their courses say", test_courses);
+	g_test_add_func("/sim/attempts are lost and nodes go down", test_losses);
+	g_test_add_func("/sim/a suspension may have its own times", test_steps);
+	g_test_add_func("/sim/running tasks migrate where that was measured", test_migration);
 	return g_test_run();
 }
