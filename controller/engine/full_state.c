@@ -291,9 +291,9 @@ static bool load_tasks(struct engine *engine, const json_t *tasks)
 /* Running tasks. */
 
 static const struct state_field running_fields[] = {
-	STATE_FIELD(sched_running, start_s, SUM),
-	STATE_FIELD(sched_running, executed_s, SUM),
-	STATE_FIELD(sched_running, end_s, SUM),
+	STATE_FIELD(sched_allocation, start_s, SUM),
+	STATE_FIELD(sched_allocation, executed_s, SUM),
+	STATE_FIELD(sched_allocation, end_s, SUM),
 	{NULL},
 };
 
@@ -327,7 +327,7 @@ static bool load_running(struct engine *engine, const json_t *list)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *entry = json_array_get(list, i);
-		struct sched_running running;
+		struct sched_allocation running;
 		uint32_t index;
 
 		if (!state_read_u32(json_object_get(entry, "task"),
