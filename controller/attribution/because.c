@@ -84,20 +84,43 @@ static void mean_overheads(const struct overheads *overheads, struct backend_ove
 	ret_mean->resume_s /= count;
 }
 
-/* Whether suspended VMs stay in memory on all clusters that suspend. */
-static bool keeps_in_memory(const struct config *config)
+/*
+ * Adds how long clusters that keep suspended VMs in memory waited for others to take the nodes,
+ * where that is most of it.
+ */
+static void append_spares(GString *text, const struct replica *replica)
 {
-	for (uint32_t i = 0; i < config->clusters_count; i++)
-		if (config->clusters[i].preemption &&
-		    config->clusters[i].preemption->keep == CONFIG_KEEP_DISK)
-			return false;
-	return true;
+	const struct config *config = replica->measured.experiment->config;
+	const struct overheads *overheads = replica->observed->overheads;
+	struct mean save = {0}, all = {0};
+	g_autoptr(GString) names = g_string_new(NULL);
+
+	for (uint32_t c = 0; c < config->clusters_count && c < overheads->clusters_count; c++) {
+		const struct config_preemption *preemption = config->clusters[c].preemption;
+
+		if (overheads->counts[c] == 0 ||
+		    (preemption && preemption->keep == CONFIG_KEEP_DISK))
+			continue;
+		g_string_append_printf(names, "%s%s", names->len ? ", " : "",
+				       config->clusters[c].name);
+		for (uint32_t i = 0; i < overheads->counts[c]; i++) {
+			const struct backend_overhead *one = &overheads->samples[c][i];
+
+			mean_add(&save, one->save_s);
+			mean_add(&all, one->freeze_s + one->save_s);
+		}
+	}
+	if (save.count && mean_value(&save) > 0.5 * mean_value(&all))
+		g_string_append_printf(text,
+				       " (on %s %.2f s of it until spare VMs, which may have to "
+				       "boot, took the nodes)",
+				       names->str, mean_value(&save));
 }
 
 static char *suspension_text(const struct replica *replica, const GPtrArray *runs)
 {
 	const struct observed *observed = replica->observed;
-	struct mean suspend = {0}, save = {0}, resume = {0}, migrate = {0};
+	struct mean suspend = {0}, resume = {0}, migrate = {0};
 	struct backend_overhead all, simulated;
 	GString *text = g_string_new(NULL);
 
@@ -111,7 +134,6 @@ static char *suspension_text(const struct replica *replica, const GPtrArray *run
 				&g_array_index(run->steps, struct backend_sim_step, k).overhead;
 
 			mean_add(&suspend, one->freeze_s + one->save_s);
-			mean_add(&save, one->save_s);
 			mean_add(&resume, one->restore_s + one->resume_s);
 		}
 	}
@@ -121,7 +143,6 @@ static char *suspension_text(const struct replica *replica, const GPtrArray *run
 				 .total_s);
 	if (suspend.count == 0) {
 		mean_add(&suspend, all.freeze_s + all.save_s);
-		mean_add(&save, all.save_s);
 		mean_add(&resume, all.restore_s + all.resume_s);
 	}
 	g_string_append_printf(text,
@@ -130,12 +151,7 @@ static char *suspension_text(const struct replica *replica, const GPtrArray *run
 			       mean_value(&suspend), mean_value(&resume),
 			       simulated.freeze_s + simulated.save_s,
 			       simulated.restore_s + simulated.resume_s);
-	if (keeps_in_memory(replica->measured.experiment->config) &&
-	    mean_value(&save) > 0.5 * mean_value(&suspend))
-		g_string_append_printf(text,
-				       " (%.2f s of it until spare VMs, which may have to boot, "
-				       "took the nodes)",
-				       mean_value(&save));
+	append_spares(text, replica);
 	if (migrate.count)
 		g_string_append_printf(text, "; migrating took %.2f s", mean_value(&migrate));
 	return g_string_free(text, FALSE);

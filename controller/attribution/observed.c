@@ -14,7 +14,7 @@ G_DEFINE_QUARK(observed_error_quark, observed_error)
 #define READ_AT_ONCE 4096
 
 /* Ratios closer to 1 are 1. */
-#define ROUNDING 1e-9
+#define ROUNDING 1e-6
 
 /* Arrivals closer than this are equal. */
 #define SAME_S 1e-6
@@ -184,21 +184,68 @@ static bool read_migrations(const struct reading *reading, const struct observed
 
 /* Yields. */
 
+/* The integral of the yield of a task from one time to another, by its rows from `at` on. */
+static double yielded_s(const GPtrArray *shares, guint at, uint32_t task, uint32_t attempt,
+			double from_s, double to_s)
+{
+	double sum_s = 0;
+
+	for (guint i = at; i < shares->len; i++) {
+		const struct store_share *one = shares->pdata[i];
+		const struct store_share *next = i + 1 < shares->len ? shares->pdata[i + 1] : NULL;
+		const bool more = next && next->task == task && next->attempt == attempt;
+		const double end_s = more ? fmin(next->time_s, to_s) : to_s;
+
+		sum_s += one->yield * fmax(0, end_s - fmax(one->time_s, from_s));
+		if (!more)
+			break;
+	}
+	return sum_s;
+}
+
+/*
+ * The work of a task that completed on shared hosts: its yield over the time in which it executed,
+ * which is until it was frozen, and again from when its resumption was over.
+ */
+static double work_of(const GPtrArray *shares, guint at, const GPtrArray *suspensions,
+		      const struct store_task *task)
+{
+	const uint32_t attempt = task->attempts;
+	double from_s = task->started_s;
+	double sum_s = 0;
+
+	for (guint i = 0; i < suspensions->len; i++) {
+		const struct store_suspension *one = suspensions->pdata[i];
+
+		if (one->task != task->task || one->attempt != attempt ||
+		    !isfinite(one->suspended_s) || !isfinite(one->since_s))
+			continue;
+		sum_s +=
+			yielded_s(shares, at, task->task, attempt, from_s,
+				  one->requested_s + (isfinite(one->freeze_s) ? one->freeze_s : 0));
+		from_s = one->since_s;
+	}
+	return sum_s + yielded_s(shares, at, task->task, attempt, from_s, task->ended_s);
+}
+
 static bool read_shares(const struct reading *reading, const struct observed_run *run,
 			struct row *rows, GError **error)
 {
-	g_autoptr(GPtrArray) list = store_shares(reading->measured->store, run->run->run, error);
+	struct store *store = reading->measured->store;
+	g_autoptr(GPtrArray) shares = store_shares(store, run->run->run, error);
+	g_autoptr(GPtrArray) suspensions =
+		shares ? store_suspensions(store, run->run->run, error) : NULL;
 
-	for (guint i = 0; list && i < list->len; i++) {
-		const struct store_share *one = list->pdata[i];
+	for (guint i = 0; suspensions && i < shares->len; i++) {
+		const struct store_share *one = shares->pdata[i];
 		struct row *row = one->task < run->tasks_count ? &rows[one->task] : NULL;
 
-		/* By time: the last one holds until the task ended. */
-		if (row && row->task && one->attempt == row->task->attempts)
-			row->work_s = one->virtual_s +
-				      one->yield * fmax(0, row->task->ended_s - one->time_s);
+		/* By task, attempt and time: the first row of the last attempt. */
+		if (row && row->task && one->attempt == row->task->attempts && isnan(row->work_s) &&
+		    isfinite(row->task->started_s) && isfinite(row->task->ended_s))
+			row->work_s = work_of(shares, i, suspensions, row->task);
 	}
-	return list != NULL;
+	return suspensions != NULL;
 }
 
 /* Lost attempts. */
@@ -254,37 +301,51 @@ struct clock {
 	double interval_s;
 	bool periodic, changes; /* decisions are made at periods, and for changes */
 	uint64_t event;         /* the next periodic mapping event */
-	double change_s;        /* the last event of the backend */
+	double change_s;        /* the first change since the last decision; INFINITY: none */
 	const struct workload *workload;
-	uint32_t arrived;
+	uint32_t arrived; /* tasks that the last decision knew of */
 };
 
-/* When the last change was that the engine knew of at now_s: an event, or an arrival. */
-static double last_change_s(struct clock *clock, double now_s)
+/* Whether a decision is made for an event of the backend, where it is made for changes. */
+static bool is_change(const char *kind)
 {
-	while (clock->arrived < clock->workload->tasks_count &&
-	       clock->workload->tasks[clock->arrived].arrival_s <= now_s)
+	static const char *const kinds[] = {"ended",    "node-down",        "node-up",
+					    "migrated", "migration-failed", "suspension-failed",
+					    NULL};
+
+	return g_strv_contains(kinds, kind);
+}
+
+/* When a call at now_s for changes was due: at the first of them. NAN: there was none. */
+static double change_due_s(struct clock *clock, double now_s)
+{
+	const struct workload *workload = clock->workload;
+	double due = clock->change_s;
+
+	clock->change_s = INFINITY;
+	if (clock->arrived < workload->tasks_count)
+		due = fmin(due, workload->tasks[clock->arrived].arrival_s);
+	while (clock->arrived < workload->tasks_count &&
+	       workload->tasks[clock->arrived].arrival_s <= now_s)
 		clock->arrived++;
-	return fmax(clock->change_s, clock->arrived > 0
-					     ? clock->workload->tasks[clock->arrived - 1].arrival_s
-					     : -INFINITY);
+	return due <= now_s ? due : (double)NAN;
 }
 
 /*
- * When a call at now_s was due: at the next mapping event, which is the last one not held that has
- * come, or for a change if it `decided`. NAN: it was for neither.
+ * When a call at now_s was due: at the next mapping event, if that has come, or for changes. NAN:
+ * it was for neither.
  */
-static double due_s(struct clock *clock, double now_s, bool decided)
+static double due_s(struct clock *clock, double now_s)
 {
 	const double event_s = (double)clock->event * clock->interval_s;
+	const double change_s = clock->changes ? change_due_s(clock, now_s) : (double)NAN;
 
-	if (clock->periodic && now_s >= event_s) {
-		/* The events that it missed are not held. */
-		while ((double)clock->event * clock->interval_s <= now_s)
-			clock->event++;
-		return event_s;
-	}
-	return clock->changes && decided ? fmin(last_change_s(clock, now_s), now_s) : (double)NAN;
+	if (!clock->periodic || now_s < event_s)
+		return change_s;
+	/* The events that it missed are not held. */
+	while ((double)clock->event * clock->interval_s <= now_s)
+		clock->event++;
+	return event_s;
 }
 
 static void take_input(struct observed_run *run, struct clock *clock,
@@ -296,11 +357,11 @@ static void take_input(struct observed_run *run, struct clock *clock,
 	if (!isfinite(input->time_s))
 		return;
 	if (input->kind) {
-		if (input->task >= 0)
-			clock->change_s = input->time_s;
+		if (is_change(input->kind))
+			clock->change_s = fmin(clock->change_s, input->time_s);
 		return;
 	}
-	due = due_s(clock, input->time_s, input->snapshot_sum != -1);
+	due = due_s(clock, input->time_s);
 	late = input->time_s - due;
 	if (!isfinite(due) || (count > 0 && due < g_array_index(run->due_s, double, count - 1)))
 		return;
@@ -313,7 +374,7 @@ static bool read_moments(const struct reading *reading, struct observed_run *run
 	const struct store_run *row = run->run;
 	struct policy policy;
 	struct engine_setup setup;
-	struct clock clock = {.change_s = -INFINITY, .workload = reading->trial->workload};
+	struct clock clock = {.change_s = INFINITY, .workload = reading->trial->workload};
 	uint32_t after = 0;
 
 	if (policy_parse(row->policy, &policy, NULL, 0) < 0)

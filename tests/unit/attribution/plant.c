@@ -39,6 +39,27 @@ static const char config_text[] =
 	"experiment: {policies: [easy, max-upr], limits: [1], budget_j: 100000,\n"
 	"  mapping_interval_s: 6, duration_s: 600}\n";
 
+/* Three hosts that tasks share in time, with half as much work again as they can do. */
+static const char shared_text[] =
+	"name: plants\n"
+	"clusters:\n"
+	"  - {name: hosts, nodes: 9, cores: 1, memory_mib: 128, shared: true,\n"
+	"     preemption: {keep: memory, spares: 3},\n"
+	"     hosts: [{name: h1, uri: 'test:///a'}, {name: h2, uri: 'test:///b'},\n"
+	"             {name: h3, uri: 'test:///c'}]}\n"
+	"types:\n"
+	"  - {name: narrow, benchmark: is, class: S, cores: 1, repetitions: 5, memory_mib: 96,\n"
+	"     share: 0.5, cpu_need: 0.5}\n"
+	"  - {name: wide, benchmark: cg, class: S, cores: 2, repetitions: 10, memory_mib: 192,\n"
+	"     share: 0.5}\n"
+	"estimates:\n"
+	"  - {type: narrow, cluster: hosts, etc_s: 57.4, eec_j: 1150}\n"
+	"  - {type: wide, cluster: hosts, etc_s: 45.2, eec_j: 1360}\n"
+	"workload: {arrival_mean_s: 18, duration_s: 560, seed: 1, utility_max: [1], constant_until: 1,\n"
+	"  zero_at: 50}\n"
+	"experiment: {policies: [easy], limits: [1], budget_j: 100000, mapping_interval_s: 60,\n"
+	"  duration_s: 1200}\n";
+
 /* A plant while it is made. */
 struct making {
 	const struct plant *plant;
@@ -78,14 +99,14 @@ static double normal(struct random_stream *random)
 	return sum;
 }
 
-static struct config *load_config(const char *dir, uint64_t seed)
+static struct config *load_config(const char *dir, uint64_t seed, bool shared)
 {
 	g_autofree char *path = g_build_filename(dir, "config.yaml", NULL);
 	g_autoptr(GError) error = NULL;
 	struct config *config;
 
 	g_mkdir_with_parents(dir, 0700);
-	good(g_file_set_contents(path, config_text, -1, &error), &error);
+	good(g_file_set_contents(path, shared ? shared_text : config_text, -1, &error), &error);
 	config = config_controller_load(path, &error);
 	g_assert_no_error(error);
 	config->workload->seed = seed;
@@ -101,6 +122,8 @@ static void draw_sizes(struct making *making)
 
 	making->policies[0] =
 		has(making, CAUSE_SUSPENSION) ? "max-upt-preempt-diff" : policies[chosen];
+	if (making->plant->shared)
+		making->policies[0] = "greedy-pmtn-migr";
 	making->policies[1] = "easy";
 	making->time = has(making, CAUSE_TIMES) ? between(making, 1.2, 1.5) : 1;
 	making->launch_s = has(making, CAUSE_LAUNCH) ? between(making, 6, 12) : 0;
@@ -208,7 +231,7 @@ static void simulate(struct making *making, struct store *store, struct experime
 		experiment_trial_setup(experiment, trial, policy, making->limit_j);
 	struct recorder_store *recorder =
 		recorder_store_new(store, run->run, experiment->system, false);
-	struct backend *backend = backend_sim_new(setup.system, tasks);
+	struct backend *backend = backend_sim_new(trial->whole ?: setup.system, tasks);
 	struct engine_result result;
 	struct engine *engine;
 	struct seeds seeds;
@@ -221,6 +244,7 @@ static void simulate(struct making *making, struct store *store, struct experime
 		backend_sim_set_overheads(backend, &overheads);
 	engine = engine_new(&setup, backend);
 	simulation_run_late(engine, backend, measured ? &seeds.moments : NULL, &result);
+	experiment_complete_result(trial, engine, &result);
 	engine_free(engine);
 	backend_destroy(backend);
 	good(recorder_store_finish(recorder, &error), &error);
@@ -243,7 +267,7 @@ static char *make_side(struct making *making, const char *root, bool measured)
 	/* The tasks of another seed are another workload. */
 	const uint64_t seed =
 		making->plant->seed + (!measured && has(making, CAUSE_ARRIVALS) ? 100000 : 0);
-	g_autoptr(config_t) config = load_config(dir, seed);
+	g_autoptr(config_t) config = load_config(dir, seed, making->plant->shared);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(experiment_t) experiment = experiment_new(config, making->policies, &error);
 	g_autoptr(store_t) store = store_open(dir, true, &error);
@@ -254,6 +278,8 @@ static char *make_side(struct making *making, const char *root, bool measured)
 	good(experiment_trial_init(experiment, 0, 1, &trial, &error), &error);
 	good(store_begin(store, &error), &error);
 	good(store_set_meta(store, "kind", measured ? "measured" : "simulated", &error), &error);
+	good(store_put_estimates(store, config->estimates, config->estimates_count, &error),
+	     &error);
 	good(store_commit(store, &error), &error);
 	for (uint32_t repeat = 1; repeat <= (measured ? making->plant->repeats : 1); repeat++) {
 		for (uint32_t i = 0; i < experiment->policies_count; i++) {
@@ -388,8 +414,8 @@ static void tell(uint32_t number, const struct plant *plant, const struct attrib
 					       cause_keys[c], split->parts[c].value,
 					       split->parts[c].low, split->parts[c].high,
 					       split->noise[c].low, split->noise[c].high);
-	g_test_message("plant %u, causes %#x: first %d, simulated %g, gap %g, parts%s", number,
-		       plant->causes, first, split->simulated, split->gap.value, text->str);
+	g_printerr("# plant %u, causes %#x: first %d, simulated %g, gap %g, parts%s\n", number,
+		   plant->causes, first, split->simulated, split->gap.value, text->str);
 }
 
 /* Whether what was planted changed the utility enough to be worth a cause. */
@@ -397,10 +423,9 @@ static bool matters(const struct planted *planted)
 {
 	const struct compare_pair *pair =
 		&g_array_index(planted->compare->pairs, struct compare_pair, 0);
-	const double measured =
-		compare_value(planted->compare, 0, COMPARE_BY_UTILITY, pair->first, 1);
-	const double simulated =
-		compare_value(planted->compare, 1, COMPARE_BY_UTILITY, pair->first, 1);
+	const enum compare_measure measure = planted->compare->measure;
+	const double measured = compare_value(planted->compare, 0, measure, pair->first, 1);
+	const double simulated = compare_value(planted->compare, 1, measure, pair->first, 1);
 
 	return fabs(measured - simulated) >= MATTERS * simulated;
 }

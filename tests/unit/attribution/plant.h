@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "controller/attribution/attribution.h"
@@ -14,6 +15,7 @@ struct plant {
 	uint64_t seed;    /* of the tasks, of the sizes and of the noise */
 	double noise;     /* standard deviation of each task's time and power, relative to 1 */
 	uint32_t repeats; /* measured */
+	bool shared;      /* on hosts that tasks share in time */
 };
 
 /* A plant that was made, its comparison and its attribution. */

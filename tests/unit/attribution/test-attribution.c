@@ -157,6 +157,33 @@ static void test_sentence(void)
 	planted_clear(&planted);
 }
 
+/* On shared hosts the mean stretch is attributed: to suspensions, and to execution times. */
+static void test_shared_hosts(void)
+{
+	static const enum cause causes[] = {CAUSE_SUSPENSION, CAUSE_TIMES, CAUSE_MOMENTS};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(causes); i++) {
+		const struct plant plant = {.causes = 1u << causes[i],
+					    .seed = 7,
+					    .repeats = 1,
+					    .shared = true};
+		const struct attribution_split *split;
+		struct planted planted;
+
+		plant_attribute(&plant, &two_jobs, &planted);
+		g_assert_cmpint(planted.attribution->measure, ==, MEASURE_STRETCH);
+		g_assert_cmpfloat(planted_rest(&planted), <=, 1e-9);
+		split = &planted_cell(&planted)->splits[MEASURE_STRETCH];
+		g_test_message("%s: simulated %g, gap %g, part %g, remains %g",
+			       cause_titles[causes[i]], split->simulated, split->gap.value,
+			       split->parts[causes[i]].value, split->remains.value);
+		g_assert_cmpfloat(fabs(split->remains.value), <=, 0.02 * fabs(split->gap.value));
+		g_assert_cmpint(attribution_first(split->gap.value, split->parts, split->noise), ==,
+				(int)causes[i]);
+		planted_clear(&planted);
+	}
+}
+
 static void test_two_of_a_kind(void)
 {
 	const struct plant plant = {.seed = 3, .repeats = 1};
@@ -256,6 +283,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/attribution/drawn orders add up and are near", test_drawn_orders);
 	g_test_add_func("/attribution/repeats give the intervals", test_repeats);
 	g_test_add_func("/attribution/a sentence names the cause", test_sentence);
+	g_test_add_func("/attribution/on shared hosts stretches are divided", test_shared_hosts);
 	g_test_add_func("/attribution/two of a kind are refused", test_two_of_a_kind);
 	return g_test_run();
 }
