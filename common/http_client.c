@@ -3,12 +3,11 @@
 
 #include <string.h>
 
-#include "common/duration.h"
 #include "common/error_fail.h"
 #include "common/http_multi.h"
 #include "common/json.h"
-#include "common/json_shape.h"
 #include "common/loopback.h"
+#include "common/read_number.h"
 #include "common/visible.h"
 
 /* Operations of an API. */
@@ -553,7 +552,7 @@ bool http_client_timeout(double usual_s, double *ret_s, GError **error)
 	double seconds = usual_s;
 
 	if (given && *given &&
-	    (!duration_parse(given, &seconds) ||
+	    (!read_number_duration(given, &seconds) ||
 	     !(seconds >= TIMEOUT_MIN_S && seconds <= TIMEOUT_MAX_S)))
 		return error_fail(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
 				  "VIRTBED_TIMEOUT: \"%s\" is no time from 1 ms to a day; write "

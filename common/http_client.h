@@ -109,7 +109,7 @@ const struct http_operation *http_operation_find(const struct http_operation *op
 
 /*
  * The timeout of a command's requests: `usual_s`, or the environment's VIRTBED_TIMEOUT, a duration
- * (duration.h). Returns false with HTTP_ERROR_ADDRESS if that is no duration from 1 ms to a day.
+ * (read_number.h). Returns false with HTTP_ERROR_ADDRESS if that is no duration from 1 ms to a day.
  */
 bool http_client_timeout(double usual_s, double *ret_s, GError **error);
 

@@ -5,9 +5,13 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A double holds integers of so many digits exactly. */
 #define EXACT_DIGITS 15
+
+/* Longer durations are taken for errors: 1000 years. */
+#define LONGEST_S (1000.0 * 366 * 86400)
 
 static const char *skip_digits(const char *at)
 {
@@ -139,5 +143,52 @@ bool read_number_unsigned(const char *text, uint64_t min, uint64_t max, uint64_t
 	if (!end || *end != '\0' || value < min || value > max)
 		return false;
 	*ret_value = value;
+	return true;
+}
+
+/* Durations. */
+
+static const struct unit {
+	char letter;
+	double seconds;
+} units[] = {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}};
+
+/* Reads digits with at most one point among them; NULL: there is no number. */
+static const char *read_value(const char *text, double *ret_value)
+{
+	const char *end = read_number_front(text, ret_value);
+
+	return end == text + strspn(text, "0123456789.") ? end : NULL;
+}
+
+bool read_number_duration(const char *text, double *ret_s)
+{
+	size_t next = 0; /* units before it were used */
+	double sum = 0;
+
+	if (!text || !*text)
+		return false;
+	while (*text) {
+		size_t unit = next;
+		double value;
+
+		text = read_value(text, &value);
+		if (!text || (!*text && next > 0))
+			return false;
+		if (!*text) {
+			sum = value;
+			break;
+		}
+		while (unit < sizeof(units) / sizeof(*units) && units[unit].letter != *text)
+			unit++;
+		if (unit == sizeof(units) / sizeof(*units))
+			return false;
+		sum += value * units[unit].seconds;
+		next = unit + 1;
+		text++;
+	}
+	if (!(sum <= LONGEST_S))
+		return false;
+	*ret_s = sum;
 	return true;
 }

@@ -5,13 +5,13 @@
 #include <stdint.h>
 
 /*
- * The only reader of numbers in external text: options, files, tables, headers, answers of meters
- * and of the kernel, the environment. A number is decimal: digits with at most one point among
- * them, optionally a "-" before and an exponent behind ("-1.5e3"); an integer is digits alone,
- * optionally with a "-". Leading zeros have no meaning ("010" is 10). All else is refused: "+",
- * blanks, "0x10", "1,024", "nan", "inf", an empty text, and numbers that the type cannot hold
- * ("1e999"). The locale has no effect. JSON and YAML have their own readers (common/json.h,
- * common/config/config_read.h); the latter uses this one.
+ * The only reader of numbers and durations in external text: options, files, tables, headers,
+ * answers of meters and of the kernel, the environment. A number is decimal: digits with at most
+ * one point among them, optionally a "-" before and an exponent behind ("-1.5e3"); an integer is
+ * digits alone, optionally with a "-". Leading zeros have no meaning ("010" is 10). All else is
+ * refused: "+", blanks, "0x10", "1,024", "nan", "inf", an empty text, and numbers that the type
+ * cannot hold ("1e999"). The locale has no effect. JSON and YAML have their own readers
+ * (common/json.h, common/config/config_read.h); the latter uses this one.
  *
  * All functions accept NULL, which is no number, and leave *ret_value untouched on failure.
  */
@@ -35,3 +35,10 @@ bool read_number_unsigned(const char *text, uint64_t min, uint64_t max, uint64_t
 const char *read_number_front(const char *text, double *ret_value);
 const char *read_number_front_integer(const char *text, int64_t *ret_value);
 const char *read_number_front_unsigned(const char *text, uint64_t *ret_value);
+
+/*
+ * Reads "90", "90s", "1.5h", "10m" or "1h30m": numbers, each with a unit of d, h, m or s, larger
+ * units first and none twice; a number alone is in seconds. Returns true and the seconds, finite
+ * and at least 0; false for any other text, with *ret_s untouched.
+ */
+bool read_number_duration(const char *text, double *ret_s);

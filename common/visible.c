@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/visible.h"
 
+#include <errno.h>
+#include <glib.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Longer durations are not shown: 1000 years. */
+#define LONGEST_S (1000.0 * 366 * 86400)
 
 static bool is_control(gunichar c)
 {
@@ -117,4 +127,61 @@ void visible_complain(const char *name, const char *message)
 	g_autofree char *line = visible_line(message);
 
 	fprintf(stderr, "%s: %s\n", name, line);
+}
+
+char *visible_duration(double seconds)
+{
+	long s;
+
+	if (!isfinite(seconds))
+		return g_strdup("-");
+	s = lround(CLAMP(seconds, 0, LONGEST_S));
+	if (s >= 86400)
+		return g_strdup_printf("%ld-%02ld:%02ld:%02ld", s / 86400, s / 3600 % 24,
+				       s / 60 % 60, s % 60);
+	if (s >= 3600)
+		return g_strdup_printf("%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+	return g_strdup_printf("%ld:%02ld", s / 60, s % 60);
+}
+
+/* Standard output. */
+
+static void close_output(void)
+{
+	/*
+	 * A standard output that was closed from the start is no error for a program without
+	 * output.
+	 */
+	const bool pending = __fpending(stdout) > 0;
+	const bool failed = ferror(stdout) != 0;
+	const char *name = g_get_prgname();
+
+	errno = 0;
+	if (fclose(stdout) == 0 || (!pending && errno == EBADF))
+		errno = 0;
+	if (!failed && errno == 0)
+		return;
+	fprintf(stderr, "%s: cannot write to standard output: %s\n", name ? name : "virtbed",
+		errno ? g_strerror(errno) : "an earlier write failed");
+	_exit(EXIT_FAILURE);
+}
+
+static void print_plain(const char *text)
+{
+	static const char ellipsis[] = "\342\200\246"; /* U+2026 */
+	g_auto(GStrv) parts = g_strsplit(text, ellipsis, -1);
+	g_autofree char *plain = g_strjoinv("...", parts);
+
+	fputs(plain, stdout);
+}
+
+void visible_plain_help(void)
+{
+	g_set_print_handler(print_plain);
+}
+
+void visible_check_at_exit(void)
+{
+	if (atexit(close_output) != 0)
+		g_error("out of memory");
 }

@@ -16,7 +16,6 @@
 #define LOG_SUBSYSTEM "controller"
 #include "common/log.h"
 #include "common/number_option.h"
-#include "common/output.h"
 #include "common/visible.h"
 #include "controller/api/status_api.h"
 #include "controller/service/run_service.h"
@@ -163,7 +162,7 @@ int main(int argc, char **argv)
 
 	log_take_glib();
 	hold_hangup(SIG_BLOCK);
-	output_plain_help();
+	visible_plain_help();
 	if (!parse_options(argc, argv, &options, &error)) {
 		visible_complain("virtbed-controller",
 				 error ? error->message : "--run DIR is needed, nothing else");

@@ -9,14 +9,13 @@
 
 #include "common/config/config.h"
 #include "common/config/config_files.h"
-#include "common/duration.h"
 #include "common/error_fail.h"
 #include "common/guest_image.h"
 #include "common/lab_state.h"
 #include "common/listen_address.h"
 #include "common/notify.h"
-#include "common/output.h"
 #include "common/peer_tls.h"
+#include "common/read_number.h"
 #include "common/version/build_version.h"
 #include "common/visible.h"
 #include "local-sched/api/api.h"
@@ -141,7 +140,8 @@ static bool choose_boot_timeout(const struct options *options, const struct conf
 		*ret_timeout_s = config_patience(config, BOOT_WATCH_DEADLINE_S);
 		return true;
 	}
-	if (!duration_parse(text, &timeout_s) || timeout_s < 1 || timeout_s > BOOT_TIMEOUT_MAX_S)
+	if (!read_number_duration(text, &timeout_s) || timeout_s < 1 ||
+	    timeout_s > BOOT_TIMEOUT_MAX_S)
 		return error_fail(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
 				  "%s: '%s' is not from 1 s to a day, e.g. 900 or 15m", origin,
 				  text);
@@ -284,7 +284,7 @@ int main(int argc, char **argv)
 	int status = STATUS_USAGE;
 
 	log_take_glib();
-	output_plain_help();
+	visible_plain_help();
 	if (!parse_options(argc, argv, &options, &error)) {
 		visible_complain("virtbed-local-sched", error->message);
 	} else if (options.version) {

@@ -10,7 +10,6 @@
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "common/number_option.h"
-#include "common/output.h"
 #include "common/visible.h"
 #include "local-sched/power/live.h"
 
@@ -141,8 +140,8 @@ int main(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = NULL;
 
-	output_check_at_exit();
-	output_plain_help();
+	visible_check_at_exit();
+	visible_plain_help();
 	g_set_prgname("virtbed energy");
 	g_option_context_add_main_entries(context, entries, NULL);
 	g_option_context_set_summary(context, "Reads the meters of the hosts.");

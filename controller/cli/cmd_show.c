@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "common/duration.h"
 #include "common/json.h"
 #include "common/visible.h"
 #include "controller/cli/client.h"
@@ -46,7 +45,7 @@ static void print_length(const char *label, const json_t *task, const char *so_f
 			 const char *since)
 {
 	const double length_s = field_length_s(task, so_far, since, field_number(task, "now_s"));
-	g_autofree char *text = duration_text(length_s);
+	g_autofree char *text = visible_duration(length_s);
 
 	if (length_s > 0)
 		printf("%-14s %s\n", label, text);
@@ -55,7 +54,7 @@ static void print_length(const char *label, const json_t *task, const char *so_f
 static void print_left(const json_t *task)
 {
 	const double left_s = field_left_s(task, field_number(task, "now_s"));
-	g_autofree char *text = duration_text(left_s);
+	g_autofree char *text = visible_duration(left_s);
 
 	if (isfinite(left_s))
 		printf("%-14s %s%s\n", "left", text,

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/duration.h"
 #include "common/error_fail.h"
 #include "common/json.h"
 #include "common/number_option.h"
@@ -46,7 +45,7 @@ static bool set_duration(json_t *body, const char *key, const char *option, cons
 
 	if (!text)
 		return true;
-	if (!duration_parse(text, &seconds) || !(seconds > 0))
+	if (!read_number_duration(text, &seconds) || !(seconds > 0))
 		return error_fail(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
 				  "%s: \"%s\" is no time span above 0; write 90s, 10m or 1h30m",
 				  option, text);

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/duration.h"
 #include "common/json.h"
+#include "common/read_number.h"
 #include "controller/access/tokens.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
@@ -170,7 +170,7 @@ static int create(const struct arguments *arguments, char **words)
 				    "--role: '%s' is not one of viewer, user, operator",
 				    arguments->role);
 	if (strcmp(lifetime, "never") != 0 &&
-	    (!duration_parse(lifetime, &lifetime_s) || lifetime_s < 1))
+	    (!read_number_duration(lifetime, &lifetime_s) || lifetime_s < 1))
 		return command_fail(
 			COMMAND_BAD, client->name,
 			"--expires: '%s' is neither a time such as 90d or 12h nor never", lifetime);

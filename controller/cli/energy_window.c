@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <math.h>
 
-#include "common/duration.h"
+#include "common/visible.h"
 #include "controller/cli/fields.h"
 
 /* Joules as "12.3"; a small negative remainder of rounding becomes 0.0. */
@@ -24,7 +24,7 @@ char *energy_window_line(const json_t *window, double now_s)
 	if (!json_is_object(window))
 		return NULL;
 	end = field_line(window, "end_utc");
-	left = duration_text(field_number(window, "end_s") - now_s);
+	left = visible_duration(field_number(window, "end_s") - now_s);
 	return g_strdup_printf(
 		"energy limit: %.1f J of %.1f J used%s, %.1f J committed, forecast %.1f J; "
 		"until %s, in %s",

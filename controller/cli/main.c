@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/output.h"
 #include "common/version/build_version.h"
+#include "common/visible.h"
 #include "controller/cli/commands.h"
 
 static void print_usage(FILE *file)
@@ -67,8 +67,8 @@ int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 
-	output_check_at_exit();
-	output_plain_help();
+	visible_check_at_exit();
+	visible_plain_help();
 	/* Numbers keep the decimal point of the C locale, since programs read them too. */
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C");

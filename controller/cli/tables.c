@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "common/duration.h"
+#include "common/visible.h"
 #include "controller/cli/fields.h"
 
 static bool is_shown(const struct tables_column *column, const json_t *rows)
@@ -60,7 +60,7 @@ struct table *table_of_rows(const struct tables_column *columns, size_t count,
 
 static void add_duration(struct table *table, double seconds)
 {
-	g_autofree char *text = duration_text(seconds);
+	g_autofree char *text = visible_duration(seconds);
 
 	table_text(table, text);
 }

@@ -4,7 +4,6 @@
 #include <glib.h>
 #include <math.h>
 
-#include "common/duration.h"
 #include "common/json.h"
 #include "common/visible.h"
 #include "controller/cli/energy_window.h"
@@ -39,7 +38,7 @@ static void append_head(GString *text, const struct top_screen *screen)
 	const json_t *status = screen->status;
 	g_autofree char *phase = field_line(status, "phase");
 	g_autofree char *policy = field_line(status, "policy");
-	g_autofree char *up = duration_text(field_number(status, "time_s"));
+	g_autofree char *up = visible_duration(field_number(status, "time_s"));
 	g_autofree char *window = energy_window_line(json_object_get(screen->power, "window"),
 						     field_number(screen->power, "now_s"));
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/duration.h"
 #include "common/http_client.h"
 #include "common/json.h"
 #include "common/log.h"
@@ -84,8 +83,8 @@ static void append_left(GString *line, const json_t *status)
 {
 	double phase_s = number(status, "phase_left_s");
 	double all_s = number(status, "left_s");
-	g_autofree char *phase = isfinite(phase_s) ? duration_text(phase_s) : NULL;
-	g_autofree char *all = isfinite(all_s) ? duration_text(all_s) : NULL;
+	g_autofree char *phase = isfinite(phase_s) ? visible_duration(phase_s) : NULL;
+	g_autofree char *all = isfinite(all_s) ? visible_duration(all_s) : NULL;
 
 	if (phase)
 		g_string_append_printf(line, "; %s left", phase);

@@ -13,7 +13,6 @@
 #include "common/lab_fit.h"
 #include "common/lab_state.h"
 #include "common/machine_room.h"
-#include "common/output.h"
 #include "common/read_number.h"
 #include "common/visible.h"
 #include "local-sched/cpu/cap_originals.h"
@@ -445,8 +444,8 @@ int lab_cli_main(int argc, char **argv)
 	struct arguments arguments;
 
 	g_set_prgname("virtbed lab");
-	output_check_at_exit();
-	output_plain_help();
+	visible_check_at_exit();
+	visible_plain_help();
 	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
 		fputs(usage, stdout);
 		return EXIT_SUCCESS;

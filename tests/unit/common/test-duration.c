@@ -2,7 +2,8 @@
 #include <glib.h>
 #include <math.h>
 
-#include "common/duration.h"
+#include "common/read_number.h"
+#include "common/visible.h"
 
 static void test_read(void)
 {
@@ -17,7 +18,7 @@ static void test_read(void)
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		double seconds = -1;
 
-		g_assert_true(duration_parse(cases[i].text, &seconds));
+		g_assert_true(read_number_duration(cases[i].text, &seconds));
 		g_assert_cmpfloat_with_epsilon(seconds, cases[i].seconds, 1e-9);
 	}
 }
@@ -28,12 +29,13 @@ static void test_refused(void)
 		"",       "s",    "-1",   "+1",   "1 h", "h1",   "1x",
 		"1m1h",   "1h1h", "1..5", "nan",  "inf", "0x10", "1e3",
 		"1h30m ", " 1h",  ".",    "1,5h", "1s5", "1h5",  "99999999999999d",
+		NULL,
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		double seconds = 7;
 
-		g_assert_false(duration_parse(cases[i], &seconds));
+		g_assert_false(read_number_duration(cases[i], &seconds));
 		g_assert_cmpfloat(seconds, ==, 7);
 	}
 }
@@ -49,7 +51,7 @@ static void test_written(void)
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *text = duration_text(cases[i].seconds);
+		g_autofree char *text = visible_duration(cases[i].seconds);
 
 		g_assert_cmpstr(text, ==, cases[i].text);
 	}

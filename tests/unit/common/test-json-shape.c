@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/json.h"
-#include "common/json_shape.h"
 
 static void test_shapes(void)
 {

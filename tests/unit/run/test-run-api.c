@@ -3,7 +3,6 @@
 #include <glib.h>
 
 #include "common/json.h"
-#include "common/json_shape.h"
 #include "controller/run/run_api.h"
 
 static json_t *read_description(void)
