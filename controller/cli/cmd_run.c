@@ -1,14 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
 
+#include "common/json.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/limit_list.h"
+#include "controller/report/anytime_verdict.h"
 #include "controller/report/resampling.h"
+#include "controller/store/store.h"
 #include "controller/supervise/run_results.h"
 #include "controller/supervise/run_supervisor.h"
 
 /* The limit of experiment.repeats of a configuration. */
 #define REPEATS_MAX 10000
+
+/* The runs, and the verdict that they were made until. */
+static int print_json(const char *command, const char *dir)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(store_t) store = store_open(dir, false, &error);
+	g_autoptr(json_t) document = store ? run_results_json(dir, &error) : NULL;
+	g_autoptr(anytime_verdict_t) verdict =
+		document ? anytime_verdict_load(store, &error) : NULL;
+
+	if (error)
+		return command_fail(COMMAND_FAILED, command, "%s", error->message);
+	if (verdict)
+		json_object_set_new(document, "verdict", anytime_verdict_json(verdict));
+	command_print_json(document);
+	return COMMAND_DONE;
+}
 
 static int carry_out(const struct run_request *request, bool json)
 {
@@ -23,10 +43,7 @@ static int carry_out(const struct run_request *request, bool json)
 	if (!finished && !resampling_record(dir, &error))
 		return command_fail(COMMAND_FAILED, request->command, "%s", error->message);
 	if (json)
-		return run_results_print_json(dir, &error)
-			       ? COMMAND_DONE
-			       : command_fail(COMMAND_FAILED, request->command, "%s",
-					      error->message);
+		return print_json(request->command, dir);
 	report[1] = dir;
 	return cmd_report(2, report);
 }
@@ -42,8 +59,14 @@ int cmd_run(int argc, char **argv)
 		 "Policies, instead of the configured ones", "P,..."},
 		{"limit", 0, COMMAND_TEXT, &limits_given, "Limits as fractions of the budget",
 		 "F,..."},
-		{"repeat", 0, COMMAND_COUNT, &request.repeats, "How often the same workload is run",
-		 "N", 1, REPEATS_MAX},
+		{"repeat", 0, COMMAND_COUNT, &request.repeats,
+		 "How often the same workload is run (--until-verdict: at most)", "N", 1,
+		 REPEATS_MAX},
+		{"until-verdict", 0, COMMAND_FLAG, &request.until_verdict,
+		 "Choose the next run, until each pair of section verdict is decided or too noisy"},
+		{"most", 0, COMMAND_NUMBER, &request.most_h,
+		 "--until-verdict: begin no run that would end after so many hours of them",
+		 "HOURS", 0.001, 100000},
 		{"estimates", 0, COMMAND_FILE, &request.estimates, "ETC and EEC from this file",
 		 "FILE"},
 		{"profile", 0, COMMAND_FLAG, &request.profile,
@@ -74,6 +97,9 @@ int cmd_run(int argc, char **argv)
 	if (argc != 2)
 		return command_fail(COMMAND_BAD, request.command,
 				    "one configuration is needed; try: virtbed run --help");
+	if (request.most_h > 0 && !request.until_verdict)
+		return command_fail(COMMAND_BAD, request.command,
+				    "--most: only with --until-verdict, which stops earlier");
 	policies = policies_given ? g_strsplit(policies_given, ",", -1) : NULL;
 	request.config_path = argv[1];
 	request.policies = policies;

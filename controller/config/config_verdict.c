@@ -14,7 +14,7 @@ static const struct config_section pair_section = {pair_keys, sizeof(struct conf
 
 static const struct config_key verdict_keys[] = {
 	{CONFIG_SECTIONS(verdict, pairs, pair_section), .most = 1000,
-	 .help = "pairs to be decided. Default: every two policies at every limit. The fewer "
+	 .help = "the pairs to decide. Default: every two policies at every limit. The fewer "
 		 "there are, the fewer runs each takes."},
 	{CONFIG_SECTIONS(verdict, controls, pair_section), .most = 1000,
 	 .help = "pairs that are equal by design, which are judged too and ask for no run of "

@@ -85,6 +85,16 @@ static void show_run(struct measured_run *run)
 
 /* Life cycle of a run. */
 
+/* Records why the run is made, with its beginning. */
+static bool record_choice(void *data, GError **error)
+{
+	const struct measured_run *run = data;
+	const struct run_series *series = run->series;
+
+	return !series->chosen || store_add_event(series->session->store, run->row.run, 0, "chosen",
+						  series->chosen, error);
+}
+
 static bool begin_new(struct measured_run *run, GError **error)
 {
 	struct run_session *session = run->series->session;
@@ -96,7 +106,7 @@ static bool begin_new(struct measured_run *run, GError **error)
 	if (!run_session_settle(session, error))
 		return false;
 	run->speed = run_speed_begin(session);
-	return run_record_begin(session, &run->row, &run->before, NULL, NULL, error);
+	return run_record_begin(session, &run->row, &run->before, record_choice, run, error);
 }
 
 static void continue_run(struct measured_run *run)

@@ -15,6 +15,7 @@ struct run_series {
 	uint32_t done;  /* number of those that have ended */
 	uint32_t timed; /* runs done by this controller, and their total duration */
 	double timed_s;
+	const char *chosen; /* why the next run is made, as JSON: its event; NULL: it is planned */
 };
 
 /*

@@ -20,8 +20,8 @@ G_DEFINE_QUARK(virtbed_compare, compare_error)
 
 const char *compare_basis_name(enum compare_basis basis)
 {
-	static const char *const names[] = {"none", "repeats", "trials", "simulated repeats",
-					    "tasks"};
+	static const char *const names[] = {"none",  "repeats", "trials", "simulated repeats",
+					    "tasks", "verdict"};
 
 	return names[basis];
 }
@@ -212,6 +212,31 @@ static GArray *paired_differences(const struct compare *compare, const struct su
 }
 
 /*
+ * The difference over runs that were made until their verdict. Without an interval there is no
+ * basis.
+ */
+static struct compare_difference difference_of_verdict(const struct anytime_verdict *verdict,
+						       const char *first, const char *second,
+						       double limit)
+{
+	struct compare_difference difference = {
+		.interval = {.value = NAN, .low = NAN, .high = NAN, .se = NAN, .df = NAN},
+	};
+	struct verdict_finding finding;
+
+	if (!anytime_verdict_find(verdict, first, second, limit, &finding))
+		return difference;
+	difference.interval.value = finding.difference;
+	difference.interval.n = finding.n;
+	if (isfinite(finding.low)) {
+		difference.interval.low = finding.low;
+		difference.interval.high = finding.high;
+		difference.basis = COMPARE_BASIS_VERDICT;
+	}
+	return difference;
+}
+
+/*
  * The difference over the runs of one side: all repeats or trials, or the best basis for a single
  * run.
  */
@@ -220,6 +245,10 @@ static bool difference_of_runs(const struct compare *compare, const struct compa
 			       struct compare_difference *ret_difference, GError **error)
 {
 	const struct summary *summary = side->summary;
+	if (summary->verdict) {
+		*ret_difference = difference_of_verdict(summary->verdict, first, second, limit);
+		return true;
+	}
 	g_autoptr(GPtrArray) a = summary_cell_runs(summary, first, limit);
 	g_autoptr(GPtrArray) b = summary_cell_runs(summary, second, limit);
 	g_autoptr(GArray) paired = paired_differences(compare, summary, a, b);
@@ -285,14 +314,32 @@ static bool fill_pair(const struct compare *compare, struct compare_pair *pair, 
 	return true;
 }
 
+/* An interval at the level of opposite pairs; one of a verdict stays as it is. */
+static struct stats_interval wide(const struct stats_interval *interval)
+{
+	return isfinite(interval->se)
+		       ? stats_interval_from_se(interval->value, interval->se, interval->df,
+						OPPOSITE_LEVEL, interval->n)
+		       : *interval;
+}
+
 /*
  * Whether the differences have opposite signs and are further from each other than chance allows.
  */
-static bool contradict(const struct stats_interval *a, const struct stats_interval *b)
+static bool contradict(const struct compare_difference *one, const struct compare_difference *other)
 {
-	struct stats_interval apart = stats_difference(a, b, OPPOSITE_LEVEL);
+	const struct stats_interval *a = &one->interval;
+	const struct stats_interval *b = &other->interval;
+	const struct stats_interval wide_a = wide(a);
+	const struct stats_interval wide_b = wide(b);
+	struct stats_interval apart;
 
-	return a->value * b->value < 0 && stats_interval_sign(&apart) != STATS_SIGN_UNCLEAR;
+	if (!(a->value * b->value < 0))
+		return false;
+	if (one->basis == COMPARE_BASIS_VERDICT || other->basis == COMPARE_BASIS_VERDICT)
+		return wide_a.low > wide_b.high || wide_b.low > wide_a.high;
+	apart = stats_difference(a, b, OPPOSITE_LEVEL);
+	return stats_interval_sign(&apart) != STATS_SIGN_UNCLEAR;
 }
 
 enum compare_order compare_pair_order(const struct compare_pair *pair)
@@ -304,7 +351,8 @@ enum compare_order compare_pair_order(const struct compare_pair *pair)
 
 	if (in_a != STATS_SIGN_UNCLEAR && in_a == in_b)
 		return COMPARE_SAME;
-	if ((in_a != STATS_SIGN_UNCLEAR || in_b != STATS_SIGN_UNCLEAR) && contradict(a, b))
+	if ((in_a != STATS_SIGN_UNCLEAR || in_b != STATS_SIGN_UNCLEAR) &&
+	    contradict(&pair->sides[0], &pair->sides[1]))
 		return COMPARE_OPPOSITE;
 	return COMPARE_NOISY;
 }
@@ -325,6 +373,21 @@ static GPtrArray *common_policies(const struct compare *compare, double limit)
 	return policies;
 }
 
+/* Whether no side was made until a verdict on other pairs. */
+static bool is_asked(const struct compare *compare, const char *first, const char *second,
+		     double limit)
+{
+	struct verdict_finding finding;
+
+	for (guint i = 0; i < 2; i++) {
+		const struct anytime_verdict *verdict = summary_of(compare, i)->verdict;
+
+		if (verdict && !anytime_verdict_find(verdict, first, second, limit, &finding))
+			return false;
+	}
+	return true;
+}
+
 static bool add_pairs(struct compare *compare, double limit, GPtrArray *policies, GError **error)
 {
 	for (guint i = 0; i < policies->len; i++) {
@@ -335,6 +398,8 @@ static bool add_pairs(struct compare *compare, double limit, GPtrArray *policies
 				.second = policies->pdata[j],
 			};
 
+			if (!is_asked(compare, pair.first, pair.second, limit))
+				continue;
 			if (!fill_pair(compare, &pair, error))
 				return false;
 			pair.order = compare_pair_order(&pair);

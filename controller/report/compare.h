@@ -42,13 +42,16 @@
  * - else the utilities of the run's own tasks: differences per task in order of arrival, circular
  * block bootstrap (stats_block_interval()). This is wider: it estimates the effect of other tasks
  * of the same kind.
+ * - runs that were made until their verdict have the intervals of that verdict, which hold whenever
+ * the runs stopped; t intervals would be too narrow. Only the pairs that were asked for beforehand
+ * are compared.
  *
  *
  * A difference is clear when its interval excludes 0. A pair is
  * - SAME when it is clear on both sides with the same sign;
  * - OPPOSITE when the signs differ, at least one side is clear, and the two differences differ from
  * each other by more than chance allows (the 99 % interval of measured - simulated, Welch, excludes
- * 0);
+ * 0; until a verdict: its interval and the 99 % interval of the other side have nothing in common);
  * - else too noisy.
  *
  *
@@ -64,6 +67,7 @@ enum compare_basis {
 	COMPARE_BASIS_TRIALS,    /* paired t over trials, a workload each */
 	COMPARE_BASIS_SIMULATED, /* one run; deviation of simulated repeats of it */
 	COMPARE_BASIS_TASKS,     /* one run; block bootstrap over its tasks */
+	COMPARE_BASIS_VERDICT,   /* runs until their verdict; valid at any number (verdict.h) */
 };
 
 /* "repeats", "trials", "simulated repeats", "tasks", "none". */

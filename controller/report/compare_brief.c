@@ -7,7 +7,10 @@
 #include "controller/report/accuracy.h"
 #include "controller/report/provenance.h"
 
-/* The most limits with a line of their own; the other lines of the ten are taken. */
+/*
+ * The most limits with a line of their own, with one less for each side that has a line about its
+ * verdict; the other lines of the ten are taken.
+ */
 #define LIMITS_SHOWN 4
 
 /* The most policies named per limit: the best, and the last. */
@@ -301,6 +304,8 @@ static void append_ranking(GString *text, const struct compare *compare, double 
 			continue;
 		if (!all && i + 1 == ranking->len)
 			g_string_append(text, ", last");
+		else if (before && !pair_of(compare, limit, before->policy, rank->policy))
+			g_string_append_c(text, ',');
 		else if (before)
 			g_string_append(text, is_clear(compare, limit, before->policy, rank->policy)
 						      ? " >"
@@ -353,7 +358,9 @@ static GArray *limits_of(const struct compare *compare)
 static void add_limits(GPtrArray *lines, const struct compare *compare)
 {
 	g_autoptr(GArray) limits = limits_of(compare);
-	const guint shown = limits->len <= LIMITS_SHOWN ? limits->len : LIMITS_SHOWN - 1;
+	const struct compare_side *sides = compare->sides->side;
+	const guint most = LIMITS_SHOWN - !!sides[0].summary->verdict - !!sides[1].summary->verdict;
+	const guint shown = limits->len <= most ? limits->len : most - 1;
 
 	for (guint i = 0; i < shown; i++)
 		g_ptr_array_add(lines, limit_line(compare, g_array_index(limits, double, i)));
@@ -401,16 +408,45 @@ static char *basis_words(enum compare_basis basis)
 {
 	return basis == COMPARE_BASIS_NONE
 		       ? g_strdup("no interval, as single runs tell of no noise")
+	       : basis == COMPARE_BASIS_VERDICT
+		       ? g_strdup("intervals that hold whenever the runs stop")
 		       : g_strdup_printf("95 %% intervals from %s", compare_basis_name(basis));
+}
+
+/* The basis of the first pair that has one. */
+static enum compare_basis basis_of(const struct compare *compare, guint side)
+{
+	enum compare_basis basis = COMPARE_BASIS_NONE;
+
+	for (guint i = 0; i < compare->pairs->len && basis == COMPARE_BASIS_NONE; i++)
+		basis = g_array_index(compare->pairs, struct compare_pair, i).sides[side].basis;
+	return basis;
+}
+
+/* What the runs until a verdict took, and what the rest would; controls that differ. */
+static void add_verdicts(GPtrArray *lines, const struct compare *compare)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct compare_side *side = &compare->sides->side[i];
+		g_autofree char *cost = side->summary->verdict
+						? anytime_verdict_cost(side->summary->verdict)
+						: NULL;
+
+		if (cost)
+			summary_add_line(lines, "Until the verdict, %s: %s.%s", side->label, cost,
+					 anytime_verdict_control_differs(side->summary->verdict)
+						 ? " A CONTROL DIFFERS: trust none of it until it "
+						   "is known why."
+						 : "");
+	}
 }
 
 static char *sure_line(const struct compare *compare)
 {
-	const struct compare_pair *one = &g_array_index(compare->pairs, struct compare_pair, 0);
 	const guint decided = compare->same + compare->opposite;
 	const struct compare_side *sides = compare->sides->side;
-	g_autofree char *a = basis_words(one->sides[0].basis);
-	g_autofree char *b = basis_words(one->sides[1].basis);
+	g_autofree char *a = basis_words(basis_of(compare, 0));
+	g_autofree char *b = basis_words(basis_of(compare, 1));
 
 	return g_strdup_printf("How sure: %u of %u pairs are decided (%s: %s; %s: %s). > stands "
 			       "where %s tells two apart, ~ where it does not.",
@@ -487,9 +523,10 @@ static void add_doubts(GPtrArray *list, const struct summary *measured, const GA
 			   : NULL;
 	g_autofree char *left_out = count_of(measured->left_out, "run");
 
-	if (measured->repeats < 2)
+	/* The intervals of a verdict tell of few repeats. */
+	if (measured->repeats < 2 && !measured->verdict)
 		g_ptr_array_add(list, g_strdup("one run of each, which cannot tell its own noise"));
-	else if (measured->repeats < REPEATS_ENOUGH)
+	else if (measured->repeats < REPEATS_ENOUGH && !measured->verdict)
 		summary_add_line(list, "few repeats (%u)", measured->repeats);
 	if (all && isfinite(all->median_error))
 		summary_add_line(list, "execution times off their estimates by %.1f %% (median)",
@@ -583,6 +620,7 @@ GPtrArray *compare_brief_lines(const struct compare_sides *sides, const struct c
 		add_limits(lines, compare);
 		g_ptr_array_add(lines, verdict_line(compare));
 		g_ptr_array_add(lines, sure_line(compare));
+		add_verdicts(lines, compare);
 	} else {
 		g_ptr_array_add(
 			lines,

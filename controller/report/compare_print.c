@@ -253,6 +253,8 @@ static void append_bases(GString *text, const struct compare *compare)
 			"simulated repeats: one run cannot tell its own noise; it is that of "
 			"repeats "
 			"simulated with the\n    measured deviations of execution time and energy",
+		[COMPARE_BASIS_VERDICT] =
+			"verdict: holds whenever the runs stop, for all of its pairs together",
 		[COMPARE_BASIS_TASKS] = "tasks: one run cannot tell its own noise; it is that of "
 					"its tasks, by block "
 					"bootstrap",
@@ -389,6 +391,18 @@ char *compare_sentence(const struct compare *compare)
 	return g_string_free(text, FALSE);
 }
 
+/* The verdict of a side whose runs were made until it. */
+static void append_verdict(GString *text, const struct compare *compare,
+			   const struct compare_side *side)
+{
+	g_autofree char *verdict =
+		side->summary->verdict ? anytime_verdict_text(side->summary->verdict) : NULL;
+
+	if (verdict)
+		g_string_append_printf(text, "%s%s%s", compare->sides->mixed ? "" : "\n",
+				       compare->sides->mixed ? "" : side->label, verdict);
+}
+
 char *compare_text(const struct compare *compare)
 {
 	GString *text = g_string_new(NULL);
@@ -400,6 +414,8 @@ char *compare_text(const struct compare *compare)
 	append_cells(text, compare);
 	append_pairs(text, compare);
 	append_bases(text, compare);
+	for (int i = 0; i < 2; i++)
+		append_verdict(text, compare, &compare->sides->side[i]);
 	append_ranks(text, compare);
 	g_string_append(text, deviations);
 	for (guint i = 0; i < 2; i++)

@@ -38,6 +38,7 @@ static struct stats_interval ratio_of_runs(const struct summary *summary,
 	g_autoptr(GPtrArray) a = summary_cell_runs(summary, policy, limit);
 	g_autoptr(GPtrArray) b = summary_cell_runs(summary, baseline, limit);
 	g_autoptr(GArray) ratios = g_array_new(FALSE, FALSE, sizeof(double));
+	struct stats_interval interval;
 	guint i = 0, j = 0;
 
 	while (i < a->len && j < b->len) {
@@ -51,7 +52,11 @@ static struct stats_interval ratio_of_runs(const struct summary *summary,
 		i += one->repeat <= base->repeat;
 		j += base->repeat <= one->repeat;
 	}
-	return stats_t_interval(stats_values(ratios), ratios->len, LEVEL);
+	interval = stats_t_interval(stats_values(ratios), ratios->len, LEVEL);
+	/* It holds for a number of runs that was fixed beforehand. */
+	if (summary->verdict)
+		interval.low = interval.high = NAN;
+	return interval;
 }
 
 /* The ratio on a side as it is compared: of one simulated run, or of all runs. */

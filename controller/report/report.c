@@ -99,6 +99,11 @@ char *report_text(const struct summary *summary, GError **error)
 		g_string_append(text,
 				"  stretch: max(turn-around, 30 s) / max(time alone, 30 s), less "
 				"is better; the mean over tasks, and the largest\n");
+	if (summary->verdict) {
+		g_autofree char *verdict = anytime_verdict_text(summary->verdict);
+
+		g_string_append(text, verdict);
+	}
 	return append_parts(text, summary, error) ? g_strdup(text->str) : NULL;
 }
 

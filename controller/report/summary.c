@@ -327,6 +327,7 @@ struct summary *summary_load(const char *dir, GError **error)
 {
 	g_autoptr(summary_t) summary = g_new0(struct summary, 1);
 	g_autoptr(GPtrArray) all = NULL;
+	g_autoptr(GError) reason = NULL;
 
 	summary->path = g_strdup(dir);
 	summary->dir = g_filename_display_name(dir);
@@ -350,6 +351,11 @@ struct summary *summary_load(const char *dir, GError **error)
 		return NULL;
 	fill_cells(summary);
 	sum_host(summary);
+	summary->verdict = anytime_verdict_load(summary->store, &reason);
+	if (reason) {
+		g_propagate_prefixed_error(error, g_steal_pointer(&reason), "%s: ", summary->dir);
+		return NULL;
+	}
 	return g_steal_pointer(&summary);
 }
 
@@ -357,6 +363,7 @@ void summary_free(struct summary *summary)
 {
 	if (!summary)
 		return;
+	anytime_verdict_free(summary->verdict);
 	store_close(summary->store);
 	g_ptr_array_unref(summary->runs);
 	g_ptr_array_unref(summary->policies);
@@ -609,6 +616,8 @@ json_t *summary_json(const struct summary *summary)
 	json_object_set_new(object, "overdue",
 			    summary->measured ? json_integer((json_int_t)summary->overdue.starts)
 					      : json_null());
+	if (summary->verdict)
+		json_object_set_new(object, "verdict", anytime_verdict_json(summary->verdict));
 	if (summary->service)
 		json_object_set_new(object, "policies", service_run_policies_json(summary->store));
 	return object;

@@ -8,6 +8,7 @@
 
 #include "common/config/config.h"
 #include "common/record/record.h"
+#include "controller/report/anytime_verdict.h"
 #include "controller/report/overdue.h"
 #include "controller/store/store.h"
 
@@ -62,6 +63,8 @@ struct summary {
 	double host_load;       /* mean over the runs that have one, busy cores; NAN: unknown */
 	double gap_s;           /* metering gaps of all runs, summed over hosts */
 	struct overdue overdue; /* of the measured runs, as far as recorded */
+	/* of runs that were made until it; NULL: their number was fixed beforehand */
+	struct anytime_verdict *verdict;
 };
 typedef struct summary summary_t; /* for g_autoptr() */
 

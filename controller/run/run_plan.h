@@ -29,8 +29,10 @@ struct run_plan {
 	uint32_t store_version;
 	double *limits; /* limits_count fractions */
 	uint32_t limits_count;
-	uint32_t repeats;
-	char **schedulers; /* address of the local scheduler of each cluster, in order,
+	uint32_t repeats;   /* of each; with until_verdict at most */
+	bool until_verdict; /* runs are chosen, until the pairs are decided (verdict_plan.h) */
+	double most_h;      /* hours that these runs may take; 0: any time */
+	char **schedulers;  /* address of the local scheduler of each cluster, in order,
 			      NULL-terminated */
 };
 

@@ -14,6 +14,7 @@
 #include "controller/config/config_controller.h"
 #include "controller/config/config_environment.h"
 #include "controller/config/config_holes.h"
+#include "controller/config/config_verdict.h"
 #include "controller/experiment/experiment.h"
 #include "controller/run/run_finished.h"
 #include "controller/run/run_meters.h"
@@ -21,6 +22,7 @@
 #include "controller/run/run_tls.h"
 #include "controller/store/store.h"
 #include "controller/supervise/run_prepare_service.h"
+#include "controller/verdict/verdict_plan.h"
 
 /* Checks. */
 
@@ -227,6 +229,14 @@ static char **copy_names(char *const *names, uint32_t count)
 	return copy;
 }
 
+/* The repeats of the full design of a verdict. */
+static uint32_t verdict_repeats(const struct config *config)
+{
+	const struct config_verdict *verdict = config_verdict(config);
+
+	return verdict ? verdict->repeats : CONFIG_VERDICT_REPEATS;
+}
+
 static struct run_plan *new_plan(const struct run_request *request, const struct config *config)
 {
 	const struct config_experiment *experiment = config->experiment;
@@ -237,7 +247,11 @@ static struct run_plan *new_plan(const struct run_request *request, const struct
 	plan->profile = request->profile || config_wants_pet(config);
 	plan->run = request->run;
 	plan->profile_repeats = request->profile_repeats ?: experiment->profile_repeats;
-	plan->repeats = request->repeats ?: experiment->repeats;
+	plan->repeats = request->repeats         ? request->repeats
+			: request->until_verdict ? verdict_repeats(config)
+						 : experiment->repeats;
+	plan->until_verdict = request->until_verdict;
+	plan->most_h = request->most_h;
 	plan->estimates = g_strdup(plan->profile ? "measured" : request->estimates ?: "given");
 	plan->policies = request->policies
 				 ? g_strdupv(request->policies)
@@ -269,6 +283,15 @@ static struct run_plan *resumed_plan(const struct run_request *request, const ch
 		plan->limits_count = request->limits_count;
 	}
 	plan->repeats = request->repeats ?: plan->repeats;
+	if (request->until_verdict && !plan->until_verdict) {
+		run_refuse(error,
+			   "%s: its runs were not chosen until a verdict from the first one on, so "
+			   "that no verdict of that kind can rest on them; start another run, with "
+			   "another --out",
+			   dir);
+		return NULL;
+	}
+	plan->most_h = request->until_verdict ? request->most_h : plan->most_h;
 	plan->run = request->run;
 	plan->profile = plan->profile || request->profile;
 	g_clear_pointer(&plan->schedulers, g_strfreev);
@@ -451,6 +474,52 @@ static enum run_prepare_verdict judge_listen(const struct config *config, const 
 	return RUN_PREPARE_REFUSED;
 }
 
+/* The pairs that are on record in the run directory; NULL: none, or with `error`. */
+static struct verdict_plan *recorded_verdict(const char *dir, GError **error)
+{
+	g_autofree char *path = dir ? g_build_filename(dir, STORE_FILE, NULL) : NULL;
+	g_autoptr(store_t) store = NULL;
+
+	if (!path || !g_file_test(path, G_FILE_TEST_EXISTS))
+		return NULL;
+	store = store_open(dir, false, error);
+	return store ? verdict_plan_load(store, error) : NULL;
+}
+
+/* Whether the pairs that are to be decided are run, and are those on record. */
+static bool check_verdict(const struct run_prepared *prepared, const char *path, GError **error)
+{
+	const struct run_plan *plan = prepared->plan;
+	g_auto(GStrv) names = run_policy_names(plan->policies);
+	const struct verdict_policies policies = {
+		.written = (const char *const *)plan->policies,
+		.names = (const char *const *)names,
+		.count = g_strv_length(plan->policies),
+		.limits = plan->limits,
+		.limits_count = plan->limits_count,
+	};
+	g_autoptr(verdict_plan_t) wanted = NULL;
+	g_autoptr(verdict_plan_t) recorded = NULL;
+	g_autoptr(GError) reason = NULL;
+
+	for (uint32_t i = 0; i < prepared->config->clusters_count; i++)
+		if (prepared->config->clusters[i].shared)
+			return run_refuse(
+				error,
+				"%s: --until-verdict judges utility, and policies on "
+				"shared hosts are ranked by stretch; run it with --repeat",
+				path);
+	if (plan->repeats < 2)
+		return run_refuse(error,
+				  "--until-verdict: one repeat decides nothing; give --repeat "
+				  "2 or more");
+	wanted = verdict_plan_new(config_verdict(prepared->config), &policies, plan->repeats,
+				  &reason);
+	recorded = wanted ? recorded_verdict(prepared->dir, &reason) : NULL;
+	return (!reason && (!recorded || verdict_plan_same(recorded, wanted, &reason))) ||
+	       run_refuse(error, "%s: %s", path, reason->message);
+}
+
 /*
  * Before a profile no limits are needed, but policies are checked, since an experiment can follow.
  */
@@ -476,6 +545,7 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 	if (!plan->run)
 		return true;
 	return check_limits(plan, error) && check_meters(plan, prepared->config, path, error) &&
+	       (!plan->until_verdict || check_verdict(prepared, path, error)) &&
 	       (plan->profile || check_estimates(prepared->config, path, false, error));
 }
 

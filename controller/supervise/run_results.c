@@ -36,7 +36,7 @@ static json_t *run_json(const struct store_run *run)
 		(int)run->tasks_dropped);
 }
 
-bool run_results_print_json(const char *dir, GError **error)
+json_t *run_results_json(const char *dir, GError **error)
 {
 	struct store *store = store_open(dir, false, error);
 	g_autoptr(GPtrArray) runs = store ? store_runs(store, error) : NULL;
@@ -44,7 +44,7 @@ bool run_results_print_json(const char *dir, GError **error)
 
 	store_close(store);
 	if (!runs)
-		return false;
+		return NULL;
 	list = json_array();
 	for (guint i = 0; i < runs->len; i++) {
 		const struct store_run *run = g_ptr_array_index(runs, i);
@@ -52,8 +52,7 @@ bool run_results_print_json(const char *dir, GError **error)
 		if (g_strcmp0(run->ended_by, "aborted") != 0)
 			json_array_append_new(list, run_json(run));
 	}
-	print_document(json_pack("{s:s, s:o}", "dir", dir, "runs", list));
-	return true;
+	return json_pack("{s:s, s:o}", "dir", dir, "runs", list);
 }
 
 static struct config *load(const char *dir, GError **error)

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <glib.h>
+#include <jansson.h>
 #include <stdbool.h>
 
 /* The output of `virtbed run --json` and `virtbed profile`, read back from the run directory. */
 
-/* {"dir": ., "runs": [{"policy": ., "limit": ., ...}]} of the runs that were not aborted. */
-bool run_results_print_json(const char *dir, GError **error);
+/*
+ * {"dir": ., "runs": [{"policy": ., "limit": ., ...}]} of the runs that were not aborted: a new
+ * reference, or NULL with `error`.
+ */
+json_t *run_results_json(const char *dir, GError **error);
 
 /*
  * A wanted execution time on one cluster, for types of which only the number of repetitions is

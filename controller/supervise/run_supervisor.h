@@ -36,6 +36,8 @@ struct run_request {
 	const double *limits;     /* limits_count fractions; 0: as configured */
 	uint32_t limits_count;
 	uint32_t repeats;   /* 0: as configured */
+	bool until_verdict; /* choose the runs, until the configured pairs are decided */
+	double most_h;      /* hours that these may take; 0: any time */
 	const char *listen; /* a second address for browsers, or NULL */
 };
 

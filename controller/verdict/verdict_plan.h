@@ -11,8 +11,8 @@
 
 /*
  * What a measured experiment decides until its verdict: policies, limits and pairs, fixed in its
- * store before the first run, and what its runs say of them so far. Another reading of the store
- * gives the same verdicts and the same next run.
+ * store before the first run, and what its runs say of them so far. Every reader of the store
+ * comes to the same verdicts and the same next run.
  */
 
 /* A policy at a limit. */
