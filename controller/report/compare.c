@@ -466,7 +466,8 @@ static void note_missing(struct compare *compare, guint side)
 	for (guint i = 0; i < there->cells_count; i++) {
 		const struct summary_cell *cell = &there->cells[i];
 
-		if (cell->runs &&
+		/* Until a verdict only what is in a pair is run. */
+		if (!summary_of(compare, 1 - side)->verdict && cell->runs &&
 		    !summary_cell(summary_of(compare, 1 - side), cell->policy, cell->limit))
 			summary_add_line(compare->missing, "%s at %g %%: %s only", cell->policy,
 					 100 * cell->limit, compare->sides->side[side].label);

@@ -33,7 +33,7 @@
  * g: the variance of the mixture over the mean, in variances of a value. 4 to 60 need about the
  * same number of runs.
  */
-#define ANYTIME_SPREAD 10.0
+#define ANYTIME_SPREAD 25.0
 
 struct anytime {
 	double alpha;        /* in (0, 1) */
