@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/error_fail.h"
 #include "common/http_multi.h"
 #include "common/json.h"
@@ -714,15 +715,20 @@ static struct transfer *first_finished(const struct http_client *client)
 	return NULL;
 }
 
-void http_client_settle(struct http_client *client)
+void http_client_settle(struct http_client *client, double timeout_s)
 {
+	const int64_t began_ns = clock_now_ns();
+
 	while (!g_queue_is_empty(&client->active)) {
+		const double left_s = timeout_s - clock_elapsed_s(began_ns, clock_now_ns());
 		struct transfer *transfer = first_finished(client);
 
 		if (transfer)
 			http_multi_deliver(client->multi, &transfer->in_multi);
+		else if (left_s > 0)
+			http_multi_advance(client->multi, (int)MIN(left_s * 1e3 + 1, ADVANCE_MS));
 		else
-			http_multi_advance(client->multi, ADVANCE_MS);
+			break;
 	}
 }
 

@@ -152,12 +152,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(http_client_t, http_client_free)
 void http_client_cancel(struct http_client *client, bool unsent);
 
 /*
- * Waits until the requests under way have ended, the latest at the end of their timeout_s, and
- * calls their callbacks, which may make further ones. Does not run the main loop: no other source,
+ * Waits until the requests under way have ended, at most `timeout_s`, and calls their callbacks,
+ * which may make further ones; what has not ended by then is under way further. Does not run the main loop: no other source,
  * and no callback of another client, is called meanwhile. The requests of all clients of the main
  * context are under way further. For the end of a program, whose main loop has ended.
  */
-void http_client_settle(struct http_client *client);
+void http_client_settle(struct http_client *client, double timeout_s);
 
 /*
  * Sends METHOD path with an optional JSON `body` (borrowed) and calls `done` once from the main

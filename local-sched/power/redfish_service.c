@@ -21,6 +21,11 @@
 #define TIMEOUT_S 15.0
 /* A login that takes longer is of a slow BMC. */
 #define SLOW_MS 500
+/*
+ * A login is waited for longer than requests wait for it: a late answer may be about a session, of
+ * which nobody else knows.
+ */
+#define LOGIN_TIMEOUTS 2
 
 /* A BMC that has not answered before is not waited for at the end. */
 #define LOGOUT_TIMEOUT_S 2.0
@@ -87,6 +92,7 @@ struct redfish_service {
 	enum root root;      /* which names that place too */
 	char *root_path;     /* what it names, or NULL */
 	guint root_id;       /* when it is asked for beside a slow login */
+	guint late_id;       /* when the requests that wait for the login have failed */
 	bool refused;        /* the login was, and waits for the root */
 	bool redirected;     /* that place is where another redirected to */
 	char *session_path;  /* to be closed, or NULL */
@@ -166,13 +172,21 @@ static void on_logged_out(int status, json_t *body, const GError *error, void *d
 {
 }
 
-/* Waits for the requests to all BMCs, which are under way side by side. */
+/*
+ * Waits for the requests to all BMCs, which are under way side by side: for those of each as long
+ * as an answer may take.
+ */
 static void settle_all(const struct redfish_services *services)
 {
+	const int64_t began_ns = platform_now_ns(services->platform);
+
 	for (guint i = 0; i < services->list->len; i++) {
 		struct redfish_service *service = services->list->pdata[i];
+		const double gone_s =
+			clock_elapsed_s(began_ns, platform_now_ns(services->platform));
 
-		http_client_settle(service->login_client);
+		http_client_settle(service->login_client, service->config.timeout_s - gone_s);
+		http_client_cancel(service->login_client, false);
 	}
 }
 
@@ -208,6 +222,7 @@ static void service_free(gpointer data)
 
 	g_clear_handle_id(&service->login_id, g_source_remove);
 	g_clear_handle_id(&service->root_id, g_source_remove);
+	g_clear_handle_id(&service->late_id, g_source_remove);
 	http_client_free(service->client);
 	http_client_free(service->login_client);
 	g_queue_clear_full(&service->waiting, (GDestroyNotify)call_free);
@@ -527,6 +542,7 @@ static void on_session(int status, json_t *body, const GError *error, void *data
 	const bool refused = status < 200 || status >= 300;
 
 	g_clear_handle_id(&service->root_id, g_source_remove);
+	g_clear_handle_id(&service->late_id, g_source_remove);
 	if (service->ending && (refused || !token))
 		return;
 	/* The body of a login is of no use, and may be anything. */
@@ -549,6 +565,23 @@ static void on_session(int status, json_t *body, const GError *error, void *data
 		enter(service);
 }
 
+/* The login takes too long for the requests that wait for it, and goes on. */
+static gboolean on_late(gpointer data)
+{
+	struct redfish_service *service = data;
+	g_autofree char *reason =
+		g_strdup_printf("its login has no answer after %g s", service->config.timeout_s);
+	GQueue waiting = service->waiting;
+	struct call *call;
+
+	service->late_id = 0;
+	service->silent = true;
+	g_queue_init(&service->waiting);
+	while ((call = g_queue_pop_head(&waiting)))
+		deliver_error(call, POWER_METER_ERROR_NO_ANSWER, 0, reason);
+	return G_SOURCE_REMOVE;
+}
+
 static void open_session(struct redfish_service *service, const char *password)
 {
 	g_autoptr(json_t) body =
@@ -558,8 +591,12 @@ static void open_session(struct redfish_service *service, const char *password)
 	identify(service, NULL);
 	if (service->root == ROOT_UNKNOWN && service->root_id == 0)
 		service->root_id = platform_after_ms(service->platform, SLOW_MS, on_slow, service);
+	g_clear_handle_id(&service->late_id, g_source_remove);
+	service->late_id =
+		platform_after_ms(service->platform, (guint)(service->config.timeout_s * 1e3),
+				  on_late, service);
 	http_client_request(service->login_client, "POST", service->sessions_path, body,
-			    service->config.timeout_s, on_session, service);
+			    LOGIN_TIMEOUTS * service->config.timeout_s, on_session, service);
 }
 
 /* Reads the password from the file. Basic authentication needs no more; a session is opened. */

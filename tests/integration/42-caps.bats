@@ -402,7 +402,7 @@ boots_have() {
 	run_case no-idle-driver
 }
 
-@test "a cap between the states of a table that is in no order holds" {
+@test "of a table in no order the highest state below the cap is set" {
 	run_case table-unsorted
 }
 
