@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "common/clock.h"
 #include "common/error_fail.h"
 #include "common/http_multi.h"
 #include "common/json.h"
@@ -127,7 +126,6 @@ static bool check_answer(const struct http_operation *operation, const char *pat
 enum {
 	BODY_MAX = 64 << 20,
 	QUOTE_MAX = 200,      /* bytes that an error quotes of an answer that is not JSON */
-	ADVANCE_MS = 1000,    /* the longest step of http_client_settle() */
 	REASON_MAX = 1 << 10, /* bytes of a peer's error message, or of one about its answer */
 };
 
@@ -715,21 +713,20 @@ static struct transfer *first_finished(const struct http_client *client)
 	return NULL;
 }
 
+/* Delivers what has ended. Returns whether requests are under way. */
+static bool deliver_finished(void *data)
+{
+	struct http_client *client = data;
+	struct transfer *transfer;
+
+	while ((transfer = first_finished(client)))
+		http_multi_deliver(client->multi, &transfer->in_multi);
+	return !g_queue_is_empty(&client->active);
+}
+
 void http_client_settle(struct http_client *client, double timeout_s)
 {
-	const int64_t began_ns = clock_now_ns();
-
-	while (!g_queue_is_empty(&client->active)) {
-		const double left_s = timeout_s - clock_elapsed_s(began_ns, clock_now_ns());
-		struct transfer *transfer = first_finished(client);
-
-		if (transfer)
-			http_multi_deliver(client->multi, &transfer->in_multi);
-		else if (left_s > 0)
-			http_multi_advance(client->multi, (int)MIN(left_s * 1e3 + 1, ADVANCE_MS));
-		else
-			break;
-	}
+	http_multi_settle(client->multi, timeout_s, deliver_finished, client);
 }
 
 void http_client_free(struct http_client *client)

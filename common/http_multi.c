@@ -14,6 +14,7 @@ enum {
 	/* the longest time in which answers are delivered in a turn of the main loop */
 	TURN_US = 2000,
 	KEPT_PER_CLIENT = 4, /* number of idle connections */
+	STEP_MS = 1000,      /* of http_multi_settle() */
 };
 
 struct http_multi {
@@ -222,16 +223,25 @@ void http_multi_start(struct http_multi *multi, struct http_multi_transfer *tran
 		finish(multi, transfer, CURLE_FAILED_INIT);
 }
 
-void http_multi_advance(struct http_multi *multi, int ms)
+/* Waits at most `us` for the sockets and timers of libcurl, and has it do what is due. */
+static void advance(struct http_multi *multi, gint64 us)
 {
 	GPollFD poll = {.fd = multi->epoll, .events = G_IO_IN};
-	const gint64 left_us = multi->timer_us - g_get_monotonic_time();
 
 	if (multi->timer_us >= 0)
-		ms = (int)CLAMP(left_us / 1000 + 1, 0, ms);
-	if (g_poll(&poll, 1, ms) > 0)
+		us = CLAMP(multi->timer_us - g_get_monotonic_time(), 0, us);
+	if (g_poll(&poll, 1, (int)MIN(us / 1000 + 1, STEP_MS)) > 0)
 		run_sockets(multi);
 	run_timer(multi);
+}
+
+void http_multi_settle(struct http_multi *multi, double timeout_s, bool (*go_on)(void *data),
+		       void *data)
+{
+	const gint64 until_us = g_get_monotonic_time() + (gint64)(timeout_s * 1e6);
+
+	while (go_on(data) && g_get_monotonic_time() < until_us)
+		advance(multi, until_us - g_get_monotonic_time());
 }
 
 void http_multi_deliver(struct http_multi *multi, struct http_multi_transfer *transfer)

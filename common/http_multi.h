@@ -45,11 +45,13 @@ void http_multi_leave(struct http_multi *multi);
 void http_multi_start(struct http_multi *multi, struct http_multi_transfer *transfer);
 
 /*
- * Waits at most `ms` for the sockets and timers of libcurl, and has it do what is due, without a
- * main loop: no done() is called. Transfers that libcurl finishes meanwhile are `finished`, and are
- * done in the next turn of the main loop, or by http_multi_deliver().
+ * Has libcurl do what is due without a main loop, until go_on(data) is false, at most `timeout_s`:
+ * no done() is called. Transfers that libcurl finishes meanwhile are `finished`, and are done in the
+ * next turn of the main loop, or by http_multi_deliver(), which go_on() may call. That is asked
+ * before each step.
  */
-void http_multi_advance(struct http_multi *multi, int ms);
+void http_multi_settle(struct http_multi *multi, double timeout_s, bool (*go_on)(void *data),
+		       void *data);
 
 /* Calls done() of a transfer that is `finished`. */
 void http_multi_deliver(struct http_multi *multi, struct http_multi_transfer *transfer);

@@ -22,8 +22,8 @@
 /* A login that takes longer is of a slow BMC. */
 #define SLOW_MS 500
 /*
- * A login is waited for longer than requests wait for it: a late answer may be about a session, of
- * which nobody else knows.
+ * A login is waited for longer than requests wait for it: a late answer may be about a session that
+ * only this answer names.
  */
 #define LOGIN_TIMEOUTS 2
 
@@ -565,7 +565,7 @@ static void on_session(int status, json_t *body, const GError *error, void *data
 		enter(service);
 }
 
-/* The login takes too long for the requests that wait for it, and goes on. */
+/* The login takes too long for the requests that wait for it, but is under way further. */
 static gboolean on_late(gpointer data)
 {
 	struct redfish_service *service = data;

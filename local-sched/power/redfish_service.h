@@ -66,7 +66,8 @@ const char *redfish_service_address(const struct redfish_service *service);
 /*
  * Asks for the resource at `path`, which begins with /redfish/. Calls `done` once from the main
  * loop, never before returning; no more than four are under way at once. Each answer, of a login or
- * a redirection too, may take the configuration's timeout_s.
+ * a redirection too, may take the configuration's timeout_s. Requests that wait for a
+ * login fail after that time; a session that it opens later, within as long again, is used.
  */
 void redfish_service_get(struct redfish_service *service, const char *path, int tag,
 			 redfish_answer_f done, void *data);
