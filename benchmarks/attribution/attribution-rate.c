@@ -32,10 +32,10 @@ int main(int argc, char **argv)
 		fputs("usage: attribution-rate [PLANTS]\n", stderr);
 		return 2;
 	}
-	document = json_pack("{s:o, s:o, s:o}", "one_cause",
-			     measure((uint32_t)plants, 1, 1.0 / CAUSES), "two_causes",
-			     measure((uint32_t)plants, 2, 2.0 / CAUSES), "none",
-			     measure((uint32_t)plants, 0, 1));
+	document = json_object();
+	json_object_set_new(document, "one_cause", measure((uint32_t)plants, 1, 1.0 / CAUSES));
+	json_object_set_new(document, "two_causes", measure((uint32_t)plants, 2, 2.0 / CAUSES));
+	json_object_set_new(document, "none", measure((uint32_t)plants, 0, 1));
 	json_dumpf(document, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(document);

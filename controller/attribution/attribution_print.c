@@ -152,10 +152,8 @@ char *attribution_verdict(const struct attribution *attribution)
 			&g_array_index(attribution->pairs, struct attribution_pair, i);
 		g_autofree char *sentence = NULL;
 
-		if (pair->pair->order != COMPARE_OPPOSITE)
+		if (pair->pair->order != COMPARE_OPPOSITE || pair->first < 0)
 			continue;
-		if (pair->first < 0)
-			return NULL;
 		sentence = pair_sentence(attribution, pair);
 		return g_strdup_printf("the first cause is %s: %s", cause_titles[pair->first],
 				       sentence);

@@ -14,8 +14,8 @@ char *attribution_sentence(const struct attribution *attribution,
 			   const struct attribution_cell *cell);
 
 /*
- * Of a comparison whose verdict is "differ": the first cause of the first opposite pair, as a part
- * of a sentence. The caller frees. NULL: another verdict, or no cause stands out.
+ * Of a comparison whose verdict is "differ": the first cause of the first opposite pair that has
+ * one, as a part of a sentence. The caller frees. NULL: another verdict, or no cause stands out.
  */
 char *attribution_verdict(const struct attribution *attribution);
 

@@ -157,6 +157,30 @@ static void test_sentence(void)
 	planted_clear(&planted);
 }
 
+/* A verdict "differ" names the first cause of an opposite pair; another verdict none. */
+static void test_verdict(void)
+{
+	const struct plant plant = {.causes = 1u << CAUSE_SUSPENSION, .seed = 7, .repeats = 1};
+	g_autofree char *none = NULL;
+	g_autofree char *sentence = NULL;
+	struct planted planted;
+
+	plant_attribute(&plant, &two_jobs, &planted);
+	planted.compare->verdict = COMPARE_AGREE;
+	none = attribution_verdict(planted.attribution);
+	g_assert_null(none);
+	planted.compare->verdict = COMPARE_DIFFER;
+	g_array_index(planted.compare->pairs, struct compare_pair, 0).order = COMPARE_OPPOSITE;
+	planted.compare->because = attribution_verdict(planted.attribution);
+	g_assert_nonnull(planted.compare->because);
+	sentence = compare_sentence(planted.compare);
+	g_test_message("%s", sentence);
+	g_assert_nonnull(g_strstr_len(sentence, -1,
+				      "; the first cause is suspension: max-upt-preempt-diff - "
+				      "easy at 100 %: of -"));
+	planted_clear(&planted);
+}
+
 /* On shared hosts the mean stretch is attributed: to suspensions, and to execution times. */
 static void test_shared_hosts(void)
 {
@@ -283,6 +307,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/attribution/drawn orders add up and are near", test_drawn_orders);
 	g_test_add_func("/attribution/repeats give the intervals", test_repeats);
 	g_test_add_func("/attribution/a sentence names the cause", test_sentence);
+	g_test_add_func("/attribution/a verdict that differs names it", test_verdict);
 	g_test_add_func("/attribution/on shared hosts stretches are divided", test_shared_hosts);
 	g_test_add_func("/attribution/two of a kind are refused", test_two_of_a_kind);
 	return g_test_run();
