@@ -372,7 +372,7 @@ struct engine_recorder {
 	void (*answer)(struct engine_recorder *recorder, double value);
 	/*
 	 * Every decision, before decision(), which not every decision is recorded by; of a policy's
-	 * thread also one that is dropped, as its answer is there.
+	 * thread also a decision that is dropped, as its answer comes.
 	 */
 	bool (*decided)(struct engine_recorder *recorder, const struct policy *policy,
 			const struct sched_snapshot *snapshot, const struct sched_plan *plan);

@@ -9,12 +9,12 @@
  * A full state: all that decides what an engine does next, as JSON. An engine that it was loaded
  * into does with equal inputs what the one would do that it was saved from, to the last bit. The
  * records of the tasks, from which a restarted service continues, have less: what the clusters
- * report again, and what the next mapping event decides anew, is not in them.
+ * report again, and what the next mapping event decides again, is not in them.
  *
  * Only where tasks have their nodes for themselves (placement_exclusive.c), without marks and lead.
  * Of tasks that have ended it has those alone of which an account of energy may still report
  * something; the others count in its sums. What events and records are about, but nothing depends
- * on, is left out: who requested something, and which records are to be written.
+ * on, is left out: the users of requests, and which records are to be written.
  */
 
 /*

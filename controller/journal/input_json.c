@@ -187,6 +187,19 @@ static double real_of(const json_t *value)
 	return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+void input_write_energy(const json_t *detail, struct store_input *row)
+{
+	row->task = json_integer_value(json_object_get(detail, "task"));
+	row->attempt = json_integer_value(json_object_get(detail, "kind"));
+	row->energy_j = real_of(json_object_get(detail, "energy_j"));
+}
+
+json_t *input_read_energy(const struct store_input *row)
+{
+	return json_pack("{s:I, s:o, s:I}", "task", (json_int_t)row->task, "energy_j",
+			 json_number_or_null(row->energy_j), "kind", (json_int_t)row->attempt);
+}
+
 static void read_number(const json_t *value, const struct number_key *key, void *at)
 {
 	if (key->type == KEY_REAL)

@@ -27,6 +27,14 @@ bool input_find(const char *name, enum engine_input_kind *ret_kind,
  */
 void input_write_event(const struct backend_event *event, struct store_input *row);
 
+/*
+ * Sets the fields of a row that say what ENGINE_INPUT_ENERGY does, of which a service has several
+ * for each task: the task, the energy, and its kind as the attempt. And its detail of a row, a new
+ * reference.
+ */
+void input_write_energy(const json_t *detail, struct store_input *row);
+json_t *input_read_energy(const struct store_input *row);
+
 /* The lists and texts of an event that was read. */
 struct input_event {
 	struct backend_event event;

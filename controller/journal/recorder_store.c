@@ -26,6 +26,7 @@ struct inputs {
 	struct store_input now;           /* the input that is being handled */
 	int64_t flushes;                  /* since it began */
 	GPtrArray *waiting;               /* struct store_input: those before it */
+	char *submitted; /* the last detail of a SUBMIT since the last full state; NULL: none */
 };
 
 struct recorder_store {
@@ -400,8 +401,19 @@ static struct backend *listen(struct engine_recorder *base, const struct engine_
 	return &inputs->listener.backend;
 }
 
+/* Leaves a detail out that is equal to the one before it. */
+static void omit_repeated(char **before, char **detail)
+{
+	if (g_strcmp0(*before, *detail) == 0) {
+		g_clear_pointer(detail, g_free);
+		return;
+	}
+	g_free(*before);
+	*before = g_strdup(*detail);
+}
+
 /* Sets what describes an input in its row. */
-static void describe_input(const struct inputs *inputs, const struct engine_input *input,
+static void describe_input(struct inputs *inputs, const struct engine_input *input,
 			   struct store_input *row)
 {
 	g_autoptr(json_t) setup = NULL;
@@ -410,8 +422,12 @@ static void describe_input(const struct inputs *inputs, const struct engine_inpu
 		input_write_event(input->event, row);
 	else if (input->kind == ENGINE_INPUT_BEGIN && inputs->setup)
 		setup = input_write_setup(inputs->setup, inputs->listener.other);
-	if (input->detail || setup)
+	if (input->kind == ENGINE_INPUT_ENERGY)
+		input_write_energy(input->detail, row);
+	else if (input->detail || setup)
 		row->detail = json_text(input->detail ?: setup);
+	if (input->kind == ENGINE_INPUT_SUBMIT)
+		omit_repeated(&inputs->submitted, &row->detail);
 }
 
 static bool record_input(struct engine_recorder *base, const struct engine_input *input)
@@ -631,6 +647,7 @@ bool recorder_store_keep_state(struct recorder_store *recorder, struct engine *e
 	if (!store_put_state(recorder->store, &row, &recorder->error) || !commit(recorder))
 		return copy_error(recorder, false, error);
 	answers_restart(&inputs->listener.answers);
+	g_clear_pointer(&inputs->submitted, g_free);
 	recorder->recorder.input = record_input;
 	recorder->recorder.input_done = record_input_done;
 	*ret_kept = true;
@@ -662,6 +679,7 @@ void recorder_store_free(struct recorder_store *recorder)
 	clear_input(&recorder->inputs);
 	answers_finish(&recorder->inputs.listener.answers);
 	g_ptr_array_unref(recorder->inputs.waiting);
+	g_free(recorder->inputs.submitted);
 	g_free(recorder->pet);
 	g_free(recorder);
 }

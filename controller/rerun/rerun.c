@@ -56,6 +56,7 @@ struct rerun {
 	struct rerun_setup made;
 	struct stored_platform platform;
 	struct store_state *next_state; /* NULL: none follows */
+	json_t *submitted;              /* the detail of the last SUBMIT since then; NULL: none */
 	uint32_t last;                  /* the number of the last input that was handled */
 	struct rerun_result result;
 	rerun_progress_f progress;
@@ -475,6 +476,7 @@ static bool take_state(struct rerun *rerun, GError **error)
 		good = load_state(rerun, &state, error);
 	rerun_state_clear(&state);
 	rerun->result.states += good;
+	g_clear_pointer(&rerun->submitted, json_decref);
 	next = store_next_state(rerun->store, rerun->run->run, stored->n + 1, &reason);
 	store_state_free(rerun->next_state);
 	rerun->next_state = next;
@@ -609,6 +611,14 @@ static bool handle(struct rerun *rerun, const struct store_input *input, GError 
 		stored_platform_answer(&rerun->platform);
 	if (input->detail)
 		detail = json_parse(input->detail, strlen(input->detail), "an input", NULL);
+	if (kind == ENGINE_INPUT_ENERGY && !detail)
+		detail = input_read_energy(input);
+	if (kind == ENGINE_INPUT_SUBMIT && !detail)
+		detail = json_incref(rerun->submitted); /* as the one before it */
+	if (kind == ENGINE_INPUT_SUBMIT && detail) {
+		json_decref(rerun->submitted);
+		rerun->submitted = json_incref(detail);
+	}
 	if ((input->detail && !detail) || fabs(input->time_s) > STORED_TIME_MAX_S)
 		return is_damaged(rerun, error);
 	if (was_ended && (kind == ENGINE_INPUT_TIME || kind == ENGINE_INPUT_EVENT))
@@ -934,6 +944,7 @@ void rerun_free(struct rerun *rerun)
 	close_records(&rerun->records);
 	rerun_setup_clear(&rerun->made);
 	store_state_free(rerun->next_state);
+	json_decref(rerun->submitted);
 	rerun_result_clear(&rerun->result);
 	g_free(rerun->pet);
 	g_free(rerun);

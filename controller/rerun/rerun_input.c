@@ -25,7 +25,7 @@ static uint32_t *numbers_at(const json_t *object, const char *key, uint32_t *ret
 	return numbers;
 }
 
-static bool submit(struct engine *engine, const json_t *detail)
+static bool submit(struct engine *engine, const struct sched_system *system, const json_t *detail)
 {
 	const json_t *segments = json_object_get(detail, "segments");
 	const json_t *deadline = json_object_get(detail, "deadline_s");
@@ -39,7 +39,8 @@ static bool submit(struct engine *engine, const json_t *detail)
 		.priority = (int32_t)json_integer_value(json_object_get(detail, "priority")),
 	};
 
-	if (task.utility.segments_count > UTILITY_SEGMENTS_MAX)
+	if (!json_is_object(detail) || task.row >= system->rows_count ||
+	    task.utility.segments_count > UTILITY_SEGMENTS_MAX)
 		return false;
 	for (uint32_t i = 0; i < task.utility.segments_count; i++) {
 		const json_t *one = json_array_get(segments, i);
@@ -51,6 +52,8 @@ static bool submit(struct engine *engine, const json_t *detail)
 			json_number_value(json_array_get(one, 3)),
 			json_number_value(json_array_get(one, 4)),
 		};
+		if (task.utility.segments[i].curve > UTILITY_EXPONENTIAL)
+			return false;
 	}
 	engine_submit(engine, &task, json_is_true(json_object_get(detail, "held")));
 	return true;
@@ -108,7 +111,7 @@ static bool set_energy(struct engine *engine, const json_t *detail)
 	const json_t *energy = json_object_get(detail, "energy_j");
 	const uint32_t task = number_at(detail, "task");
 
-	if (task >= engine_tasks_count(engine))
+	if (task >= engine_tasks_count(engine) || number_at(detail, "kind") > ENGINE_ENERGY_FINAL)
 		return false;
 	engine_set_energy(engine, task,
 			  json_is_number(energy) ? json_number_value(energy) : (double)NAN,
@@ -138,7 +141,7 @@ bool rerun_request(struct engine *engine, const struct sched_system *system,
 
 	switch (kind) {
 	case ENGINE_INPUT_SUBMIT:
-		return submit(engine, detail);
+		return submit(engine, system, detail);
 	case ENGINE_INPUT_HOLD:
 		engine_request_hold(engine, task);
 		return true;

@@ -269,6 +269,7 @@ END
 	serve
 	"$virtbed" submit IS.S.2 --wait
 	stop_service
+	run_altered "$state"
 	break_store "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
 		INSERT INTO sample SELECT 1, 'a0', i, i, 1000, i, 0 FROM n; PRAGMA wal_checkpoint(TRUNCATE)"
 	page=$(sqlite3 "$state/run.sqlite" "SELECT pageno FROM dbstat WHERE name = 'sample' AND pagetype = 'leaf' ORDER BY path LIMIT 1 OFFSET 5")
@@ -286,6 +287,7 @@ END
 	"$virtbed" submit IS.S.2 --count 200 --hold >numbers
 	"$virtbed" submit IS.S.2 --wait
 	stop_service
+	run_altered "$state"
 	sqlite3 "$state/run.sqlite" "PRAGMA wal_checkpoint(TRUNCATE)"
 	page=$(sqlite3 "$state/run.sqlite" "SELECT rootpage FROM sqlite_master WHERE name = 'submission'")
 	printf '\377\377\377\377\377\377\377\377\377\377' |
