@@ -453,8 +453,11 @@ static bool keep_state(struct run_service *service, bool start, GError **error)
 	if (!recorder_store_keep_state(service->recorder, service->engine, config, start,
 				       start ? UINT32_MAX : STATE_TASKS_MAX, &kept, error))
 		return false;
+	/* One at least is younger than what retention removes. */
 	if (kept)
-		service->state_due_s = backend_now_s(service->backend) + STATE_S;
+		service->state_due_s =
+			backend_now_s(service->backend) +
+			fmin(STATE_S, service->config.retention_days * SECONDS_PER_DAY / 2);
 	return true;
 }
 

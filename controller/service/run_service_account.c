@@ -16,7 +16,6 @@
 #include "controller/session/run_record.h"
 
 #define ACCOUNT_KEY STORE_SERVICE_ACCOUNT
-#define SECONDS_PER_DAY 86400.0
 
 /*
  * Old records are removed on the main loop, so many rows of a table at a time, for at most

@@ -15,6 +15,8 @@
  */
 #define RUN_SERVICE_COUNTED_MAX_UJ (INT64_MAX / 2)
 
+#define SECONDS_PER_DAY 86400.0
+
 /*
  * The inside of a service, for its files: run_service.c (its life cycle), run_service_restore.c
  * (continuing from the store), run_service_tasks.c (users' requests), run_service_account.c (its

@@ -181,7 +181,7 @@ static const char *const prunings[] = {
 	 * Full states before decisions and inputs, which their reruns compare: of both, what follows
 	 * on a state that is left is left. A decision may be for a time some seconds before its state.
 	 */
-	"DELETE FROM full_state WHERE run = ?1 AND (time_s < ?2 + 60 OR n <= (SELECT n FROM full_state"
+	"DELETE FROM full_state WHERE run = ?1 AND (time_s < ?2 + 5 OR n <= (SELECT n FROM full_state"
 	" WHERE run = ?1 ORDER BY n DESC LIMIT 1 OFFSET 2000)) AND ?3",
 	IN_ORDER("decision", ""),
 	IN_ORDER("event", " AND id < (SELECT max(id) FROM event)"),

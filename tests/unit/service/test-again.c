@@ -208,6 +208,16 @@ static void test_all_begin_again(struct bed *bed, gconstpointer data)
 	g_source_remove(alarm);
 }
 
+static void change(const struct bed *bed, const char *sql)
+{
+	g_autofree char *path = g_build_filename(bed->dir, STORE_FILE, NULL);
+	sqlite3 *db = NULL;
+
+	g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+	sqlite3_close(db);
+}
+
 /* What the service did in all rounds is carried out again as it is stored. */
 static void test_rerun(struct bed *bed, gconstpointer data)
 {
@@ -236,6 +246,15 @@ static void test_rerun(struct bed *bed, gconstpointer data)
 	g_assert_cmpuint(result->decisions, >=, ROUNDS);
 	g_clear_pointer(&rerun, rerun_free);
 	rerun_setup_clear(&made);
+
+	/* A full state that is damaged, and none at all. */
+	change(bed, "UPDATE full_state SET state = replace(state, substr(state, 20, 4), 'AAAA')");
+	g_assert_false(rerun_setup_init(store, runs->pdata[0], &made, &error));
+	g_assert_error(error, RERUN_ERROR, RERUN_ERROR_DAMAGED);
+	g_clear_error(&error);
+	change(bed, "DELETE FROM full_state");
+	g_assert_false(rerun_setup_init(store, runs->pdata[0], &made, &error));
+	g_assert_error(error, RERUN_ERROR, RERUN_ERROR_LACKS);
 }
 
 int main(int argc, char **argv)

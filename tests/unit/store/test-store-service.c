@@ -263,6 +263,50 @@ static guint count_inputs(struct fixture *fixture)
 	return rows->len;
 }
 
+/* The number of the first input; 0: there is none. */
+static uint32_t first_input(struct fixture *fixture)
+{
+	g_autoptr(GPtrArray) inputs = store_inputs_after(fixture->store, fixture->run, 0, 1, NULL);
+
+	return inputs->len > 0 ? ((struct store_input *)inputs->pdata[0])->n : 0;
+}
+
+/*
+ * Older full states go, and a younger state keeps the inputs from there on, be they older.
+ */
+static void test_prune_states(struct fixture *fixture, const void *data)
+{
+	bool more;
+
+	for (uint32_t n = 1; n <= 40; n++) {
+		const struct store_input input = {.run = fixture->run,
+						  .n = n,
+						  .time_s = 10 * n,
+						  .task = -1,
+						  .attempt = -1,
+						  .snapshot_sum = -1,
+						  .plan_sum = -1,
+						  .request_sum = -1,
+						  .cut = -1};
+		const struct store_state state = {.run = fixture->run,
+						  .n = n,
+						  .time_s = 10 * n,
+						  .start = n == 1,
+						  .state = (char *)"1 x"};
+
+		g_assert_true(store_put_input(fixture->store, &input, NULL));
+		if (n % 10 == 1)
+			g_assert_true(store_put_state(fixture->store, &state, NULL));
+	}
+	g_assert_true(store_prune(fixture->store, fixture->run, 100, 1000, &more, NULL));
+	g_assert_cmpuint(first_input(fixture), ==, 21);
+	g_assert_true(store_prune(fixture->store, fixture->run, 280, 1000, &more, NULL));
+	g_assert_cmpuint(first_input(fixture), ==, 28); /* no state is left */
+	g_assert_null(store_next_state(fixture->store, fixture->run, 0, NULL));
+	g_assert_true(store_prune(fixture->store, fixture->run, 1000, 1000, &more, NULL));
+	g_assert_cmpuint(first_input(fixture), ==, 40);
+}
+
 /* Inputs alone are old: as many as are removed at a time are more, and the last one stays. */
 static void test_prune_inputs(struct fixture *fixture, const void *data)
 {
@@ -593,5 +637,6 @@ int main(int argc, char **argv)
 	TEST("/store/pruning removes what is old and nothing else", NULL, test_prune);
 	TEST("/store/... a little at a time", NULL, test_prune_parts);
 	TEST("/store/... inputs without end as well", NULL, test_prune_inputs);
+	TEST("/store/... up to the earliest full state that is left", NULL, test_prune_states);
 	return g_test_run();
 }
