@@ -437,11 +437,11 @@ static char *sentence(const struct room_report *report, guint first)
 		return g_strdup_printf("At a limit of %g %%, %s beats %s in the simulation until "
 				       "%s.",
 				       100 * pair->limit, pair->winner, loser, when);
-	return g_strdup_printf("At a limit of %g %%, %s beats %s in the simulation until %s: %s "
-			       "times the %.1f %% that were measured, the least room of all kinds "
-			       "of error.",
-			       100 * pair->limit, pair->winner, loser, when, room,
-			       100 * least->measured);
+	return g_strdup_printf("At a limit of %g %%, %s beats %s in the simulation until %s: "
+			       "%s%s times the %.1f %% that were measured, the least room of all "
+			       "kinds of error.",
+			       100 * pair->limit, pair->winner, loser, when,
+			       least->room < 1 ? "only " : "", room, 100 * least->measured);
 }
 
 static const char title[] =
