@@ -2,7 +2,6 @@
 #pragma once
 
 #include "common/config/config_cluster.h"
-#include "common/config/config_estimate.h"
 #include "common/config/config_experiment.h"
 #include "common/config/config_lab.h"
 #include "common/config/config_service.h"

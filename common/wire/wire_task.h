@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/config/config_cluster.h"
@@ -12,9 +13,9 @@
 
 /*
  * What a local scheduler says about a task (docs/reference/api.md, Tasks): states, outcomes,
- * suspensions, migrations and the CPU share. The local scheduler writes and stores them, the
- * controller reads them. Instants are nanoseconds of the local scheduler's clock, 0: not yet.
- * Durations are nanoseconds, -1: not known.
+ * suspensions, migrations, the CPU share and the cause of an end. The local scheduler writes and
+ * stores them, the controller reads them. Instants are nanoseconds of the local scheduler's clock,
+ * 0: not yet. Durations are nanoseconds, -1: not known.
  */
 
 /* The state of a task. */
@@ -223,3 +224,24 @@ enum task_cause task_end_cause(const struct task *task);
 	{                                                                                          \
 		RECORD_FIELD_REAL(task, host_cpu_s), .flags = RECORD_OPTIONAL                      \
 	}
+
+/*
+ * Why a task did not complete, as a local scheduler reports it and a controller reads it
+ * (docs/reference/api.md, Tasks). The outcome says whose fault an end was; the cause says what
+ * ended the task.
+ */
+enum task_cause {
+	TASK_CAUSE_NONE = 0, /* it has not ended, or has completed */
+	TASK_CAUSE_DEADLINE, /* killed at its deadline */
+	TASK_CAUSE_STALLED,  /* killed because it made no progress for its patience */
+	TASK_CAUSE_KILLED,   /* killed on request */
+	TASK_CAUSE_VM,       /* a VM of it was lost or rebooted, or could not be reached */
+	TASK_CAUSE_EXIT,     /* one of its processes did not exit with status 0 */
+	TASK_CAUSE_OTHER,
+};
+
+/* "deadline", "stalled", ...; NULL for TASK_CAUSE_NONE. */
+const char *task_cause_name(enum task_cause cause);
+
+/* The cause named `name`; TASK_CAUSE_NONE: there is no such name. NULL is allowed. */
+enum task_cause task_cause_find(const char *name);

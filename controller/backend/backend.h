@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/wire/task_cause.h"
+#include "common/wire/wire_task.h"
 
 /*
  * The seam between the engine and what carries its actions out. `sim` is a discrete-event
