@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "controller/sched/availability_private.h"
+#include "controller/sched/availability.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,6 +7,22 @@
 
 /* Initial capacity of a schedule, in steps. */
 #define FIRST_CAPACITY 16
+
+/* The nodes that are free in a step. */
+static uint64_t *mask_of(const struct availability *availability, uint32_t step)
+{
+	return availability->free + (size_t)step * availability->words;
+}
+
+/* The number of nodes in a mask of `words` words. */
+static uint32_t mask_count(const uint64_t *mask, uint32_t words)
+{
+	uint32_t count = 0;
+
+	for (uint32_t w = 0; w < words; w++)
+		count += (uint32_t)__builtin_popcountll(mask[w]);
+	return count;
+}
 
 /* Allocates room for `capacity` steps and copies the present ones. */
 static int grow(struct availability *availability, uint32_t capacity)
@@ -45,7 +61,7 @@ int availability_init(struct availability *availability, struct arena *arena, ui
 	if (!availability->common || grow(availability, FIRST_CAPACITY) < 0)
 		return -ENOMEM;
 
-	uint64_t *mask = availability_mask(availability, 0);
+	uint64_t *mask = mask_of(availability, 0);
 
 	memset(mask, 0xff, availability->words * sizeof(*mask));
 	if (nodes % 64)
@@ -88,7 +104,7 @@ static int split(struct availability *availability, double time_s, uint32_t *ret
 
 	const size_t words = availability->words;
 	const size_t after = availability->steps - step;
-	uint64_t *mask = availability_mask(availability, step);
+	uint64_t *mask = mask_of(availability, step);
 
 	memmove(availability->time_s + step + 1, availability->time_s + step,
 		after * sizeof(*availability->time_s));
@@ -131,11 +147,11 @@ int availability_take(struct availability *availability, const uint32_t *nodes, 
 	memset(kept, 0xff, words * sizeof(*kept));
 	clear_nodes(kept, nodes, count);
 	for (uint32_t step = first; step < last; step++) {
-		uint64_t *mask = availability_mask(availability, step);
+		uint64_t *mask = mask_of(availability, step);
 
 		for (uint32_t w = 0; w < words; w++)
 			mask[w] &= kept[w];
-		availability->count[step] = availability_mask_count(mask, words);
+		availability->count[step] = mask_count(mask, words);
 	}
 	/* Nodes taken from a later step on may have been free before it. */
 	if (first > availability->rising)
@@ -157,11 +173,10 @@ int availability_hold(struct availability *availability, const struct availabili
 
 	uint32_t step = steps - 1;
 
-	memmove(availability_mask(availability, step), availability_mask(availability, 0),
-		words * sizeof(uint64_t));
+	memmove(mask_of(availability, step), mask_of(availability, 0), words * sizeof(uint64_t));
 	availability->count[step] = availability->count[0];
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t *mask = availability_mask(availability, step);
+		uint64_t *mask = mask_of(availability, step);
 
 		if (i == 0 || holds[i].end_s != holds[i - 1].end_s) {
 			availability->time_s[step] = holds[i].end_s;
@@ -185,6 +200,11 @@ int availability_hold(struct availability *availability, const struct availabili
  */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
+/*
+ * Intersects the free nodes over [start of `step`, that + duration_s) into `common`, giving up as
+ * soon as fewer than `width` are left. From the rising step on nothing is lost. Returns whether
+ * enough are left.
+ */
 static ALWAYS_INLINE bool fits(const struct availability *availability, uint32_t step,
 			       uint32_t width, double duration_s, uint64_t *common)
 {
@@ -193,10 +213,10 @@ static ALWAYS_INLINE bool fits(const struct availability *availability, uint32_t
 
 	if (availability->count[step] < width)
 		return false;
-	memcpy(common, availability_mask(availability, step), words * sizeof(*common));
+	memcpy(common, mask_of(availability, step), words * sizeof(*common));
 	for (uint32_t i = step + 1; i <= availability->rising && availability->time_s[i] < end_s;
 	     i++) {
-		const uint64_t *mask = availability_mask(availability, i);
+		const uint64_t *mask = mask_of(availability, i);
 		uint32_t count = 0;
 
 		if (availability->count[i] < width)
@@ -259,12 +279,6 @@ uint32_t availability_earliest(const struct availability *availability, uint32_t
 		return earliest_popcnt(availability, width, duration_s);
 #endif
 	return earliest(availability, width, duration_s);
-}
-
-bool availability_fits(const struct availability *availability, uint32_t step, uint32_t width,
-		       double duration_s, uint64_t *common)
-{
-	return fits(availability, step, width, duration_s, common);
 }
 
 uint32_t availability_widest(const struct availability *availability, double until_s)
@@ -353,4 +367,195 @@ struct availability *availability_of_snapshot(const struct sched_snapshot *snaps
 		result = availability_take(&clusters[snapshot->down[i].cluster],
 					   &snapshot->down[i].node, 1, snapshot->now_s, INFINITY);
 	return result == 0 ? clusters : NULL;
+}
+
+/*
+ * Chooses nodes. Nodes are sorted into sets of equal merit, each a mask, by when they became free
+ * and when they are needed again, so that no node is considered alone.
+ */
+
+/* Nodes whose idle time would change in the same way if they were taken. */
+struct candidates {
+	uint32_t voids;
+	double size_s;
+	uint32_t count;
+	uint64_t *mask;
+};
+
+/* The candidates found so far, by voids, then size. */
+struct selection {
+	const struct availability *availability;
+	uint32_t step;
+	double end_s;
+	uint32_t count;
+	uint32_t capacity;
+	struct candidates *sets;
+};
+
+static int candidates_compare(const struct candidates *a, const struct candidates *b)
+{
+	if (a->voids != b->voids)
+		return a->voids < b->voids ? -1 : 1;
+	return (a->size_s > b->size_s) - (a->size_s < b->size_s);
+}
+
+static int grow_selection(struct selection *selection)
+{
+	const uint32_t capacity = selection->capacity ? 2 * selection->capacity : 16;
+	struct candidates *sets =
+		arena_array(selection->availability->arena, capacity, sizeof(*sets));
+
+	if (!sets)
+		return -ENOMEM;
+	if (selection->count > 0)
+		memcpy(sets, selection->sets, selection->count * sizeof(*sets));
+	selection->sets = sets;
+	selection->capacity = capacity;
+	return 0;
+}
+
+/*
+ * Adds nodes that are free from step `before` on and busy again at step `after` (or never, if there
+ * is no such step). Sets of equal merit are merged.
+ */
+static int add_candidates(struct selection *selection, const uint64_t *mask, uint32_t before,
+			  uint32_t after)
+{
+	const struct availability *availability = selection->availability;
+	const double *time_s = availability->time_s;
+	const uint32_t words = availability->words;
+	const double start_s = time_s[selection->step];
+	const bool open = after == availability->steps;
+	struct candidates set = {
+		.voids = (start_s > time_s[before]) + (!open && time_s[after] > selection->end_s),
+		.size_s = (open ? start_s : time_s[after]) - time_s[before],
+		.count = mask_count(mask, words),
+	};
+	uint32_t at = selection->count;
+
+	while (at > 0 && candidates_compare(&set, &selection->sets[at - 1]) < 0)
+		at--;
+	if (at > 0 && candidates_compare(&set, &selection->sets[at - 1]) == 0) {
+		for (uint32_t w = 0; w < words; w++)
+			selection->sets[at - 1].mask[w] |= mask[w];
+		selection->sets[at - 1].count += set.count;
+		return 0;
+	}
+	set.mask = arena_array(availability->arena, words, sizeof(*set.mask));
+	if (!set.mask || (selection->count == selection->capacity && grow_selection(selection) < 0))
+		return -ENOMEM;
+	memcpy(set.mask, mask, words * sizeof(*mask));
+	memmove(selection->sets + at + 1, selection->sets + at,
+		(selection->count - at) * sizeof(*selection->sets));
+	selection->sets[at] = set;
+	selection->count++;
+	return 0;
+}
+
+/* Moves the nodes of `mask` that are not in `kept` to `moved`. Returns whether there are any. */
+static bool part(uint64_t *mask, const uint64_t *kept, uint64_t *moved, uint32_t words)
+{
+	uint64_t any = 0;
+
+	for (uint32_t w = 0; w < words; w++) {
+		moved[w] = mask[w] & ~kept[w];
+		mask[w] &= kept[w];
+		any |= moved[w];
+	}
+	return any != 0;
+}
+
+static bool is_empty(const uint64_t *mask, uint32_t words)
+{
+	uint64_t any = 0;
+
+	for (uint32_t w = 0; w < words; w++)
+		any |= mask[w];
+	return any == 0;
+}
+
+/* Sorts the nodes of `mask`, all busy again at step `after`, by when they became free. */
+static int sort_before(struct selection *selection, uint64_t *mask, uint32_t after)
+{
+	const struct availability *availability = selection->availability;
+	const uint32_t words = availability->words;
+	uint64_t *moved = availability->common + 3 * words;
+	int result = 0;
+
+	for (uint32_t b = selection->step; result == 0 && b > 0 && !is_empty(mask, words); b--)
+		if (part(mask, mask_of(availability, b - 1), moved, words))
+			result = add_candidates(selection, moved, b, after);
+	if (result == 0 && !is_empty(mask, words))
+		result = add_candidates(selection, mask, 0, after);
+	return result;
+}
+
+/* Sorts the nodes of `common` into sets of equal merit. */
+static int sort_candidates(struct selection *selection, uint64_t *common)
+{
+	const struct availability *availability = selection->availability;
+	const uint32_t words = availability->words;
+	uint64_t *moved = availability->common + 2 * words;
+	int result = 0;
+
+	for (uint32_t a = selection->step + 1; result == 0 && a <= availability->rising; a++)
+		if (availability->time_s[a] >= selection->end_s &&
+		    part(common, mask_of(availability, a), moved, words))
+			result = sort_before(selection, moved, a);
+	if (result == 0)
+		result = sort_before(selection, common, availability->steps);
+	return result;
+}
+
+/* Lists the `count` lowest nodes of a mask, ascending. */
+static void list_nodes(const uint64_t *mask, uint32_t count, uint32_t *ret_nodes)
+{
+	uint32_t listed = 0;
+
+	for (uint32_t w = 0; listed < count; w++)
+		for (uint64_t bits = mask[w]; bits && listed < count; bits &= bits - 1)
+			ret_nodes[listed++] = w * 64 + (uint32_t)__builtin_ctzll(bits);
+}
+
+/* Adds the `count` lowest nodes of `mask` to `chosen`. */
+static void add_lowest(uint64_t *chosen, const uint64_t *mask, uint32_t count)
+{
+	for (uint32_t w = 0; count > 0; w++)
+		for (uint64_t bits = mask[w]; bits && count > 0; bits &= bits - 1, count--)
+			chosen[w] |= bits & (~bits + 1);
+}
+
+int availability_choose(const struct availability *availability, uint32_t step, uint32_t width,
+			double duration_s, uint32_t *ret_nodes)
+{
+	const uint32_t words = availability->words;
+	uint64_t *common = availability->common;
+	uint64_t *chosen = availability->common + words;
+	struct selection selection = {
+		.availability = availability,
+		.step = step,
+		.end_s = availability->time_s[step] + duration_s,
+	};
+	uint32_t missing = width;
+	int result;
+
+	if (!fits(availability, step, width, duration_s, common))
+		return -EINVAL;
+	if (mask_count(common, words) == width) {
+		list_nodes(common, width, ret_nodes);
+		return 0;
+	}
+	result = sort_candidates(&selection, common);
+	if (result < 0)
+		return result;
+	memset(chosen, 0, words * sizeof(*chosen));
+	for (uint32_t i = 0; missing > 0; i++) {
+		const struct candidates *set = &selection.sets[i];
+		const uint32_t count = set->count < missing ? set->count : missing;
+
+		add_lowest(chosen, set->mask, count);
+		missing -= count;
+	}
+	list_nodes(chosen, width, ret_nodes);
+	return 0;
 }
