@@ -248,7 +248,7 @@ static char *check_list(const struct config_key *key, const char *path, const vo
 	}
 	for (uint32_t i = 0; !wrong && i < count; i++) {
 		const void *entry = (const char *)entries + i * key->size;
-		char *name = first && first->once
+		char *name = first && first->once && first->kind == CONFIG_KIND_TEXT
 				     ? *(char *const *)((const char *)entry + first->offset)
 				     : NULL;
 		g_autofree char *below = g_strdup_printf("%s[%u]", path, i);

@@ -185,13 +185,17 @@ static double expected_s(const struct run_series *series, const GPtrArray *rows,
 	return run_session_run_s(series->session);
 }
 
-/* Whether the hours of the plan suffice for another run. */
-static bool has_time(const struct run_series *series, const GPtrArray *rows, double limit)
+/* The number of runs under `limit` for which the hours of the plan suffice, up to `most`. */
+static uint32_t has_time_for(const struct run_series *series, const GPtrArray *rows, double limit,
+			     uint32_t most)
 {
 	const double most_h = series->session->plan->most_h;
+	const double left_s = most_h * HOUR_S - used_s(series->session->store);
+	const double run_s = expected_s(series, rows, limit);
 
-	return !(most_h > 0) ||
-	       used_s(series->session->store) + expected_s(series, rows, limit) <= most_h * HOUR_S;
+	if (!(most_h > 0) || !(run_s > 0))
+		return most;
+	return (uint32_t)fmin(most, fmax(0, left_s / run_s));
 }
 
 /* The end. */
@@ -220,7 +224,7 @@ static const struct policy *policy_of(const struct run_series *series, const cha
 }
 
 static bool make_run(struct run_series *series, const struct verdict_outcome *outcome,
-		     uint32_t cell, uint32_t repeat, GError **error)
+		     const GPtrArray *rows, uint32_t cell, uint32_t repeat, GError **error)
 {
 	const struct run_session *session = series->session;
 	const int64_t began_ns = platform_now_ns(session->platform);
@@ -229,7 +233,9 @@ static bool make_run(struct run_series *series, const struct verdict_outcome *ou
 
 	series->chosen = choice;
 	series->done = outcome->made;
-	series->total = outcome->made + MAX(1, verdict_outcome_expected(outcome));
+	series->total =
+		outcome->made + MAX(1, has_time_for(series, rows, outcome->plan->cells[cell].limit,
+						    verdict_outcome_expected(outcome)));
 	good = run_cell(series, policy_of(series, outcome->plan->cells[cell].policy),
 			outcome->plan->cells[cell].limit, repeat, error);
 	series->chosen = NULL;
@@ -258,10 +264,10 @@ static bool step(struct run_series *series, struct verdict_plan *plan, const cha
 	}
 	if (!verdict_outcome_next(outcome, rows, &cell, &repeat))
 		*ret_why = "decided";
-	else if (!has_time(series, rows, plan->cells[cell].limit))
+	else if (has_time_for(series, rows, plan->cells[cell].limit, 1) == 0)
 		*ret_why = "hours";
 	if (!*ret_why)
-		return make_run(series, outcome, cell, repeat, error);
+		return make_run(series, outcome, rows, cell, repeat, error);
 	series->done = series->total = outcome->made;
 	note_controls(session, outcome);
 	run_progress_note(
@@ -269,7 +275,7 @@ static bool step(struct run_series *series, struct verdict_plan *plan, const cha
 		"until the verdict: %s after %u runs, of the %u of the full design; %u of "
 		"%u pairs are open",
 		g_str_equal(*ret_why, "hours") ? "the hours are over" : "no further run is wanted",
-		outcome->made, plan->cells_count * plan->repeats, count_open(outcome),
+		outcome->made, verdict_plan_full_runs(plan), count_open(outcome),
 		plan->pairs_count);
 	return true;
 }

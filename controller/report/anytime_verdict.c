@@ -99,19 +99,6 @@ bool anytime_verdict_control_differs(const struct anytime_verdict *verdict)
 	return false;
 }
 
-/* The runs of the full design: every cell of a pair as often as it may be run. */
-static uint32_t full_runs(const struct anytime_verdict *verdict)
-{
-	g_autofree bool *used = g_new0(bool, verdict->plan->cells_count);
-	uint32_t cells = 0;
-
-	for (uint32_t i = 0; i < verdict->plan->pairs_count; i++)
-		used[verdict->plan->pairs[i].first] = used[verdict->plan->pairs[i].second] = true;
-	for (uint32_t i = 0; i < verdict->plan->cells_count; i++)
-		cells += used[i];
-	return cells * verdict->plan->repeats;
-}
-
 /* What the pairs came to; controls do not count. */
 struct tally {
 	uint32_t pairs, decided, equal, noisy, open;
@@ -149,7 +136,7 @@ char *anytime_verdict_cost(const struct anytime_verdict *verdict)
 	g_string_append_printf(
 		text, "%u of %u pairs decided%s after %u runs of the %u of the full design",
 		tally.decided + tally.equal, tally.pairs, tally.equal ? " (some as equal)" : "",
-		verdict->outcome->made, full_runs(verdict));
+		verdict->outcome->made, verdict_plan_full_runs(verdict->plan));
 	if (g_strcmp0(verdict->why, "hours") == 0)
 		g_string_append(text, ", when the hours were over");
 	if (rest > tally.never) {
@@ -286,8 +273,8 @@ json_t *anytime_verdict_json(const struct anytime_verdict *verdict)
 	return json_pack("{s:f, s:f, s:s?, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:s, s:o}", "alpha",
 			 verdict->plan->alpha, "equal_within", verdict->plan->equal_within, "ended",
 			 verdict->why, "runs", (json_int_t)verdict->outcome->made,
-			 "runs_full_design", (json_int_t)full_runs(verdict), "pairs_decided",
-			 (json_int_t)(tally.decided + tally.equal), "pairs_never",
+			 "runs_full_design", (json_int_t)verdict_plan_full_runs(verdict->plan),
+			 "pairs_decided", (json_int_t)(tally.decided + tally.equal), "pairs_never",
 			 (json_int_t)tally.never, "rest_runs", (json_int_t)tally.rest_runs,
 			 "rest_h",
 			 json_number_or_null((double)tally.rest_runs * verdict->run_s / HOUR_S),

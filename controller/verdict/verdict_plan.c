@@ -228,6 +228,18 @@ bool verdict_plan_same(const struct verdict_plan *recorded, const struct verdict
 				  "and are others now; start another run, with another --out");
 }
 
+uint32_t verdict_plan_full_runs(const struct verdict_plan *plan)
+{
+	g_autofree bool *used = g_new0(bool, plan->cells_count);
+	uint32_t cells = 0;
+
+	for (uint32_t i = 0; i < plan->pairs_count; i++)
+		used[plan->pairs[i].first] = used[plan->pairs[i].second] = true;
+	for (uint32_t i = 0; i < plan->cells_count; i++)
+		cells += used[i];
+	return cells * plan->repeats;
+}
+
 /* Judging. */
 
 static bool has_ended(const struct store_run *row)

@@ -73,6 +73,9 @@ bool verdict_plan_save(const struct verdict_plan *plan, struct store *store, GEr
 bool verdict_plan_same(const struct verdict_plan *recorded, const struct verdict_plan *wanted,
 		       GError **error);
 
+/* The runs of the full design: each cell of a pair as often as it may be run. */
+uint32_t verdict_plan_full_runs(const struct verdict_plan *plan);
+
 /* NULL is allowed. */
 void verdict_plan_free(struct verdict_plan *plan);
 typedef struct verdict_plan verdict_plan_t;

@@ -45,6 +45,25 @@ static void test_pairs_and_defaults(void)
 	g_assert_cmpuint(verdict->repeats, ==, CONFIG_VERDICT_REPEATS);
 }
 
+/* The first key of a pair is a list, which is no name that has to differ. */
+static void test_many_pairs(void)
+{
+	for (int i = 0; i < 200; i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(config_t) config =
+			load("verdict: {pairs: [{policies: [easy, max-upr], limits: [1]}, "
+			     "{policies: [easy, max-upe], limits: [1]}, "
+			     "{policies: [max-upe, max-upr], limits: [1]}, "
+			     "{policies: [easy, max-upr], limits: [0.7]}, "
+			     "{policies: [easy, max-upe], limits: [0.7]}, "
+			     "{policies: [max-upe, max-upr], limits: [0.7]}]}\n",
+			     &error);
+
+		g_assert_no_error(error);
+		g_assert_cmpuint(config_verdict(config)->pairs_count, ==, 6);
+	}
+}
+
 static const struct {
 	const char *verdict;
 	const char *message; /* must be part of the error */
@@ -88,6 +107,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/config/verdict/pairs-and-defaults", test_pairs_and_defaults);
+	g_test_add_func("/config/verdict/many-pairs", test_many_pairs);
 	g_test_add_func("/config/verdict/what-makes-no-sense-is-refused",
 			test_what_makes_no_sense_is_refused);
 	return g_test_run();

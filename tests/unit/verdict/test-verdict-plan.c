@@ -55,6 +55,7 @@ static void test_pairs_of_the_section(void)
 
 	g_assert_cmpuint(plan->cells_count, ==, 6);
 	g_assert_cmpuint(plan->pairs_count, ==, 4);
+	g_assert_cmpuint(verdict_plan_full_runs(plan), ==, 60);
 	g_assert_cmpstr(plan->cells[plan->pairs[0].first].policy, ==, "easy");
 	g_assert_cmpstr(plan->cells[plan->pairs[0].second].policy, ==, "max-upr");
 	g_assert_cmpfloat(plan->cells[plan->pairs[0].first].limit, ==, 1);
