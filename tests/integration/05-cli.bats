@@ -395,7 +395,7 @@ refused() {
 	done
 	sed 's/policies: .*/policies: [eazy]/' "$good" >bad.yaml
 	refused "bad.yaml: experiment.policies: " virtbed config check bad.yaml
-	sed 's/policies: .*/policies: [eazy]/' "$ROOT/configs/one-machine.yaml" >runs.yaml
+	sed '/^verdict:/,/^$/d; s/^  policies: .*/  policies: [eazy]/' "$ROOT/configs/one-machine.yaml" >runs.yaml
 	refused "runs.yaml: experiment.policies: unknown policy \"eazy\"" virtbed profile runs.yaml
 	for command in "simulate bad.yaml" "study bad.yaml" "run runs.yaml"; do
 		refused "${command#* }: experiment.policies: unknown policy \"eazy\"" virtbed $command
