@@ -48,7 +48,7 @@ static char *launch_text(const struct replica *replica, const GPtrArray *runs)
 		const struct observed_run *run = runs->pdata[i];
 
 		for (uint32_t k = 0; k < run->tasks_count; k++) {
-			const struct observed_task *task = &run->tasks[k];
+			const struct observed_course *task = &run->tasks[k];
 
 			if (!task->completed || !isfinite(task->launch_s))
 				continue;

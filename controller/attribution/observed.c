@@ -39,7 +39,7 @@ struct row {
 };
 
 static const struct sched_option *option_of(const struct reading *reading,
-					    const struct observed_task *task, uint32_t pstate)
+					    const struct observed_course *task, uint32_t pstate)
 {
 	return sched_system_option(reading->system, task->row, task->cluster, pstate);
 }
@@ -445,10 +445,10 @@ static void note_place(const struct reading *reading, struct observed_run *run,
 		       const struct row *rows)
 {
 	for (uint32_t i = 0; i < run->tasks_count; i++) {
-		struct observed_task *task = &run->tasks[i];
+		struct observed_course *task = &run->tasks[i];
 		const struct store_task *stored = rows[i].task;
 
-		*task = (struct observed_task){
+		*task = (struct observed_course){
 			.row = reading->trial->workload->tasks[i].row,
 			.cluster = stored && stored->cluster
 					   ? sched_system_cluster(reading->system, stored->cluster)
@@ -481,7 +481,7 @@ static double without_rounding(double ratio)
 static void relate(const struct reading *reading, struct observed_run *run, const struct row *rows)
 {
 	for (uint32_t i = 0; i < run->tasks_count; i++) {
-		struct observed_task *task = &run->tasks[i];
+		struct observed_course *task = &run->tasks[i];
 		const struct store_task *stored = rows[i].task;
 		const struct sched_option *option;
 		double hidden_s, launch_s, work_s;
@@ -509,7 +509,7 @@ static void relate(const struct reading *reading, struct observed_run *run, cons
 static double attributed_j(const struct reading *reading, const struct observed_run *run,
 			   uint32_t index, const struct row *row)
 {
-	const struct observed_task *task = &run->tasks[index];
+	const struct observed_course *task = &run->tasks[index];
 	const struct sched_option *option;
 	double power = task->power;
 
@@ -522,7 +522,7 @@ static double attributed_j(const struct reading *reading, const struct observed_
 		double sum = 0;
 
 		for (guint i = 0; i < known->len; i++)
-			sum += ((const struct observed_task *)known->pdata[i])->power;
+			sum += ((const struct observed_course *)known->pdata[i])->power;
 		power = known->len ? sum / known->len : 1;
 	}
 	if (!isfinite(power))
@@ -573,7 +573,7 @@ static void find_launches(struct reading *reading)
 static void pool(struct observed *observed, struct observed_run *run)
 {
 	for (uint32_t i = 0; i < run->tasks_count; i++) {
-		struct observed_task *task = &run->tasks[i];
+		struct observed_course *task = &run->tasks[i];
 
 		if (!task->completed)
 			continue;
@@ -603,7 +603,7 @@ static struct observed_run *run_new(const struct reading *reading, const struct 
 
 	run->run = stored;
 	run->tasks_count = reading->trial->workload->tasks_count;
-	run->tasks = g_new0(struct observed_task, run->tasks_count);
+	run->tasks = g_new0(struct observed_course, run->tasks_count);
 	run->losses = g_array_new(FALSE, FALSE, sizeof(struct backend_sim_loss));
 	run->steps = g_array_new(FALSE, FALSE, sizeof(struct backend_sim_step));
 	run->nodes = g_array_new(FALSE, FALSE, sizeof(struct backend_event));

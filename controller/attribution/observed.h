@@ -15,7 +15,7 @@
  */
 
 /* How the last attempt of a task went, relative to its estimates on its cluster. */
-struct observed_task {
+struct observed_course {
 	uint32_t row;
 	uint32_t cluster;  /* UINT32_MAX: it was never placed */
 	bool completed;    /* the rest is known; else its time is at_least_s at least */
@@ -28,8 +28,8 @@ struct observed_task {
 
 /* A measured run. */
 struct observed_run {
-	const struct store_run *run; /* borrowed from the summary */
-	struct observed_task *tasks; /* by number */
+	const struct store_run *run;   /* borrowed from the summary */
+	struct observed_course *tasks; /* by number */
 	uint32_t tasks_count;
 	GArray *losses;         /* struct backend_sim_loss, ascending by task, attempt */
 	GArray *steps;          /* struct backend_sim_step of last attempts, ascending by task, n */
@@ -43,7 +43,7 @@ struct observed_run {
 struct observed {
 	GPtrArray *runs;   /* struct observed_run, as the runs of the summary */
 	double *launch_s;  /* per cluster: the launch that its estimates contain */
-	GPtrArray **tasks; /* rows x clusters: struct observed_task, completed; borrowed */
+	GPtrArray **tasks; /* rows x clusters: struct observed_course, completed; borrowed */
 	GPtrArray **all;   /* per cluster: those of all rows */
 	/* What suspensions took, per cluster, in the form that simulations take. */
 	struct overheads *overheads;

@@ -52,13 +52,13 @@ static void begin_draws(const struct setup *setup, uint64_t kind, uint64_t item,
 /* Courses. */
 
 /* The means of tasks; what none of them has is as estimated. */
-static struct observed_task mean_of(const GPtrArray *tasks, double hidden_s)
+static struct observed_course mean_of(const GPtrArray *tasks, double hidden_s)
 {
-	struct observed_task mean = {.time = 0, .launch_s = 0, .power = 0};
+	struct observed_course mean = {.time = 0, .launch_s = 0, .power = 0};
 	guint launched = 0, metered = 0;
 
 	for (guint i = 0; i < tasks->len; i++) {
-		const struct observed_task *one = tasks->pdata[i];
+		const struct observed_course *one = tasks->pdata[i];
 
 		mean.time += one->time;
 		if (isfinite(one->launch_s)) {
@@ -77,7 +77,7 @@ static struct observed_task mean_of(const GPtrArray *tasks, double hidden_s)
 }
 
 /* Leaves of a drawn task how it deviates from the mean, in the place of 1 or the hidden launch. */
-static void leave_noise(struct observed_task *drawn, const struct observed_task *mean,
+static void leave_noise(struct observed_course *drawn, const struct observed_course *mean,
 			double hidden_s)
 {
 	drawn->time /= mean->time;
@@ -87,14 +87,14 @@ static void leave_noise(struct observed_task *drawn, const struct observed_task 
 }
 
 /* What a task that was not measured there is like on a cluster. */
-static struct observed_task like_others(const struct setup *setup, uint32_t index, uint32_t row,
-					uint32_t cluster)
+static struct observed_course like_others(const struct setup *setup, uint32_t index, uint32_t row,
+					  uint32_t cluster)
 {
 	const struct observed *observed = setup->replica->observed;
 	const double hidden_s = observed->launch_s[cluster];
 	const GPtrArray *tasks = observed->tasks[(size_t)row * observed->clusters_count + cluster];
 	struct random_stream random;
-	struct observed_task drawn;
+	struct observed_course drawn;
 
 	if (setup->own && setup->run->repeat == 0)
 		return mean_of(observed_tasks(observed, row, cluster), hidden_s);
@@ -103,7 +103,7 @@ static struct observed_task like_others(const struct setup *setup, uint32_t inde
 	if (tasks->len == 0)
 		return mean_of(tasks, hidden_s);
 	begin_draws(setup, 1, (uint64_t)index << 8 | cluster, &random);
-	drawn = *(const struct observed_task *)
+	drawn = *(const struct observed_course *)
 			 tasks->pdata[random_stream_below(&random, tasks->len)];
 	drawn.drawn_s = 0;
 	if (!isfinite(drawn.launch_s))
@@ -111,7 +111,7 @@ static struct observed_task like_others(const struct setup *setup, uint32_t inde
 	if (!isfinite(drawn.power))
 		drawn.power = 1;
 	if (setup->run->noise) {
-		const struct observed_task mean = mean_of(tasks, hidden_s);
+		const struct observed_course mean = mean_of(tasks, hidden_s);
 
 		leave_noise(&drawn, &mean, hidden_s);
 	}
@@ -119,13 +119,13 @@ static struct observed_task like_others(const struct setup *setup, uint32_t inde
 }
 
 /* A task as it is on a cluster. */
-static struct observed_task find_task(const struct setup *setup, uint32_t index, uint32_t row,
-				      uint32_t cluster, double etc_s)
+static struct observed_course find_task(const struct setup *setup, uint32_t index, uint32_t row,
+					uint32_t cluster, double etc_s)
 {
 	const double hidden_s = setup->replica->observed->launch_s[cluster];
-	const struct observed_task *own =
+	const struct observed_course *own =
 		setup->own && setup->run->repeat == 0 ? &setup->run->observed->tasks[index] : NULL;
-	struct observed_task task;
+	struct observed_course task;
 
 	if (own && own->cluster == cluster && own->completed) {
 		task = *own;
@@ -150,7 +150,7 @@ static struct backend_sim_course make_course(const struct setup *setup, uint32_t
 	const struct sched_option *option = sched_system_option(system, row, cluster, 0);
 	const double hidden_s = setup->replica->observed->launch_s[cluster];
 	const double etc_s = option ? option->etc_s : 0;
-	const struct observed_task task = find_task(setup, index, row, cluster, etc_s);
+	const struct observed_course task = find_task(setup, index, row, cluster, etc_s);
 	struct backend_sim_course course = {
 		.time = is_on(setup, CAUSE_TIMES) ? task.time : 1,
 		.power = is_on(setup, CAUSE_METERING) ? task.power : 1,
@@ -412,7 +412,7 @@ static cause_set observed_causes(const struct observed *observed)
 		if (isfinite(run->base_w) && fabs(run->base_w) > 1e-9)
 			found |= 1u << CAUSE_METERING;
 		for (uint32_t k = 0; k < run->tasks_count; k++) {
-			const struct observed_task *task = &run->tasks[k];
+			const struct observed_course *task = &run->tasks[k];
 
 			if (!task->completed)
 				continue;
