@@ -27,6 +27,25 @@ void engine_take_energy(struct engine *engine, uint32_t index, double event_j)
 	task->energy_j = isfinite(account_j) ? account_j : event_j;
 }
 
+/*
+ * What ENGINE_INPUT_ENERGY says. A full state has no task whose energy was final: of such a task the
+ * change of what completed tasks have used is said as well.
+ */
+static json_t *describe_energy(const struct engine_task *task, double energy_j,
+			       enum engine_energy_kind kind)
+{
+	struct engine_task after = *task;
+	json_t *detail = json_pack("{s:I, s:o, s:i}", "task", (json_int_t)task->task->id,
+				   "energy_j", json_number_or_null(energy_j), "kind", (int)kind);
+
+	after.energy_j = energy_j;
+	after.energy_kind = kind;
+	if (task->energy_kind == ENGINE_ENERGY_FINAL && task->nodes_count > 0)
+		json_object_set_new(detail, "change_j",
+				    json_real(engine_counted_j(&after) - engine_counted_j(task)));
+	return detail;
+}
+
 void engine_set_energy(struct engine *engine, uint32_t index, double energy_j,
 		       enum engine_energy_kind kind)
 {
@@ -41,9 +60,7 @@ void engine_set_energy(struct engine *engine, uint32_t index, double energy_j,
 	if (task->state == ENGINE_TASK_COMPLETED && (!same || task->energy_kind != kind) &&
 	    engine_notes(engine))
 		noting = engine_note(engine, ENGINE_INPUT_ENERGY,
-				     json_pack("{s:I, s:o, s:i}", "task", (json_int_t)index,
-					       "energy_j", json_number_or_null(energy_j), "kind",
-					       (int)kind));
+				     describe_energy(task, energy_j, kind));
 	task->energy_j = energy_j;
 	task->energy_kind = kind;
 	/* A task whose place is not configured any more is not counted, and its record stays. */

@@ -192,12 +192,14 @@ void input_write_energy(const json_t *detail, struct store_input *row)
 	row->task = json_integer_value(json_object_get(detail, "task"));
 	row->attempt = json_integer_value(json_object_get(detail, "kind"));
 	row->energy_j = real_of(json_object_get(detail, "energy_j"));
+	row->exec_s = real_of(json_object_get(detail, "change_j"));
 }
 
 json_t *input_read_energy(const struct store_input *row)
 {
-	return json_pack("{s:I, s:o, s:I}", "task", (json_int_t)row->task, "energy_j",
-			 json_number_or_null(row->energy_j), "kind", (json_int_t)row->attempt);
+	return json_pack("{s:I, s:o, s:I, s:o}", "task", (json_int_t)row->task, "energy_j",
+			 json_number_or_null(row->energy_j), "kind", (json_int_t)row->attempt,
+			 "change_j", json_number_or_null(row->exec_s));
 }
 
 static void read_number(const json_t *value, const struct number_key *key, void *at)

@@ -29,8 +29,8 @@ void input_write_event(const struct backend_event *event, struct store_input *ro
 
 /*
  * Sets the fields of a row that say what ENGINE_INPUT_ENERGY does, of which a service has several
- * for each task: the task, the energy, and its kind as the attempt. And its detail of a row, a new
- * reference.
+ * for each task: the task, the energy, its kind as the attempt, and its change as exec_s. And its
+ * detail of a row, a new reference.
  */
 void input_write_energy(const json_t *detail, struct store_input *row);
 json_t *input_read_energy(const struct store_input *row);

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "controller/engine/counters.h"
+
 static double real_at(const json_t *object, const char *key)
 {
 	return json_number_value(json_object_get(object, key));
@@ -109,10 +111,16 @@ static bool change_policy(struct engine *engine, const struct sched_system *syst
 static bool set_energy(struct engine *engine, const json_t *detail)
 {
 	const json_t *energy = json_object_get(detail, "energy_j");
+	const double change_j = real_at(detail, "change_j");
 	const uint32_t task = number_at(detail, "task");
 
 	if (task >= engine_tasks_count(engine) || number_at(detail, "kind") > ENGINE_ENERGY_FINAL)
 		return false;
+	/* A full state has no task whose energy was final, but the sum over them. */
+	if (engine_task_at(engine, task)->state != ENGINE_TASK_COMPLETED) {
+		engine_correct_completed_j(engine, isfinite(change_j) ? change_j : 0);
+		return true;
+	}
 	engine_set_energy(engine, task,
 			  json_is_number(energy) ? json_number_value(energy) : (double)NAN,
 			  (enum engine_energy_kind)number_at(detail, "kind"));

@@ -299,9 +299,9 @@ static void test_prune_states(struct fixture *fixture, const void *data)
 			g_assert_true(store_put_state(fixture->store, &state, NULL));
 	}
 	g_assert_true(store_prune(fixture->store, fixture->run, 100, 1000, &more, NULL));
-	g_assert_cmpuint(first_input(fixture), ==, 21);
-	g_assert_true(store_prune(fixture->store, fixture->run, 280, 1000, &more, NULL));
-	g_assert_cmpuint(first_input(fixture), ==, 28); /* no state is left */
+	g_assert_cmpuint(first_input(fixture), ==, 11);
+	g_assert_true(store_prune(fixture->store, fixture->run, 320, 1000, &more, NULL));
+	g_assert_cmpuint(first_input(fixture), ==, 32); /* no state is left */
 	g_assert_null(store_next_state(fixture->store, fixture->run, 0, NULL));
 	g_assert_true(store_prune(fixture->store, fixture->run, 1000, 1000, &more, NULL));
 	g_assert_cmpuint(first_input(fixture), ==, 40);
