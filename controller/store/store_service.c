@@ -183,7 +183,8 @@ static const char *const prunings[] = {
 	 */
 	"DELETE FROM full_state WHERE run = ?1 AND (time_s < ?2 + 5 OR n <= (SELECT n FROM full_state"
 	" WHERE run = ?1 ORDER BY n DESC LIMIT 1 OFFSET 2000)) AND ?3",
-	IN_ORDER("decision", ""),
+	/* The last one stays, so that ids are not given twice: full states name them. */
+	IN_ORDER("decision", " AND id < (SELECT max(id) FROM decision)"),
 	IN_ORDER("event", " AND id < (SELECT max(id) FROM event)"),
 	/* The last one stays, so that numbers are not given twice. */
 	"WITH head AS (SELECT n, time_s FROM input WHERE run = ?1 ORDER BY n LIMIT ?3)"

@@ -223,6 +223,7 @@ static void test_prune(struct fixture *fixture, const void *data)
 	/* The last event stays, and numbers continue behind it. */
 	g_assert_true(store_prune(fixture->store, fixture->run, 1000, 1000, &more, NULL));
 	g_assert_cmpuint(count_samples(fixture), ==, 0);
+	g_assert_cmpint(store_last_decision(fixture->store, fixture->run), ==, 100);
 	g_assert_true(store_add_event(fixture->store, fixture->run, 200, "late", NULL, NULL));
 	last = store_events(fixture->store, fixture->run, NULL);
 	g_assert_cmpuint(last->len, ==, 2);
