@@ -6,6 +6,7 @@
 
 #include "common/error_fail.h"
 #include "common/json.h"
+#include "controller/journal/input_json.h"
 #include "controller/report/stats.h"
 
 G_DEFINE_QUARK(observed_error_quark, observed_error)
@@ -313,7 +314,7 @@ static bool is_change(const char *kind)
 					    "migrated", "migration-failed", "suspension-failed",
 					    NULL};
 
-	return g_strv_contains(kinds, kind);
+	return g_strv_contains(kinds, input_title(kind));
 }
 
 /* When a call at now_s for changes was due: at the first of them. NAN: there was none. */
