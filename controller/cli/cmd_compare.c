@@ -401,9 +401,10 @@ int cmd_compare(int argc, char **argv)
 				    "--baseline: its table is not of --brief");
 	if (arguments.brief && arguments.room)
 		return command_fail(COMMAND_BAD, argv[0], "--room: its table is not of --brief");
-	if (!arguments.room && (arguments.room_trials || arguments.jobs))
-		return command_fail(COMMAND_BAD, argv[0], "--%s is for --room",
-				    arguments.room_trials ? "room-trials" : "jobs");
+	if (!arguments.room && arguments.room_trials)
+		return command_fail(COMMAND_BAD, argv[0], "--room-trials is for --room");
+	if (!arguments.room && !arguments.attribute && arguments.jobs)
+		return command_fail(COMMAND_BAD, argv[0], "--jobs is for --room and --attribute");
 	if (argc == 2 && arguments.room)
 		return room_of_dir(argv[0], argv[1], &arguments);
 	if (argc != 3)
