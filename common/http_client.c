@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/http_client.h"
 
+#include <curl/curl.h>
 #include <string.h>
 
 #include "common/error_fail.h"
-#include "common/http_multi.h"
 #include "common/json.h"
 #include "common/loopback.h"
 #include "common/read_number.h"
+#include "common/transport.h"
 #include "common/visible.h"
 
 /* Operations of an API. */
@@ -132,13 +133,15 @@ enum {
 struct http_client {
 	int references; /* 1 for the owner, 1 for each delivery that is on the stack */
 	GMainContext *context;
-	struct http_multi *multi;
+	const struct platform_transport *transport;
+	struct transport_client *shared;         /* with the other clients of the context */
 	char *address;                           /* as given, for messages */
 	char *base;                              /* prefix of the request's URL */
 	char *socket_path;                       /* Unix socket, or NULL */
 	const struct http_operation *operations; /* of the peer's API; NULL: any */
-	GQueue active;  /* struct transfer elements that have not been delivered */
-	CURL *answered; /* the transfer whose callback runs now, or NULL */
+	GQueue active; /* struct transfer elements that have not been delivered */
+	/* what the callback that runs now is about, or NULL */
+	const struct transport_answer *answered;
 	/* The identity. */
 	char *ca_file;
 	bool insecure;
@@ -155,15 +158,11 @@ struct http_client {
 
 /* A request under way. */
 struct transfer {
-	struct http_multi_transfer in_multi; /* first: callbacks cast back */
 	struct http_client *client;
-	struct curl_slist *headers;
+	struct transport_exchange *exchange;
 	const struct http_operation *operation; /* NULL: any JSON answer is accepted */
 	char *path;
 	char *title; /* for messages: ADDRESS, or "GET /x on ADDRESS" for an API that is not ours */
-	GString *answer;
-	bool too_large;
-	char reason[CURL_ERROR_SIZE];
 	http_client_done_f done;
 	void *data;
 };
@@ -176,16 +175,10 @@ struct call {
 	GError *error;
 };
 
-G_DEFINE_QUARK(virtbed_http, http_error)
-
 static void transfer_free(struct transfer *transfer)
 {
-	curl_easy_cleanup(transfer->in_multi.easy);
-	curl_slist_free_all(transfer->headers);
 	g_free(transfer->path);
 	g_free(transfer->title);
-	if (transfer->answer)
-		g_string_free(transfer->answer, TRUE);
 	g_free(transfer);
 }
 
@@ -206,23 +199,9 @@ static void client_unref(struct http_client *client)
 	g_free(client);
 }
 
-static size_t on_answer(char *bytes, size_t size, size_t count, void *data)
-{
-	struct transfer *transfer = data;
-	const size_t length = size * count;
-
-	if (transfer->answer->len + length > transfer->client->largest) {
-		transfer->too_large = true;
-		return 0; /* ends the transfer */
-	}
-	g_string_append_len(transfer->answer, bytes, (gssize)length);
-	return length;
-}
-
 /* The bytes of an answer as JSON, by the rules for its peer. */
-static json_t *parse_text(const struct transfer *transfer, GError **error)
+static json_t *parse_text(const struct transfer *transfer, const GString *text, GError **error)
 {
-	const GString *text = transfer->answer;
 	json_t *body;
 
 	if (transfer->client->texts) {
@@ -242,14 +221,14 @@ static json_t *parse_text(const struct transfer *transfer, GError **error)
 }
 
 /* The answer's body; NULL without `error` if it is empty. */
-static json_t *parse_answer(const struct transfer *transfer, GError **error)
+static json_t *parse_answer(const struct transfer *transfer, const GString *text, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
 	json_t *body;
 
-	if (transfer->answer->len == 0)
+	if (text->len == 0)
 		return NULL;
-	body = parse_text(transfer, &reason);
+	body = parse_text(transfer, text, &reason);
 	if (!body) {
 		g_autofree char *why = visible_start(reason->message, REASON_MAX);
 
@@ -262,16 +241,16 @@ static json_t *parse_answer(const struct transfer *transfer, GError **error)
  * The body of an answer, checked by the request's operation; NULL without `error` if it is empty
  * and no operation applies.
  */
-static json_t *read_answer(const struct transfer *transfer, int status, GError **error)
+static json_t *read_answer(const struct transfer *transfer, const struct transport_answer *answer,
+			   GError **error)
 {
-	const char *content_type = NULL;
 	g_autoptr(GError) reason = NULL;
-	g_autoptr(json_t) body = parse_answer(transfer, error);
+	g_autoptr(json_t) body = parse_answer(transfer, answer->body, error);
 
 	if (*error || !transfer->operation)
 		return g_steal_pointer(&body);
-	curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_CONTENT_TYPE, &content_type);
-	if (check_answer(transfer->operation, transfer->path, status, content_type, body, &reason))
+	if (check_answer(transfer->operation, transfer->path, answer->status, answer->content_type,
+			 body, &reason))
 		return g_steal_pointer(&body);
 	g_autofree char *why = visible_start(reason->message, REASON_MAX);
 
@@ -279,9 +258,9 @@ static json_t *read_answer(const struct transfer *transfer, int status, GError *
 }
 
 /* The beginning of an answer of another API, which the caller frees. */
-static char *beginning(const struct transfer *transfer)
+static char *beginning(const struct transport_answer *answer)
 {
-	return visible_start(transfer->answer->str, QUOTE_MAX);
+	return visible_start(answer->body->str, QUOTE_MAX);
 }
 
 /* Appends a message of a Redfish service: its text, else its name and what is in it (HPE iLO). */
@@ -332,9 +311,9 @@ static char *said_by_redfish(const json_t *said)
 /*
  * The reason in a refusal: its "error" (Redfish: an object); NULL: it has none. The caller frees.
  */
-static char *complaint(const struct transfer *transfer)
+static char *complaint(const struct transfer *transfer, const struct transport_answer *answer)
 {
-	g_autoptr(json_t) body = parse_text(transfer, NULL);
+	g_autoptr(json_t) body = parse_text(transfer, answer->body, NULL);
 	const json_t *said = json_object_get(body, "error");
 
 	if (json_is_string(said))
@@ -344,118 +323,87 @@ static char *complaint(const struct transfer *transfer)
 }
 
 /* A refusal without a reason comes from a proxy or from another API. */
-static void set_refusal(const struct transfer *transfer, long status, GError **error)
+static void set_refusal(const struct transfer *transfer, const struct transport_answer *answer,
+			GError **error)
 {
-	g_autofree char *said = complaint(transfer);
-	g_autofree char *start = said ? NULL : beginning(transfer);
+	g_autofree char *said = complaint(transfer, answer);
+	g_autofree char *start = said ? NULL : beginning(answer);
 
 	if (said || !transfer->operation)
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_STATUS, "%s: status %ld: %s",
-			    transfer->title, status, said ?: start);
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_STATUS, "%s: status %d: %s",
+			    transfer->title, answer->status, said ?: start);
 	else
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY,
-			    "%s: status %ld without a reason%s%s%s", transfer->title, status,
+			    "%s: status %d without a reason%s%s%s", transfer->title, answer->status,
 			    *start ? ", but \"" : "", start, *start ? "\"" : "");
 }
 
 /* Sets the error for a status below 400 that the operation does not have. */
-static void set_unexpected(const struct transfer *transfer, long status, GError **error)
+static void set_unexpected(const struct transfer *transfer, const struct transport_answer *answer,
+			   GError **error)
 {
-	char *target = NULL;
+	g_autofree char *target =
+		answer->redirection ? visible_start(answer->redirection, REASON_MAX) : NULL;
 
-	curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_REDIRECT_URL, &target);
-	g_autofree char *shown = target ? visible_start(target, REASON_MAX) : NULL;
-
-	if (shown)
+	if (target)
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY,
-			    "%s: status %ld, a redirection to \"%s\", which is not followed",
-			    transfer->title, status, shown);
+			    "%s: status %d, a redirection to \"%s\", which is not followed",
+			    transfer->title, answer->status, target);
 	else
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY,
-			    "%s: status %ld, which is no answer", transfer->title, status);
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: status %d, which is no answer",
+			    transfer->title, answer->status);
 }
 
-/*
- * Whether a certificate that is trusted is for another name than that of the server: libcurl says
- * "certificate problem" where it is not trusted.
- */
-static bool is_of_another_name(const struct transfer *transfer)
+/* There is no answer, and it is not too large. libcurl's text may quote the peer's certificate. */
+static void set_failure(const struct transfer *transfer, const struct transport_answer *answer,
+			GError **error)
 {
-	return transfer->in_multi.result == CURLE_PEER_FAILED_VERIFICATION &&
-	       strstr(transfer->reason, "name") && !strstr(transfer->reason, "certificate problem");
+	g_autofree char *reason = visible_start(answer->reason, REASON_MAX);
+
+	g_set_error(error, HTTP_ERROR,
+		    answer->result == TRANSPORT_MISNAMED    ? HTTP_ERROR_NAME
+		    : answer->result == TRANSPORT_UNTRUSTED ? HTTP_ERROR_TRUST
+							    : HTTP_ERROR_TRANSPORT,
+		    "%s: %s", transfer->title, reason);
 }
 
-/* Whether a transfer failed because of the server's certificate, or of our list of trusted CAs. */
-static bool is_trust(CURLcode result)
+/* Makes the answer or an error; either may be NULL. */
+static json_t *read_result(const struct transfer *transfer, const struct transport_answer *answer,
+			   int *ret_status, GError **error)
 {
-	return result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE ||
-	       result == CURLE_SSL_ISSUER_ERROR;
-}
-
-/*
- * Why there was no answer, as one line that the caller frees. libcurl reports a Unix socket as port
- * 80 of its host.
- */
-static char *reason_of(const struct transfer *transfer)
-{
-	long number = 0;
-
-	if (transfer->in_multi.result == CURLE_COULDNT_CONNECT && transfer->client->socket_path) {
-		curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_OS_ERRNO, &number);
-		return g_strdup_printf("cannot connect to the socket%s%s", number ? ": " : "",
-				       number ? g_strerror((int)number) : "");
-	}
-	/* The text of libcurl may quote the peer's certificate. */
-	return visible_start(*transfer->reason ? transfer->reason
-					       : curl_easy_strerror(transfer->in_multi.result),
-			     REASON_MAX);
-}
-
-/* Makes the answer or an error from libcurl's result; either may be NULL. */
-static json_t *read_result(struct transfer *transfer, int *ret_status, GError **error)
-{
-	long status = 0;
-
-	curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_RESPONSE_CODE, &status);
-	if (transfer->client->device && status >= 400) {
-		set_refusal(transfer, status, error);
-	} else if (transfer->too_large) {
+	*ret_status = answer->status;
+	if (transfer->client->device && answer->status >= 400) {
+		set_refusal(transfer, answer, error);
+	} else if (answer->result == TRANSPORT_TOO_LARGE) {
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: answer larger than %zu bytes",
 			    transfer->title, transfer->client->largest);
-	} else if (transfer->in_multi.result != CURLE_OK) {
-		g_autofree char *reason = reason_of(transfer);
-
-		status = 0;
-		g_set_error(error, HTTP_ERROR,
-			    is_of_another_name(transfer)          ? HTTP_ERROR_NAME
-			    : is_trust(transfer->in_multi.result) ? HTTP_ERROR_TRUST
-								  : HTTP_ERROR_TRANSPORT,
-			    "%s: %s", transfer->title, reason);
-	} else if (status >= 400) {
-		set_refusal(transfer, status, error);
-	} else if (status < 200 || status >= 300) {
-		set_unexpected(transfer, status, error);
+	} else if (answer->result != TRANSPORT_ANSWERED) {
+		*ret_status = 0;
+		set_failure(transfer, answer, error);
+	} else if (answer->status >= 400) {
+		set_refusal(transfer, answer, error);
+	} else if (answer->status < 200 || answer->status >= 300) {
+		set_unexpected(transfer, answer, error);
 	}
-	*ret_status = (int)status;
-	return *error ? NULL : read_answer(transfer, (int)status, error);
+	return *error ? NULL : read_answer(transfer, answer, error);
 }
 
 /*
  * Delivers an answer to its callback or waiting call, which may wait for another, and may free the
  * client.
  */
-static void deliver(struct http_multi_transfer *in_multi)
+static void deliver(const struct transport_answer *answer, void *data)
 {
-	struct transfer *transfer = (struct transfer *)in_multi;
+	struct transfer *transfer = data;
 	g_autoptr(GError) error = NULL;
 	int status;
-	g_autoptr(json_t) body = read_result(transfer, &status, &error);
+	g_autoptr(json_t) body = read_result(transfer, answer, &status, &error);
 	struct http_client *client = transfer->client;
-	CURL *before = client->answered;
+	const struct transport_answer *before = client->answered;
 
 	g_queue_remove(&client->active, transfer);
 	client->references++;
-	client->answered = transfer->in_multi.easy;
+	client->answered = answer;
 	transfer->done(status, body, error, transfer->data);
 	client->answered = before;
 	transfer_free(transfer);
@@ -577,7 +525,8 @@ static bool parse_address(struct http_client *client, const char *address, GErro
 	return true;
 }
 
-static struct http_client *client_new(const char *address, bool texts, GError **error)
+static struct http_client *client_new(const struct platform *platform, const char *address,
+				      bool texts, GError **error)
 {
 	struct http_client *client = g_new0(struct http_client, 1);
 
@@ -590,18 +539,21 @@ static struct http_client *client_new(const char *address, bool texts, GError **
 		return NULL;
 	}
 	client->largest = BODY_MAX;
-	client->multi = http_multi_join(client->context);
+	client->transport = platform->transport;
+	client->shared = client->transport->join(platform, client->context);
 	return client;
 }
 
-struct http_client *http_client_new(const char *address, GError **error)
+struct http_client *http_client_new(const struct platform *platform, const char *address,
+				    GError **error)
 {
-	return client_new(address, false, error);
+	return client_new(platform, address, false, error);
 }
 
-struct http_client *http_client_new_text(const char *address, size_t most, GError **error)
+struct http_client *http_client_new_text(const struct platform *platform, const char *address,
+					 size_t most, GError **error)
 {
-	struct http_client *client = client_new(address, true, error);
+	struct http_client *client = client_new(platform, address, true, error);
 
 	if (client)
 		http_client_device(client, most);
@@ -645,12 +597,7 @@ void http_client_device(struct http_client *client, size_t most)
 
 const char *http_client_answer_header(const struct http_client *client, const char *name)
 {
-	struct curl_header *header;
-
-	if (!client->answered ||
-	    curl_easy_header(client->answered, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
-		return NULL;
-	return header->value;
+	return client->answered ? client->transport->header(client->answered, name) : NULL;
 }
 
 /* A waiting call has its answer. */
@@ -679,15 +626,6 @@ static void abandon(struct transfer *transfer)
 	transfer_free(transfer);
 }
 
-/* Whether a part of the request itself, not only of the connection, has left. */
-static bool is_sent(const struct transfer *transfer)
-{
-	long bytes = 0;
-
-	curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_REQUEST_SIZE, &bytes);
-	return bytes > 0;
-}
-
 void http_client_cancel(struct http_client *client, bool unsent)
 {
 	GList *next;
@@ -696,37 +634,40 @@ void http_client_cancel(struct http_client *client, bool unsent)
 		struct transfer *transfer = link->data;
 
 		next = link->next;
-		if (unsent && is_sent(transfer))
+		if (unsent && client->transport->is_sent(transfer->exchange))
 			continue;
 		g_queue_delete_link(&client->active, link);
-		http_multi_cancel(client->multi, &transfer->in_multi);
+		client->transport->cancel(transfer->exchange);
 		abandon(transfer);
 	}
 }
 
-/* The first of the client's requests that libcurl has finished; NULL: none. */
-static struct transfer *first_finished(const struct http_client *client)
+/* The first of the client's requests that has ended and was not delivered; NULL: none. */
+static struct transfer *first_ended(const struct http_client *client)
 {
-	for (const GList *link = client->active.head; link; link = link->next)
-		if (((const struct transfer *)link->data)->in_multi.finished)
-			return link->data;
+	for (const GList *link = client->active.head; link; link = link->next) {
+		struct transfer *transfer = link->data;
+
+		if (client->transport->has_ended(transfer->exchange))
+			return transfer;
+	}
 	return NULL;
 }
 
 /* Delivers what has ended. Returns whether requests are under way. */
-static bool deliver_finished(void *data)
+static bool deliver_ended(void *data)
 {
 	struct http_client *client = data;
 	struct transfer *transfer;
 
-	while ((transfer = first_finished(client)))
-		http_multi_deliver(client->multi, &transfer->in_multi);
+	while ((transfer = first_ended(client)))
+		client->transport->deliver(transfer->exchange);
 	return !g_queue_is_empty(&client->active);
 }
 
 void http_client_settle(struct http_client *client, double timeout_s)
 {
-	http_multi_settle(client->multi, timeout_s, deliver_finished, client);
+	client->transport->settle(client->shared, timeout_s, deliver_ended, client);
 }
 
 void http_client_free(struct http_client *client)
@@ -734,79 +675,21 @@ void http_client_free(struct http_client *client)
 	if (!client)
 		return;
 	http_client_cancel(client, false);
-	http_multi_leave(client->multi);
+	client->transport->leave(client->shared);
 	client_unref(client);
 }
 
-static void set_body(struct transfer *transfer, json_t *body)
+/* The lines of a request's head that are ours, NULL-terminated; the caller frees. */
+static char **make_headers(const struct http_client *client, bool has_body)
 {
-	g_autofree char *text = json_text(body);
+	g_autoptr(GStrvBuilder) headers = g_strv_builder_new();
 
-	curl_easy_setopt(transfer->in_multi.easy, CURLOPT_POSTFIELDSIZE_LARGE,
-			 (curl_off_t)strlen(text));
-	curl_easy_setopt(transfer->in_multi.easy, CURLOPT_COPYPOSTFIELDS, text);
-	transfer->headers = curl_slist_append(transfer->headers, "Content-Type: application/json");
-}
-
-static void set_identity(struct transfer *transfer)
-{
-	const struct http_client *client = transfer->client;
-	CURL *easy = transfer->in_multi.easy;
-
-	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	if (client->certificate) {
-		curl_easy_setopt(easy, CURLOPT_SSLCERT, client->certificate);
-		curl_easy_setopt(easy, CURLOPT_SSLKEY, client->key);
-	}
-	if (client->ca_file)
-		curl_easy_setopt(easy, CURLOPT_CAINFO, client->ca_file);
-	if (client->insecure) {
-		curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-		curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-	}
-	if (client->user) {
-		curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
-		curl_easy_setopt(easy, CURLOPT_USERNAME, client->user);
-		curl_easy_setopt(easy, CURLOPT_PASSWORD, client->password);
-	}
+	if (has_body)
+		g_strv_builder_add(headers, "Content-Type: application/json");
 	if (client->header)
-		transfer->headers = curl_slist_append(transfer->headers, client->header);
-}
-
-static void set_options(struct transfer *transfer, const char *method, const char *url,
-			double timeout_s)
-{
-	const struct http_client *client = transfer->client;
-	CURL *easy = transfer->in_multi.easy;
-
-	curl_easy_setopt(easy, CURLOPT_URL, url);
-	curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
-	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->reason);
-	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer);
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
-	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(easy, CURLOPT_PROXY, "");
-	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	/* 0 would mean no timeout. */
-	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, MAX((long)(timeout_s * 1e3), 1L));
-	if (client->device) {
-		curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
-		curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-				 (long)(HTTP_CLIENT_CONNECT_S * 1e3));
-	}
-	if (client->socket_path)
-		curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, client->socket_path);
-	set_identity(transfer);
-	/*
-	 * libcurl would wait a second for a "100 Continue" before large bodies, which servers need
-	 * not send.
-	 */
-	transfer->headers = curl_slist_append(transfer->headers, "Expect:");
-	transfer->headers =
-		curl_slist_append(transfer->headers,
-				  client->texts ? "Accept: */*" : "Accept: application/json");
-	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
+		g_strv_builder_add(headers, client->header);
+	g_strv_builder_add(headers, client->texts ? "Accept: */*" : "Accept: application/json");
+	return g_strv_builder_end(headers);
 }
 
 void http_client_request(struct http_client *client, const char *method, const char *path,
@@ -814,24 +697,37 @@ void http_client_request(struct http_client *client, const char *method, const c
 {
 	struct transfer *transfer = g_new0(struct transfer, 1);
 	g_autofree char *url = g_strconcat(client->base, path, NULL);
+	g_autofree char *text = body ? json_text(body) : NULL;
+	g_auto(GStrv) headers = make_headers(client, body != NULL);
+	const struct transport_request request = {
+		.method = method,
+		.url = url,
+		.socket_path = client->socket_path,
+		.headers = (const char *const *)headers,
+		.body = text,
+		.timeout_s = timeout_s,
+		.connect_s = client->device ? HTTP_CLIENT_CONNECT_S : 0,
+		.largest = client->largest,
+		.compressed = client->device,
+		.ca_file = client->ca_file,
+		.certificate = client->certificate,
+		.key = client->key,
+		.user = client->user,
+		.password = client->password,
+		.insecure = client->insecure,
+	};
 
 	transfer->client = client;
 	transfer->done = done;
 	transfer->data = data;
-	transfer->in_multi =
-		(struct http_multi_transfer){.easy = curl_easy_init(), .done = deliver};
 	/* Paths of our own daemons mean nothing to users, who know commands. */
 	transfer->title = g_str_has_prefix(path, "/v1/")
 				  ? g_strdup(client->address)
 				  : g_strdup_printf("%s %s on %s", method, path, client->address);
 	transfer->operation = http_operation_find(client->operations, method, path);
 	transfer->path = g_strdup(path);
-	transfer->answer = g_string_new(NULL);
-	if (body)
-		set_body(transfer, body);
-	set_options(transfer, method, url, timeout_s);
 	g_queue_push_tail(&client->active, transfer);
-	http_multi_start(client->multi, &transfer->in_multi);
+	transfer->exchange = client->transport->send(client->shared, &request, deliver, transfer);
 }
 
 json_t *http_client_call(struct http_client *client, const char *method, const char *path,

@@ -5,8 +5,11 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "common/http_error.h"
+#include "common/platform.h"
+
 /*
- * JSON over HTTP on the GLib main loop, by libcurl's multi interface. An address is
+ * JSON over HTTP on the GLib main loop, by the platform's transport (transport.h). An address is
  * "unix:/path/to/socket", "https://host:port", or "http://host:port" with a loopback host: no
  * request goes to another machine unencrypted. TLS is 1.2 or later. Proxies in the environment are
  * ignored; a redirection is not followed and counts as no answer.
@@ -18,19 +21,6 @@
  */
 struct http_client;
 typedef struct http_client http_client_t; /* for g_autoptr() */
-
-#define HTTP_ERROR (http_error_quark())
-GQuark http_error_quark(void);
-enum http_error {
-	HTTP_ERROR_TRANSPORT = 1, /* no answer: refused, timed out, reset; try again */
-	HTTP_ERROR_STATUS, /* refused with status 400 or above; the message holds its reason */
-	/* no answer of the API (http_client_expect()), not JSON, or too large */
-	HTTP_ERROR_BODY,
-	/* the address of a client or server is malformed, or unencrypted and not of loopback */
-	HTTP_ERROR_ADDRESS,
-	HTTP_ERROR_TRUST, /* TLS: the server's certificate is not trusted */
-	HTTP_ERROR_NAME,  /* TLS: the server's certificate is trusted, and is for another name */
-};
 
 /*
  * The answer to one request: `body` (borrowed, may be NULL for 204) or `error`. `status` is 0 if
@@ -45,8 +35,12 @@ typedef void (*http_client_done_f)(int status, json_t *body, const GError *error
  */
 bool http_client_check_address(const char *address, GError **error);
 
-/* Creates a client of `address` on the calling thread's default main context. */
-struct http_client *http_client_new(const char *address, GError **error);
+/*
+ * Creates a client of `address` on the calling thread's default main context. The platform carries
+ * its requests, and outlives it.
+ */
+struct http_client *http_client_new(const struct platform *platform, const char *address,
+				    GError **error);
 
 /*
  * As http_client_new(), for reading from a server that is not ours: answers are texts of at most
@@ -54,7 +48,8 @@ struct http_client *http_client_new(const char *address, GError **error);
  * not UTF-8 is U+FFFD), and http may go to other machines too, so that nothing secret may be sent.
  * Otherwise it is a client of http_client_device().
  */
-struct http_client *http_client_new_text(const char *address, size_t most, GError **error);
+struct http_client *http_client_new_text(const struct platform *platform, const char *address,
+					 size_t most, GError **error);
 
 /*
  * The certificates that a client trusts, and the credentials that it sends. All zero: the system's
@@ -153,9 +148,10 @@ void http_client_cancel(struct http_client *client, bool unsent);
 
 /*
  * Waits until the requests under way have ended, at most `timeout_s`, and calls their callbacks,
- * which may make further ones; what has not ended by then is under way further. Does not run the main loop: no other source,
- * and no callback of another client, is called meanwhile. The requests of all clients of the main
- * context are under way further. For the end of a program, whose main loop has ended.
+ * which may make further ones; what has not ended by then is under way further. Does not run the
+ * main loop: no other source, and no callback of another client, is called meanwhile. The requests
+ * of all clients of the main context are under way further. For the end of a program, whose main
+ * loop has ended.
  */
 void http_client_settle(struct http_client *client, double timeout_s);
 

@@ -2,6 +2,7 @@
 #include "common/http_early_reject.h"
 
 #include "common/http_listener.h"
+#include "common/transport.h"
 
 /*
  * How much input is discarded: a peer that reads only after it has sent everything gets its answer
@@ -11,6 +12,7 @@
 #define DROP_AT_ONCE ((gsize)256 << 10)
 
 struct http_early_reject {
+	const struct platform *platform;
 	SoupServerMessage *message; /* until the connection is taken from libsoup */
 	gulong disconnected_id;
 	GSource *source;
@@ -76,14 +78,14 @@ static void drop(struct http_early_reject *refusal)
 static void on_written(GObject *output, GAsyncResult *result, gpointer data)
 {
 	struct http_early_reject *refusal = data;
-	GSocket *socket = http_listener_socket(refusal->remote);
+	GIOStream *stream = http_listener_stream(refusal->remote);
 
 	if (!g_output_stream_write_all_finish(G_OUTPUT_STREAM(output), result, NULL, NULL)) {
 		refusal_free(refusal);
 		return;
 	}
-	if (socket)
-		g_socket_shutdown(socket, FALSE, TRUE, NULL);
+	if (stream)
+		refusal->platform->transport->shutdown(stream, false);
 	drop(refusal);
 }
 
@@ -121,11 +123,12 @@ static void on_disconnected(SoupServerMessage *message, gpointer data)
 	refusal_free(data);
 }
 
-void http_early_reject_begin(SoupServerMessage *message)
+void http_early_reject_begin(const struct platform *platform, SoupServerMessage *message)
 {
 	struct http_early_reject *refusal = g_new0(struct http_early_reject, 1);
 
 	soup_server_message_pause(message);
+	refusal->platform = platform;
 	refusal->message = g_object_ref(message);
 	refusal->disconnected_id =
 		g_signal_connect(message, "disconnected", G_CALLBACK(on_disconnected), refusal);

@@ -3,6 +3,8 @@
 
 #include <libsoup/soup.h>
 
+#include "common/platform.h"
+
 /*
  * Rejects a request before it has arrived completely. libsoup answers only after it has read the
  * body, however long that is. An early reject takes the connection from libsoup: the peer gets the
@@ -14,4 +16,4 @@
  * Starts this when the main loop runs again; until then nothing more of the message is read. For a
  * message whose answer is set, from a handler of its signals; no other answer is sent afterwards.
  */
-void http_early_reject_begin(SoupServerMessage *message);
+void http_early_reject_begin(const struct platform *platform, SoupServerMessage *message);

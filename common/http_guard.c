@@ -5,11 +5,10 @@
  */
 #include <libsoup/soup.h>
 #include <string.h>
-#include <sys/socket.h>
 
-#include "common/clock.h"
 #include "common/http_private.h"
 #include "common/loopback.h"
+#include "common/transport.h"
 
 /* The common id of all unauthenticated peers; no user has such an id. */
 #define STRANGERS (-1000)
@@ -28,19 +27,11 @@ struct unread_answer {
 /* Identities. */
 
 /* The user at the other end of a message's connection, as in http_request_peer_uid(). */
-static int64_t connection_uid(SoupServerMessage *message)
+static int64_t connection_uid(const struct http_server *server, SoupServerMessage *message)
 {
-	GSocket *socket = http_message_socket(message);
-	struct ucred peer;
-	socklen_t length = sizeof(peer);
+	GIOStream *stream = http_message_stream(message);
 
-	if (socket && (g_socket_get_family(socket) == G_SOCKET_FAMILY_IPV4 ||
-		       g_socket_get_family(socket) == G_SOCKET_FAMILY_IPV6))
-		return HTTP_PEER_ANYBODY;
-	if (!socket ||
-	    getsockopt(g_socket_get_fd(socket), SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
-		return HTTP_PEER_UNKNOWN;
-	return peer.uid;
+	return stream ? server->platform->transport->peer_uid(stream) : HTTP_PEER_UNKNOWN;
 }
 
 const struct http_identity *http_guard_identity(SoupServerMessage *message)
@@ -52,7 +43,7 @@ int64_t http_request_peer_uid(struct http_request *request)
 {
 	const struct http_identity *identity = http_guard_identity(request->message);
 
-	return identity ? identity->uid : connection_uid(request->message);
+	return identity ? identity->uid : connection_uid(request->server, request->message);
 }
 
 enum http_role http_request_role(struct http_request *request)
@@ -68,7 +59,7 @@ static struct http_identity identify(const struct http_server *server, SoupServe
 	return server->guard(soup_message_headers_get_one(soup_server_message_get_request_headers(
 								  message),
 							  "Authorization"),
-			     connection_uid(message), server->guard_data);
+			     connection_uid(server, message), server->guard_data);
 }
 
 /* An unknown sender learns nothing else. */
@@ -240,7 +231,7 @@ bool http_guard_ask(struct http_server *server, SoupServerMessage *message)
 	route = http_route_find(server->routes, soup_server_message_get_method(message),
 				path_of(message), &arguments, &allowed);
 	if (server->rate && !identity.unbound &&
-	    !http_rate_take(server->rate, who, clock_now_ns())) {
+	    !http_rate_take(server->rate, who, platform_now_ns(server->platform))) {
 		refuse_for_now(message, 429, "too many requests; try again");
 		return false;
 	}

@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/http_listener.h"
 
-#include <errno.h>
 #include <gio/gunixsocketaddress.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <math.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/error_fail.h"
-#include "common/http_client.h"
+#include "common/http_error.h"
 #include "common/listen_address.h"
 #include "common/tls_files.h"
+#include "common/transport.h"
 
 #define LOG_SUBSYSTEM "http"
 #include "common/log.h"
@@ -64,26 +59,27 @@ static const char busy[] =
 	"Content-Type: application/json\r\nContent-Length: 43\r\n\r\n"
 	"{\"error\":\"too many connections; try again\"}";
 
-/* The connections of a listener, from accept() until their sockets are closed. */
+/* The connections of a listener, from accept() until they are closed. */
 struct http_connections {
+	const struct platform *platform;
 	GMainContext *context;
 	GTlsCertificate *certificate; /* NULL: no TLS */
 	/* CAs of the certificates that clients must show; NULL: none required */
 	GTlsDatabase *clients;
-	GSource *sweep; /* NULL: there are no connections */
-	GSource *hurry; /* NULL: no handshake waits */
-	GQueue all;     /* struct connection elements, the oldest first */
-	guint most;     /* maximum number at a time since there were none */
+	guint sweep; /* a timer; 0: there are no connections */
+	guint hurry; /* a timer; 0: no handshake waits */
+	GQueue all;  /* struct connection elements, the oldest first */
+	guint most;  /* maximum number at a time since there were none */
 	http_accepted_f accepted;
 	void *data;
 };
 
-/* A connection, from accept() until its socket is closed. */
+/* A connection, from accept() until it is closed. */
 struct connection {
 	struct http_connections *set; /* NULL: the set was freed */
 	GList link;                   /* element of set->all */
-	/* borrowed: the connection is freed when the socket is closed */
-	GSocket *socket;
+	/* borrowed: this is freed when the stream is closed */
+	GIOStream *stream;
 	struct early *early; /* NULL: the connection was handed over */
 	/* "uid 7", or a network; NULL: the connection is not counted */
 	char *peer;
@@ -98,7 +94,7 @@ struct connection {
  */
 struct early {
 	struct connection *connection;
-	GSocket *socket;
+	GIOStream *stream;
 	GSocketAddress *local, *remote;
 	GSource *silent; /* waits for its first bytes; NULL: they have arrived */
 	gsize wanted;    /* number of bytes that it waits for */
@@ -129,23 +125,23 @@ char *http_listener_network(GInetAddress *address)
 }
 
 /* The peer that the limits apply to; NULL: no limit applies. */
-static char *peer_of(GSocket *socket, GSocketAddress *remote)
+static char *peer_of(const struct platform *platform, GIOStream *stream, GSocketAddress *remote)
 {
-	struct ucred peer;
-	socklen_t length = sizeof(peer);
+	int64_t uid;
 
 	if (G_IS_INET_SOCKET_ADDRESS(remote))
 		return http_listener_network(
 			g_inet_socket_address_get_address(G_INET_SOCKET_ADDRESS(remote)));
-	if (getsockopt(g_socket_get_fd(socket), SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
+	uid = platform->transport->peer_uid(stream);
+	if (uid < 0)
 		return g_strdup("unknown");
-	return peer.uid == 0 || peer.uid == geteuid() ? NULL : g_strdup_printf("uid %u", peer.uid);
+	return uid == 0 || uid == geteuid() ? NULL : g_strdup_printf("uid %" PRId64, uid);
 }
 
 /* The oldest connection of `peer` (NULL: of any peer) that may be closed to make room; or NULL. */
 static struct connection *find_idle(const struct http_connections *set, const char *peer)
 {
-	const int64_t before_ns = clock_now_ns() - ROOM_MS * INT64_C(1000000);
+	const int64_t before_ns = platform_now_ns(set->platform) - ROOM_MS * INT64_C(1000000);
 
 	for (const GList *at = set->all.head; at; at = at->next) {
 		struct connection *connection = at->data;
@@ -166,20 +162,20 @@ static void early_free(struct early *early)
 		g_source_unref(early->silent);
 	}
 	g_clear_object(&early->tls);
-	g_object_unref(early->socket);
+	g_object_unref(early->stream);
 	g_object_unref(early->local);
 	g_object_unref(early->remote);
 	g_free(early);
 }
 
 /* Closes a connection. Its reader gets an error; without a reader the connection is freed. */
-static void end(struct connection *connection)
+static void end(const struct platform *platform, struct connection *connection)
 {
 	connection->until_ns = INT64_MAX;
 	if (connection->early && !connection->early->tls)
 		early_free(connection->early);
 	else
-		g_socket_shutdown(connection->socket, TRUE, TRUE, NULL);
+		platform->transport->shutdown(connection->stream, true);
 }
 
 /* Makes room for a connection of `peer`. Returns false if that is impossible. */
@@ -199,7 +195,7 @@ static bool make_room(const struct http_connections *set, const char *peer)
 		return true;
 	idle = find_idle(set, own < HTTP_LISTENER_PEER_MAX ? NULL : peer);
 	if (idle)
-		end(idle);
+		end(set->platform, idle);
 	return idle != NULL;
 }
 
@@ -210,13 +206,13 @@ static void forget(struct connection *connection)
 	connection->set = NULL;
 }
 
-/* Its socket is closed. */
-static void on_closed(gpointer data, GObject *socket)
+/* Its stream is closed. */
+static void on_closed(gpointer data, GObject *stream)
 {
 	struct connection *connection = data;
 
 	forget(connection);
-	connection->socket = NULL;
+	connection->stream = NULL;
 }
 
 /* Frees a connection; its address is not used any more. */
@@ -224,28 +220,18 @@ static void connection_free(gpointer data)
 {
 	struct connection *connection = data;
 
-	if (connection->socket)
-		g_object_weak_unref(G_OBJECT(connection->socket), on_closed, connection);
+	if (connection->stream)
+		g_object_weak_unref(G_OBJECT(connection->stream), on_closed, connection);
 	forget(connection);
 	g_free(connection->peer);
 	g_free(connection);
 }
 
-static void unset_source(GSource **source)
-{
-	if (*source)
-		g_source_destroy(*source);
-	g_clear_pointer(source, g_source_unref);
-}
-
-static void set_timer(struct http_connections *set, GSource **source, guint interval_ms,
+static void set_timer(struct http_connections *set, guint *timer, guint interval_ms,
 		      GSourceFunc function)
 {
-	if (*source)
-		return;
-	*source = g_timeout_source_new(interval_ms);
-	g_source_set_callback(*source, function, set, NULL);
-	g_source_attach(*source, set->context);
+	if (!*timer)
+		*timer = platform_after_ms(set->platform, interval_ms, function, set);
 }
 
 /*
@@ -255,46 +241,48 @@ static void set_timer(struct http_connections *set, GSource **source, guint inte
 static gboolean on_sweep(gpointer data)
 {
 	struct http_connections *set = data;
-	const int64_t now_ns = clock_now_ns();
+	const int64_t now_ns = platform_now_ns(set->platform);
 
 	for (GList *next, *at = set->all.head; at; at = next) {
 		struct connection *connection = at->data;
 
 		next = at->next;
 		if (connection->until_ns <= now_ns)
-			end(connection);
+			end(set->platform, connection);
 	}
 	if (!g_queue_is_empty(&set->all))
 		return G_SOURCE_CONTINUE;
 	if (set->most >= CROWD)
 		malloc_trim(0);
 	set->most = 0;
-	unset_source(&set->sweep);
+	set->sweep = 0;
 	return G_SOURCE_REMOVE;
 }
 
-static void give_time(struct connection *connection, double seconds)
+static void give_time(const struct http_connections *set, struct connection *connection,
+		      double seconds)
 {
-	connection->until_ns =
-		isfinite(seconds) ? clock_now_ns() + (int64_t)(seconds * 1e9) : INT64_MAX;
+	connection->until_ns = isfinite(seconds)
+				       ? platform_now_ns(set->platform) + (int64_t)(seconds * 1e9)
+				       : INT64_MAX;
 }
 
 /* Adds a connection to the set, and links it with its address. */
-static struct connection *connection_new(struct http_connections *set, GSocket *socket,
+static struct connection *connection_new(struct http_connections *set, GIOStream *stream,
 					 GSocketAddress *remote, char *peer)
 {
 	struct connection *connection = g_new0(struct connection, 1);
 
 	connection->set = set;
-	connection->socket = socket;
+	connection->stream = stream;
 	connection->peer = peer;
-	connection->accepted_ns = clock_now_ns();
+	connection->accepted_ns = platform_now_ns(set->platform);
 	connection->link.data = connection;
 	g_queue_push_tail_link(&set->all, &connection->link);
 	set->most = MAX(set->most, set->all.length);
-	g_object_weak_ref(G_OBJECT(socket), on_closed, connection);
+	g_object_weak_ref(G_OBJECT(stream), on_closed, connection);
 	g_object_set_data_full(G_OBJECT(remote), CONNECTION_KEY, connection, connection_free);
-	give_time(connection, HTTP_LISTENER_REQUEST_S);
+	give_time(set, connection, HTTP_LISTENER_REQUEST_S);
 	set_timer(set, &set->sweep, SWEEP_MS, on_sweep);
 	return connection;
 }
@@ -325,13 +313,11 @@ static gboolean on_client_certificate(GTlsConnection *tls, GTlsCertificate *cert
  * certificates of the system for it (3.8 MB and 14 ms each time, glib-networking 2.74), which are
  * not needed without client certificates.
  */
-static GIOStream *wrap(const struct http_connections *set, GSocket *socket)
+static GIOStream *wrap(const struct http_connections *set, GIOStream *stream)
 {
-	g_autoptr(GSocketConnection) connection =
-		g_socket_connection_factory_create_connection(socket);
 	GIOStream *tls = g_initable_new(g_tls_backend_get_server_connection_type(
 						g_tls_backend_get_default()),
-					NULL, NULL, "base-io-stream", connection, "certificate",
+					NULL, NULL, "base-io-stream", stream, "certificate",
 					set->certificate, "database", set->clients, NULL);
 
 	if (tls && set->clients) {
@@ -404,10 +390,10 @@ static void on_handshake(GObject *tls, GAsyncResult *result, gpointer data)
 static gboolean on_hurry(gpointer data)
 {
 	struct http_connections *set = data;
-	const int64_t before_ns = clock_now_ns() - HANDSHAKE_MS * INT64_C(1000000);
+	const int64_t before_ns = platform_now_ns(set->platform) - HANDSHAKE_MS * INT64_C(1000000);
 
 	if (!find_next(set)) {
-		unset_source(&set->hurry);
+		set->hurry = 0;
 		return G_SOURCE_REMOVE;
 	}
 	for (const GList *at = set->all.head; at; at = at->next) {
@@ -415,15 +401,15 @@ static gboolean on_hurry(gpointer data)
 
 		if (connection->early && connection->early->tls &&
 		    connection->early->since_ns < before_ns)
-			end(connection);
+			end(set->platform, connection);
 	}
 	return G_SOURCE_CONTINUE;
 }
 
 static bool begin_handshake(struct http_connections *set, struct early *early)
 {
-	early->tls = wrap(set, early->socket);
-	early->since_ns = clock_now_ns();
+	early->tls = wrap(set, early->stream);
+	early->since_ns = platform_now_ns(set->platform);
 	if (!early->tls) {
 		early_free(early);
 		return false;
@@ -447,22 +433,19 @@ static void begin_handshakes(struct http_connections *set)
 
 /* Silent connections. */
 
-/* Waits for `count` bytes, or for the end of the stream (tcp(7), SO_RCVLOWAT). */
+/* Waits for `count` bytes, or for the end of the stream. */
 static void set_wanted_bytes(struct early *early, gsize count)
 {
 	early->wanted = count;
-	g_socket_set_option(early->socket, SOL_SOCKET, SO_RCVLOWAT, (gint)count, NULL);
+	early->connection->set->platform->transport->want(early->stream, count);
 }
 
 /* The length of the first TLS record, from its head; 0: it is no handshake. */
-static gsize hello_length(GSocket *socket)
+static gsize hello_length(const guint8 head[RECORD_HEAD])
 {
-	guint8 head[RECORD_HEAD] = {0};
 	gsize length;
 
-	if (recv(g_socket_get_fd(socket), head, sizeof(head), MSG_PEEK | MSG_DONTWAIT) <
-		    RECORD_HEAD ||
-	    head[0] != RECORD_HANDSHAKE)
+	if (head[0] != RECORD_HANDSHAKE)
 		return 0;
 	length = RECORD_HEAD + ((gsize)head[3] << 8 | head[4]);
 	return length <= RECORD_MAX ? length : 0;
@@ -472,13 +455,15 @@ static gsize hello_length(GSocket *socket)
  * A handshake begins once its first record is complete, since it costs a thread from then on. A
  * connection that was closed, or is not TLS, is dropped.
  */
-static gboolean on_first_bytes(GSocket *socket, GIOCondition condition, gpointer data)
+static gboolean on_first_bytes(GObject *input, gpointer data)
 {
 	struct early *early = data;
 	struct http_connections *set = early->connection->set;
-	const bool there = g_socket_get_available_bytes(socket) >= (gssize)early->wanted;
-	const gsize length = there && set->certificate ? hello_length(socket) : there;
-	g_autoptr(GSocketConnection) stream = NULL;
+	guint8 head[RECORD_HEAD] = {0};
+	const bool there =
+		set->platform->transport->peek(early->stream, head,
+					       set->certificate ? RECORD_HEAD : 0) >= early->wanted;
+	const gsize length = there && set->certificate ? hello_length(head) : there;
 
 	if (length > early->wanted) {
 		set_wanted_bytes(early, length);
@@ -490,31 +475,30 @@ static gboolean on_first_bytes(GSocket *socket, GIOCondition condition, gpointer
 		return G_SOURCE_REMOVE;
 	}
 	set_wanted_bytes(early, 1);
-	if (set->certificate) {
+	if (set->certificate)
 		begin_handshakes(set);
-	} else {
-		stream = g_socket_connection_factory_create_connection(early->socket);
-		hand_over(early, G_IO_STREAM(stream));
-	}
+	else
+		hand_over(early, early->stream);
 	return G_SOURCE_REMOVE;
 }
 
 /*
- * Until its first bytes arrive, a connection is only a socket and a source. `remote` and `local`
+ * Until its first bytes arrive, a connection is only a stream and a source. `remote` and `local`
  * are taken over.
  */
-static void await_first_bytes(struct connection *connection, GSocket *socket, GSocketAddress *local,
-			      GSocketAddress *remote)
+static void await_first_bytes(struct connection *connection, GIOStream *stream,
+			      GSocketAddress *local, GSocketAddress *remote)
 {
 	struct early *early = g_new0(struct early, 1);
 
 	early->connection = connection;
-	early->socket = g_object_ref(socket);
+	early->stream = g_object_ref(stream);
 	early->local = local;
 	early->remote = remote;
 	connection->early = early;
 	set_wanted_bytes(early, connection->set->certificate ? RECORD_HEAD : 1);
-	early->silent = g_socket_create_source(socket, G_IO_IN, NULL);
+	early->silent = g_pollable_input_stream_create_source(
+		G_POLLABLE_INPUT_STREAM(g_io_stream_get_input_stream(stream)), NULL);
 	g_source_set_callback(early->silent, G_SOURCE_FUNC(on_first_bytes), early, NULL);
 	g_source_attach(early->silent, connection->set->context);
 }
@@ -526,11 +510,13 @@ static void await_first_bytes(struct connection *connection, GSocket *socket, GS
  * TLS) and `clients`, the CAs of the certificates that peers must show (NULL: none required). Never
  * NULL.
  */
-static struct http_connections *connections_new(GTlsCertificate *certificate, GTlsDatabase *clients,
+static struct http_connections *connections_new(const struct platform *platform,
+						GTlsCertificate *certificate, GTlsDatabase *clients,
 						http_accepted_f accepted, void *data)
 {
 	struct http_connections *set = g_new0(struct http_connections, 1);
 
+	set->platform = platform;
 	set->context = g_main_context_ref_thread_default();
 	set->certificate = certificate ? g_object_ref(certificate) : NULL;
 	set->clients = clients ? g_object_ref(clients) : NULL;
@@ -551,10 +537,10 @@ static void connections_free(struct http_connections *set)
 
 		forget(connection);
 		if (connection->early)
-			end(connection);
+			end(set->platform, connection);
 	}
-	unset_source(&set->sweep);
-	unset_source(&set->hurry);
+	g_clear_handle_id(&set->sweep, g_source_remove);
+	g_clear_handle_id(&set->hurry, g_source_remove);
 	g_clear_object(&set->certificate);
 	g_clear_object(&set->clients);
 	g_main_context_unref(set->context);
@@ -562,28 +548,29 @@ static void connections_free(struct http_connections *set)
 }
 
 /*
- * Adds an accepted socket (reference taken): `accepted` is called when its first bytes have
+ * Adds an accepted connection (reference taken): `accepted` is called when its first bytes have
  * arrived, or never. A peer that has gone already has no address, and gets no answer.
  */
-static void connections_add(struct http_connections *set, GSocket *socket)
+static void connections_add(struct http_connections *set, GIOStream *stream)
 {
-	g_autoptr(GSocketAddress) remote = g_socket_get_remote_address(socket, NULL);
-	g_autoptr(GSocketAddress) local = g_socket_get_local_address(socket, NULL);
+	const struct platform_transport *transport = set->platform->transport;
+	g_autoptr(GSocketAddress) remote = transport->remote(stream);
+	g_autoptr(GSocketAddress) local = transport->local(stream);
 	g_autofree char *peer = NULL;
 	struct connection *connection;
 
 	if (!remote || !local)
 		return;
-	peer = peer_of(socket, remote);
+	peer = peer_of(set->platform, stream, remote);
 	if (!make_room(set, peer)) {
 		if (!set->certificate)
-			g_socket_send(socket, busy, strlen(busy), NULL, NULL);
+			g_pollable_output_stream_write_nonblocking(
+				G_POLLABLE_OUTPUT_STREAM(g_io_stream_get_output_stream(stream)),
+				busy, strlen(busy), NULL, NULL);
 		return;
 	}
-	if (g_socket_get_family(socket) != G_SOCKET_FAMILY_UNIX)
-		g_socket_set_option(socket, IPPROTO_TCP, TCP_NODELAY, TRUE, NULL);
-	connection = connection_new(set, socket, remote, g_steal_pointer(&peer));
-	await_first_bytes(connection, socket, g_steal_pointer(&local), g_steal_pointer(&remote));
+	connection = connection_new(set, stream, remote, g_steal_pointer(&peer));
+	await_first_bytes(connection, stream, g_steal_pointer(&local), g_steal_pointer(&remote));
 }
 
 /* Addresses. */
@@ -600,20 +587,20 @@ void http_listener_give_time(GSocketAddress *remote, double seconds)
 	if (!connection)
 		return;
 	connection->asked = true;
-	give_time(connection, seconds);
+	if (connection->set)
+		give_time(connection->set, connection, seconds);
 }
 
-GSocket *http_listener_socket(GSocketAddress *remote)
+GIOStream *http_listener_stream(GSocketAddress *remote)
 {
 	const struct connection *connection = connection_of(remote);
 
-	return connection ? connection->socket : NULL;
+	return connection ? connection->stream : NULL;
 }
 
 /* Listening. */
 
 enum {
-	BACKLOG = 64,
 	/*
 	 * The maximum number of connections accepted in a turn of the main loop. A turn checks the
 	 * sockets of all local schedulers, which takes about as long as an answer.
@@ -626,13 +613,13 @@ enum {
 };
 
 struct http_listener {
-	GSocket *socket;
+	const struct platform *platform;
+	struct transport_place *place;
 	char *address;
-	char *socket_path; /* to be removed, or NULL */
-	bool local;        /* a Unix socket, or on loopback */
-	bool secure;       /* with TLS */
-	GMainContext *context;
-	GSource *source; /* waits for connections, or for a retry */
+	bool is_unix;    /* at a Unix socket */
+	bool local;      /* a Unix socket, or on loopback */
+	GSource *source; /* waits for connections */
+	guint retry;     /* a timer; 0: none */
 	struct http_connections *connections;
 };
 
@@ -640,6 +627,7 @@ static void watch(struct http_listener *listener);
 
 static void unwatch(struct http_listener *listener)
 {
+	g_clear_handle_id(&listener->retry, g_source_remove);
 	if (!listener->source)
 		return;
 	g_source_destroy(listener->source);
@@ -648,35 +636,32 @@ static void unwatch(struct http_listener *listener)
 
 static gboolean on_retry(gpointer data)
 {
-	watch(data);
+	struct http_listener *listener = data;
+
+	listener->retry = 0;
+	watch(listener);
 	return G_SOURCE_REMOVE;
 }
 
-/* Stops watching the socket for a moment. */
-static void pause_watching(struct http_listener *listener)
-{
-	unwatch(listener);
-	listener->source = g_timeout_source_new(RETRY_MS);
-	g_source_set_callback(listener->source, on_retry, listener, NULL);
-	g_source_attach(listener->source, listener->context);
-}
-
-static gboolean on_connection(GSocket *listening, GIOCondition condition, gpointer data)
+static gboolean on_connection(gpointer data)
 {
 	struct http_listener *listener = data;
 
 	for (int i = 0; i < ACCEPTED_AT_ONCE; i++) {
 		g_autoptr(GError) error = NULL;
-		g_autoptr(GSocket) socket = g_socket_accept(listening, NULL, &error);
+		g_autoptr(GIOStream) stream =
+			listener->platform->transport->accept(listener->place, &error);
 
-		if (socket) {
-			connections_add(listener->connections, socket);
+		if (stream) {
+			connections_add(listener->connections, stream);
 		} else if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK)) {
 			break;
 		} else {
 			log_warning("%s: a connection cannot be accepted: %s", listener->address,
 				    error->message);
-			pause_watching(listener);
+			unwatch(listener);
+			listener->retry =
+				platform_after_ms(listener->platform, RETRY_MS, on_retry, listener);
 			return G_SOURCE_REMOVE;
 		}
 	}
@@ -686,89 +671,25 @@ static gboolean on_connection(GSocket *listening, GIOCondition condition, gpoint
 static void watch(struct http_listener *listener)
 {
 	unwatch(listener);
-	listener->source = g_socket_create_source(listener->socket, G_IO_IN, NULL);
-	g_source_set_callback(listener->source, G_SOURCE_FUNC(on_connection), listener, NULL);
-	g_source_attach(listener->source, listener->context);
+	listener->source = listener->platform->transport->incoming(listener->place);
+	g_source_set_callback(listener->source, on_connection, listener, NULL);
+	g_source_attach(listener->source, listener->connections->context);
 }
 
-/* Removes a socket file without a listener. Returns false if a process listens there. */
-static bool clear_stale_socket(const char *path, GSocketAddress *address, GError **error)
+/* A bound address as "unix:PATH" or "SCHEME://HOST:PORT". */
+static char *address_text(GSocketAddress *bound, bool secure)
 {
-	g_autoptr(GSocket) probe = NULL;
-	struct stat status;
-
-	if (lstat(path, &status) < 0)
-		return true;
-	if (!S_ISSOCK(status.st_mode))
-		return error_fail(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-				  "cannot listen on \"%s\": it exists and is no socket; remove it",
-				  path);
-	probe = g_socket_new(G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT,
-			     error);
-	if (!probe)
-		return false;
-	if (g_socket_connect(probe, address, NULL, NULL))
-		return error_fail(error, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE,
-				  "cannot listen on \"%s\": another process does; stop it first",
-				  path);
-	unlink(path);
-	return true;
-}
-
-/* Listens on a Unix socket that only this user may connect to. */
-static bool listen_unix(struct http_listener *listener, GSocketAddress *address, GError **error)
-{
-	const char *path = g_unix_socket_address_get_path(G_UNIX_SOCKET_ADDRESS(address));
-
-	if (!clear_stale_socket(path, address, error))
-		return false;
-	listener->socket = g_socket_new(G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM,
-					G_SOCKET_PROTOCOL_DEFAULT, error);
-	if (!listener->socket)
-		return false;
-	/* Linux gives the file the mode of the socket, so others can never connect. */
-	fchmod(g_socket_get_fd(listener->socket), 0600);
-	if (!g_socket_bind(listener->socket, address, TRUE, error)) {
-		g_prefix_error(error, "cannot listen on \"%s\": ", path);
-		return false;
-	}
-	listener->socket_path = g_strdup(path);
-	listener->local = true;
-	listener->address = g_strconcat("unix:", path, NULL);
-	return true;
-}
-
-/* The bound address as "SCHEME://HOST:PORT". */
-static char *bound_address(GSocket *socket, const char *scheme, GError **error)
-{
-	g_autoptr(GSocketAddress) bound = g_socket_get_local_address(socket, error);
+	const char *scheme = secure ? "https" : "http";
 	g_autofree char *host = NULL;
 
-	if (!bound)
-		return NULL;
+	if (G_IS_UNIX_SOCKET_ADDRESS(bound))
+		return g_strconcat("unix:",
+				   g_unix_socket_address_get_path(G_UNIX_SOCKET_ADDRESS(bound)),
+				   NULL);
 	host = g_inet_address_to_string(
 		g_inet_socket_address_get_address(G_INET_SOCKET_ADDRESS(bound)));
 	return g_strdup_printf(strchr(host, ':') ? "%s://[%s]:%u" : "%s://%s:%u", scheme, host,
 			       g_inet_socket_address_get_port(G_INET_SOCKET_ADDRESS(bound)));
-}
-
-static bool listen_inet(struct http_listener *listener, const char *address, GSocketAddress *where,
-			GError **error)
-{
-	const char *scheme = listener->secure ? "https" : "http";
-
-	listener->local = g_inet_address_get_is_loopback(
-		g_inet_socket_address_get_address(G_INET_SOCKET_ADDRESS(where)));
-	listener->socket = g_socket_new(g_socket_address_get_family(where), G_SOCKET_TYPE_STREAM,
-					G_SOCKET_PROTOCOL_TCP, error);
-	if (!listener->socket)
-		return false;
-	if (!g_socket_bind(listener->socket, where, TRUE, error)) {
-		g_prefix_error(error, "cannot listen on \"%s\": ", address);
-		return false;
-	}
-	listener->address = bound_address(listener->socket, scheme, error);
-	return listener->address != NULL;
 }
 
 /*
@@ -796,31 +717,41 @@ static bool read_tls(const struct http_tls *tls, GTlsCertificate **ret_certifica
 	return *ret_clients != NULL;
 }
 
-struct http_listener *http_listener_new(const char *address, const struct http_tls *tls,
-					http_accepted_f accepted, void *data, GError **error)
+/* Whether only processes of this machine can connect. */
+static bool is_local(GSocketAddress *where)
+{
+	return G_IS_UNIX_SOCKET_ADDRESS(where) ||
+	       g_inet_address_get_is_loopback(
+		       g_inet_socket_address_get_address(G_INET_SOCKET_ADDRESS(where)));
+}
+
+struct http_listener *http_listener_new(const struct platform *platform, const char *address,
+					const struct http_tls *tls, http_accepted_f accepted,
+					void *data, GError **error)
 {
 	g_autoptr(http_listener_t) listener = g_new0(struct http_listener, 1);
 	g_autoptr(GTlsCertificate) certificate = NULL;
 	g_autoptr(GTlsDatabase) clients = NULL;
 	g_autoptr(GSocketAddress) where = NULL;
-	bool bound;
+	g_autoptr(GSocketAddress) bound = NULL;
 
-	listener->context = g_main_context_ref_thread_default();
-	listener->secure = tls;
+	listener->platform = platform;
 	where = listen_address_parse(address, tls != NULL, error);
 	if (!where || !read_tls(tls, &certificate, &clients, error))
 		return NULL;
-	listener->connections = connections_new(certificate, clients, accepted, data);
-	bound = G_IS_UNIX_SOCKET_ADDRESS(where) ? listen_unix(listener, where, error)
-						: listen_inet(listener, address, where, error);
-	if (!bound)
-		return NULL;
-	g_socket_set_blocking(listener->socket, FALSE);
-	g_socket_set_listen_backlog(listener->socket, BACKLOG);
-	if (!g_socket_listen(listener->socket, error)) {
-		g_prefix_error(error, "cannot listen on \"%s\": ", address);
+	listener->connections = connections_new(platform, certificate, clients, accepted, data);
+	listener->is_unix = G_IS_UNIX_SOCKET_ADDRESS(where);
+	listener->local = is_local(where);
+	listener->place = platform->transport->listen(platform, where, error);
+	if (!listener->place) {
+		g_prefix_error(error, "cannot listen on \"%s\": ",
+			       listener->is_unix ? address + strlen("unix:") : address);
 		return NULL;
 	}
+	bound = platform->transport->bound(listener->place, error);
+	if (!bound)
+		return NULL;
+	listener->address = address_text(bound, tls != NULL);
 	watch(listener);
 	return g_steal_pointer(&listener);
 }
@@ -831,26 +762,15 @@ void http_listener_free(struct http_listener *listener)
 		return;
 	unwatch(listener);
 	connections_free(listener->connections);
-	if (listener->socket)
-		g_socket_close(listener->socket, NULL);
-	g_clear_object(&listener->socket);
-	if (listener->socket_path)
-		unlink(listener->socket_path);
-	g_main_context_unref(listener->context);
-	g_free(listener->socket_path);
+	if (listener->place)
+		listener->platform->transport->close(listener->place);
 	g_free(listener->address);
 	g_free(listener);
 }
 
 bool http_listener_share(struct http_listener *listener, gid_t group, GError **error)
 {
-	const char *path = listener->socket_path ?: "";
-
-	if (chown(path, (uid_t)-1, group) == 0 && chmod(path, 0660) == 0)
-		return true;
-	return error_fail(error, G_IO_ERROR, g_io_error_from_errno(errno),
-			  "cannot let group %u use the socket \"%s\": %s", (unsigned)group, path,
-			  g_strerror(errno));
+	return listener->platform->transport->share(listener->place, group, error);
 }
 
 const char *http_listener_address(const struct http_listener *listener)

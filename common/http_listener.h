@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "common/platform.h"
+
 /*
  * The listening socket of an HTTP server: a Unix socket ("unix:/path", mode 0600, a stale socket
  * file is replaced), a loopback address ("http://127.0.0.1:port") or, with TLS, any address of this
@@ -48,7 +50,7 @@ struct http_tls {
 
 /*
  * The first bytes of a connection have arrived: `stream` can be read and written, `remote` is the
- * peer's address, for which http_listener_socket() returns the socket. All are borrowed for the
+ * peer's address, for which http_listener_stream() returns the connection. All are borrowed for the
  * call.
  */
 typedef void (*http_accepted_f)(GIOStream *stream, GSocketAddress *local, GSocketAddress *remote,
@@ -59,8 +61,9 @@ typedef void (*http_accepted_f)(GIOStream *stream, GSocketAddress *local, GSocke
  * `error`: HTTP_ERROR_ADDRESS, HTTP_ERROR_TRUST for unusable files, or G_IO_ERROR. A socket on
  * which another process answers is not replaced (G_IO_ERROR_ADDRESS_IN_USE).
  */
-struct http_listener *http_listener_new(const char *address, const struct http_tls *tls,
-					http_accepted_f accepted, void *data, GError **error);
+struct http_listener *http_listener_new(const struct platform *platform, const char *address,
+					const struct http_tls *tls, http_accepted_f accepted,
+					void *data, GError **error);
 
 /*
  * Stops listening and removes the socket file; NULL is allowed. Streams that `accepted` got stay
@@ -94,7 +97,7 @@ void http_listener_give_time(GSocketAddress *remote, double seconds);
 char *http_listener_network(GInetAddress *address);
 
 /*
- * The socket that belongs to an address which `accepted` got (borrowed); NULL for any other
+ * The connection that belongs to an address which `accepted` got (borrowed); NULL for any other
  * address.
  */
-GSocket *http_listener_socket(GSocketAddress *remote);
+GIOStream *http_listener_stream(GSocketAddress *remote);

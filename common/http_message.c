@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Messages of libsoup: their framing, their routes, their sockets and their answers. */
+/* Messages of libsoup: their framing, their routes, their connections and their answers. */
 #include <libsoup/soup.h>
 #include <string.h>
 
@@ -137,9 +137,9 @@ void http_route_refuse(SoupServerMessage *message, const char *method, const cha
 
 /* Answers. */
 
-GSocket *http_message_socket(SoupServerMessage *message)
+GIOStream *http_message_stream(SoupServerMessage *message)
 {
-	return http_listener_socket(soup_server_message_get_remote_address(message));
+	return http_listener_stream(soup_server_message_get_remote_address(message));
 }
 
 /* Clears the answer first, since libsoup appends. */

@@ -12,6 +12,7 @@
  */
 
 struct http_server {
+	const struct platform *platform;
 	SoupServer *soup;
 	struct http_listener *listener;
 	const struct http_route *routes;
@@ -40,8 +41,8 @@ struct http_request {
 
 /* Messages, before or after they have become a request. */
 
-/* The socket of a message; NULL if its peer is gone. */
-GSocket *http_message_socket(SoupServerMessage *message);
+/* The connection of a message; NULL if its peer is gone. */
+GIOStream *http_message_stream(SoupServerMessage *message);
 
 /* Begins an answer, which has no body yet. */
 void http_message_begin_answer(SoupServerMessage *message, int status);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/http_server.h"
 
-#include <glib-unix.h>
 #include <inttypes.h>
 #include <libsoup/soup.h>
 #include <math.h>
-#include <poll.h>
 #include <string.h>
 
 #include "common/http_early_reject.h"
@@ -13,6 +11,7 @@
 #include "common/http_private.h"
 #include "common/json.h"
 #include "common/read_number.h"
+#include "common/transport.h"
 
 /* Query parameters: each at most once, known to the route, and numbers in range. */
 
@@ -149,7 +148,7 @@ static void on_disconnected(SoupServerMessage *message, void *data)
 	cancel_request(request);
 }
 
-static gboolean on_hangup(int fd, GIOCondition condition, gpointer data)
+static gboolean on_hangup(gpointer data)
 {
 	cancel_request(data);
 	return G_SOURCE_REMOVE;
@@ -162,8 +161,7 @@ static gboolean on_hangup(int fd, GIOCondition condition, gpointer data)
  */
 static void request_wait(struct http_request *request)
 {
-	const GIOCondition hangup = (GIOCondition)(POLLRDHUP | POLLHUP | POLLERR);
-	GSocket *socket = http_message_socket(request->message);
+	GIOStream *stream = http_message_stream(request->message);
 
 	request->paused = true;
 	http_listener_give_time(soup_server_message_get_remote_address(request->message),
@@ -171,10 +169,10 @@ static void request_wait(struct http_request *request)
 	soup_server_message_pause(request->message);
 	request->disconnected_id = g_signal_connect(request->message, "disconnected",
 						    G_CALLBACK(on_disconnected), request);
-	if (!socket)
+	if (!stream)
 		return;
-	request->hangup = g_unix_fd_source_new(g_socket_get_fd(socket), hangup);
-	g_source_set_callback(request->hangup, G_SOURCE_FUNC(on_hangup), request, NULL);
+	request->hangup = request->server->platform->transport->hangup(stream);
+	g_source_set_callback(request->hangup, on_hangup, request, NULL);
 	g_source_attach(request->hangup, request->server->context);
 }
 
@@ -309,6 +307,12 @@ static const char unreadable[] = "{\"error\":\"the headers are no request that c
 
 /* Bodies. */
 
+/* A body that arrives. */
+struct arriving {
+	const struct platform *platform;
+	gsize received;
+};
+
 /* Refuses a body: discards what has arrived and what follows. */
 static void refuse_body(SoupServerMessage *message)
 {
@@ -322,7 +326,8 @@ static void refuse_body(SoupServerMessage *message)
 
 static void on_chunk(SoupServerMessage *message, GBytes *chunk, gpointer data)
 {
-	gsize *received = data;
+	struct arriving *arriving = data;
+	gsize *received = &arriving->received;
 	const gsize before = *received;
 	const struct http_identity *identity = http_guard_identity(message);
 	const gsize most = identity && identity->role == HTTP_ROLE_ANYBODY ? BODY_MAX : REFUSED_MAX;
@@ -331,7 +336,7 @@ static void on_chunk(SoupServerMessage *message, GBytes *chunk, gpointer data)
 	if (before <= BODY_MAX && *received > BODY_MAX && !soup_server_message_get_status(message))
 		refuse_body(message);
 	if (before <= most && *received > most)
-		http_early_reject_begin(message);
+		http_early_reject_begin(arriving->platform, message);
 }
 
 /* Reads the body of a message; NULL without `error` if there is none. */
@@ -397,16 +402,17 @@ static void check_headers(struct http_server *server, SoupServerMessage *message
 
 static void on_headers(SoupServerMessage *message, gpointer data)
 {
+	struct http_server *server = data;
 	g_autofree char *fault = http_framing_fault(message);
 
 	/* libsoup would answer with parts of a handler's answer. */
 	soup_message_headers_remove(soup_server_message_get_request_headers(message), "Range");
-	check_headers(data, message, fault);
+	check_headers(server, message, fault);
 	if (soup_server_message_get_status(message))
 		soup_message_body_set_accumulate(soup_server_message_get_request_body(message),
 						 FALSE);
 	if (fault) /* the end of the body is unknown */
-		http_early_reject_begin(message);
+		http_early_reject_begin(server->platform, message);
 }
 
 /* Requests. */
@@ -418,11 +424,15 @@ static void on_headers(SoupServerMessage *message, gpointer data)
  */
 static void on_started(SoupServer *soup, SoupServerMessage *message, gpointer data)
 {
+	const struct http_server *server = data;
+	struct arriving *arriving = g_new0(struct arriving, 1);
+
+	arriving->platform = server->platform;
 	set_answer_headers(message);
 	soup_server_message_set_response(message, "application/json", SOUP_MEMORY_STATIC,
 					 unreadable, strlen(unreadable));
 	g_signal_connect(message, "got-headers", G_CALLBACK(on_headers), data);
-	g_signal_connect_data(message, "got-chunk", G_CALLBACK(on_chunk), g_new0(gsize, 1),
+	g_signal_connect_data(message, "got-chunk", G_CALLBACK(on_chunk), arriving,
 			      (GClosureNotify)(void (*)(void))g_free, 0);
 }
 
@@ -479,10 +489,12 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 /* Life cycle. */
 
 /* A server that does not listen yet. */
-static struct http_server *create(const struct http_route *routes, void *data)
+static struct http_server *create(const struct platform *platform, const struct http_route *routes,
+				  void *data)
 {
 	struct http_server *server = g_new0(struct http_server, 1);
 
+	server->platform = platform;
 	server->routes = routes;
 	server->data = data;
 	server->context = g_main_context_ref_thread_default();
@@ -505,18 +517,19 @@ static void on_accepted(GIOStream *stream, GSocketAddress *local, GSocketAddress
 	soup_server_accept_iostream(server->soup, checked, local, remote, NULL);
 }
 
-struct http_server *http_server_new(const char *address, const struct http_route *routes,
-				    void *data, GError **error)
+struct http_server *http_server_new(const struct platform *platform, const char *address,
+				    const struct http_route *routes, void *data, GError **error)
 {
-	return http_server_new_tls(address, NULL, routes, data, error);
+	return http_server_new_tls(platform, address, NULL, routes, data, error);
 }
 
-struct http_server *http_server_new_tls(const char *address, const struct http_tls *tls,
-					const struct http_route *routes, void *data, GError **error)
+struct http_server *http_server_new_tls(const struct platform *platform, const char *address,
+					const struct http_tls *tls, const struct http_route *routes,
+					void *data, GError **error)
 {
-	g_autoptr(http_server_t) server = create(routes, data);
+	g_autoptr(http_server_t) server = create(platform, routes, data);
 
-	server->listener = http_listener_new(address, tls, on_accepted, server, error);
+	server->listener = http_listener_new(platform, address, tls, on_accepted, server, error);
 	return server->listener ? g_steal_pointer(&server) : NULL;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "common/http_listener.h"
+#include "common/transport.h"
 
 /*
  * A JSON API on the GLib main loop, by libsoup. Listens on a Unix socket ("unix:/path", mode 0600,
@@ -85,17 +86,17 @@ typedef struct http_identity (*http_guard_f)(const char *authorization, int64_t 
 					     void *data);
 
 /*
- * Starts to listen, on the calling thread's default main context. `routes` must outlive the server.
+ * Starts to listen, on the default main context. `platform` and `routes` must outlive the server.
  * Returns NULL with `error` (HTTP_ERROR_ADDRESS, or G_IO_ERROR); a socket on which another process
  * answers is not replaced.
  */
-struct http_server *http_server_new(const char *address, const struct http_route *routes,
-				    void *data, GError **error);
+struct http_server *http_server_new(const struct platform *platform, const char *address,
+				    const struct http_route *routes, void *data, GError **error);
 
 /* As http_server_new(), with TLS if `tls` is not NULL: `address` is then an https address. */
-struct http_server *http_server_new_tls(const char *address, const struct http_tls *tls,
-					const struct http_route *routes, void *data,
-					GError **error);
+struct http_server *http_server_new_tls(const struct platform *platform, const char *address,
+					const struct http_tls *tls, const struct http_route *routes,
+					void *data, GError **error);
 
 /*
  * Sets the guard for all later requests. A sender that it does not know is answered 401 on every
@@ -167,8 +168,8 @@ const char *http_request_header(struct http_request *request, const char *name);
 /*
  * Peers without a user id: any process, over loopback; a process that the kernel does not identify.
  */
-#define HTTP_PEER_ANYBODY (-1)
-#define HTTP_PEER_UNKNOWN (-2)
+#define HTTP_PEER_ANYBODY TRANSPORT_PEER_ANYBODY
+#define HTTP_PEER_UNKNOWN TRANSPORT_PEER_UNKNOWN
 
 /*
  * The user id of the request's identity, by the server's guard. Without a guard it is that of the

@@ -6,7 +6,7 @@
 #include <sys/un.h>
 
 #include "common/error_fail.h"
-#include "common/http_client.h"
+#include "common/http_error.h"
 
 #define UNIX "unix:"
 

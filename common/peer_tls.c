@@ -30,15 +30,15 @@ const struct http_tls *peer_tls_server(const struct config_tls *tls, const char 
 	return ret_tls;
 }
 
-struct http_client *peer_tls_client(const struct config_tls *tls, const char *address,
-				    GError **error)
+struct http_client *peer_tls_client(const struct platform *platform, const struct config_tls *tls,
+				    const char *address, GError **error)
 {
 	struct http_client_identity identity = {0};
 	struct http_client *client;
 
 	if (tls && is_secure(address) && !peer_tls_check(tls, error))
 		return NULL;
-	client = http_client_new(address, error);
+	client = http_client_new(platform, address, error);
 	if (!client)
 		return NULL;
 	http_client_expect(client, peer_api);

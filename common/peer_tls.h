@@ -26,5 +26,5 @@ bool peer_tls_check(const struct config_tls *tls, GError **error);
  * https address, shows the certificate of `tls`, which may be NULL. Returns NULL with `error` as
  * http_client_new(), or as peer_tls_check().
  */
-struct http_client *peer_tls_client(const struct config_tls *tls, const char *address,
-				    GError **error);
+struct http_client *peer_tls_client(const struct platform *platform, const struct config_tls *tls,
+				    const char *address, GError **error);

@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/handoff.h"
 #include "common/read_file.h"
+#include "common/transport.h"
 
 /* This machine. */
 
@@ -190,6 +191,7 @@ const struct platform platform_machine = {
 	.clock = &machine_clock,
 	.disk = &machine_disk,
 	.threads = &machine_threads,
+	.transport = &transport_machine,
 };
 
 /* Clock. */

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct platform_transport;
+
 /*
  * The platform is what a daemon stands on and cannot compute: clocks, timers, its disk and threads.
  * A daemon's main object gets it at creation and hands it down; nothing in a daemon reads a clock,
@@ -23,6 +25,7 @@ struct platform {
 	const struct platform_clock *clock;
 	const struct platform_disk *disk;
 	const struct platform_threads *threads;
+	const struct platform_transport *transport; /* transport.h */
 };
 
 /*

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "common/error_fail.h"
-#include "common/http_client.h"
+#include "common/http_error.h"
 #include "common/read_file.h"
 
 #define fail_trust(error, ...) error_fail(error, HTTP_ERROR, HTTP_ERROR_TRUST, __VA_ARGS__)

@@ -268,7 +268,7 @@ int main(int argc, char **argv)
 			error ? error->message : "give --listen, --uri and --prefix");
 		return 2;
 	}
-	client = http_client_new(option_listen, &error);
+	client = http_client_new(&platform_machine, option_listen, &error);
 	if (!client)
 		g_error("%s", error->message);
 	vms = g_new0(struct vm, option_vms);

@@ -296,7 +296,7 @@ int main(int argc, char **argv)
 			error ? error->message : "give --listen and --uri");
 		return 2;
 	}
-	client = http_client_new(option_listen, &error);
+	client = http_client_new(&platform_machine, option_listen, &error);
 	if (!client)
 		g_error("%s", error->message);
 	measure(client);

@@ -221,7 +221,7 @@ struct status_api *status_api_new(const char *address, struct run_session *sessi
 	struct status_api *api = g_new0(struct status_api, 1);
 
 	api->session = session;
-	api->server = http_server_new(address, routes, api, error);
+	api->server = http_server_new(view_platform(session), address, routes, api, error);
 	if (!api->server || !share(api, error)) {
 		http_server_free(api->server);
 		g_free(api);
@@ -242,9 +242,9 @@ bool status_api_listen(struct status_api *api, const char *address, GError **err
 {
 	struct http_tls tls;
 
-	api->browsers =
-		http_server_new_tls(address, run_tls(address, view_config(api->session), &tls),
-				    routes, api, error);
+	api->browsers = http_server_new_tls(view_platform(api->session), address,
+					    run_tls(address, view_config(api->session), &tls),
+					    routes, api, error);
 	if (!api->browsers)
 		return false;
 	api->tokens = token_book_new(view_platform(api->session), view_directory(api->session));

@@ -135,7 +135,7 @@ struct remote_link *remote_link_new(const struct platform *platform,
 				    const char *address, const struct config_tls *tls,
 				    GError **error)
 {
-	struct http_client *client = remote_link_client(tls, address, error);
+	struct http_client *client = remote_link_client(platform, tls, address, error);
 	struct remote_link *link;
 
 	if (!client)
@@ -145,7 +145,7 @@ struct remote_link *remote_link_new(const struct platform *platform,
 	link->address = g_strdup(address);
 	link->client = client;
 	link->tls = tls;
-	link->events_client = remote_link_client(tls, address, NULL);
+	link->events_client = remote_link_client(platform, tls, address, NULL);
 	link->cluster = cluster;
 	link->index = index;
 	link->away_s = REMOTE_LINK_AWAY_S;

@@ -192,10 +192,11 @@ static bool same_text(const json_t *a, const json_t *b, const char *key)
 			 json_string_value(json_object_get(b, key))) == 0;
 }
 
-struct http_client *remote_link_client(const struct config_tls *tls, const char *address,
+struct http_client *remote_link_client(const struct platform *platform,
+				       const struct config_tls *tls, const char *address,
 				       GError **error)
 {
-	struct http_client *client = peer_tls_client(tls, address, error);
+	struct http_client *client = peer_tls_client(platform, tls, address, error);
 
 	if (client)
 		http_client_mend_numbers(client);
@@ -206,7 +207,7 @@ struct http_client *remote_link_client(const struct config_tls *tls, const char 
 static void drop_events(struct remote_link *link)
 {
 	http_client_free(link->events_client);
-	link->events_client = remote_link_client(link->tls, link->address, NULL);
+	link->events_client = remote_link_client(link->platform, link->tls, link->address, NULL);
 	link->events_pending = false;
 }
 

@@ -113,7 +113,8 @@ void remote_link_settle(struct remote_link *link, bool good, const GError *wrong
  * A client of the local scheduler at `address`, as peer_tls_client(). A bad number in an answer
  * does not make its other members unreadable.
  */
-struct http_client *remote_link_client(const struct config_tls *tls, const char *address,
+struct http_client *remote_link_client(const struct platform *platform,
+				       const struct config_tls *tls, const char *address,
 				       GError **error);
 
 /*

@@ -345,7 +345,7 @@ bool client_open(struct client *client)
 		return client_refuse(client, "give --uri or --run, not both");
 	client->address = client_find_address(client->uri, client->dir, &error);
 	if (client->address && http_client_timeout(ASK_TIMEOUT_S, &client->timeout_s, &error))
-		client->http = http_client_new(client->address, &error);
+		client->http = http_client_new(&platform_machine, client->address, &error);
 	if (client->http && identify(client, &error)) {
 		http_client_expect(client->http, run_api);
 		return true;

@@ -22,7 +22,7 @@
 /* Returns the nodes of the local scheduler at `address`, a new reference. */
 static json_t *get_nodes(const struct config_tls *tls, const char *address, GError **error)
 {
-	g_autoptr(http_client_t) client = peer_tls_client(tls, address, error);
+	g_autoptr(http_client_t) client = peer_tls_client(&platform_machine, tls, address, error);
 	g_autoptr(json_t) answer = NULL;
 	double timeout_s;
 

@@ -126,7 +126,8 @@ static bool add_subject(struct inspection *inspection, uint32_t index, GError **
 	subject->task_deadline_s = config_patience(inspection->config, TASK_DEADLINE_S);
 	subject->answers.steady = config_lab_is_steady(inspection->config);
 	g_ptr_array_add(inspection->subjects, subject);
-	subject->client = peer_tls_client(inspection->config->tls, address, error);
+	subject->client =
+		peer_tls_client(&platform_machine, inspection->config->tls, address, error);
 	return subject->client &&
 	       (cluster->local_scheduler || start_scheduler(inspection, subject, address, error));
 }

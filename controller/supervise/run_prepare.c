@@ -404,7 +404,8 @@ static bool check_listen(const char *what, const char *address, const struct con
 
 	if (!address)
 		return true;
-	listener = http_listener_new(address, run_tls(address, config, &tls), NULL, NULL, &reason);
+	listener = http_listener_new(&platform_machine, address, run_tls(address, config, &tls),
+				     NULL, NULL, &reason);
 	return listener || run_refuse(error, "%s: %s", what, reason->message);
 }
 
@@ -462,7 +463,8 @@ static enum run_prepare_verdict judge_listen(const struct config *config, const 
 	if (!service.listen)
 		return RUN_PREPARE_TAKEN;
 	speaks = run_tls(service.listen, config, &tls);
-	listener = http_listener_new(service.listen, speaks, NULL, NULL, &reason);
+	listener =
+		http_listener_new(&platform_machine, service.listen, speaks, NULL, NULL, &reason);
 	if (listener || g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE))
 		return RUN_PREPARE_TAKEN;
 	if (is_for_later(reason, speaks)) {

@@ -234,7 +234,7 @@ static gboolean poll_status(gpointer data)
 
 struct run_watch *run_watch_new(const char *address, bool shows, GError **error)
 {
-	struct http_client *client = http_client_new(address, error);
+	struct http_client *client = http_client_new(&platform_machine, address, error);
 	struct run_watch *watch;
 
 	if (!client)

@@ -457,7 +457,8 @@ struct api *api_new(const char *address, const struct http_tls *tls, struct sche
 	api->scheduler = scheduler;
 	api->waiters = g_ptr_array_new_with_free_func(waiter_free);
 	api->output_waiters = g_ptr_array_new_with_free_func(output_waiter_free);
-	api->server = http_server_new_tls(address, tls, routes, api, error);
+	api->server = http_server_new_tls(scheduler_platform(scheduler), address, tls, routes, api,
+					  error);
 	if (!api->server)
 		return NULL;
 	scheduler_listen(scheduler, on_change, api);

@@ -238,7 +238,7 @@ static void add_remote(json_t *hosts, const struct config *config,
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(http_client_t) client =
-		peer_tls_client(config->tls, cluster->local_scheduler, &error);
+		peer_tls_client(&platform_machine, config->tls, cluster->local_scheduler, &error);
 	g_autoptr(json_t) energy = NULL;
 	g_autoptr(json_t) capabilities = NULL;
 	const json_t *host;

@@ -153,7 +153,7 @@ static bool http_open(struct power_meter *base, GError **error)
 					     reason);
 	/* With a secret the client's own rule holds, which is stricter. */
 	if (!config->password_file || http_client_check_address(address, &refused))
-		meter->client = http_client_new_text(address, ANSWER_MAX, &refused);
+		meter->client = http_client_new_text(base->platform, address, ANSWER_MAX, &refused);
 	return meter->client || power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
 						      "http: %s", refused->message);
 }

@@ -839,14 +839,14 @@ struct redfish_service *redfish_services_find(struct redfish_services *services,
 		service->config.timeout_s = MAX(service->config.timeout_s, timeout_s);
 		return service;
 	}
-	client = http_client_new(address, error);
+	client = http_client_new(services->platform, address, error);
 	if (!client)
 		return NULL;
 	http_client_device(client, ANSWER_MAX);
 	service = g_new0(struct redfish_service, 1);
 	service->platform = services->platform;
 	service->client = client;
-	service->login_client = http_client_new(address, NULL);
+	service->login_client = http_client_new(services->platform, address, NULL);
 	http_client_device(service->login_client, ANSWER_MAX);
 	service->address = g_steal_pointer(&address);
 	service->config = (struct config_meter){

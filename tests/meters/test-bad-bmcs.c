@@ -239,7 +239,7 @@ static void start_bmc(struct bmc *bmc)
 	g_autofree char *address = g_strdup_printf("https://127.0.0.1:%u", bmc->port);
 	g_autoptr(GError) error = NULL;
 
-	bmc->server = http_server_new_tls(address, &tls, routes, bmc, &error);
+	bmc->server = http_server_new_tls(&platform_machine, address, &tls, routes, bmc, &error);
 	g_assert_no_error(error);
 	bmc->port = (uint16_t)strtoul(strrchr(http_server_address(bmc->server), ':') + 1, NULL, 10);
 }

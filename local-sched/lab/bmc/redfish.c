@@ -399,7 +399,8 @@ struct redfish *redfish_new(const struct redfish_spec *spec, GError **error)
 	redfish->uuid = g_uuid_string_random();
 	redfish->basic = basic_header(spec->user, spec->password);
 	redfish->sessions = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, session_free);
-	redfish->server = http_server_new_tls(spec->address, &tls, routes, redfish, error);
+	redfish->server =
+		http_server_new_tls(&platform_machine, spec->address, &tls, routes, redfish, error);
 	return redfish->server ? g_steal_pointer(&redfish) : NULL;
 }
 

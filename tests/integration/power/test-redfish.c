@@ -379,8 +379,8 @@ static void serve_odd_routes(struct fixture *fixture)
 	const struct http_tls tls = {.certificate = fixture->certificate, .key = fixture->key};
 	g_autoptr(GError) error = NULL;
 
-	fixture->other =
-		http_server_new_tls("https://127.0.0.1:0", &tls, odd_routes, fixture, &error);
+	fixture->other = http_server_new_tls(&platform_machine, "https://127.0.0.1:0", &tls,
+					     odd_routes, fixture, &error);
 	g_assert_no_error(error);
 	fixture->meter.config.port = port_of(http_server_address(fixture->other));
 }

@@ -302,7 +302,7 @@ static void serve(struct scripted_scheduler *scheduler)
 	struct http_tls tls;
 
 	scheduler->server =
-		http_server_new_tls(scheduler->address,
+		http_server_new_tls(&platform_machine, scheduler->address,
 				    peer_tls_server(scheduler->tls, scheduler->address, &tls),
 				    routes, scheduler, &error);
 	g_assert_no_error(error);

@@ -97,10 +97,11 @@ void http_fixture_init(struct http_fixture *fixture, gconstpointer address)
 
 	fixture->directory = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
 	path = g_strconcat("unix:", fixture->directory, "/socket", NULL);
-	fixture->server =
-		http_server_new(address ? address : path, http_fixture_routes, fixture, &error);
+	fixture->server = http_server_new(&platform_machine, address ? address : path,
+					  http_fixture_routes, fixture, &error);
 	g_assert_no_error(error);
-	fixture->client = http_client_new(http_server_address(fixture->server), &error);
+	fixture->client =
+		http_client_new(&platform_machine, http_server_address(fixture->server), &error);
 	g_assert_no_error(error);
 }
 

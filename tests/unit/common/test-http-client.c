@@ -103,7 +103,7 @@ static void test_client_survives_a_peer_that_misbehaves(void)
 		g_autoptr(http_client_t) client = NULL;
 
 		peer_start(&peer);
-		client = http_client_new(peer.address, NULL);
+		client = http_client_new(&platform_machine, peer.address, NULL);
 		answer = http_client_call(client, "GET", "/", NULL, cases[i].close ? 10 : 0.3,
 					  &error);
 		g_assert_true((answer != NULL) == (cases[i].code == 0));
@@ -145,7 +145,7 @@ static void test_client_cuts_what_a_peer_says(void)
 		g_autoptr(http_client_t) client = NULL;
 
 		peer_start(&peer);
-		client = http_client_new(peer.address, NULL);
+		client = http_client_new(&platform_machine, peer.address, NULL);
 		http_client_expect(client, operations);
 		if (i == k)
 			json_decref(
@@ -229,7 +229,7 @@ static void test_client_takes_answers_of_the_api_alone(void)
 		g_autoptr(http_client_t) client = NULL;
 
 		peer_start(&peer);
-		client = http_client_new(peer.address, NULL);
+		client = http_client_new(&platform_machine, peer.address, NULL);
 		http_client_expect(client, any ? NULL : operations);
 		body = http_client_call(client, "GET", "/v1/tasks/5?x=6", NULL, 10, &error);
 		if (code == 0)
@@ -315,14 +315,16 @@ static void test_client_speaks_in_the_clear_at_loopback_alone(void)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(good); i++) {
 		g_autoptr(GError) error = NULL;
-		g_autoptr(http_client_t) client = http_client_new(good[i], &error);
+		g_autoptr(http_client_t) client =
+			http_client_new(&platform_machine, good[i], &error);
 
 		g_assert_no_error(error);
 		g_assert_true(http_client_check_address(good[i], NULL));
 	}
 	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
 		g_autoptr(GError) error = NULL;
-		g_autoptr(http_client_t) client = http_client_new(bad[i], &error);
+		g_autoptr(http_client_t) client =
+			http_client_new(&platform_machine, bad[i], &error);
 
 		g_test_message("%s", bad[i]);
 		g_assert_null(client);
@@ -368,7 +370,7 @@ static void test_client_refuses_an_endless_answer(void)
 
 	memcpy(answer, head, strlen(head));
 	peer_start(&peer);
-	client = http_client_new(peer.address, NULL);
+	client = http_client_new(&platform_machine, peer.address, NULL);
 	g_assert_null(http_client_call(client, "GET", "/", NULL, 60, &error));
 	g_assert_error(error, HTTP_ERROR, HTTP_ERROR_BODY);
 	g_clear_pointer(&client, http_client_free);
@@ -394,7 +396,8 @@ static void test_client_reports_what_is_not_there(void)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GError) error = NULL;
-		g_autoptr(http_client_t) client = http_client_new(cases[i].address, NULL);
+		g_autoptr(http_client_t) client =
+			http_client_new(&platform_machine, cases[i].address, NULL);
 
 		g_assert_null(http_client_call(client, "GET", "/v1/ok", NULL, 10, &error));
 		g_assert_error(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT);
@@ -455,7 +458,7 @@ static void test_clients_keep_their_connections(void)
 		address = g_strdup_printf("http://127.0.0.1:%u",
 					  g_socket_listener_add_any_inet_port(
 						  G_SOCKET_LISTENER(servers[i]), NULL, NULL));
-		clients[i] = http_client_new(address, NULL);
+		clients[i] = http_client_new(&platform_machine, address, NULL);
 	}
 	for (int round = 0; round < 5; round++) {
 		for (int i = 0; i < count; i++)
@@ -572,18 +575,22 @@ static void test_tls_and_names(void)
 	g_autoptr(GError) error = NULL;
 	struct who who = {0};
 
-	g_assert_null(http_server_new_tls("https://127.0.0.1:0", &tls, who_routes, NULL, NULL));
+	g_assert_null(http_server_new_tls(&platform_machine, "https://127.0.0.1:0", &tls,
+					  who_routes, NULL, NULL));
 	make_certificate(certificate, key);
-	g_assert_null(http_server_new_tls("http://127.0.0.1:0", &tls, who_routes, NULL, NULL));
+	g_assert_null(http_server_new_tls(&platform_machine, "http://127.0.0.1:0", &tls, who_routes,
+					  NULL, NULL));
 	g_chmod(key, 0640);
-	g_assert_null(http_server_new_tls("https://127.0.0.1:0", &tls, who_routes, NULL, &error));
+	g_assert_null(http_server_new_tls(&platform_machine, "https://127.0.0.1:0", &tls,
+					  who_routes, NULL, &error));
 	g_assert_error(error, HTTP_ERROR, HTTP_ERROR_TRUST);
 	g_assert_nonnull(strstr(error->message, "chmod 600"));
 	g_clear_error(&error);
 	g_chmod(key, 0600);
-	server = http_server_new_tls("https://127.0.0.1:0", &tls, who_routes, NULL, &error);
+	server = http_server_new_tls(&platform_machine, "https://127.0.0.1:0", &tls, who_routes,
+				     NULL, &error);
 	g_assert_no_error(error);
-	client = http_client_new(http_server_address(server), &error);
+	client = http_client_new(&platform_machine, http_server_address(server), &error);
 	g_assert_no_error(error);
 	/* No CA has signed it; then it is its own CA, and a name is asked for. */
 	assert_call_fails(client, HTTP_ERROR_TRUST, "certificate");
@@ -610,7 +617,7 @@ static void test_tls_and_names(void)
 	g_assert_null(http_client_answer_header(client, "x-who"));
 	g_free(who.header);
 	/* A connection that was made without checks is not used for a request with checks. */
-	other = http_client_new(http_server_address(server), &error);
+	other = http_client_new(&platform_machine, http_server_address(server), &error);
 	g_assert_no_error(error);
 	assert_call_fails(other, HTTP_ERROR_TRUST, "certificate");
 	g_unlink(certificate);
@@ -626,14 +633,15 @@ static void test_texts_may_come_from_anywhere(void)
 	static const char *const bad[] = {"ftp://h", "http://u:p@h", "http://h/x", "http://"};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(good); i++) {
-		g_autoptr(http_client_t) client = http_client_new_text(good[i], 100, NULL);
+		g_autoptr(http_client_t) client =
+			http_client_new_text(&platform_machine, good[i], 100, NULL);
 
 		g_assert_nonnull(client);
 	}
 	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
 		g_autoptr(GError) error = NULL;
 
-		g_assert_null(http_client_new_text(bad[i], 100, &error));
+		g_assert_null(http_client_new_text(&platform_machine, bad[i], 100, &error));
 		g_assert_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS);
 	}
 }

@@ -72,8 +72,9 @@ static void setup(struct fixture *fixture, gconstpointer tls)
 					       0600, NULL));
 	files = (struct http_tls){.certificate = fixture->certificate, .key = fixture->key};
 	fixture->server =
-		tls ? http_server_new_tls("https://127.0.0.1:0", &files, routes, NULL, NULL)
-		    : http_server_new("http://127.0.0.1:0", routes, NULL, NULL);
+		tls ? http_server_new_tls(&platform_machine, "https://127.0.0.1:0", &files, routes,
+					  NULL, NULL)
+		    : http_server_new(&platform_machine, "http://127.0.0.1:0", routes, NULL, NULL);
 	g_assert_nonnull(fixture->server);
 	fixture->crowd = g_ptr_array_new_with_free_func(g_object_unref);
 }
@@ -149,7 +150,7 @@ static bool is_answered(const struct fixture *fixture)
 {
 	const struct http_client_identity identity = {.insecure = true};
 	g_autoptr(http_client_t) client =
-		http_client_new(http_server_address(fixture->server), NULL);
+		http_client_new(&platform_machine, http_server_address(fixture->server), NULL);
 	g_autoptr(json_t) answer = NULL;
 
 	http_client_identify(client, &identity);

@@ -55,7 +55,8 @@ static void setup(struct fixture *fixture, gconstpointer data)
 {
 	fixture->role = HTTP_ROLE_VIEWER;
 	fixture->uid = 7;
-	fixture->server = http_server_new("http://127.0.0.1:0", routes, fixture, NULL);
+	fixture->server =
+		http_server_new(&platform_machine, "http://127.0.0.1:0", routes, fixture, NULL);
 	http_server_guard(fixture->server, believe, fixture);
 }
 

@@ -56,7 +56,8 @@ static const struct http_route guarded_routes[] = {
 static char *guarded_answer(struct http_server *server, const char *who, const char *method,
 			    const char *path)
 {
-	g_autoptr(http_client_t) client = http_client_new(http_server_address(server), NULL);
+	g_autoptr(http_client_t) client =
+		http_client_new(&platform_machine, http_server_address(server), NULL);
 	g_autofree char *header = who ? g_strconcat("Authorization: ", who, NULL) : NULL;
 	const struct http_client_identity identity = {.header = header};
 	g_autoptr(json_t) sent = g_str_equal(method, "PUT") ? json_object() : NULL;
@@ -102,8 +103,8 @@ static void test_a_guard_decides(void)
 		{"operator", "PUT", "/all", "200: {\"role\":4,\"uid\":7}"},
 		{"operator", "GET", "/forgotten", "403: that is not for you to do"},
 	};
-	g_autoptr(http_server_t) server =
-		http_server_new("http://127.0.0.1:0", guarded_routes, NULL, NULL);
+	g_autoptr(http_server_t) server = http_server_new(&platform_machine, "http://127.0.0.1:0",
+							  guarded_routes, NULL, NULL);
 
 	http_server_guard(server, believe, NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -117,8 +118,8 @@ static void test_a_guard_decides(void)
 
 static void test_who_asks_too_often_is_told_when_to_come_again(void)
 {
-	g_autoptr(http_server_t) server =
-		http_server_new("http://127.0.0.1:0", guarded_routes, NULL, NULL);
+	g_autoptr(http_server_t) server = http_server_new(&platform_machine, "http://127.0.0.1:0",
+							  guarded_routes, NULL, NULL);
 	g_autofree char *too_many = NULL;
 	g_autofree char *stranger = NULL;
 
@@ -162,10 +163,11 @@ static void test_not_too_many_requests_wait(void)
 	guint waiting = 0;
 	guint refused = 0;
 
-	server = http_server_new("http://127.0.0.1:0", waiting_routes, &waiting, NULL);
+	server = http_server_new(&platform_machine, "http://127.0.0.1:0", waiting_routes, &waiting,
+				 NULL);
 	http_server_guard(server, believe, NULL);
 	http_server_limit(server, 1000);
-	client = http_client_new(http_server_address(server), NULL);
+	client = http_client_new(&platform_machine, http_server_address(server), NULL);
 	http_client_identify(client, &identity);
 	for (int i = 0; i < HTTP_SERVER_WAITING_USER_MAX + 3; i++)
 		http_client_request(client, "GET", "/wait", NULL, 60, on_never, &refused);
@@ -217,8 +219,8 @@ static GSocket *connect_silently(struct http_server *server)
 
 static void test_one_peer_does_not_get_all_connections(void)
 {
-	g_autoptr(http_server_t) server =
-		http_server_new("http://127.0.0.1:0", guarded_routes, NULL, NULL);
+	g_autoptr(http_server_t) server = http_server_new(&platform_machine, "http://127.0.0.1:0",
+							  guarded_routes, NULL, NULL);
 	g_autoptr(GPtrArray) sockets = g_ptr_array_new_with_free_func(g_object_unref);
 	g_autofree char *answer = NULL;
 	char said[64] = "";
@@ -243,8 +245,8 @@ static void test_answers_are_read_before_more_are_given(void)
 	static const char question[] =
 		"GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: 7\r\n\r\n";
 	guint answers = 0;
-	g_autoptr(http_server_t) server =
-		http_server_new("http://127.0.0.1:0", large_routes, &answers, NULL);
+	g_autoptr(http_server_t) server = http_server_new(&platform_machine, "http://127.0.0.1:0",
+							  large_routes, &answers, NULL);
 	g_autoptr(GSocket) socket = connect_silently(server);
 	g_autofree char *refused = NULL;
 	g_autofree char *other = NULL;

@@ -291,7 +291,8 @@ static void on_each_free_the_other(int status, json_t *body, const GError *error
 static void test_a_client_that_goes_leaves_the_others(struct http_fixture *fixture,
 						      gconstpointer data)
 {
-	fixture->other = http_client_new(http_server_address(fixture->server), NULL);
+	fixture->other =
+		http_client_new(&platform_machine, http_server_address(fixture->server), NULL);
 	for (int i = 0; i < 5; i++) {
 		http_client_request(fixture->client, "GET", "/v1/ok", NULL, 10,
 				    on_each_free_the_other, fixture);
@@ -303,7 +304,8 @@ static void test_a_client_that_goes_leaves_the_others(struct http_fixture *fixtu
 	WAIT_FOR(fixture->waiting.length == 0);
 	/* The last one goes, and there is another. */
 	g_clear_pointer(&fixture->client, http_client_free);
-	fixture->client = http_client_new(http_server_address(fixture->server), NULL);
+	fixture->client =
+		http_client_new(&platform_machine, http_server_address(fixture->server), NULL);
 	http_client_request(fixture->client, "GET", "/v1/ok", NULL, 10, on_each_free_the_other,
 			    fixture);
 	WAIT_FOR(fixture->answered == 6);
@@ -326,7 +328,8 @@ static void test_client_survives_a_server_restart(struct http_fixture *fixture, 
 		g_assert_null(refused);
 		g_assert_error(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT);
 		g_clear_error(&error);
-		fixture->server = http_server_new(address, http_fixture_routes, fixture, &error);
+		fixture->server = http_server_new(&platform_machine, address, http_fixture_routes,
+						  fixture, &error);
 		g_assert_no_error(error);
 		after = http_client_call(fixture->client, "GET", "/v1/ok", NULL, 10, &error);
 		g_assert_no_error(error);
@@ -346,14 +349,14 @@ static void test_socket_is_private_and_a_stale_one_replaced(struct http_fixture 
 
 	g_assert_cmpint(stat(path, &status), ==, 0);
 	g_assert_cmpint(status.st_mode & 0777, ==, 0600);
-	g_assert_null(http_server_new(http_server_address(fixture->server), http_fixture_routes,
-				      NULL, &error));
+	g_assert_null(http_server_new(&platform_machine, http_server_address(fixture->server),
+				      http_fixture_routes, NULL, &error));
 	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE);
 	/* A second name of the socket outlives the server: just what a crash leaves. */
 	g_assert_cmpint(link(path, copy), ==, 0);
 	g_clear_pointer(&fixture->server, http_server_free);
 	g_clear_error(&error);
-	second = http_server_new(address, http_fixture_routes, NULL, &error);
+	second = http_server_new(&platform_machine, address, http_fixture_routes, NULL, &error);
 	g_assert_no_error(error);
 }
 
@@ -388,14 +391,16 @@ static void test_addresses_that_make_no_sense_are_refused(void)
 	for (gsize i = 0; i < G_N_ELEMENTS(servers); i++) {
 		g_autoptr(GError) error = NULL;
 
-		g_assert_null(http_server_new(servers[i], http_fixture_routes, NULL, &error));
+		g_assert_null(http_server_new(&platform_machine, servers[i], http_fixture_routes,
+					      NULL, &error));
 		g_assert_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS);
 	}
-	g_assert_null(http_server_new(too_long, http_fixture_routes, NULL, NULL));
+	g_assert_null(
+		http_server_new(&platform_machine, too_long, http_fixture_routes, NULL, NULL));
 	for (gsize i = 0; i < G_N_ELEMENTS(clients); i++) {
 		g_autoptr(GError) error = NULL;
 
-		g_assert_null(http_client_new(clients[i], &error));
+		g_assert_null(http_client_new(&platform_machine, clients[i], &error));
 		g_assert_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS);
 	}
 }
@@ -415,7 +420,7 @@ static guint descriptors(void)
 static void call_and_leave(const struct http_fixture *fixture)
 {
 	g_autoptr(http_client_t) client =
-		http_client_new(http_server_address(fixture->server), NULL);
+		http_client_new(&platform_machine, http_server_address(fixture->server), NULL);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(json_t) body = http_client_call(client, "GET", "/v1/ok", NULL, 20, &error);
 

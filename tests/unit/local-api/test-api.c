@@ -110,7 +110,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	g_assert_no_error(error);
 	fixture->api = api_new(address, NULL, fixture->scheduler, &error);
 	g_assert_no_error(error);
-	fixture->client = http_client_new(address, &error);
+	fixture->client = http_client_new(&platform_machine, address, &error);
 	g_assert_no_error(error);
 }
 

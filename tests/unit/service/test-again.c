@@ -151,7 +151,7 @@ static gboolean look(gpointer data)
 	if (bed->stopped || !view_service(bed->session))
 		return G_SOURCE_CONTINUE;
 	if (!bed->user)
-		bed->user = http_client_new(bed->controller, NULL);
+		bed->user = http_client_new(&platform_machine, bed->controller, NULL);
 	if (!bed->has_asked) {
 		g_autoptr(json_t) body = json_pack("{s:s}", "type", "SHORT");
 		g_autoptr(json_t) answer =
