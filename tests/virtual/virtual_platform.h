@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "common/platform.h"
+
+/*
+ * A platform (common/platform.h) in memory, for daemons that run in one process and on one thread
+ * under virtual time. Its clock stands still while any source of the default main context is ready,
+ * and then jumps to the next timer, so that hours pass in milliseconds and nothing sleeps. Work of
+ * threads is done where it is begun, and its end is an event. What happens depends on the seed and
+ * on what the program does, on nothing else.
+ */
+struct virtual_platform;
+typedef struct virtual_platform virtual_platform_t; /* for g_autoptr() */
+
+/* The clock begins at one second after the boot, on 2026-01-01. */
+struct virtual_platform *virtual_platform_new(uint64_t seed);
+
+/* To be called after all that was made with it is gone. */
+void virtual_platform_free(struct virtual_platform *virtual);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(virtual_platform_t, virtual_platform_free)
+
+/* What objects get. */
+const struct platform *virtual_platform_of(struct virtual_platform *virtual);
+
+/* Of the clock, seconds since the platform was made. */
+double virtual_platform_s(const struct virtual_platform *virtual);
+
+/* How long bytes take from one end of a connection to the other, 0 at first. */
+void virtual_platform_delay(struct virtual_platform *virtual, guint ms);
+
+/*
+ * Cuts all connections to an address ("unix:/PATH" or "http://HOST:PORT"): each side finds them
+ * closed. Returns how many there were.
+ */
+guint virtual_platform_cut(struct virtual_platform *virtual, const char *address);
