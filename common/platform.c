@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/child_process.h"
 #include "common/clock.h"
 #include "common/handoff.h"
 #include "common/read_file.h"
@@ -187,11 +189,30 @@ static const struct platform_threads machine_threads = {
 	.wait = machine_wait,
 };
 
+/* Without random numbers nothing can be named or kept secret. */
+static void machine_fill(const struct platform *platform, void *bytes, size_t length)
+{
+	unsigned char *at = bytes;
+
+	while (length > 0) {
+		const ssize_t got = TEMP_FAILURE_RETRY(getrandom(at, length, 0));
+
+		if (got < 0)
+			g_error("the kernel gives no random numbers: %s", g_strerror(errno));
+		at += got;
+		length -= (size_t)got;
+	}
+}
+
+static const struct platform_random machine_random = {.fill = machine_fill};
+
 const struct platform platform_machine = {
 	.clock = &machine_clock,
 	.disk = &machine_disk,
 	.threads = &machine_threads,
 	.transport = &transport_machine,
+	.random = &machine_random,
+	.children = &children_machine,
 };
 
 /* Clock. */
@@ -245,6 +266,34 @@ void platform_due_now(guint timer)
 guint platform_soon(const struct platform *platform, int priority, GSourceFunc function, void *data)
 {
 	return platform->clock->timer(platform, priority, 0, function, data);
+}
+
+/* Random numbers. */
+
+void platform_random_bytes(const struct platform *platform, void *bytes, size_t length)
+{
+	platform->random->fill(platform, bytes, length);
+}
+
+uint32_t platform_random_number(const struct platform *platform)
+{
+	uint32_t number;
+
+	platform_random_bytes(platform, &number, sizeof(number));
+	return number;
+}
+
+char *platform_uuid(const struct platform *platform)
+{
+	uint8_t b[16];
+
+	platform_random_bytes(platform, b, sizeof(b));
+	b[6] = (b[6] & 0x0f) | 0x40; /* the version */
+	b[8] = (b[8] & 0x3f) | 0x80; /* the variant */
+	return g_strdup_printf("%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
+			       "%02x%02x%02x%02x%02x%02x",
+			       b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10],
+			       b[11], b[12], b[13], b[14], b[15]);
 }
 
 /* Threads. */

@@ -7,16 +7,17 @@
 #include <stdint.h>
 
 struct platform_transport;
+struct platform_children;
 
 /*
- * The platform is what a daemon stands on and cannot compute: clocks, timers, its disk and threads.
- * A daemon's main object gets it at creation and hands it down; nothing in a daemon reads a clock,
- * sets a timer, starts a thread or keeps a file in another way, but for what is named below, so
- * that two daemons of one process may have different ones. platform_machine is that of this
- * machine; a simulation may have its own, with virtual time.
+ * The platform is what a daemon stands on and cannot compute: clocks, timers, disk, threads,
+ * transport, child processes and random numbers. A daemon's main object gets it at creation and
+ * hands it down; nothing in a daemon reads a clock, sets a timer, starts a thread or a program, or
+ * keeps a file in another way, but for what is named below, so that two daemons of one process may
+ * have different ones. platform_machine is that of this machine; a simulation may have one of its
+ * own, with virtual time.
  *
- * The lint tests/lint/platform names the files that belong to this machine. The sources of the
- * engine (run_loop.c) and of loop_until() look at the platform's clock, but sleep by the real one.
+ * The lint tests/lint/platform names the files that belong to this machine.
  *
  * A platform outlives everything that was made with it. All is called from the thread of the
  * default main context but where it says so.
@@ -26,6 +27,8 @@ struct platform {
 	const struct platform_disk *disk;
 	const struct platform_threads *threads;
 	const struct platform_transport *transport; /* transport.h */
+	const struct platform_random *random;
+	const struct platform_children *children; /* child_process.h */
 };
 
 /*
@@ -93,6 +96,12 @@ struct platform_disk {
 	bool (*sync_name)(const struct platform *platform, const char *path);
 };
 
+/* Randomness: what names something in the world (ids of a run of a program), and secrets. */
+struct platform_random {
+	/* Fills `bytes` with numbers that no other program can guess. */
+	void (*fill)(const struct platform *platform, void *bytes, size_t length);
+};
+
 /* Work that may take long, under way beside the main loop. */
 struct platform_job;
 typedef void (*platform_work_f)(void *data);
@@ -141,6 +150,13 @@ void platform_due_now(guint timer);
 /* Calls function(data) from the main loop once this turn is over, with `priority`. */
 guint platform_soon(const struct platform *platform, int priority, GSourceFunc function,
 		    void *data);
+
+/* Random numbers, as above. */
+void platform_random_bytes(const struct platform *platform, void *bytes, size_t length);
+uint32_t platform_random_number(const struct platform *platform);
+
+/* A random UUID (RFC 9562, version 4) as text; the caller frees it. */
+char *platform_uuid(const struct platform *platform);
 
 /* The operations of threads, as above. platform_run() is for work that is needed. */
 struct platform_job *platform_run(const struct platform *platform, const char *name,

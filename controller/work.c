@@ -133,7 +133,8 @@ static bool profile_once(struct run_session *session, GError **error)
 	if (!session->plan->profile)
 		return true;
 	if (is_profile_due(session, path)) {
-		g_unlink(path); /* an interrupted profile is not complete */
+		platform_remove(session->platform,
+				path); /* an interrupted profile is not complete */
 		if (!run_profile(session, error))
 			return false;
 	}

@@ -45,7 +45,7 @@ struct nodes_api *nodes_api_new(const struct run_session *session)
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		api->count += config->clusters[i].nodes;
 	api->nodes = g_new0(struct cached_node, api->count);
-	api->life = g_random_int();
+	api->life = platform_random_number(view_platform(session));
 	return api;
 }
 

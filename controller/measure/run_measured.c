@@ -270,7 +270,7 @@ static bool carry_out_run(struct measured_run *run, GError **error)
 	good = open_run(run, error);
 	if (good) {
 		run->series->session->engine = run->engine;
-		run_loop(run->engine, run->backend, &result);
+		run_loop(run->series->session->platform, run->engine, run->backend, &result);
 		run->series->session->engine = NULL;
 		correct_end(run, &result);
 		/* before the probe of the machine's speed, which is a load itself */

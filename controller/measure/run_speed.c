@@ -6,12 +6,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/child_process.h"
 #include "common/clock.h"
 #include "common/lab_state.h"
 #include "common/log.h"
 #include "common/machine_probe.h"
 #include "common/platform.h"
-#include "common/subprocess.h"
 #include "controller/run/run_paths.h"
 #include "controller/session/run_session_private.h"
 
@@ -91,7 +91,7 @@ static void take_probe(struct run_speed *speed)
 	g_autofree char *text = NULL;
 	g_autoptr(machine_probe_t) probe = NULL;
 
-	if (program && subprocess_run(argv, NULL, PROBE_S, &text, &error))
+	if (program && child_run(speed->session->platform, argv, PROBE_S, &text, &error))
 		probe = machine_probe_parse(text, strlen(text), "virtbed-lab probe", &error);
 	if (!probe)
 		log_warning("the machine's speed is not known at this end of the run: %s",

@@ -526,7 +526,7 @@ static bool serve_until_end(struct run_service *service, GError **error)
 	if (session->reload_wanted)
 		run_service_reload(session);
 	service->tick = platform_after_s(service->session->platform, 1, on_tick, service);
-	run_loop(service->engine, service->backend, &result);
+	run_loop(service->session->platform, service->engine, service->backend, &result);
 	g_clear_pointer(&service->check, store_check_free);
 	g_source_remove(service->tick);
 	run_service_energy_end(service);

@@ -5,17 +5,20 @@
 
 #include "controller/backend/remote.h"
 
-/* The longest sleep, for a next time that is far away: a day. */
+/* The longest time of a timer, for a next time that is far away: a day. */
 #define SLEEP_MAX_S 86400.0
 
 /* The source of the engine. */
 struct engine_source {
 	GSource source;
+	const struct platform *platform;
 	struct engine *engine;
 	struct backend *backend;
 	GMainLoop *loop;
-	bool holds;   /* requests of former steps are held, since more follow */
-	bool flushes; /* none follow, and they are to be sent in the next turn */
+	guint timer;    /* wakes the loop at `timer_s`; 0: none */
+	double timer_s; /* a time of the engine */
+	bool holds;     /* requests of former steps are held, since more follow */
+	bool flushes;   /* none follow, and they are to be sent in the next turn */
 };
 
 static double left_s(const struct engine_source *source)
@@ -29,14 +32,39 @@ static bool is_due(const struct engine_source *source)
 	       remote_backend_has_event(source->backend, engine_next_s(source->engine));
 }
 
+static gboolean wake(gpointer data)
+{
+	struct engine_source *source = data;
+
+	source->timer = 0;
+	return G_SOURCE_REMOVE;
+}
+
+/* Sets the timer for the engine's next time, which events and requests change. */
+static void set_timer(struct engine_source *source)
+{
+	const double next_s = engine_next_s(source->engine);
+
+	if (source->timer && source->timer_s == next_s)
+		return;
+	g_clear_handle_id(&source->timer, g_source_remove);
+	if (next_s == INFINITY)
+		return;
+	source->timer_s = next_s;
+	source->timer =
+		platform_after_ms(source->platform,
+				  (guint)ceil(fmin(fmax(left_s(source), 0), SLEEP_MAX_S) * 1000),
+				  wake, source);
+}
+
 static gboolean prepare(GSource *base, gint *timeout_ms)
 {
-	const struct engine_source *source = (struct engine_source *)base;
+	struct engine_source *source = (struct engine_source *)base;
 
+	*timeout_ms = -1;
 	if (is_due(source))
 		return TRUE;
-	/* The time may have come since. */
-	*timeout_ms = (gint)ceil(fmin(fmax(left_s(source), 0), SLEEP_MAX_S) * 1000);
+	set_timer(source);
 	return FALSE;
 }
 
@@ -94,13 +122,15 @@ static void take_late_ends(struct engine *engine, struct backend *backend)
 		engine_late_event(engine, &event);
 }
 
-void run_loop(struct engine *engine, struct backend *backend, struct engine_result *ret_result)
+void run_loop(const struct platform *platform, struct engine *engine, struct backend *backend,
+	      struct engine_result *ret_result)
 {
 	static GSourceFuncs funcs = {.prepare = prepare, .check = check, .dispatch = dispatch};
 	g_autoptr(GSource) base = g_source_new(&funcs, sizeof(struct engine_source));
 	g_autoptr(GMainLoop) loop = g_main_loop_new(NULL, FALSE);
 	struct engine_source *source = (struct engine_source *)base;
 
+	source->platform = platform;
 	source->engine = engine;
 	source->backend = backend;
 	source->loop = loop;
@@ -109,6 +139,7 @@ void run_loop(struct engine *engine, struct backend *backend, struct engine_resu
 		g_source_attach(base, NULL);
 		g_main_loop_run(loop);
 	}
+	g_clear_handle_id(&source->timer, g_source_remove);
 	g_source_destroy(base);
 	remote_backend_flush(backend);
 	if (engine_stop_run(engine))

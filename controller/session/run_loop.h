@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "common/platform.h"
 #include "controller/engine/engine.h"
 
 /*
@@ -13,4 +14,5 @@
  * plan (engine_setup.at_once), when the engine is to be called again at once, all requests are held
  * until its last part.
  */
-void run_loop(struct engine *engine, struct backend *backend, struct engine_result *ret_result);
+void run_loop(const struct platform *platform, struct engine *engine, struct backend *backend,
+	      struct engine_result *ret_result);

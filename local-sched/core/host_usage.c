@@ -177,7 +177,7 @@ struct host_usage *host_usage_new(const struct config_cluster *cluster, const st
 	usage->power = power;
 	usage->read = read;
 	usage->data = data;
-	usage->stream = g_uuid_string_random();
+	usage->stream = platform_uuid(power_platform(power));
 	usage->sources = g_new0(struct source, cluster->hosts_count);
 	for (uint32_t i = 0; i < cluster->hosts_count; i++)
 		usage->sources[i] = (struct source){.usage = usage, .index = i};

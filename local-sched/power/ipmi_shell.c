@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/power/ipmi_shell.h"
 
-#include <errno.h>
-#include <glib-unix.h>
 #include <math.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "common/child_process.h"
 #include "common/clock.h"
 #include "common/error_fail.h"
 #include "common/platform.h"
 #include "common/read_file.h"
-#include "common/subprocess.h"
 #include "local-sched/power/meter_ipmi_parse.h"
 #include "local-sched/power/power_meter.h"
 
@@ -53,9 +49,7 @@ struct ipmi_shell {
 	const struct config_meter *config;
 	struct ipmi_target target;
 	enum shell_state state;
-	GPid pid;
-	int to, from; /* pipes to the child, if there is one */
-	guint from_id;
+	struct child_process *child; /* NULL: none */
 	GString *output;
 	int64_t started_ns;
 	int64_t used_ns; /* the last command was sent */
@@ -66,66 +60,22 @@ struct ipmi_shell {
 	void *data;
 };
 
-/* A child that got "exit"; the main loop owns it until the child is reaped. */
-struct leaving {
-	GPid pid;
-	guint term_id, kill_id;
-};
-
-static void on_left(GPid pid, int status, gpointer data)
-{
-	struct leaving *leaving = data;
-
-	g_clear_handle_id(&leaving->term_id, g_source_remove);
-	g_clear_handle_id(&leaving->kill_id, g_source_remove);
-	g_free(leaving);
-}
-
-static gboolean on_term(gpointer data)
-{
-	struct leaving *leaving = data;
-
-	leaving->term_id = 0;
-	kill(leaving->pid, SIGTERM);
-	return G_SOURCE_REMOVE;
-}
-
-static gboolean on_kill(gpointer data)
-{
-	struct leaving *leaving = data;
-
-	leaving->kill_id = 0;
-	kill(leaving->pid, SIGKILL);
-	return G_SOURCE_REMOVE;
-}
-
 /*
  * Writes to the child. A line always fits into the pipe, because the child has read everything
  * before it. If the child is dead or hangs, the end of its output or the deadline shows it.
  */
 static void write_line(const struct ipmi_shell *shell, const char *line)
 {
-	if (write(shell->to, line, strlen(line)) < 0)
-		return;
+	child_say(shell->child, line);
 }
 
 /* Sends "exit" to the child and leaves it to the main loop. */
 static void end_child(struct ipmi_shell *shell)
 {
-	struct leaving *leaving;
-
 	if (shell->state == SHELL_STOPPED)
 		return;
 	write_line(shell, "exit\n");
-	leaving = g_new0(struct leaving, 1);
-	leaving->pid = shell->pid;
-	leaving->term_id = platform_after_ms(shell->platform, TERM_AFTER_MS, on_term, leaving);
-	leaving->kill_id = platform_after_ms(shell->platform, KILL_AFTER_MS, on_kill, leaving);
-	g_child_watch_add(shell->pid, on_left, leaving);
-	g_clear_handle_id(&shell->from_id, g_source_remove);
-	close(shell->to);
-	close(shell->from);
-	shell->pid = 0;
+	child_dismiss(g_steal_pointer(&shell->child), TERM_AFTER_MS, KILL_AFTER_MS);
 	shell->state = SHELL_STOPPED;
 	g_string_truncate(shell->output, 0);
 }
@@ -289,30 +239,22 @@ static void handle_prompt(struct ipmi_shell *shell)
 	}
 }
 
-static gboolean on_output(int fd, GIOCondition condition, gpointer data)
+static void on_heard(enum child_stream stream, const char *bytes, size_t length, void *data)
 {
 	struct ipmi_shell *shell = data;
-	char buffer[4096];
-	const ssize_t got = read(fd, buffer, sizeof buffer);
 
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return G_SOURCE_CONTINUE;
-	if (got <= 0) {
-		shell->from_id = 0;
+	if (length == 0) {
 		handle_end(shell);
-		return G_SOURCE_REMOVE;
+		return;
 	}
-	if (memchr(buffer, '\0', (size_t)got) || shell->output->len + (gsize)got > OUTPUT_MAX) {
-		shell->from_id = 0;
+	if (memchr(bytes, '\0', length) || shell->output->len + length > OUTPUT_MAX) {
 		give_up(shell, POWER_METER_ERROR_GARBAGE, "ipmitool prints what is no text");
-		return G_SOURCE_REMOVE;
+		return;
 	}
-	g_string_append_len(shell->output, buffer, got);
-	if (!at_prompt(shell->output))
-		return G_SOURCE_CONTINUE;
-	/* The callback may end the child, and with it this source: do not use it any more. */
-	handle_prompt(shell);
-	return G_SOURCE_CONTINUE;
+	g_string_append_len(shell->output, bytes, (gssize)length);
+	/* The callback may end the child: do not use it any more. */
+	if (at_prompt(shell->output))
+		handle_prompt(shell);
 }
 
 static void add_arguments(GPtrArray *argv, const char *const *arguments)
@@ -408,16 +350,23 @@ static bool start_child(struct ipmi_shell *shell, GError **error)
 	const char *const environment[] = {variable, "LC_ALL=C", "TERM=dumb", "INPUTRC=/dev/null",
 					   kg,       NULL};
 
-	shell->pid = subprocess_spawn_pipes((const char *const *)argv->pdata, environment, true,
-					    &shell->to, &shell->from, &reason);
-	if (shell->pid < 0) {
+	const struct child_setup setup = {
+		.argv = (const char *const *)argv->pdata,
+		.environment = environment,
+		.dialogue = true,
+		.kept_fd = -1,
+		.heard = on_heard,
+		.data = shell,
+	};
+
+	shell->child = child_start(shell->platform, &setup, &reason);
+	if (!shell->child) {
 		g_set_error_literal(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
 				    reason->message);
 		return false;
 	}
 	shell->state = SHELL_LOGIN;
 	shell->started_ns = platform_now_ns(shell->platform);
-	shell->from_id = g_unix_fd_add(shell->from, G_IO_IN | G_IO_HUP, on_output, shell);
 	return true;
 }
 

@@ -135,6 +135,11 @@ static uint32_t ring_capacity(const struct power_host *hosts, uint32_t count)
 	return (uint32_t)CLAMP(samples, RING_MIN, RING_MAX);
 }
 
+const struct platform *power_platform(const struct power *power)
+{
+	return power->platform;
+}
+
 struct power *power_new(const struct platform *platform, const struct power_host *hosts,
 			uint32_t count, const char *journal_path, power_event_f on_event,
 			void *data, GError **error)
@@ -154,7 +159,7 @@ struct power *power_new(const struct platform *platform, const struct power_host
 	power->ring = sample_ring_new(ring_capacity(hosts, count), 1);
 	for (uint32_t i = 0; i < count; i++) {
 		power->names[i] = hosts[i].name;
-		power->ids[i] = g_uuid_string_random();
+		power->ids[i] = platform_uuid(power->platform);
 		power->metered[i] = (struct metered){.power = power, .index = i};
 	}
 	if (journal_path) {

@@ -52,6 +52,9 @@ struct power *power_new(const struct platform *platform, const struct power_host
 			uint32_t count, const char *journal_path, power_event_f on_event,
 			void *data, GError **error);
 
+/* The platform that it was made with. */
+const struct platform *power_platform(const struct power *power);
+
 /* Called after a sample of the host at `index` was counted; `sample` is borrowed. */
 struct sample_ring_entry;
 typedef void (*power_sample_f)(uint32_t index, const struct sample_ring_entry *sample, void *data);

@@ -295,7 +295,7 @@ static bool read_meta(struct task_store *store, GError **error)
 						"SELECT value FROM meta WHERE key = 'incarnation'",
 						DATABASE_NO_ARGS, "read its identity", NULL);
 	if (!store->incarnation) {
-		store->incarnation = g_uuid_string_random();
+		store->incarnation = platform_uuid(store->platform);
 		if (!database_do(store->database, "INSERT INTO meta VALUES ('incarnation', ?)",
 				 DATABASE_ARGS(store->incarnation), "store its identity", error))
 			return false;

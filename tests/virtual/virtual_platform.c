@@ -154,6 +154,16 @@ static void wait_for(struct platform_job *job)
 
 static const struct platform_threads virtual_threads = {.run = run, .wait = wait_for};
 
+/* Random numbers. */
+
+static void fill(const struct platform *platform, void *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		((uint8_t *)bytes)[i] = (uint8_t)random_stream_next(&virtual_of(platform)->random);
+}
+
+static const struct platform_random virtual_random = {.fill = fill};
+
 /* Life cycle. */
 
 struct virtual_platform *virtual_platform_new(uint64_t seed)
@@ -164,6 +174,8 @@ struct virtual_platform *virtual_platform_new(uint64_t seed)
 	virtual->base.clock = &virtual_clock;
 	virtual->base.threads = &virtual_threads;
 	virtual->base.transport = &virtual_transport;
+	virtual->base.random = &virtual_random;
+	virtual->base.children = &virtual_children;
 	virtual->now_ns = virtual->begun_ns = BOOT_NS;
 	virtual->next_port = 40000;
 	random_stream_init(&virtual->random, seed, 0);

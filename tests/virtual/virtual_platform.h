@@ -34,3 +34,15 @@ void virtual_platform_delay(struct virtual_platform *virtual, guint ms);
  * closed. Returns how many there were.
  */
 guint virtual_platform_cut(struct virtual_platform *virtual, const char *address);
+
+/* A program that can be started: it prints `output` after some time and exits. */
+struct virtual_program {
+	const char *name; /* argv[0]; NULL: the end of a table */
+	const char *output;
+	guint after_ms;
+	int status;
+};
+
+/* Sets what programs there are (borrowed), none at first. */
+void virtual_platform_programs(struct virtual_platform *virtual,
+			       const struct virtual_program *programs);

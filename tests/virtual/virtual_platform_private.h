@@ -14,6 +14,7 @@ struct virtual_platform {
 	GQueue timers; /* struct virtual_timer elements that are not destroyed, as they were set */
 	GSource *jump; /* moves the clock when no other source is ready */
 	struct random_stream random;
+	const struct virtual_program *programs; /* NULL: none */
 	/* The transport. */
 	guint delay_ms;
 	guint next_port;
@@ -27,3 +28,4 @@ static inline struct virtual_platform *virtual_of(const struct platform *platfor
 }
 
 extern const struct platform_transport virtual_transport;
+extern const struct platform_children virtual_children;

@@ -559,7 +559,7 @@ struct transport_client {
 
 struct transport_exchange {
 	struct virtual_platform *virtual;
-	struct connection *connection; /* NULL: nobody listens */
+	struct connection *connection; /* NULL: there is no listener */
 	GSource *source;               /* waits for the answer */
 	guint timer;                   /* of its time limit, or of its failure */
 	size_t largest;
@@ -663,7 +663,7 @@ static gboolean on_refused(gpointer data)
 	struct transport_exchange *exchange = data;
 
 	exchange->timer = 0;
-	fail(exchange, "nobody listens there");
+	fail(exchange, "there is no listener");
 	return G_SOURCE_REMOVE;
 }
 

@@ -33,9 +33,33 @@ static void test_long_timers(void)
 	g_assert_cmpuint(set_ms, ==, G_MAXUINT);
 }
 
+/* Random numbers that count up. */
+static void count_up(const struct platform *platform, void *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		((uint8_t *)bytes)[i] = (uint8_t)(0xf0 + i);
+}
+
+static const struct platform_random counting_random = {.fill = count_up};
+static const struct platform counting = {.random = &counting_random};
+
+/* Ids come from the platform, and those of this machine differ. */
+static void test_uuid(void)
+{
+	g_autofree char *counted = platform_uuid(&counting);
+	g_autofree char *one = platform_uuid(&platform_machine);
+	g_autofree char *other = platform_uuid(&platform_machine);
+
+	g_assert_cmpstr(counted, ==, "f0f1f2f3-f4f5-46f7-b8f9-fafbfcfdfeff");
+	g_assert_true(g_uuid_string_is_valid(one));
+	g_assert_cmpstr(one, !=, other);
+	g_assert_cmphex(platform_random_number(&counting), ==, GUINT32_FROM_LE(0xf3f2f1f0));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/platform/long-timers", test_long_timers);
+	g_test_add_func("/platform/uuid", test_uuid);
 	return g_test_run();
 }

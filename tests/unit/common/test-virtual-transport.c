@@ -141,7 +141,7 @@ static void test_long_poll(struct bed *bed, gconstpointer address)
 	g_assert_cmpfloat_with_epsilon(virtual_platform_s(bed->virtual), POLL_S, 0.01);
 }
 
-/* Nobody answers in time: the client says so then, and the server sees that it has left. */
+/* The answer does not come in time: the client says so, and the server sees it leave. */
 static void test_timeout(struct bed *bed, gconstpointer address)
 {
 	http_client_request(bed->client, "GET", "/v1/wait", NULL, 10, on_answer, bed);
@@ -181,8 +181,8 @@ static void test_delay(struct bed *bed, gconstpointer address)
 	g_assert_cmpint(bed->status, ==, 200);
 }
 
-/* Where nobody listens there is no answer, and nobody listens where another server does. */
-static void test_nobody_listens(struct bed *bed, gconstpointer address)
+/* Without a listener there is no answer; a second listener is refused. */
+static void test_no_listener(struct bed *bed, gconstpointer address)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(http_client_t) other =
@@ -216,6 +216,6 @@ int main(int argc, char **argv)
 	add("timeout", test_timeout);
 	add("cut", test_cut);
 	add("delay", test_delay);
-	add("nobody-listens", test_nobody_listens);
+	add("no-listener", test_no_listener);
 	return g_test_run();
 }

@@ -193,7 +193,7 @@ static char *drive(const char *policy, bool remote, struct engine_result *ret_re
 	g_assert_cmpint(policy_parse(policy, &setup.policy, message, sizeof(message)), ==, 0);
 	engine = engine_new(&setup, side.backend);
 	if (remote)
-		run_loop(engine, side.backend, ret_result);
+		run_loop(&platform_machine, engine, side.backend, ret_result);
 	else
 		simulation_run(engine, side.backend, ret_result);
 	engine_free(engine);

@@ -138,7 +138,7 @@ static void stage_run(struct stage *stage)
 	const guint alarm_id = g_timeout_add_seconds(20, wait_for_alarm, (char *)"the end");
 
 	stage->engine = engine_new(&stage->setup, stage->fixture.backend);
-	run_loop(stage->engine, stage->fixture.backend, &stage->result);
+	run_loop(&platform_machine, stage->engine, stage->fixture.backend, &stage->result);
 	g_source_remove(alarm_id);
 	g_assert_true(engine_has_ended(stage->engine));
 }

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A controller's service and a local scheduler with a simulated cluster in one process, on one
+ * thread, under virtual time: no socket, no sleep. A user submits a task by a request, and waits
+ * until it has completed and its energy is known. What both daemons have on record then depends on
+ * the seed alone.
+ */
+#include <glib/gstdio.h>
+#include <sqlite3.h>
+#include <string.h>
+
+#include "common/http_client.h"
+#include "common/json.h"
+#include "common/platform.h"
+#include "common/subprocess.h"
+#include "controller/api/status_api.h"
+#include "controller/run/run_plan.h"
+#include "controller/service/run_service.h"
+#include "controller/session/run_session_private.h"
+#include "controller/session/view.h"
+#include "local-sched/api/api.h"
+#include "local-sched/core/scheduler.h"
+#include "tests/virtual/virtual_platform.h"
+
+static const char config_text[] =
+	"name: virtual\n"
+	"clusters:\n"
+	"  - {name: s1, nodes: 2, cores: 1, memory_mib: 128, simulated: {idle_w: 60, seed: 1}}\n"
+	"types:\n"
+	"  - {name: LONG, benchmark: is, class: S, cores: 1, memory_mib: 96, share: 1}\n"
+	"estimates:\n"
+	"  - {type: LONG, cluster: s1, etc_s: 600, eec_j: 18000}\n"
+	"workload: {arrival_mean_s: 2, duration_s: 60, seed: 1, utility_max: [1]}\n"
+	"experiment: {policies: [easy], limits: [1], budget_j: 100000, duration_s: 60,\n"
+	"             mapping_interval_s: 0.2,\n"
+	"             baseline_s: 1, task_deadline_s: 3600}\n"
+	"service: {policy: easy}\n";
+
+/* How often the user asks, and how long the task executes at least, in virtual time. */
+enum { LOOK_MS = 1000, TASK_S = 500 };
+
+struct bed {
+	char *dir;
+	char *controller; /* addresses */
+	char *local;
+	struct virtual_platform *virtual;
+	struct config *config;
+	struct task_store *store;
+	struct scheduler *scheduler;
+	struct api *api;
+	struct run_session *session;
+	struct status_api *status;
+	struct http_client *user;
+	bool has_asked;
+	bool stopped;
+	double energy_j;    /* of the task */
+	double completed_s; /* of the clock */
+};
+
+static const struct platform *platform_of(const struct bed *bed)
+{
+	return virtual_platform_of(bed->virtual);
+}
+
+static void write_text(const struct bed *bed, const char *name, const char *text)
+{
+	g_autofree char *path = g_build_filename(bed->dir, name, NULL);
+
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+static void write_files(const struct bed *bed)
+{
+	g_autoptr(GError) error = NULL;
+	const char *policies[] = {"easy", NULL};
+	const char *schedulers[] = {bed->local, NULL};
+	double limit = 1;
+	const struct run_plan plan = {
+		.experiment = (char *)"virtual",
+		.api = bed->controller,
+		.estimates = (char *)"given",
+		.serve = true,
+		.policies = (char **)policies,
+		.limits = &limit,
+		.limits_count = 1,
+		.profile_repeats = 1,
+		.repeats = 1,
+		.schedulers = (char **)schedulers,
+	};
+
+	g_assert_cmpint(g_mkdir(bed->dir, 0700), ==, 0);
+	write_text(bed, "wanted.yaml", config_text);
+	write_text(bed, "config.yaml", config_text);
+	g_assert_true(run_plan_save(&plan, bed->dir, &error));
+}
+
+static void remove_files(const struct bed *bed)
+{
+	const char *const argv[] = {"rm", "-rf", bed->dir, NULL};
+
+	g_assert_true(subprocess_run(argv, NULL, 10, NULL, NULL));
+}
+
+static void start_local(struct bed *bed)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *path = g_build_filename(bed->dir, "config.yaml", NULL);
+	g_autofree char *state = g_build_filename(bed->dir, "s1", NULL);
+	struct scheduler_settings settings = {.platform = platform_of(bed), .boot_timeout_s = 10};
+
+	bed->config = config_load(path, &error);
+	g_assert_no_error(error);
+	bed->store = task_store_open(platform_of(bed), state, &error);
+	g_assert_no_error(error);
+	settings.config = bed->config;
+	settings.store = bed->store;
+	settings.state_directory = state;
+	bed->scheduler = scheduler_new(&settings, &error);
+	g_assert_no_error(error);
+	bed->api = api_new(bed->local, NULL, bed->scheduler, &error);
+	g_assert_no_error(error);
+}
+
+static void drop_local(struct bed *bed)
+{
+	api_free(bed->api);
+	scheduler_free(bed->scheduler);
+	task_store_close(bed->store);
+	config_free(bed->config);
+}
+
+static void on_task(int status, json_t *body, const GError *error, void *data)
+{
+	struct bed *bed = data;
+	const char *state = json_string_value(json_object_get(body, "state"));
+
+	g_assert_no_error(error);
+	if (g_strcmp0(state, "completed") != 0 || bed->stopped)
+		return;
+	if (!bed->completed_s)
+		bed->completed_s = virtual_platform_s(bed->virtual);
+	bed->energy_j = json_number_value(json_object_get(body, "energy_j"));
+	if (!(bed->energy_j > 0) || json_is_true(json_object_get(body, "provisional")))
+		return;
+	bed->stopped = true;
+	run_session_stop(bed->session, "the test has seen enough");
+}
+
+static void on_submitted(int status, json_t *body, const GError *error, void *data)
+{
+	g_assert_no_error(error);
+}
+
+/* The user submits a task, and then asks about it. */
+static gboolean look(gpointer data)
+{
+	struct bed *bed = data;
+	g_autoptr(json_t) body = json_pack("{s:s}", "type", "LONG");
+
+	if (bed->stopped || !view_service(bed->session))
+		return G_SOURCE_CONTINUE;
+	if (!bed->user)
+		bed->user = http_client_new(platform_of(bed), bed->controller, NULL);
+	if (!bed->has_asked)
+		http_client_request(bed->user, "POST", "/v1/tasks", body, 5, on_submitted, bed);
+	else
+		http_client_request(bed->user, "GET", "/v1/tasks/0", NULL, 5, on_task, bed);
+	bed->has_asked = true;
+	return G_SOURCE_CONTINUE;
+}
+
+static void serve(struct bed *bed)
+{
+	g_autoptr(GError) error = NULL;
+	guint source;
+
+	bed->session = run_session_open(platform_of(bed), bed->dir, &error);
+	g_assert_no_error(error);
+	bed->status = status_api_new(bed->controller, bed->session, &error);
+	g_assert_no_error(error);
+	source = platform_after_ms(platform_of(bed), LOOK_MS, look, bed);
+	g_assert_false(run_service_work(bed->session, &error));
+	g_assert_error(error, RUN_ERROR, RUN_ERROR_STOPPED);
+	g_source_remove(source);
+	g_clear_pointer(&bed->user, http_client_free);
+	status_api_free(bed->status);
+	run_session_close(bed->session);
+}
+
+static gboolean past(gpointer data)
+{
+	*(bool *)data = true;
+	return G_SOURCE_REMOVE;
+}
+
+/* What libsoup still has of connections ends. */
+static void pass(const struct bed *bed, guint s)
+{
+	bool over = false;
+
+	platform_after_s(platform_of(bed), s, past, &over);
+	while (!over)
+		g_main_context_iteration(NULL, TRUE);
+}
+
+/* Adds all rows of a database to a text, table by table. */
+static void add_rows(GString *text, const char *path)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *tables = NULL;
+
+	g_assert_cmpint(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_prepare_v2(db,
+					   "SELECT name FROM sqlite_master WHERE type = 'table' "
+					   "ORDER BY name",
+					   -1, &tables, NULL),
+			==, SQLITE_OK);
+	while (sqlite3_step(tables) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(tables, 0);
+		g_autofree char *query = g_strdup_printf("SELECT * FROM \"%s\"", name);
+		sqlite3_stmt *rows = NULL;
+
+		g_assert_cmpint(sqlite3_prepare_v2(db, query, -1, &rows, NULL), ==, SQLITE_OK);
+		while (sqlite3_step(rows) == SQLITE_ROW) {
+			g_string_append_printf(text, "%s:", name);
+			for (int i = 0; i < sqlite3_column_count(rows); i++)
+				g_string_append_printf(text, " %s=%s", sqlite3_column_name(rows, i),
+						       (const char *)sqlite3_column_text(rows, i)
+							       ?: "NULL");
+			g_string_append_c(text, '\n');
+		}
+		sqlite3_finalize(rows);
+	}
+	sqlite3_finalize(tables);
+	sqlite3_close(db);
+}
+
+/* Runs all, and returns what is on record. */
+static char *live(struct bed *bed, uint64_t seed)
+{
+	GString *text = g_string_new(NULL);
+	g_autofree char *run = g_build_filename(bed->dir, "run.sqlite", NULL);
+	g_autofree char *local = g_build_filename(bed->dir, "s1", "local.sqlite", NULL);
+
+	bed->virtual = virtual_platform_new(seed);
+	bed->has_asked = bed->stopped = false;
+	bed->completed_s = bed->energy_j = 0;
+	write_files(bed);
+	start_local(bed);
+	serve(bed);
+	drop_local(bed);
+	pass(bed, 60);
+	add_rows(text, run);
+	add_rows(text, local);
+	g_string_append_printf(text, "end: %.9f s\n", virtual_platform_s(bed->virtual));
+	remove_files(bed);
+	g_clear_pointer(&bed->virtual, virtual_platform_free);
+	return g_string_free(text, FALSE);
+}
+
+static void set_up(struct bed *bed, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	bed->dir = g_dir_make_tmp("virtbed-virtual-XXXXXX", &error);
+	g_assert_no_error(error);
+	g_assert_cmpint(g_rmdir(bed->dir), ==, 0); /* each life makes it again */
+	bed->controller = g_strdup_printf("unix:%s/c", bed->dir);
+	bed->local = g_strdup_printf("unix:%s/s", bed->dir);
+}
+
+static void tear_down(struct bed *bed, gconstpointer data)
+{
+	g_free(bed->controller);
+	g_free(bed->local);
+	g_free(bed->dir);
+}
+
+/*
+ * A record without what this machine is in it, which no seed determines: how busy its processors
+ * have been (/proc/stat).
+ */
+static char *without_machine(const char *text)
+{
+	g_autoptr(GRegex) facts = g_regex_new("\"host_busy_s\":[-+.e0-9]+", 0, 0, NULL);
+
+	return g_regex_replace_literal(facts, text, -1, 0, "\"host_busy_s\":0", 0, NULL);
+}
+
+/* The first lines in which two records differ. */
+static void assert_same(const char *one, const char *other)
+{
+	g_auto(GStrv) lines = g_strsplit(one, "\n", -1);
+	g_auto(GStrv) others = g_strsplit(other, "\n", -1);
+
+	for (gsize i = 0; lines[i] && others[i]; i++)
+		g_assert_cmpstr(lines[i], ==, others[i]);
+	g_assert_cmpstr(one, ==, other);
+}
+
+/* Minutes of virtual time end in an instant, with the energy that the simulated meter counted. */
+static void test_completes(struct bed *bed, gconstpointer data)
+{
+	g_autofree char *text = live(bed, 1);
+
+	g_assert_nonnull(strstr(text, "completed"));
+	g_assert_cmpfloat(bed->completed_s, >, TASK_S);
+	g_assert_cmpfloat(bed->energy_j, >, 0);
+}
+
+/* The same seed gives the same record, to the last column of the last row. */
+static void test_same_again(struct bed *bed, gconstpointer data)
+{
+	g_autofree char *first = live(bed, 7);
+	g_autofree char *second = live(bed, 7);
+	g_autofree char *one = without_machine(first);
+	g_autofree char *other = without_machine(second);
+	g_autofree char *hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, one, -1);
+
+	g_test_message("record %.16s, %zu bytes", hash, strlen(one));
+	assert_same(one, other);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add("/service/virtual/a task completes, with energy", struct bed, NULL, set_up,
+		   test_completes, tear_down);
+	g_test_add("/service/virtual/the same seed, the same record", struct bed, NULL, set_up,
+		   test_same_again, tear_down);
+	return g_test_run();
+}
