@@ -94,6 +94,13 @@ static void use_clear(void *data)
 	g_free(((struct cpu_account_use *)data)->owner);
 }
 
+/* NULL is first. */
+static int compare_owners(gconstpointer one, gconstpointer other)
+{
+	return g_strcmp0(((const struct cpu_account_use *)one)->owner,
+			 ((const struct cpu_account_use *)other)->owner);
+}
+
 GArray *cpu_account_take(struct cpu_account *account)
 {
 	GArray *list = g_array_new(FALSE, FALSE, sizeof(struct cpu_account_use));
@@ -112,6 +119,7 @@ GArray *cpu_account_take(struct cpu_account *account)
 		g_array_append_val(list, use);
 	}
 	g_hash_table_remove_all(account->uses);
+	g_array_sort(list, compare_owners);
 	return list;
 }
 

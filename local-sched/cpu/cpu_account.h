@@ -37,8 +37,9 @@ struct cpu_account_use {
 void cpu_account_note(struct cpu_account *account, const char *owner, uint64_t cpu_ns);
 
 /*
- * The CPU time of all VMs since the last call, by owner, in no order, without owners that used
- * none: GArray of struct cpu_account_use, which the caller frees. Each nanosecond is returned once.
+ * The CPU time of all VMs since the last call, sorted by owner (NULL first), without owners that
+ * used none: GArray of struct cpu_account_use, which the caller frees. Each nanosecond is returned
+ * once.
  */
 GArray *cpu_account_take(struct cpu_account *account);
 

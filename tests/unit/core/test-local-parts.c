@@ -53,6 +53,25 @@ static void assert_uses(struct cpu_account *account, uint64_t nobodys_ns, const 
 	}
 }
 
+/* The order is that of the owners, whatever a hash table makes of them. */
+static void test_account_order(void)
+{
+	static const char *const owners[] = {"t9", "t1", "t5", "t10", "t3", "t7", "t2"};
+	static const char *const sorted[] = {"t1", "t10", "t2", "t3", "t5", "t7", "t9"};
+	struct cpu_account *account = cpu_account_new();
+	g_autoptr(GArray) uses = NULL;
+
+	cpu_account_set_owner(account, owner_of, NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(owners); i++)
+		cpu_account_note(account, owners[i], 1);
+	uses = cpu_account_take(account);
+	g_assert_cmpuint(uses->len, ==, G_N_ELEMENTS(sorted));
+	for (guint i = 0; i < uses->len; i++)
+		g_assert_cmpstr(g_array_index(uses, struct cpu_account_use, i).owner, ==,
+				sorted[i]);
+	cpu_account_free(account);
+}
+
 static void test_account_owners(void)
 {
 	struct cpu_account *account = cpu_account_new();
@@ -318,6 +337,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/cpu-account/never-falls", test_account);
 	g_test_add_func("/cpu-account/CPU time belongs to the owner of the VM when it was used",
 			test_account_owners);
+	g_test_add_func("/cpu-account/owners are in their order", test_account_order);
 	g_test_add_func("/boot-watch/tells-a-hang-from-a-boot", test_boot_watch);
 	g_test_add_func("/cpu-cap/is-cores-times-fraction", test_cap);
 	g_test_add_func("/cpu-cap/takes-a-share", test_cap_share);
