@@ -162,9 +162,6 @@ static void handle_chassis(struct redfish_search *search, const struct redfish_a
 		chassis->order = answer->tag;
 		g_ptr_array_add(search->chassis, chassis);
 	} else if (denied) {
-		json_decref(search->ahead.body);
-		g_free((char *)search->ahead.path);
-		g_free((char *)search->ahead.reason);
 		g_free(search->denied);
 		search->denied = g_steal_pointer(&denied);
 	} else if (!redfish_search_missing(answer) && answer->code != POWER_METER_OK) {
@@ -504,6 +501,9 @@ void redfish_search_free(struct redfish_search *search)
 	g_ptr_array_unref(search->chassis);
 	g_ptr_array_unref(search->chosen);
 	g_ptr_array_unref(search->held);
+	json_decref(search->ahead.body);
+	g_free((char *)search->ahead.path);
+	g_free((char *)search->ahead.reason);
 	g_free(search->denied);
 	g_free(search->absent);
 	g_free(search->reason);
