@@ -479,15 +479,22 @@ static void end_power(struct power_meter *meter, const struct meter_value *value
 {
 	double sum_w = 0;
 
-	for (uint32_t i = 0; i < value->steps.count; i++)
+	for (uint32_t i = 0; i < value->steps.count; i++) {
+		if (!(numbers[i] >= 0)) {
+			power_meter_fail(meter, POWER_METER_ERROR_GARBAGE,
+					 "%s: it reads %g W, which no machine draws", what,
+					 numbers[i]);
+			return;
+		}
 		sum_w += numbers[i];
+	}
 	/* What is less than half a milliwatt would be a reading of 0 W. */
 	if (sum_w >= WATTS_LEAST && sum_w <= WATTS_TOP)
 		power_meter_end(meter, llround(sum_w * 1e3));
 	else
 		power_meter_fail(meter,
-				 sum_w >= 0 && sum_w < WATTS_LEAST ? POWER_METER_ERROR_NOT_ACTIVE
-								   : POWER_METER_ERROR_GARBAGE,
+				 sum_w < WATTS_LEAST ? POWER_METER_ERROR_NOT_ACTIVE
+						     : POWER_METER_ERROR_GARBAGE,
 				 "%s: it reads %g W, which no machine draws that is on", what,
 				 sum_w);
 }

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/platform.h"
+
 #define QUERY                                                                                      \
 	"{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["                 \
 	"{\"metric\":{\"instance\":\"h1\"},\"value\":[1700000000.781,\"245.5\"]}"
@@ -188,6 +190,57 @@ static void test_hostile_texts_are_refused(void)
 	}
 }
 
+/* How a read ended. */
+struct outcome {
+	bool over;
+	int code; /* of the error, or 0 */
+	int64_t mw;
+};
+
+static void on_read(const struct power_reading *reading, const GError *error, void *data)
+{
+	*(struct outcome *)data = (struct outcome){.over = true,
+						   .code = error ? error->code : 0,
+						   .mw = reading ? reading->mw : -1};
+}
+
+static void test_each_part_of_a_sum_is_watts(void)
+{
+	static const struct {
+		double numbers[2];
+		int code;
+		int64_t mw;
+	} sums[] = {
+		{{240, 60.5}, 0, 300500},
+		{{240, 0}, 0, 240000}, /* a supply that is idle */
+		{{0, 0}, POWER_METER_ERROR_NOT_ACTIVE, -1},
+		{{240, -1}, POWER_METER_ERROR_GARBAGE, -1},
+		{{-1, 240}, POWER_METER_ERROR_GARBAGE, -1},
+		{{240, NAN}, POWER_METER_ERROR_GARBAGE, -1},
+		{{240, INFINITY}, POWER_METER_ERROR_GARBAGE, -1},
+	};
+	const struct config_meter config = {.value = CONFIG_METER_WATTS};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(sums); i++) {
+		struct outcome outcome = {.over = false};
+		struct power_meter meter = {.platform = &platform_machine,
+					    .config = &config,
+					    .host = "h1",
+					    .done = on_read,
+					    .data = &outcome};
+		struct meter_value value;
+
+		g_test_message("case %zu", i);
+		meter_value_init(&value, 2);
+		meter_value_end(&meter, &value, sums[i].numbers, "SNMP");
+		while (!outcome.over)
+			g_main_context_iteration(NULL, TRUE);
+		g_assert_cmpint(outcome.code, ==, sums[i].code);
+		g_assert_cmpint(outcome.mw, ==, sums[i].mw);
+		meter_value_clear(&value);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -195,5 +248,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/meter-value/places that are none are refused",
 			test_places_that_are_none_are_refused);
 	g_test_add_func("/meter-value/hostile texts are refused", test_hostile_texts_are_refused);
+	g_test_add_func("/meter-value/each part of a sum is watts",
+			test_each_part_of_a_sum_is_watts);
 	return g_test_run();
 }
