@@ -15,6 +15,7 @@ enum {
 	DOMAIN_1_FIRST = 16, /* the row of a bay in domain 1's table is its number plus this */
 	DOMAIN_2_FIRST = 9,
 	WATTS_MAX = 100000, /* the most that a bay draws; a higher value is an error */
+	WATTS_NONE = 65535, /* all ones stand for no reading */
 };
 
 struct meter_amm {
@@ -43,7 +44,7 @@ static enum power_meter_error parse_watts(const char *value, int64_t *ret_mw)
 		return POWER_METER_ERROR_GARBAGE;
 	if (*end == ' ')
 		end++;
-	if (strcmp(end, "W") != 0 || watts > WATTS_MAX)
+	if (strcmp(end, "W") != 0 || watts > WATTS_MAX || watts == WATTS_NONE)
 		return POWER_METER_ERROR_GARBAGE;
 	if (watts == 0)
 		return POWER_METER_ERROR_NOT_ACTIVE;

@@ -27,7 +27,9 @@
 
 #define WATTS_TOP 1000000.0 /* the most that a machine draws; a higher value is an error */
 #define WATTS_LEAST 0.001   /* less would be a reading of 0 W */
-#define RISE_POLL_MS 100    /* between two looks at counters that stand still */
+#define UW_OF_WATT 1000000
+
+#define RISE_POLL_MS 100 /* between two looks at counters that stand still */
 /* How long a read waits for steps of a counter: two that are a second apart. The next continues. */
 #define RISE_PATIENCE_S 2.5
 
@@ -145,16 +147,23 @@ static gboolean on_poll(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+/*
+ * All ones is how a chip says that it does not know: in 32 bits, or in 31, of microwatts, or in 16
+ * of watts.
+ */
+static bool is_all_ones(uint64_t uw)
+{
+	return uw == G_MAXUINT32 || uw == G_MAXINT32 || uw == UINT64_C(65535) * UW_OF_WATT;
+}
+
 static void take_power(struct meter_hwmon *meter, const struct call *call)
 {
 	double sum_w = 0;
 
 	for (gsize i = 0; call->paths[i]; i++) {
-		/* All ones in 32 bits, or in 31, is how a chip says that it does not know. */
-		const double watts = (double)call->values[i] / 1e6;
+		const double watts = (double)call->values[i] / UW_OF_WATT;
 
-		if (call->values[i] == G_MAXUINT32 || call->values[i] == G_MAXINT32 ||
-		    watts > WATTS_TOP) {
+		if (is_all_ones(call->values[i]) || watts > WATTS_TOP) {
 			power_meter_fail(&meter->base, POWER_METER_ERROR_GARBAGE,
 					 "%s: \"%s\" reads %s", title(meter), call->paths[i],
 					 watts > WATTS_TOP ? "more than a megawatt"

@@ -36,6 +36,8 @@ static void test_output_is_read_strictly(void)
 		 123000},
 		{"Created directory: STRING: \"123W\"\n", POWER_METER_ERROR_GARBAGE, -1},
 		{"STRING: \"1\nSTRING: \"123W\"\n", POWER_METER_ERROR_GARBAGE, -1},
+		{"STRING: \"65534W\"\n", POWER_METER_OK, 65534000},
+		{"STRING: \"65535W\"\n", POWER_METER_ERROR_GARBAGE, -1},
 		{"STRING: \"0W\"\n", POWER_METER_ERROR_NOT_ACTIVE, -1},
 		{"STRING: \"Not Readable\"\n", POWER_METER_ERROR_NOT_ACTIVE, -1},
 		{"STRING: \"Not Available\"\n", POWER_METER_ERROR_NOT_ACTIVE, -1},
