@@ -653,7 +653,8 @@ struct candidates {
 	size_t first; /* with watts above 0 */
 	size_t whole; /* the first of them whose name is that of the whole machine */
 	guint count, wholes;
-	bool others; /* there is one of another machine than the first, with watts or without */
+	bool waiting; /* there is one of the whole machine, without watts at the moment */
+	bool others;  /* there is one of another machine than the first, with watts or without */
 };
 
 static struct candidates find_candidates(const json_t *entries,
@@ -665,11 +666,19 @@ static struct candidates find_candidates(const json_t *entries,
 	size_t index;
 
 	json_array_foreach (entries, index, entry) {
-		if (is_part(entry, machine) || watts_of_entry(entry).mw <= 0)
+		const bool is_whole = names_whole(text_of(entry, "Name"), machine);
+		const struct meter_redfish_watts watts = watts_of_entry(entry);
+
+		if (is_part(entry, machine))
+			continue;
+		/* An entry that never has watts does not have the property. */
+		found.waiting |=
+			is_whole && (watts.mw == 0 || watts.code == POWER_METER_ERROR_NOT_ACTIVE);
+		if (watts.mw <= 0)
 			continue;
 		if (found.count++ == 0)
 			found.first = index;
-		if (names_whole(text_of(entry, "Name"), machine) && found.wholes++ == 0)
+		if (is_whole && found.wholes++ == 0)
 			found.whole = index;
 	}
 	is_enclosure = machine->blade && found.wholes == 0 &&
@@ -778,6 +787,10 @@ struct meter_redfish_watts meter_redfish_parse_power(const json_t *power,
 	if (entry->index != UNKNOWN_ENTRY)
 		return watts_of_kept(power, entries, entry);
 	found = find_candidates(entries, machine);
+	/* Another entry would be taken for good. */
+	if (found.waiting && found.count > 0 && found.wholes == 0 && !found.others)
+		return none(POWER_METER_ERROR_NOT_ACTIVE,
+			    "the entry of the whole machine has no watts at the moment");
 	if (found.others || (found.count > 1 && found.wholes != 1))
 		return (struct meter_redfish_watts){.code = POWER_METER_ERROR_SETUP,
 						    .mw = -1,

@@ -100,6 +100,25 @@ static void test_watts_are_those_of_the_whole_machine(void)
 		 "{'RelatedItem': [{'@odata.id': '/redfish/v1/Systems/2/'}],"
 		 "'PowerConsumedWatts': 5}",
 		 POWER_METER_ERROR_SETUP, REFUSED},
+		/* That of the whole machine may have none at the moment. */
+		{"{'Name': 'System Power Control', 'PowerConsumedWatts': null},"
+		 "{'Name': 'Baseboard', 'PowerConsumedWatts': 84}",
+		 POWER_METER_ERROR_NOT_ACTIVE, REFUSED},
+		{"{'Name': 'Baseboard', 'PowerConsumedWatts': 84},"
+		 "{'Name': 'System Power Control', 'PowerConsumedWatts': 0}",
+		 POWER_METER_ERROR_NOT_ACTIVE, REFUSED},
+		{"{'Name': 'Left', 'PowerConsumedWatts': 5},"
+		 "{'Name': 'Right', 'PowerConsumedWatts': 9},"
+		 "{'Name': 'Total', 'PowerConsumedWatts': null}",
+		 POWER_METER_ERROR_NOT_ACTIVE, REFUSED},
+		{"{'Name': 'Chassis', 'PowerConsumedWatts': null},"
+		 "{'Name': 'System', 'PowerConsumedWatts': 245}",
+		 POWER_METER_OK, 245000},
+		{"{'Name': 'System Power Control'}, {'Name': 'Power', 'PowerConsumedWatts': 84}",
+		 POWER_METER_OK, 84000},
+		{"{'Name': 'System Fan', 'PowerConsumedWatts': 0},"
+		 "{'Name': 'Power', 'PowerConsumedWatts': 84}",
+		 POWER_METER_OK, 84000},
 		/* Never that of a part. */
 		{"{'Name': 'CPU Sub-system Power', 'PowerConsumedWatts': 9}",
 		 POWER_METER_ERROR_SETUP, REFUSED},
