@@ -369,23 +369,37 @@ static struct meter_redfish_watts watts_of(const json_t *value)
 	return (struct meter_redfish_watts){.mw = llround(watts * 1e3)};
 }
 
-/* The words of a name in lower case, of letters or of digits: "node", "1"; the caller frees. */
-static char **words_of(const char *name)
+/* Whether a word begins with the capital at `at`: the P of "GpuPower" and "CPUPower". */
+static bool begins_word(const char *name, const char *at)
+{
+	if (at == name || !g_ascii_isupper(*at))
+		return false;
+	/* Not the M of "NVMe", nor the U of "CPUs". */
+	return g_ascii_islower(at[-1]) ||
+	       (g_ascii_isupper(at[-1]) && g_ascii_islower(at[1]) && g_ascii_islower(at[2]));
+}
+
+/*
+ * The words of a name in lower case, of letters or of digits: "node", "1"; the caller frees. With
+ * `by_case` those that are told apart by capitals as well.
+ */
+static char **words_of(const char *name, bool by_case)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 	GStrvBuilder *words = g_strv_builder_new();
 	char **list;
 
-	for (; name && *name; name++) {
+	for (const char *at = name; at && *at; at++) {
 		const char last = text->len > 0 ? text->str[text->len - 1] : '\0';
 
-		if (text->len > 0 && (!g_ascii_isalnum(*name) ||
-				      !g_ascii_isdigit(last) != !g_ascii_isdigit(*name))) {
+		if (text->len > 0 &&
+		    (!g_ascii_isalnum(*at) || !g_ascii_isdigit(last) != !g_ascii_isdigit(*at) ||
+		     (by_case && begins_word(name, at)))) {
 			g_strv_builder_add(words, text->str);
 			g_string_truncate(text, 0);
 		}
-		if (g_ascii_isalnum(*name))
-			g_string_append_c(text, g_ascii_tolower(*name));
+		if (g_ascii_isalnum(*at))
+			g_string_append_c(text, g_ascii_tolower(*at));
 	}
 	if (text->len > 0)
 		g_strv_builder_add(words, text->str);
@@ -394,13 +408,16 @@ static char **words_of(const char *name)
 	return list;
 }
 
+/* Whether a name has one of the words, which capitals may tell apart or not: "BackPlane". */
 static bool has_word(const char *name, const char *const *words)
 {
-	g_auto(GStrv) own = words_of(name);
+	for (int by_case = 0; by_case <= 1; by_case++) {
+		g_auto(GStrv) own = words_of(name, by_case);
 
-	for (gsize i = 0; own[i]; i++)
-		if (g_strv_contains(words, own[i]))
-			return true;
+		for (gsize i = 0; own[i]; i++)
+			if (g_strv_contains(words, own[i]))
+				return true;
+	}
 	return false;
 }
 
@@ -518,8 +535,8 @@ static bool is_label(const char *word)
  */
 static bool are_numbered(const char *a, const char *b)
 {
-	g_auto(GStrv) a_words = words_of(a);
-	g_auto(GStrv) b_words = words_of(b);
+	g_auto(GStrv) a_words = words_of(a, true);
+	g_auto(GStrv) b_words = words_of(b, true);
 	bool differ = false;
 	gsize i;
 

@@ -126,6 +126,23 @@ static void test_watts_are_those_of_the_whole_machine(void)
 		 POWER_METER_OK, 5000},
 		{"{'Name': 'GPU_0 Power', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP,
 		 REFUSED},
+		{"{'Name': 'CPUPower', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'Name': 'GpuPower', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'Name': 'TotalGPUsPower', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP,
+		 REFUSED},
+		{"{'Name': 'NVMePower', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP,
+		 REFUSED},
+		{"{'Name': 'PCIe', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'Name': 'BackPlane', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP,
+		 REFUSED},
+		{"{'Name': 'SubSystem', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP,
+		 REFUSED},
+		{"{'Name': 'RearPower', 'PowerConsumedWatts': 9},"
+		 "{'Name': 'SystemPower', 'PowerConsumedWatts': 5}",
+		 POWER_METER_OK, 5000},
+		{"{'Name': 'NodeA', 'PowerConsumedWatts': 5},"
+		 "{'Name': 'NodeB', 'PowerConsumedWatts': null}",
+		 POWER_METER_ERROR_SETUP, REFUSED},
 		{"{'PhysicalContext': 'Memory', 'PowerConsumedWatts': 9},"
 		 "{'PhysicalContext': 'Chassis', 'PowerConsumedWatts': 5}",
 		 POWER_METER_OK, 5000},
