@@ -96,6 +96,7 @@ struct redfish_service {
 	bool refused;        /* the login was, and waits for the root */
 	bool redirected;     /* that place is where another redirected to */
 	char *session_path;  /* to be closed, or NULL */
+	char *leaving_path;  /* of the former session while it is being closed, or NULL */
 	char *session_header;
 	bool slash; /* paths end with one there */
 	unsigned answers;
@@ -192,7 +193,8 @@ static void settle_all(const struct redfish_services *services)
 
 /*
  * Closes all sessions, side by side: one BMC that is silent keeps the others' from nothing. A login
- * that was sent may have opened a session, of which only its answer tells: that is waited for.
+ * that was sent may have opened a session, of which only its answer tells: that is waited for, and
+ * so is a session that is being closed. Where that was not sent yet it is sent after all.
  */
 static void log_out_all(const struct redfish_services *services)
 {
@@ -206,10 +208,10 @@ static void log_out_all(const struct redfish_services *services)
 	settle_all(services);
 	for (guint i = 0; i < services->list->len; i++) {
 		struct redfish_service *service = services->list->pdata[i];
+		const char *path = service->session_path ?: service->leaving_path;
 
-		if (service->session_path)
-			http_client_request(service->login_client, "DELETE", service->session_path,
-					    NULL,
+		if (path)
+			http_client_request(service->login_client, "DELETE", path, NULL,
 					    service->silent ? LOGOUT_SILENT_S : LOGOUT_TIMEOUT_S,
 					    on_logged_out, service);
 	}
@@ -228,6 +230,7 @@ static void service_free(gpointer data)
 	g_queue_clear_full(&service->waiting, (GDestroyNotify)call_free);
 	g_queue_clear_full(&service->sent, (GDestroyNotify)call_free);
 	end_login(service);
+	g_free(service->leaving_path);
 	g_hash_table_unref(service->worked);
 	g_free(service->config.address);
 	g_free(service->config.user);
@@ -650,7 +653,8 @@ static void on_dropped(int status, json_t *body, const GError *error, void *data
 {
 	struct redfish_service *service = data;
 
-	if (service->login != LOGIN_LEAVING)
+	g_clear_pointer(&service->leaving_path, g_free);
+	if (service->login != LOGIN_LEAVING || service->ending)
 		return;
 	service->login = g_queue_is_empty(&service->waiting) ? LOGIN_OUT : LOGIN_UNDER_WAY;
 	if (service->login == LOGIN_UNDER_WAY)
@@ -663,13 +667,13 @@ static void on_dropped(int status, json_t *body, const GError *error, void *data
  */
 static void drop_session(struct redfish_service *service)
 {
-	const bool is_open = service->session_path != NULL;
-
-	if (is_open)
-		http_client_request(service->client, "DELETE", service->session_path, NULL,
+	g_free(service->leaving_path);
+	service->leaving_path = g_steal_pointer(&service->session_path);
+	if (service->leaving_path)
+		http_client_request(service->login_client, "DELETE", service->leaving_path, NULL,
 				    LOGOUT_TIMEOUT_S, on_dropped, service);
 	end_login(service);
-	if (is_open)
+	if (service->leaving_path)
 		service->login = LOGIN_LEAVING;
 }
 

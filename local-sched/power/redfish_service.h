@@ -27,8 +27,8 @@ struct redfish_services *redfish_services_new(const struct platform *platform);
 
 /*
  * Closes all sessions, of which a BMC has few, side by side: that blocks for two seconds at most,
- * and before that as long as a login that was sent is not answered, its timeout_s at most. Does not
- * run the main loop. NULL is allowed. Requests were dropped before.
+ * and before that as long as a login or the end of a session that was sent is not answered, its
+ * timeout_s at most. Does not run the main loop. NULL is allowed. Requests were dropped before.
  */
 void redfish_services_free(struct redfish_services *services);
 
