@@ -94,6 +94,7 @@ struct redfish_service {
 	guint root_id;       /* when it is asked for beside a slow login */
 	guint late_id;       /* when the requests that wait for the login have failed */
 	bool refused;        /* the login was, and waits for the root */
+	bool leads_away;     /* it was refused by a redirection that is not followed */
 	bool redirected;     /* that place is where another redirected to */
 	char *session_path;  /* to be closed, or NULL */
 	char *leaving_path;  /* of the former session while it is being closed, or NULL */
@@ -382,6 +383,10 @@ static void refuse_sessions(struct redfish_service *service, const char *reason)
 {
 	g_autofree char *text = NULL;
 
+	if (service->leads_away) {
+		fail_waiting(service, POWER_METER_ERROR_SETUP, 0, reason);
+		return;
+	}
 	if (service->config.auth != CONFIG_METER_SESSION) {
 		log_info("BMC %s offers no sessions: name and password go with every request (%s)",
 			 service->address, reason);
@@ -494,27 +499,40 @@ static bool open_elsewhere(struct redfish_service *service)
 	return true;
 }
 
+/* There are no sessions at that place; the service root may name another. */
+static void look_elsewhere(struct redfish_service *service, const char *reason)
+{
+	if (service->root == ROOT_FOLLOWED) {
+		refuse_sessions(service, reason);
+		return;
+	}
+	g_free(service->refusal);
+	service->refusal = g_strdup(reason);
+	service->refused = true;
+	if (service->root == ROOT_UNKNOWN)
+		ask_root(service);
+	else if (service->root == ROOT_KNOWN)
+		follow_root(service);
+}
+
 static void refuse_login(struct redfish_service *service, int status, const GError *error)
 {
 	const bool not_offered = status == STATUS_NOT_FOUND || status == STATUS_NOT_ALLOWED ||
-				 status == STATUS_NOT_IMPLEMENTED ||
-				 (status >= 300 && status < STATUS_BAD_REQUEST);
+				 status == STATUS_NOT_IMPLEMENTED;
 	g_autofree char *text = NULL;
 
-	if (status >= 300 && status < STATUS_BAD_REQUEST && open_elsewhere(service))
+	service->leads_away = status >= 300 && status < STATUS_BAD_REQUEST;
+	if (service->leads_away && open_elsewhere(service))
 		return;
-	if (not_offered && service->root != ROOT_FOLLOWED) {
-		g_free(service->refusal);
-		service->refusal = g_strdup(error->message);
-		service->refused = true;
-		if (service->root == ROOT_UNKNOWN)
-			ask_root(service);
-		else if (service->root == ROOT_KNOWN)
-			follow_root(service);
+	if (service->leads_away) {
+		text = g_strdup_printf("it opens no session: %s (if only its port is another, give "
+				       "that as `port`)",
+				       error->message);
+		look_elsewhere(service, text);
 		return;
 	}
 	if (not_offered) {
-		refuse_sessions(service, error->message);
+		look_elsewhere(service, error->message);
 		return;
 	}
 	if (status < STATUS_BAD_REQUEST) {
