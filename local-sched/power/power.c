@@ -40,11 +40,20 @@ struct power {
 	struct meter_set *meters;
 	struct sample_ring *ring;
 	struct power_journal *journal; /* or NULL */
+	double mean_s;                 /* the longest of a reading since the start */
+	bool mean_unknown;             /* that of a reading since the start was not known */
 	power_event_f on_event;
 	void *data;
 	power_sample_f on_sample; /* or NULL */
 	void *sample_data;
 };
+
+/* Another place of the watts, or another interval, may have another mean later. */
+static void keep_mean(struct power *power, const struct sampler *sampler)
+{
+	power->mean_s = MAX(power->mean_s, sampler_mean_s(sampler));
+	power->mean_unknown |= sampler_mean_unknown(sampler);
+}
 
 static void on_sampled(const struct power_reading *reading, enum energy_counter_step step,
 		       const struct energy_counter *counter, void *data)
@@ -58,6 +67,7 @@ static void on_sampled(const struct power_reading *reading, enum energy_counter_
 					  .gap = step == ENERGY_COUNTER_GAP};
 
 	power->counters[metered->index] = *counter;
+	keep_mean(power, metered->sampler);
 	metered->last_seq = sample_ring_push(power->ring, &entry);
 	if (power->journal)
 		power_journal_append(power->journal);
@@ -240,7 +250,7 @@ const char *power_source(const struct power *power)
 
 double power_mean_s(const struct power *power)
 {
-	double mean_s = 0;
+	double mean_s = power->mean_s;
 
 	for (uint32_t i = 0; i < power->count; i++)
 		if (power->metered[i].sampler)
@@ -250,6 +260,8 @@ double power_mean_s(const struct power *power)
 
 bool power_mean_unknown(const struct power *power)
 {
+	if (power->mean_unknown)
+		return true;
 	for (uint32_t i = 0; i < power->count; i++)
 		if (power->metered[i].sampler && sampler_mean_unknown(power->metered[i].sampler))
 			return true;

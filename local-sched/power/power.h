@@ -91,10 +91,13 @@ const char *power_counter_id(const struct power *power, uint32_t index);
  */
 const char *power_source(const struct power *power);
 
-/* The longest time that readings of a host are means over, in seconds; 0: none, or not known. */
+/*
+ * The longest time that readings of a host are means over, in seconds, now or earlier since the
+ * start; 0: none, or not known.
+ */
 double power_mean_s(const struct power *power);
 
-/* Whether those of a host are means over a time that is not known. */
+/* Whether those of a host are, or were, means over a time that is not known. */
 bool power_mean_unknown(const struct power *power);
 
 /* The response to GET /v1/energy, a new reference. Hosts without a meter are left out. */
