@@ -173,7 +173,8 @@ bool engine_load_workload(const json_t *state, const struct sched_system *system
 	uint32_t count;
 	double last_s;
 
-	if (!state_read_u32(json_object_get(state, "tasks_count"), workload->tasks_max, &count) ||
+	if (!state_read_u32(json_object_get(state, "tasks_count"), workload->tasks_max + 1,
+			    &count) ||
 	    !state_read_real(json_object_get(state, "last_arrival_s"), &last_s))
 		return false;
 	for (uint32_t i = 0; i < count; i++) /* what has ended has no type any more */
@@ -218,6 +219,15 @@ static bool read_place(struct engine *engine, uint32_t index, const json_t *stat
 	       !engine_task_state_in(task->state, ENGINE_TASK_UNDER_WAY | ENGINE_TASK_WITH_CLAIM);
 }
 
+/* Whether a task has a type of the system wherever that is used. */
+static bool has_type(const struct engine *engine, uint32_t index)
+{
+	return engine->setup.workload->tasks[index].row < engine->setup.system->rows_count ||
+	       !engine_task_state_in(engine->tasks[index].state,
+				     ENGINE_TASK_SET(ENGINE_TASK_COMING) | ENGINE_TASK_PENDING |
+					     ENGINE_TASK_UNDER_WAY | ENGINE_TASK_WITH_CLAIM);
+}
+
 /* Whether the last suspension and migration of a task are those of its state. */
 static bool has_steps(const struct engine *engine, uint32_t index)
 {
@@ -255,7 +265,7 @@ static bool load_task(struct engine *engine, const json_t *state, bool *ret_load
 	ret_loaded[index] = true;
 	engine->known[index].preemptible = engine->setup.workload->tasks[index].preemptible &&
 					   !json_is_true(json_object_get(state, "not_now"));
-	if (!read_place(engine, index, state))
+	if (!has_type(engine, index) || !read_place(engine, index, state))
 		return false;
 	if (waits) {
 		if (!state_read_u32(waits, UINT32_MAX, &number))
@@ -366,7 +376,7 @@ json_t *engine_save(struct engine *engine)
 	json_t *state;
 
 	if (engine->placement != &placement_exclusive || engine_is_deciding(engine) ||
-	    engine->noting || engine->ended || engine->setup.marks_count > 0 ||
+	    engine->users || engine->noting || engine->ended || engine->setup.marks_count > 0 ||
 	    engine->setup.lead_s > 0)
 		return NULL;
 	state = state_write(engine_fields, engine);

@@ -27,9 +27,29 @@ struct state_field {
 	enum state_type type;
 };
 
+/* The size of a member, by its type's name. */
+enum {
+	STATE_SIZE_BOOL = sizeof(bool),
+	STATE_SIZE_U32 = sizeof(uint32_t),
+	STATE_SIZE_I32 = sizeof(int32_t),
+	STATE_SIZE_U64 = sizeof(uint64_t),
+	STATE_SIZE_SUM = sizeof(double),
+	STATE_SIZE_TIME = sizeof(double),
+	STATE_SIZE_FAR = sizeof(double),
+};
+
+/* Zero; a member of another size than its type has is not compiled. */
+#define STATE_FITS(struct_, field_, type_)                                                         \
+	(0 * sizeof(struct {                                                                       \
+		 _Static_assert(sizeof(((struct struct_ *)0)->field_) == STATE_SIZE_##type_,       \
+				#field_ " has another size than " #type_);                         \
+		 int unused;                                                                       \
+	 }))
+
 #define STATE_FIELD(struct_, field_, type_)                                                        \
 	{                                                                                          \
-#field_, offsetof(struct struct_, field_), STATE_##type_                           \
+#field_, offsetof(struct struct_, field_) + STATE_FITS(struct_, field_, type_),    \
+			STATE_##type_                                                              \
 	}
 
 /* A new object with the fields of `data`, and its reader, which sets all of them. */

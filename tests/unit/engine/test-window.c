@@ -699,6 +699,63 @@ static void test_clock(void)
 	}
 }
 
+/* Full states that are none. */
+
+static bool loads(struct bed *bed, const json_t *state, uint32_t last_row)
+{
+	struct engine_setup setup = bed->setup;
+	struct sched_task *last = &bed->workload->tasks[TASKS - 1];
+	const uint32_t row = last->row;
+	struct engine *other;
+	bool good;
+
+	setup.recorder = NULL;
+	other = engine_new(&setup, bed->sim);
+	last->row = last_row;
+	good = engine_load(other, state);
+	last->row = row;
+	engine_free(other);
+	return good;
+}
+
+static void load_damaged(struct bed *bed)
+{
+	json_t *state = engine_save(bed->engine);
+
+	g_assert_nonnull(state);
+	g_assert_cmpint(engine_task_at(bed->engine, TASKS - 1)->state, ==, ENGINE_TASK_WAITING);
+	g_assert_true(loads(bed, state, 1));
+	g_assert_false(loads(bed, state, 2)); /* there are two types */
+	json_decref(state);
+}
+
+/* What would be used without a further look is checked as it is loaded. */
+static void test_damaged(void)
+{
+	static const struct wish wishes[] = {{60, load_damaged}, {0}};
+	struct engine_result result;
+	struct bed bed;
+
+	bed_run(&bed, "easy", 1, LIMIT_J, 0, wishes, &result);
+	bed_finish(&bed);
+}
+
+/* A workload takes as many tasks as it has room for, and no more. */
+static void test_full(void)
+{
+	struct sched_system *system = make_system(1);
+	struct workload *workload = workload_open_new(TASKS);
+	json_t *state = json_pack("{s:i, s:i}", "tasks_count", TASKS, "last_arrival_s", 0);
+
+	g_assert_true(engine_load_workload(state, system, workload));
+	g_assert_cmpuint(workload->tasks_count, ==, TASKS);
+	json_object_set_new(state, "tasks_count", json_integer(TASKS + 1));
+	g_assert_false(engine_load_workload(state, system, workload));
+	json_decref(state);
+	workload_free(workload);
+	sched_system_free(system);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -724,5 +781,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/engine/window/tasks that outlast windows fit into each", test_long);
 	g_test_add_func("/engine/window/no task is suspended for a refused task", test_preemption);
 	g_test_add_func("/engine/window/a clock that is set makes no windows", test_clock);
+	g_test_add_func("/engine/window/a full state that cannot be one is not loaded",
+			test_damaged);
+	g_test_add_func("/engine/window/a full state can have all tasks of a workload", test_full);
 	return g_test_run();
 }
