@@ -414,7 +414,7 @@ bool engine_load(struct engine *engine, const json_t *state)
 	return engine->placement == &placement_exclusive && load_policy(engine, state) &&
 	       state_read(engine_fields, state, engine) &&
 	       engine->arrivals_next <= engine->setup.workload->tasks_count &&
-	       engine->setup.mapping_interval_s > 0 &&
+	       state_is_period(engine->setup.mapping_interval_s) &&
 	       load_tasks(engine, json_object_get(state, "tasks")) &&
 	       load_running(engine, json_object_get(state, "running")) &&
 	       engine_load_waiting(engine, json_object_get(state, "waiting")) &&

@@ -25,6 +25,11 @@ bool state_read_real(const json_t *value, double *ret_value)
 	return true;
 }
 
+bool state_is_period(double seconds)
+{
+	return isfinite(seconds) && seconds >= STATE_PERIOD_MIN_S;
+}
+
 bool state_read_u32(const json_t *value, uint32_t end, uint32_t *ret_value)
 {
 	const json_int_t number = json_integer_value(value);

@@ -60,6 +60,15 @@ bool state_read(const struct state_field *fields, const json_t *object, void *da
 json_t *state_write_real(double value);
 bool state_read_real(const json_t *value, double *ret_value);
 
+/* The shortest time that state_is_period() takes. */
+#define STATE_PERIOD_MIN_S 1e-3
+
+/*
+ * Whether the time between two mapping events, or the length of a window, that was read from a file
+ * can be one. The engine goes from one to the next: with a tiny one it would do nothing else.
+ */
+bool state_is_period(double seconds);
+
 /* A number below `end`. */
 bool state_read_u32(const json_t *value, uint32_t end, uint32_t *ret_value);
 

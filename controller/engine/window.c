@@ -459,7 +459,7 @@ bool engine_load_window(struct engine *engine, const json_t *state)
 
 	return state_read(window_fields, state, window) && window->state < WINDOW_STATES &&
 	       (!engine_window_is_set(engine) ||
-		(window->setup.limit_j > 0 && window->setup.length_s > 0)) &&
+		(window->setup.limit_j > 0 && state_is_period(window->setup.length_s))) &&
 	       state_read(span_fields, json_object_get(state, "now"), &window->now) &&
 	       read_all(span_fields, json_object_get(state, "past"), window->past) &&
 	       read_all(tail_fields, json_object_get(state, "tails"), window->tails);

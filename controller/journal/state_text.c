@@ -9,8 +9,8 @@
 #include "common/json.h"
 #include "common/read_number.h"
 
-/* The longest JSON that is unpacked: of a million tasks it is a fourth of that. */
-#define BYTES_MAX (1u << 30)
+/* The longest JSON that is unpacked: of a million tasks it is five sixths of that. */
+#define BYTES_MAX (300u << 20)
 
 char *state_text_pack(const json_t *state)
 {

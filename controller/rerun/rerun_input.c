@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "controller/engine/counters.h"
+#include "controller/engine/state_json.h"
 
 static double real_at(const json_t *object, const char *key)
 {
@@ -100,7 +101,7 @@ static bool change_policy(struct engine *engine, const struct sched_system *syst
 	struct policy policy;
 	char message[256];
 
-	if (!name || !(interval_s > 0) ||
+	if (!name || !state_is_period(interval_s) ||
 	    policy_parse(name, &policy, message, sizeof(message)) < 0 ||
 	    policy_misfit(&policy, system))
 		return false;
@@ -136,7 +137,7 @@ static bool set_window(struct engine *engine, const json_t *detail)
 		.spent_j = real_at(detail, "spent_j"),
 	};
 
-	if (!(window.limit_j >= 0) || (window.limit_j > 0 && !(window.length_s > 0)))
+	if (!(window.limit_j >= 0) || (window.limit_j > 0 && !state_is_period(window.length_s)))
 		return false;
 	engine_set_window(engine, &window);
 	return true;

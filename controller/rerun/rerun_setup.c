@@ -10,6 +10,7 @@
 #include "common/json.h"
 #include "controller/config/config_controller.h"
 #include "controller/engine/full_state.h"
+#include "controller/engine/state_json.h"
 #include "controller/journal/state_text.h"
 #include "controller/rerun/rerun.h"
 #include "controller/store/store_service.h"
@@ -90,8 +91,8 @@ bool rerun_state_read(const struct store_state *stored, struct rerun_state *ret_
 		.config = json_string_value(json_object_get(whole, "config")),
 		.decision = json_integer_value(json_object_get(whole, "decision")),
 	};
-	if (json_is_object(ret_state->engine) && json_is_object(ret_state->setup) &&
-	    ret_state->config)
+	if (stored->n > 0 && json_is_object(ret_state->engine) &&
+	    json_is_object(ret_state->setup) && ret_state->config)
 		return true;
 	rerun_state_clear(ret_state);
 	return error_fail(error, RERUN_ERROR, RERUN_ERROR_DAMAGED,
@@ -128,7 +129,7 @@ static bool read_settings(const json_t *settings, struct engine_setup *setup)
 	setup->duration_s = real_of(settings, "duration_s");
 	setup->record_changes = flag_of(settings, "record_changes");
 	setup->seed = (uint64_t)json_integer_value(json_object_get(settings, "seed"));
-	return setup->mapping_interval_s > 0 && setup->duration_s > 0 &&
+	return state_is_period(setup->mapping_interval_s) && setup->duration_s > 0 &&
 	       setup->changes_apart_s >= 0 && moments >= 0 && moments <= POLICY_AT_BOTH;
 }
 

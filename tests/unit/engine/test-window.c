@@ -13,6 +13,7 @@
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
 #include "controller/engine/full_state.h"
+#include "controller/engine/state_json.h"
 #include "tests/unit/engine/drive.h"
 
 #define TASKS 12
@@ -720,12 +721,26 @@ static bool loads(struct bed *bed, const json_t *state, uint32_t last_row)
 
 static void load_damaged(struct bed *bed)
 {
+	static const double periods[] = {0, -1, 1e-300, 1e-4, INFINITY, NAN};
 	json_t *state = engine_save(bed->engine);
 
 	g_assert_nonnull(state);
 	g_assert_cmpint(engine_task_at(bed->engine, TASKS - 1)->state, ==, ENGINE_TASK_WAITING);
 	g_assert_true(loads(bed, state, 1));
 	g_assert_false(loads(bed, state, 2)); /* there are two types */
+	for (size_t i = 0; i < G_N_ELEMENTS(periods); i++) {
+		json_t *interval = json_deep_copy(state);
+		json_t *length = json_deep_copy(state);
+
+		json_object_set_new(interval, "setup.mapping_interval_s",
+				    state_write_real(periods[i]));
+		json_object_set_new(json_object_get(length, "window"), "setup.length_s",
+				    state_write_real(periods[i]));
+		g_assert_false(loads(bed, interval, 1));
+		g_assert_false(loads(bed, length, 1));
+		json_decref(interval);
+		json_decref(length);
+	}
 	json_decref(state);
 }
 

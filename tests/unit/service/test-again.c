@@ -247,7 +247,12 @@ static void test_rerun(struct bed *bed, gconstpointer data)
 	g_clear_pointer(&rerun, rerun_free);
 	rerun_setup_clear(&made);
 
-	/* A full state that is damaged, and none at all. */
+	/* A full state before no input, a damaged state, and none at all. */
+	change(bed, "UPDATE full_state SET n = 0 WHERE n = 1");
+	g_assert_false(rerun_setup_init(store, runs->pdata[0], &made, &error));
+	g_assert_error(error, RERUN_ERROR, RERUN_ERROR_DAMAGED);
+	g_clear_error(&error);
+	change(bed, "UPDATE full_state SET n = 1 WHERE n = 0");
 	change(bed, "UPDATE full_state SET state = replace(state, substr(state, 20, 4), 'AAAA')");
 	g_assert_false(rerun_setup_init(store, runs->pdata[0], &made, &error));
 	g_assert_error(error, RERUN_ERROR, RERUN_ERROR_DAMAGED);
