@@ -369,15 +369,20 @@ static const struct state_field engine_fields[] = {
 	{NULL},
 };
 
+bool engine_can_save(const struct engine *engine)
+{
+	return engine->placement == &placement_exclusive && !engine_is_deciding(engine) &&
+	       !engine->users && !engine->noting && !engine->ended &&
+	       engine->setup.marks_count == 0 && !(engine->setup.lead_s > 0);
+}
+
 json_t *engine_save(struct engine *engine)
 {
 	const struct workload *workload = engine->setup.workload;
 	const uint32_t count = workload->tasks_count;
 	json_t *state;
 
-	if (engine->placement != &placement_exclusive || engine_is_deciding(engine) ||
-	    engine->users || engine->noting || engine->ended || engine->setup.marks_count > 0 ||
-	    engine->setup.lead_s > 0)
+	if (!engine_can_save(engine))
 		return NULL;
 	state = state_write(engine_fields, engine);
 	json_object_set_new(state, "policy", json_string(engine->setup.policy.name));

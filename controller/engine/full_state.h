@@ -18,9 +18,12 @@
  */
 
 /*
- * A new reference; NULL: the engine cannot be saved now, since a policy is deciding, its plan is
- * being carried out, or an input is being handled; or not at all. O(tasks).
+ * False: the engine cannot be saved now, since a policy is deciding, its plan is being carried out,
+ * or an input is being handled; or not at all. O(1).
  */
+bool engine_can_save(const struct engine *engine);
+
+/* A new reference; NULL: the engine cannot be saved. O(tasks). */
 json_t *engine_save(struct engine *engine);
 
 /* The number of tasks that a state would have. O(tasks). */

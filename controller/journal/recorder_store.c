@@ -605,26 +605,22 @@ bool recorder_store_join(struct recorder_store *recorder, GError **error)
 	return copy_error(recorder, ensure_transaction(recorder), error);
 }
 
-/* The text of a full state; NULL: there is none now. */
+/* The text of a full state; NULL: `config` is not UTF-8. */
 static char *describe_state(struct recorder_store *recorder, struct engine *engine,
 			    const char *config)
 {
 	const struct inputs *inputs = &recorder->inputs;
-	json_t *state = engine_save(engine);
-	g_autoptr(json_t) whole = NULL;
-
-	if (!state)
-		return NULL;
-	whole = json_pack("{s:o, s:o, s:s, s:I}", "engine", state, "setup",
+	g_autoptr(json_t) whole =
+		json_pack("{s:o, s:o, s:s, s:I}", "engine", engine_save(engine), "setup",
 			  input_write_setup(inputs->setup, inputs->listener.other), "config",
 			  config, "decision",
 			  (json_int_t)store_last_decision(recorder->store, recorder->run));
+
 	return whole ? state_text_pack(whole) : NULL;
 }
 
 bool recorder_store_keep_state(struct recorder_store *recorder, struct engine *engine,
-			       const char *config, bool start, uint32_t most, bool *ret_kept,
-			       GError **error)
+			       const char *config, bool start, GError **error)
 {
 	struct inputs *inputs = &recorder->inputs;
 	g_autofree char *text = NULL;
@@ -635,9 +631,6 @@ bool recorder_store_keep_state(struct recorder_store *recorder, struct engine *e
 		.start = start,
 	};
 
-	*ret_kept = false;
-	if (engine_saved_count(engine) > most)
-		return true;
 	/* Waiting inputs first: the last decision among them is named. */
 	if (!ensure_transaction(recorder))
 		return copy_error(recorder, false, error);
@@ -650,7 +643,6 @@ bool recorder_store_keep_state(struct recorder_store *recorder, struct engine *e
 	g_clear_pointer(&inputs->submitted, g_free);
 	recorder->recorder.input = record_input;
 	recorder->recorder.input_done = record_input_done;
-	*ret_kept = true;
 	return true;
 }
 

@@ -52,13 +52,12 @@ void recorder_store_await_state(struct recorder_store *recorder);
 
 /*
  * Records a full state of the engine, from which its run can be carried out again with the inputs
- * that follow, and `config`, the text of its configuration. `start`: the engine was made or
- * restored, and has not begun. *ret_kept is false where the engine cannot be saved now, or has more
- * than `most` tasks to save. Returns false with `error` if it could not be recorded.
+ * that follow, and `config`, the text of its configuration. The engine can be saved
+ * (engine_can_save()). `start`: it was made or restored, and has not begun. Nothing is recorded of
+ * a configuration that is not UTF-8. Returns false with `error` if it could not be recorded.
  */
 bool recorder_store_keep_state(struct recorder_store *recorder, struct engine *engine,
-			       const char *config, bool start, uint32_t most, bool *ret_kept,
-			       GError **error);
+			       const char *config, bool start, GError **error);
 
 /*
  * Opens a transaction unless one is open, so that other writes to the run are committed together

@@ -10,6 +10,7 @@
 #include "common/platform.h"
 #include "controller/backend/remote.h"
 #include "controller/config/config_controller.h"
+#include "controller/engine/full_state.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_reload.h"
 #include "controller/service/run_service_private.h"
@@ -62,9 +63,11 @@
 
 /*
  * How often a full state of the engine is stored, seconds; and the most tasks that it has then, so
- * that storing it takes milliseconds: with more it is stored later. At a start it has all tasks.
+ * that storing it takes milliseconds: with more it is tried again after STATE_AGAIN_S, since
+ * counting them takes time, too. At a start it has all tasks.
  */
 #define STATE_S 3600.0
+#define STATE_AGAIN_S 60.0
 #define STATE_TASKS_MAX 2000
 
 G_DEFINE_QUARK(virtbed_run_service, run_service_error)
@@ -444,20 +447,23 @@ static void sync_all(struct run_service *service)
 	store_sync_ask(service->sync, on_events_safe, service);
 }
 
-/* Stores a full state of the engine, from which `virtbed rerun` can begin. */
+/*
+ * Stores a full state of the engine, from which `virtbed rerun` can begin; where it cannot be saved
+ * now, or has too many tasks, that is tried again later.
+ */
 static bool keep_state(struct run_service *service, bool start, GError **error)
 {
-	g_autofree char *config = config_to_text(service->session->config);
-	bool kept;
+	struct engine *engine = service->engine;
+	const bool keeps =
+		engine_can_save(engine) && (start || engine_saved_count(engine) <= STATE_TASKS_MAX);
+	g_autofree char *config = keeps ? config_to_text(service->session->config) : NULL;
 
-	if (!recorder_store_keep_state(service->recorder, service->engine, config, start,
-				       start ? UINT32_MAX : STATE_TASKS_MAX, &kept, error))
+	if (keeps && !recorder_store_keep_state(service->recorder, engine, config, start, error))
 		return false;
 	/* One at least is younger than what retention removes. */
-	if (kept)
-		service->state_due_s =
-			backend_now_s(service->backend) +
-			fmin(STATE_S, service->config.retention_days * SECONDS_PER_DAY / 2);
+	service->state_due_s = backend_now_s(service->backend) +
+			       fmin(keeps ? STATE_S : STATE_AGAIN_S,
+				    service->config.retention_days * SECONDS_PER_DAY / 2);
 	return true;
 }
 
