@@ -460,7 +460,7 @@ static bool keep_state(struct run_service *service, bool start, GError **error)
 
 	if (keeps && !recorder_store_keep_state(service->recorder, engine, config, start, error))
 		return false;
-	/* One at least is younger than what retention removes. */
+	/* Usually one is younger than what retention removes, which leaves the newest anyway. */
 	service->state_due_s = backend_now_s(service->backend) +
 			       fmin(keeps ? STATE_S : STATE_AGAIN_S,
 				    service->config.retention_days * SECONDS_PER_DAY / 2);

@@ -173,15 +173,17 @@ bool run_service_account_resume(struct run_service *service, GError **error)
 
 bool run_service_prune(struct run_service *service, GError **error)
 {
-	const double before_s = run_session_now_s(service->session) -
-				service->config.retention_days * SECONDS_PER_DAY;
+	const double from_s = run_session_now_s(service->session) -
+			      service->config.retention_days * SECONDS_PER_DAY;
+	/* Nothing is that old yet, but there may be too many full states. */
+	const double before_s = from_s > 0 ? from_s : -(double)INFINITY;
 	const int64_t began_ns = platform_now_ns(service->session->platform);
 	bool good;
 
 	do {
 		service->pruning = false;
-		good = before_s <= 0 || store_prune(service->session->store, service->row.run,
-						    before_s, PRUNE_ROWS, &service->pruning, error);
+		good = store_prune(service->session->store, service->row.run, before_s, PRUNE_ROWS,
+				   &service->pruning, error);
 	} while (good && service->pruning &&
 		 clock_elapsed_s(began_ns, platform_now_ns(service->session->platform)) <
 			 PRUNE_TAKES_S);

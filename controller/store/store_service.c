@@ -161,10 +161,14 @@ GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, d
 	" DELETE FROM " table " WHERE run = ?1 AND (" key ") IN (SELECT " key " FROM " table       \
 	" WHERE run = ?1 AND " time " < ?2 AND host IN (" hosts ") LIMIT ?3)"
 #define METERS "SELECT host FROM energy_meter WHERE run = ?1"
-#define IN_ORDER(table, more)                                                                      \
+#define IN_ORDER(table, before)                                                                    \
 	"WITH head AS (SELECT id, time_s FROM " table " WHERE run = ?1 ORDER BY id LIMIT ?3)"      \
-	" DELETE FROM " table " WHERE id IN (SELECT id FROM head) AND"                             \
-	" id < coalesce((SELECT min(id) FROM head WHERE time_s >= ?2), 9223372036854775807)" more
+	" DELETE FROM " table " WHERE id IN (SELECT id FROM head) AND id <"                        \
+	" coalesce((SELECT min(id) FROM head WHERE time_s >= " before "), 9223372036854775807)"    \
+	" AND id < (SELECT max(id) FROM " table ")"
+/* The time of the earliest full state that is left, less 5 s; ?2 without one. */
+#define STATE_LEFT                                                                                 \
+	"coalesce((SELECT time_s - 5 FROM full_state WHERE run = ?1 ORDER BY n LIMIT 1), ?2)"
 
 static const char *const prunings[] = {
 	"WITH RECURSIVE of (host) AS (SELECT min(host) FROM sample WHERE run = ?1 UNION ALL"
@@ -180,12 +184,14 @@ static const char *const prunings[] = {
 	/*
 	 * Full states before decisions and inputs, which their reruns compare: of both, what follows
 	 * on a state that is left is left. A decision may be for a time some seconds before its state.
+	 * The newest state is left in any case: of a busy service no younger one may have been stored.
 	 */
 	"DELETE FROM full_state WHERE run = ?1 AND (time_s < ?2 + 5 OR n <= (SELECT n FROM full_state"
-	" WHERE run = ?1 ORDER BY n DESC LIMIT 1 OFFSET 2000)) AND ?3",
+	" WHERE run = ?1 ORDER BY n DESC LIMIT 1 OFFSET 2000)) AND ?3"
+	" AND n < (SELECT max(n) FROM full_state WHERE run = ?1)",
 	/* The last one stays, so that ids are not given twice: full states name them. */
-	IN_ORDER("decision", " AND id < (SELECT max(id) FROM decision)"),
-	IN_ORDER("event", " AND id < (SELECT max(id) FROM event)"),
+	IN_ORDER("decision", "min(?2, " STATE_LEFT ")"),
+	IN_ORDER("event", "?2"),
 	/* The last one stays, so that numbers are not given twice. */
 	"WITH head AS (SELECT n, time_s FROM input WHERE run = ?1 ORDER BY n LIMIT ?3)"
 	" DELETE FROM input WHERE run = ?1 AND n IN (SELECT n FROM head) AND n <"

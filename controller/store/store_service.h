@@ -127,9 +127,11 @@ GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, d
 
 /*
  * Removes the samples, intervals of energy, deliveries, shares, decisions and events of a run from
- * before before_s, except the last event, so that ids keep increasing. Tasks, submissions and sums
- * of energy stay. At most `most` rows (from 1) of each table, to bound the time; *ret_more: there
- * may be more.
+ * before before_s, except the last event, so that ids keep increasing; and full states from before
+ * then, except the newest, and those above 2,000, be they younger. The inputs and decisions that
+ * follow on a full state that is left stay, and so do tasks, submissions and sums of energy.
+ * before_s may be -INFINITY. At most `most` rows (from 1) of each table, to bound the time;
+ * *ret_more: there may be more.
  */
 bool store_prune(struct store *store, int64_t run, double before_s, uint32_t most, bool *ret_more,
 		 GError **error);

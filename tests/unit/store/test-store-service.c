@@ -302,10 +302,53 @@ static void test_prune_states(struct fixture *fixture, const void *data)
 	g_assert_true(store_prune(fixture->store, fixture->run, 100, 1000, &more, NULL));
 	g_assert_cmpuint(first_input(fixture), ==, 11);
 	g_assert_true(store_prune(fixture->store, fixture->run, 320, 1000, &more, NULL));
-	g_assert_cmpuint(first_input(fixture), ==, 32); /* no state is left */
-	g_assert_null(store_next_state(fixture->store, fixture->run, 0, NULL));
+	g_assert_cmpuint(first_input(fixture), ==, 31);
+	/* The newest one stays, and the decisions that follow on it, which may be 5 s before it. */
+	for (int i = 300; i <= 390; i++)
+		g_assert_true(
+			store_add_decision(fixture->store, fixture->run, i, "{}", "[]", NULL));
 	g_assert_true(store_prune(fixture->store, fixture->run, 1000, 1000, &more, NULL));
-	g_assert_cmpuint(first_input(fixture), ==, 40);
+	g_assert_cmpuint(first_input(fixture), ==, 31);
+	g_assert_cmpuint(count_inputs(fixture), ==, 10);
+	g_assert_cmpuint(count_decisions(fixture), ==, 86);
+}
+
+static guint count_states(struct fixture *fixture)
+{
+	struct store_state *state;
+	guint count = 0;
+
+	for (uint32_t n = 0; (state = store_next_state(fixture->store, fixture->run, n, NULL));
+	     count++) {
+		n = state->n + 1;
+		store_state_free(state);
+	}
+	return count;
+}
+
+/* So many full states stay at most, also while nothing is old. */
+static void test_prune_many_states(struct fixture *fixture, const void *data)
+{
+	struct store_state *first;
+	bool more;
+
+	fill(fixture);
+	for (uint32_t n = 1; n <= 2003; n++) {
+		const struct store_state state = {.run = fixture->run,
+						  .n = n,
+						  .time_s = n,
+						  .start = true,
+						  .state = (char *)"1 x"};
+
+		g_assert_true(store_put_state(fixture->store, &state, NULL));
+	}
+	g_assert_true(store_prune(fixture->store, fixture->run, -INFINITY, 1000, &more, NULL));
+	g_assert_cmpuint(count_states(fixture), ==, 2000);
+	first = store_next_state(fixture->store, fixture->run, 0, NULL);
+	g_assert_cmpuint(first->n, ==, 4);
+	store_state_free(first);
+	g_assert_cmpuint(count_samples(fixture), ==, 100);
+	g_assert_cmpuint(count_decisions(fixture), ==, 100);
 }
 
 /* Inputs alone are old: as many as are removed at a time are more, and the last one stays. */
@@ -639,5 +682,7 @@ int main(int argc, char **argv)
 	TEST("/store/... a little at a time", NULL, test_prune_parts);
 	TEST("/store/... inputs without end as well", NULL, test_prune_inputs);
 	TEST("/store/... up to the earliest full state that is left", NULL, test_prune_states);
+	TEST("/store/... and of the full states all but the newest 2,000", NULL,
+	     test_prune_many_states);
 	return g_test_run();
 }
