@@ -83,7 +83,7 @@ struct http_operation {
 	const char *path;
 	int status;        /* of an answer */
 	int other_status;  /* also allowed; 0: none */
-	const char *shape; /* of its body, which is application/json (json_shape.h) */
+	const char *shape; /* of its body, which is application/json (json.h) */
 };
 
 /*
@@ -148,10 +148,10 @@ void http_client_cancel(struct http_client *client, bool unsent);
 
 /*
  * Waits until the requests under way have ended, at most `timeout_s`, and calls their callbacks,
- * which may make further ones; what has not ended by then is under way further. Does not run the
- * main loop: no other source, and no callback of another client, is called meanwhile. The requests
- * of all clients of the main context are under way further. For the end of a program, whose main
- * loop has ended.
+ * which may make further ones, but must not free the client; what has not ended by then is under
+ * way further. Does not run the main loop: no other source, and no callback of another client, is
+ * called meanwhile. The requests of all clients of the main context are under way further. For the
+ * end of a program, whose main loop has ended.
  */
 void http_client_settle(struct http_client *client, double timeout_s);
 

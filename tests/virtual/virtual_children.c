@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Programs that are functions of the test: what each prints, when, and its exit status. */
+#include <signal.h>
 #include <string.h>
 
 #include "common/child_process.h"
@@ -10,15 +11,32 @@ struct child {
 	struct child_process base; /* first: operations cast back */
 	const struct virtual_program *program;
 	struct child_setup setup;
+	int status;  /* as by waitpid(2) */
 	guint timer; /* its next step; 0: it has ended */
+	bool *gone;  /* while the end of its streams is heard: set when it is dismissed */
 };
+
+/* The end of its streams is heard. Returns false if it was dismissed meanwhile. */
+static bool end_streams(struct child *child)
+{
+	bool gone = false;
+
+	child->gone = &gone;
+	child->setup.heard(CHILD_OUTPUT, "", 0, child->setup.data);
+	if (!gone && !child->setup.dialogue)
+		child->setup.heard(CHILD_COMPLAINT, "", 0, child->setup.data);
+	if (!gone)
+		child->gone = NULL;
+	return !gone;
+}
 
 static gboolean end(gpointer data)
 {
 	struct child *child = data;
 
 	child->timer = 0;
-	child->setup.ended(child->program->status << 8, child->setup.data);
+	if (end_streams(child) && child->setup.ended)
+		child->setup.ended(child->status, child->setup.data);
 	return G_SOURCE_REMOVE;
 }
 
@@ -50,6 +68,7 @@ static struct child_process *start(const struct platform *platform, const struct
 	child->base.platform = platform;
 	child->program = program;
 	child->setup = *setup;
+	child->status = program->status << 8;
 	child->timer = platform_after_ms(platform, program->after_ms, print, child);
 	return &child->base;
 }
@@ -61,13 +80,23 @@ static void say(struct child_process *child, const char *text)
 
 static void kill_child(struct child_process *base)
 {
-	g_clear_handle_id(&((struct child *)base)->timer, g_source_remove);
+	struct child *child = (struct child *)base;
+
+	if (child->timer == 0)
+		return;
+	g_source_remove(child->timer);
+	child->status = SIGKILL;
+	child->timer = platform_soon(base->platform, G_PRIORITY_DEFAULT, end, child);
 }
 
 static void dismiss(struct child_process *base, guint term_ms, guint kill_ms)
 {
-	kill_child(base);
-	g_free(base);
+	struct child *child = (struct child *)base;
+
+	g_clear_handle_id(&child->timer, g_source_remove);
+	if (child->gone)
+		*child->gone = true;
+	g_free(child);
 }
 
 static bool run(const struct platform *platform, const char *const *argv, double timeout_s,

@@ -103,11 +103,66 @@ static void test_virtual(void)
 	g_string_free(heard.text, TRUE);
 }
 
+/* There a killed child ends as any other, too. */
+static void test_virtual_killed(void)
+{
+	static const struct virtual_program programs[] = {{"meter", "120.5\n", .after_ms = 3600000},
+							  {NULL}};
+	g_autoptr(virtual_platform_t) virtual = virtual_platform_new(1);
+	const char *const argv[] = {"meter", NULL};
+	struct heard heard = {.text = g_string_new(NULL)};
+	const struct child_setup setup = {
+		.argv = argv, .kept_fd = -1, .heard = on_heard, .ended = on_ended, .data = &heard};
+	struct child_process *child;
+
+	virtual_platform_programs(virtual, programs);
+	child = child_start(virtual_platform_of(virtual), &setup, NULL);
+	child_kill(child);
+	child_kill(child);
+	while (!heard.ended)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_true(WIFSIGNALED(heard.status));
+	g_assert_cmpuint(heard.text->len, ==, 0);
+	g_assert_cmpfloat(virtual_platform_s(virtual), ==, 0);
+	child_kill(child);
+	child_dismiss(child, 0, 0);
+	g_string_free(heard.text, TRUE);
+}
+
+/* Frees a child at the end of its output. */
+static void on_heard_all(enum child_stream stream, const char *bytes, size_t length, void *data)
+{
+	struct child_process **child = data;
+
+	if (length == 0)
+		child_dismiss(g_steal_pointer(child), 0, 0);
+}
+
+/* The end of a child that is not asked for is that of its output. */
+static void test_virtual_output_ends(void)
+{
+	static const struct virtual_program programs[] = {{"meter", "120.5\n"}, {NULL}};
+	g_autoptr(virtual_platform_t) virtual = virtual_platform_new(1);
+	const char *const argv[] = {"meter", NULL};
+	struct child_process *child;
+	const struct child_setup setup = {.argv = argv,
+					  .kept_fd = -1,
+					  .heard = on_heard_all,
+					  .data = &child};
+
+	virtual_platform_programs(virtual, programs);
+	child = child_start(virtual_platform_of(virtual), &setup, NULL);
+	while (child)
+		g_main_context_iteration(NULL, TRUE);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/child-process/machine", test_machine);
 	g_test_add_func("/child-process/killed", test_killed);
 	g_test_add_func("/child-process/virtual", test_virtual);
+	g_test_add_func("/child-process/virtual, killed", test_virtual_killed);
+	g_test_add_func("/child-process/virtual, the end of the output", test_virtual_output_ends);
 	return g_test_run();
 }
