@@ -103,7 +103,7 @@ bool anytime_verdict_control_differs(const struct anytime_verdict *verdict)
 struct tally {
 	uint32_t pairs, decided, equal, noisy, open;
 	uint64_t rest_runs;
-	uint32_t never; /* pairs that no number of runs would decide */
+	uint32_t never; /* pairs that fewer than VERDICT_NEVER repeats would not decide */
 };
 
 static struct tally tally_of(const struct anytime_verdict *verdict)
@@ -149,7 +149,7 @@ char *anytime_verdict_cost(const struct anytime_verdict *verdict)
 		g_string_append(text, ", if they continue as so far");
 	}
 	if (tally.never)
-		g_string_append_printf(text, "; %u cannot be told apart by any number of runs",
+		g_string_append_printf(text, "; %u cannot be told apart by fewer than 100,000 runs",
 				       tally.never);
 	return g_string_free(text, FALSE);
 }

@@ -9,13 +9,14 @@
  * once: the probability that the intervals of n = 1, 2, ... do not all contain the true mean is at
  * most alpha. So one may look after every value, and stop when one likes.
  *
- * It is the t-test confidence sequence with a normal mixture over the mean and the right Haar
- * mixture over the deviation: Lai 1976 ("On confidence sequences", Annals of Statistics 4) in the
- * form of Wang and Ramdas 2024 ("Anytime-valid t-tests and confidence sequences for Gaussian means
- * with unknown variance", arXiv:2310.03722, the test martingale of the reduced filtration).
- * Perez-Ortiz et al. 2024 ("E-statistics, group invariance and anytime-valid testing", Annals of
- * Statistics 52) show why such a mixture is valid. With n values of mean d, S the sum of their
- * squared deviations and v degrees of freedom, the evidence against a mean of m is
+ * It is the t-test confidence sequence of Wang and Ramdas 2024 ("Anytime-valid t-tests and
+ * confidence sequences for Gaussian means with unknown variance", arXiv:2310.03722, the test
+ * martingale of the reduced filtration), with a normal mixture over the mean and the right Haar
+ * mixture over the deviation. Lai 1976 ("On confidence sequences", Annals of Statistics 4) has a
+ * flat mixture over the mean instead. Perez-Ortiz et al. 2024 ("E-statistics, group invariance and
+ * anytime-valid testing", Annals of Statistics 52) show why such a mixture is valid. With n values
+ * of mean d, S the sum of their squared deviations and v degrees of freedom, the evidence against a
+ * mean of m is
  *
  *     E(m) = (1 + n g)^(-1/2) [(S + n (d - m)^2) / (S + n (d - m)^2 / (1 + n g))]^((v + 1) / 2)
  *
@@ -25,6 +26,7 @@
  * the variance: it adds its degrees of freedom to v, and so many times itself to S. The statement
  * then holds where that estimate is one of the true variance with these degrees of freedom, and is
  * independent of the values (both together are invariant to scale, as the values alone are).
+ * docs/explanation/verdict.md says how far that is so for runs until a verdict.
  *
  * It assumes that the differences are independent of each other, and normal with one variance.
  */

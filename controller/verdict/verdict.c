@@ -3,8 +3,15 @@
 
 #include <math.h>
 
-/* Differences without which a pair is not given up. */
+/* Differences without which a pair is neither decided nor given up, whatever its noise may be. */
 #define DIFFERENCES_MIN 2
+
+/*
+ * The least deviation that an earlier estimate is believed, as a fraction of what the run earns. A
+ * simulation in which nothing varies, or only the rounding does, knows nothing of the noise.
+ */
+#define NOISE_MIN 0.005
+#define NOISE_ROUNDING 1e-9 /* in utility: of runs that earn nothing */
 
 /* A pair is given up where not even a difference larger by so many standard errors decides it. */
 #define HOPE 0.5
@@ -26,14 +33,31 @@ static uint32_t common_repeats(const struct verdict_runs *runs, const struct ver
 	return MIN(runs->done[pair->first], runs->done[pair->second]);
 }
 
-static struct anytime new_series(const struct verdict_design *design,
-				 const struct verdict_pair *pair)
+/*
+ * The variance of a run of the cell as the earlier estimate has it; NAN: unknown. Its first known
+ * utility is the measure of it, so that later runs do not change what is believed.
+ */
+static double earlier_variance(const struct verdict_design *design, const struct verdict_runs *runs,
+			       uint32_t cell)
 {
-	double variance = NAN;
+	const double sd = design->noise ? design->noise[cell] : (double)NAN;
 
-	if (design->noise)
-		variance = design->noise[pair->first] * design->noise[pair->first] +
-			   design->noise[pair->second] * design->noise[pair->second];
+	for (uint32_t repeat = 1; repeat <= runs->done[cell]; repeat++) {
+		const double utility = utility_of(design, runs, cell, repeat);
+
+		if (isfinite(utility))
+			return sd >= fmax(NOISE_ROUNDING, NOISE_MIN * fabs(utility)) ? sd * sd
+										     : (double)NAN;
+	}
+	return NAN;
+}
+
+static struct anytime new_series(const struct verdict_design *design,
+				 const struct verdict_runs *runs, const struct verdict_pair *pair)
+{
+	const double variance = earlier_variance(design, runs, pair->first) +
+				earlier_variance(design, runs, pair->second);
+
 	return anytime_new(design->alpha / design->pairs_count, variance, design->noise_df);
 }
 
@@ -100,7 +124,7 @@ static struct verdict_finding judge_pair(const struct verdict_design *design,
 					 const struct verdict_pair *pair)
 {
 	const uint32_t repeats = common_repeats(runs, pair);
-	struct anytime series = new_series(design, pair);
+	struct anytime series = new_series(design, runs, pair);
 	struct verdict_finding finding = {.difference = NAN};
 	double sum = 0;
 
@@ -114,6 +138,12 @@ static struct verdict_finding judge_pair(const struct verdict_design *design,
 		if (finding.state != VERDICT_OPEN || series.n == 0)
 			continue;
 		finding.margin = design->equal_within * sum / (2 * series.n);
+		if (series.n < DIFFERENCES_MIN) {
+			/* The interval rests on the earlier estimate alone: it is no part of the rest. */
+			series.low = -INFINITY;
+			series.high = INFINITY;
+			continue;
+		}
 		finding.state = state_of(&series, finding.margin);
 		finding.decided = finding.state == VERDICT_OPEN ? 0 : repeat;
 	}

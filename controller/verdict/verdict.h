@@ -19,7 +19,7 @@
  * runs says only how many of them there are.
  */
 
-/* What is known of a pair; zero: more runs may decide it. */
+/* What is known of a pair; zero: more runs may decide it. One difference decides none. */
 enum verdict_state {
 	VERDICT_OPEN = 0,
 	VERDICT_FIRST,  /* the first policy earns more */
@@ -46,7 +46,8 @@ struct verdict_design {
 	double equal_within; /* a fraction of what the two earn in the mean; 0: never equal */
 	/*
 	 * Per cell the deviation of a run as an earlier estimate has it (simulated repeats), and its
-	 * degrees of freedom; NULL: there is none. NAN: none of this cell.
+	 * degrees of freedom; NULL: there is none. NAN: none of this cell. One below half a percent
+	 * of what the cell earns counts as none.
 	 */
 	const double *noise;
 	double noise_df;

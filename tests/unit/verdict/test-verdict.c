@@ -95,11 +95,44 @@ static void test_noise_from_elsewhere_decides_early(void)
 
 	bed_init(&bed, noise);
 	bed_add(&bed, 100, 50);
+	/* Not by the simulated noise alone: one difference says nothing of the machine's. */
+	g_assert_cmpint(bed.finding.state, ==, VERDICT_OPEN);
+	g_assert_cmpuint(bed.finding.needs, ==, 2);
+	bed_add(&bed, 100, 50);
 	g_assert_cmpint(bed.finding.state, ==, VERDICT_FIRST);
-	g_assert_cmpuint(bed.finding.decided, ==, 1);
+	g_assert_cmpuint(bed.finding.decided, ==, 2);
 	bed_init(&bed, noise);
 	bed_add(&bed, 50, 100);
+	bed_add(&bed, 50, 100);
 	g_assert_cmpint(bed.finding.state, ==, VERDICT_SECOND);
+	/* The second one contradicts the first one: the noise is larger than was simulated. */
+	bed_init(&bed, noise);
+	bed_add(&bed, 100, 50);
+	bed_add(&bed, 50, 100);
+	g_assert_cmpint(bed.finding.state, !=, VERDICT_FIRST);
+	g_assert_cmpint(bed.finding.state, !=, VERDICT_SECOND);
+}
+
+/* Simulated repeats that hardly differ are no estimate: all is as without them. */
+static void test_hardly_any_noise_from_elsewhere_is_none(void)
+{
+	static const double noises[][2] = {{0, 0}, {1e-12, 1e-12}, {0.2, 0.2}, {2, 0.2}};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(noises); i++) {
+		struct bed bed, alone;
+
+		bed_init(&bed, noises[i]);
+		bed_init(&alone, NULL);
+		for (int repeat = 0; repeat < 6; repeat++) {
+			const double first = 100 + 3 * (repeat % 2);
+
+			bed_add(&bed, first, 90);
+			bed_add(&alone, first, 90);
+			g_assert_cmpint(bed.finding.state, ==, alone.finding.state);
+			g_assert_cmpfloat(bed.finding.low, ==, alone.finding.low);
+			g_assert_cmpuint(bed.finding.needs, ==, alone.finding.needs);
+		}
+	}
 }
 
 /* Utilities without any noise: the same ones are equal, others are told apart. */
@@ -137,11 +170,12 @@ static void test_a_decision_stays(void)
 
 	bed_init(&bed, noise);
 	bed_add(&bed, 100, 50);
+	bed_add(&bed, 100, 50);
 	for (int i = 0; i < 6; i++)
 		bed_add(&bed, 60, 90);
 	g_assert_cmpint(bed.finding.state, ==, VERDICT_FIRST);
-	g_assert_cmpuint(bed.finding.decided, ==, 1);
-	g_assert_cmpuint(bed.finding.n, ==, 7);
+	g_assert_cmpuint(bed.finding.decided, ==, 2);
+	g_assert_cmpuint(bed.finding.n, ==, 8);
 }
 
 static void test_unknown_utilities_are_left_out(void)
@@ -287,6 +321,8 @@ int main(int argc, char **argv)
 			test_one_repeat_decides_nothing_alone);
 	g_test_add_func("/verdict/noise-from-elsewhere-decides-early",
 			test_noise_from_elsewhere_decides_early);
+	g_test_add_func("/verdict/hardly-any-noise-from-elsewhere-is-none",
+			test_hardly_any_noise_from_elsewhere_is_none);
 	g_test_add_func("/verdict/equal-values", test_equal_values);
 	g_test_add_func("/verdict/a-decision-stays", test_a_decision_stays);
 	g_test_add_func("/verdict/unknown-utilities-are-left-out",
