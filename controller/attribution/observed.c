@@ -37,6 +37,7 @@ struct row {
 	double launch_s; /* of its last attempt; NAN: not known */
 	double work_s;   /* of its last attempt on shared hosts, by its yields; NAN: not shared */
 	double paused_s; /* of its last attempt, until the run ended */
+	bool lost;       /* its last attempt was lost, and the task waited when the run ended */
 };
 
 static const struct sched_option *option_of(const struct reading *reading,
@@ -261,8 +262,8 @@ static int order_losses(const void *a, const void *b)
 	return x->attempt < y->attempt ? -1 : x->attempt > y->attempt;
 }
 
-static bool read_losses(const struct reading *reading, struct observed_run *run,
-			const struct row *rows, GError **error)
+static bool read_losses(const struct reading *reading, struct observed_run *run, struct row *rows,
+			GError **error)
 {
 	g_autoptr(GPtrArray) list = store_lost(reading->measured->store, run->run->run, error);
 
@@ -276,6 +277,9 @@ static bool read_losses(const struct reading *reading, struct observed_run *run,
 		};
 
 		g_array_append_val(run->losses, loss);
+		if (one->task < run->tasks_count && rows[one->task].task &&
+		    rows[one->task].task->attempts == one->attempts)
+			rows[one->task].lost = true;
 	}
 	for (uint32_t i = 0; list && i < run->tasks_count; i++) {
 		const struct store_task *task = rows[i].task;
@@ -464,7 +468,7 @@ static void note_place(const struct reading *reading, struct observed_run *run,
 			continue;
 		}
 		task->completed = is_completed(stored);
-		if (!task->completed && isfinite(stored->started_s))
+		if (!task->completed && isfinite(stored->started_s) && !rows[i].lost)
 			task->at_least_s = executed_s(run, &rows[i]);
 		if (task->completed && isfinite(task->launch_s))
 			g_array_append_val((GArray *)reading->launch[0]->pdata[task->cluster],
@@ -506,20 +510,18 @@ static void relate(const struct reading *reading, struct observed_run *run, cons
 	}
 }
 
-/* What a task used by the end of the run, as far as it was attributed to it. */
-static double attributed_j(const struct reading *reading, const struct observed_run *run,
-			   uint32_t index, const struct row *row)
+/* The power of an attempt of a task on a cluster, in watts: its own, or that of others there. */
+static double power_w(const struct reading *reading, const struct observed_course *task,
+		      uint32_t cluster, uint32_t pstate)
 {
-	const struct observed_course *task = &run->tasks[index];
-	const struct sched_option *option;
-	double power = task->power;
+	const struct sched_option *option =
+		sched_system_option(reading->system, task->row, cluster, pstate);
+	double power = cluster == task->cluster ? task->power : (double)NAN;
 
-	if (task->cluster == UINT32_MAX || !isfinite(row->task->started_s))
+	if (!option)
 		return 0;
-	option = option_of(reading, task, row->task->pstate);
 	if (!isfinite(power)) {
-		const GPtrArray *known =
-			observed_tasks(reading->observed, task->row, task->cluster);
+		const GPtrArray *known = observed_tasks(reading->observed, task->row, cluster);
 		double sum = 0;
 
 		for (guint i = 0; i < known->len; i++)
@@ -528,22 +530,51 @@ static double attributed_j(const struct reading *reading, const struct observed_
 	}
 	if (!isfinite(power))
 		power = 1;
-	return power * option->eec_j / option->etc_s *
+	return power * option->eec_j / option->etc_s;
+}
+
+/* What the last attempt of a task used by the end of the run, as far as it was attributed to it. */
+static double attributed_j(const struct reading *reading, const struct observed_run *run,
+			   uint32_t index, const struct row *row)
+{
+	const struct observed_course *task = &run->tasks[index];
+
+	if (task->cluster == UINT32_MAX || !isfinite(row->task->started_s) || row->lost)
+		return 0;
+	return power_w(reading, task, task->cluster, row->task->pstate) *
 	       (task->completed && row->task->ended_s <= run->run->ended_s ? row->task->exec_s
 									   : executed_s(run, row));
 }
 
-/* Finds the power that no task has. */
-static void find_base(const struct reading *reading, struct observed_run *run,
-		      const struct row *rows)
+/* What a lost attempt used: it executes again where lost attempts are simulated. */
+static double lost_j(const struct reading *reading, const struct observed_run *run,
+		     const struct store_task *lost)
 {
+	const uint32_t cluster =
+		lost->cluster ? sched_system_cluster(reading->system, lost->cluster) : UINT32_MAX;
+	const double exec_s = lost->ended_s - lost->started_s;
+
+	if (lost->task >= run->tasks_count || cluster >= reading->system->clusters_count ||
+	    !isfinite(exec_s))
+		return 0;
+	return power_w(reading, &run->tasks[lost->task], cluster, lost->pstate) * fmax(0, exec_s);
+}
+
+/* Finds the power that no task has. */
+static bool find_base(const struct reading *reading, struct observed_run *run,
+		      const struct row *rows, GError **error)
+{
+	g_autoptr(GPtrArray) lost = store_lost(reading->measured->store, run->run->run, error);
 	double sum_j = 0;
 
 	for (uint32_t i = 0; i < run->tasks_count; i++)
 		if (rows[i].task)
 			sum_j += attributed_j(reading, run, i, &rows[i]);
+	for (guint i = 0; lost && i < lost->len; i++)
+		sum_j += lost_j(reading, run, lost->pdata[i]);
 	run->base_w = run->run->ended_s > 0 ? (run->run->energy_j - sum_j) / run->run->ended_s
 					    : (double)NAN;
+	return lost != NULL;
 }
 
 /* Everything of a run but what needs all runs to be read. */
@@ -713,6 +744,7 @@ struct observed *observed_new(const struct summary *measured, const struct exper
 		pool(observed, observed->runs->pdata[i]);
 	}
 	for (guint i = 0; i < observed->runs->len; i++)
-		find_base(&reading, observed->runs->pdata[i], rows->pdata[i]);
+		if (!find_base(&reading, observed->runs->pdata[i], rows->pdata[i], error))
+			return NULL;
 	return g_steal_pointer(&observed);
 }

@@ -45,6 +45,23 @@ static void test_one_explains_all(void)
 	}
 }
 
+/* The energy of lost attempts is theirs alone: the meters measured nothing else. */
+static void test_energy_of_lost_attempts(void)
+{
+	const struct plant plant = {.causes = 1u << CAUSE_LOST, .seed = 7, .repeats = 1};
+	const struct attribution_split *split;
+	struct planted planted;
+
+	plant_attribute(&plant, &two_jobs, &planted);
+	split = &planted_cell(&planted)->splits[MEASURE_ENERGY];
+	g_test_message("gap %g J, lost %g J, metering %g J, remains %g J", split->gap.value,
+		       split->parts[CAUSE_LOST].value, split->parts[CAUSE_METERING].value,
+		       split->remains.value);
+	g_assert_cmpfloat(fabs(split->parts[CAUSE_METERING].value), <=, 1e-6 * split->measured);
+	g_assert_cmpfloat(fabs(split->remains.value), <=, 1e-6 * split->measured);
+	planted_clear(&planted);
+}
+
 static void test_equal_sides(void)
 {
 	const struct plant plant = {.seed = 3, .repeats = 1};
@@ -302,6 +319,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/attribution/planted causes come first", test_single_causes);
 	g_test_add_func("/attribution/where nothing is planted nothing is blamed",
 			test_null_plants);
+	g_test_add_func("/attribution/the energy of lost attempts counts once",
+			test_energy_of_lost_attempts);
 	g_test_add_func("/attribution/equal sides have no causes", test_equal_sides);
 	g_test_add_func("/attribution/it does not depend on the number of jobs", test_jobs);
 	g_test_add_func("/attribution/drawn orders add up and are near", test_drawn_orders);
