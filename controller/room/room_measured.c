@@ -138,11 +138,14 @@ void room_variances(const GArray *ratios, double *ret_within_sd, double *ret_bet
 		fmax(0, (between - within) * (used - 1) / (ratios->len - squares / ratios->len)));
 }
 
-/* The mean overhead of a suspension in simulations of a configuration. */
-static double simulated_overhead_s(const struct config *config)
+/* The mean overhead of a suspension in simulations of an experiment; without overheads it is 0. */
+static double simulated_overhead_s(const struct experiment *experiment)
 {
+	const struct config *config = experiment->config;
 	double sum_s = 0;
 
+	if (!experiment->overheads)
+		return 0;
 	for (uint32_t i = 0; i < config->overheads_count; i++) {
 		const struct config_overhead *one = &config->overheads[i];
 
@@ -151,11 +154,11 @@ static double simulated_overhead_s(const struct config *config)
 	return config->overheads_count > 0 ? sum_s / config->overheads_count : 0;
 }
 
-static void fill(const struct collection *all, const struct config *config, double unit_s,
+static void fill(const struct collection *all, const struct experiment *experiment, double unit_s,
 		 double sizes[ROOM_KINDS])
 {
 	const double pace = all->measured_s / all->estimated_s;
-	const double missing_s = all->overhead_s - all->paused * simulated_overhead_s(config);
+	const double missing_s = all->overhead_s - all->paused * simulated_overhead_s(experiment);
 
 	if (all->ratios->len > 0) {
 		sizes[ROOM_MORE_LOAD] = fmax(0, pace - 1);
@@ -168,8 +171,8 @@ static void fill(const struct collection *all, const struct config *config, doub
 		sizes[ROOM_OVERHEAD] = fmax(0, missing_s / all->starts / unit_s);
 }
 
-bool room_measured(const struct summary *measured, const struct config *config, double unit_s,
-		   double ret_sizes[ROOM_KINDS], GError **error)
+bool room_measured(const struct summary *measured, const struct experiment *experiment,
+		   double unit_s, double ret_sizes[ROOM_KINDS], GError **error)
 {
 	g_autoptr(json_t) speeds = store_get_document(measured->store, "capabilities");
 	g_autoptr(GHashTable) pairs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -187,6 +190,6 @@ bool room_measured(const struct summary *measured, const struct config *config, 
 		if (!add_run(&all, run->run, error))
 			return false;
 	}
-	fill(&all, config, unit_s, ret_sizes);
+	fill(&all, experiment, unit_s, ret_sizes);
 	return true;
 }

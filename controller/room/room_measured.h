@@ -24,11 +24,11 @@
  */
 
 /*
- * Fills `ret_sizes`; NAN: unknown. `config` is that of the simulation, `unit_s` its
- * room_overhead_unit_s(). False with `error` (DATABASE_ERROR).
+ * Fills `ret_sizes`; NAN: unknown. `experiment` is that of the simulation, with the overheads that
+ * it ran with, `unit_s` its room_overhead_unit_s(). False with `error` (DATABASE_ERROR).
  */
-bool room_measured(const struct summary *measured, const struct config *config, double unit_s,
-		   double ret_sizes[ROOM_KINDS], GError **error);
+bool room_measured(const struct summary *measured, const struct experiment *experiment,
+		   double unit_s, double ret_sizes[ROOM_KINDS], GError **error);
 
 /* A completed task, for room_variances(). */
 struct room_ratio {

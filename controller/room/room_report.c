@@ -255,7 +255,7 @@ struct room_report *room_report_new(const struct room_request *request, GError *
 	for (uint32_t kind = 0; kind < ROOM_KINDS; kind++)
 		measured[kind] = NAN;
 	if (request->measured &&
-	    !room_measured(request->measured, subject.config, report->unit_s, measured, error))
+	    !room_measured(request->measured, subject.experiment, report->unit_s, measured, error))
 		return NULL;
 	if (request->begin)
 		request->begin(room_most_runs(&setup, subject.pairs->len), subject.pairs->len,

@@ -84,11 +84,13 @@ static void test_measured(void)
 {
 	g_autoptr(config_t) config = testbed();
 	g_autoptr(GError) error = NULL;
+	g_autoptr(experiment_t) experiment = experiment_new(config, policies, &error);
 	struct summary *summary;
 	g_autofree char *dir = make(config, 0.1, &summary);
 	double sizes[ROOM_KINDS];
 
-	g_assert_true(room_measured(summary, config, 100, sizes, &error));
+	g_assert_no_error(error);
+	g_assert_true(room_measured(summary, experiment, 100, sizes, &error));
 	g_assert_no_error(error);
 	for (uint32_t kind = 0; kind < ROOM_KINDS; kind++)
 		g_test_message("%s: %.4f", room_kind_names[kind], sizes[kind]);
@@ -104,8 +106,11 @@ static void test_measured(void)
 static void test_measured_overhead(void)
 {
 	g_autoptr(config_t) config = testbed();
-	const struct config_overhead simulated = {
-		.cluster = (char *)"c1", .freeze_s = 1, .save_s = 1, .restore_s = 1, .resume_s = 1};
+	const struct config_overhead simulated = {.cluster = config->clusters[0].name,
+						  .freeze_s = 1,
+						  .save_s = 1,
+						  .restore_s = 1,
+						  .resume_s = 1};
 	struct config with = *config;
 	struct summary *summary;
 	g_autofree char *dir = make(config, 0.1, &summary);
@@ -131,20 +136,28 @@ static void test_measured_overhead(void)
 	};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(store_t) store = store_open(dir, true, &error);
-	double sizes[ROOM_KINDS], less[ROOM_KINDS];
+	g_autoptr(experiment_t) experiment = experiment_new(config, policies, &error);
+	g_autoptr(experiment_t) experiment_with = NULL;
+	double sizes[ROOM_KINDS], less[ROOM_KINDS], dropped[ROOM_KINDS];
 	double starts;
 
 	g_assert_no_error(error);
 	g_assert_true(store_put_suspension(store, &suspension, &error));
-	g_assert_true(room_measured(summary, config, 100, sizes, &error));
+	g_assert_true(room_measured(summary, experiment, 100, sizes, &error));
 	/* 10 s over all starts and a resumption, in parts of 100 s. */
 	starts = 10 / (100 * sizes[ROOM_OVERHEAD]);
 	g_assert_cmpfloat_with_epsilon(starts, round(starts), 1e-6);
 	g_assert_cmpfloat(starts, >, 100);
 	with.overheads = (struct config_overhead *)&simulated;
 	with.overheads_count = 1;
-	g_assert_true(room_measured(summary, &with, 100, less, &error));
+	experiment_with = experiment_new(&with, policies, &error);
+	g_assert_no_error(error);
+	g_assert_true(room_measured(summary, experiment_with, 100, less, &error));
 	g_assert_cmpfloat_with_epsilon(less[ROOM_OVERHEAD] / sizes[ROOM_OVERHEAD], 0.6, 1e-9);
+	/* `simulate --no-overheads`: the simulation has none of it. */
+	experiment_drop_overheads(experiment_with);
+	g_assert_true(room_measured(summary, experiment_with, 100, dropped, &error));
+	g_assert_cmpfloat(dropped[ROOM_OVERHEAD], ==, sizes[ROOM_OVERHEAD]);
 	summary_free(summary);
 	fixture_remove(g_steal_pointer(&dir));
 }
