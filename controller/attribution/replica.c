@@ -31,7 +31,8 @@ struct setup {
 	struct backend_sim_courses courses;
 	struct backend_sim_course *of;
 	struct simulation_moments moments;
-	double *late_s; /* drawn again */
+	double *late_s;            /* drawn again */
+	struct overheads measured; /* its arrays are its own, their samples are borrowed */
 };
 
 static bool is_on(const struct setup *setup, enum cause cause)
@@ -267,6 +268,27 @@ static struct engine_setup engine_setup_of(const struct setup *setup)
 	return made;
 }
 
+/*
+ * The overheads that were measured. A cluster on which none was keeps the simulated ones: that it
+ * did not suspend there does not mean that it would have taken no time.
+ */
+static void measure_overheads(struct setup *setup)
+{
+	const struct overheads *observed = setup->replica->observed->overheads;
+	const struct overheads *simulated = setup->replica->simulated.experiment->overheads;
+
+	setup->measured.clusters_count = observed->clusters_count;
+	setup->measured.samples = g_new0(struct backend_overhead *, observed->clusters_count);
+	setup->measured.counts = g_new0(uint32_t, observed->clusters_count);
+	for (uint32_t c = 0; c < observed->clusters_count; c++) {
+		const struct overheads *from =
+			observed->counts[c] == 0 && simulated ? simulated : observed;
+
+		setup->measured.samples[c] = from->samples[c];
+		setup->measured.counts[c] = from->counts[c];
+	}
+}
+
 static struct backend *backend_of(const struct setup *setup, const struct engine_setup *made)
 {
 	const struct workload *workload = setup->trial.workload;
@@ -274,7 +296,7 @@ static struct backend *backend_of(const struct setup *setup, const struct engine
 	const struct sched_system *system = setup->trial.whole ?: setup->trial.system;
 	const bool measured = is_on(setup, CAUSE_SUSPENSION);
 	const struct backend_sim_overheads overheads = overheads_view(
-		measured ? replica->observed->overheads : replica->simulated.experiment->overheads,
+		measured ? &setup->measured : replica->simulated.experiment->overheads,
 		measured && setup->run->repeat > 0
 			? REPLICA_SEED ^ (setup->run->stream << 16 | setup->run->repeat)
 			: workload->seed,
@@ -299,6 +321,7 @@ static bool run_once(struct setup *setup, double ret_values[MEASURES])
 	make_courses(setup);
 	put_steps(setup);
 	put_moments(setup, made.duration_s);
+	measure_overheads(setup);
 	backend = backend_of(setup, &made);
 	engine = engine_new(&made, backend);
 	simulation_run_late(engine, backend, &setup->moments, &result);
@@ -310,6 +333,8 @@ static bool run_once(struct setup *setup, double ret_values[MEASURES])
 	backend_destroy(backend);
 	g_free(setup->of);
 	g_free(setup->late_s);
+	g_free(setup->measured.samples);
+	g_free(setup->measured.counts);
 	ret_values[MEASURE_UTILITY] = result.utility;
 	ret_values[MEASURE_ENERGY] = result.energy_j;
 	ret_values[MEASURE_COMPLETED] = result.tasks_completed;
