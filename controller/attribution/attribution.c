@@ -856,10 +856,25 @@ static struct attribution *new_empty(const struct compare *compare)
 	return attribution;
 }
 
+/* What users submit depends on the run: a task's number is that of another one elsewhere. */
+static bool check_users(const struct work *work, GError **error)
+{
+	for (int side = 0; side < 2; side++)
+		if (g_array_index(work->trials[side], struct experiment_trial, 0).workload->users)
+			return error_fail(
+				error, ATTRIBUTION_ERROR, ATTRIBUTION_ERROR_USERS,
+				"--attribute: %s has users who react (workload.users); "
+				"their tasks are others in every run, so that no measured "
+				"task can be simulated again; compare without it",
+				summary_of(work, side)->dir);
+	return true;
+}
+
 static bool prepare(struct work *work, GError **error)
 {
 	if (!find_policies(work, error) || !load_side(work, 0, error) ||
-	    !load_side(work, 1, error) || !check_systems(work, error) || !load_trials(work, error))
+	    !load_side(work, 1, error) || !check_systems(work, error) ||
+	    !load_trials(work, error) || !check_users(work, error))
 		return false;
 	work->observed =
 		observed_new(summary_of(work, 0), work->experiments[0],

@@ -5,6 +5,7 @@
 #include "common/json.h"
 #include "controller/attribution/attribution_print.h"
 #include "controller/attribution/shapley.h"
+#include "controller/config/config_controller.h"
 #include "plant.h"
 
 /* As many plants as fit into a unit test; benchmarks/attribution makes more. */
@@ -238,6 +239,29 @@ static void test_two_of_a_kind(void)
 	planted_clear(&planted);
 }
 
+/* Tasks of users who react have other numbers in every run. */
+static void test_users(void)
+{
+	const struct plant plant = {.seed = 3, .repeats = 1};
+	g_autoptr(GError) error = NULL;
+	g_autofree char *path = NULL;
+	g_autoptr(config_t) config = NULL;
+	struct planted planted;
+
+	plant_attribute(&plant, &two_jobs, &planted);
+	path = g_build_filename(planted.dir, "measured", "config.yaml", NULL);
+	config = config_controller_load(path, &error);
+	g_assert_no_error(error);
+	config->workload->users = 3;
+	config->workload->think_mean_s = 60;
+	config->workload->arrival_mean_s = 0;
+	config_save(config, path, &error);
+	g_assert_no_error(error);
+	g_assert_null(attribution_new(planted.compare, &two_jobs, &error));
+	g_assert_error(error, ATTRIBUTION_ERROR, ATTRIBUTION_ERROR_USERS);
+	planted_clear(&planted);
+}
+
 /* Shapley values. */
 
 /*
@@ -329,5 +353,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/attribution/a verdict that differs names it", test_verdict);
 	g_test_add_func("/attribution/on shared hosts stretches are divided", test_shared_hosts);
 	g_test_add_func("/attribution/two of a kind are refused", test_two_of_a_kind);
+	g_test_add_func("/attribution/users who react are refused", test_users);
 	return g_test_run();
 }
