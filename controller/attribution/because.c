@@ -56,6 +56,8 @@ static char *launch_text(const struct replica *replica, const GPtrArray *runs)
 			mean_add(&hidden, replica->observed->launch_s[task->cluster]);
 		}
 	}
+	if (launch.count == 0)
+		return g_strdup("tasks took other times to launch than those that are simulated");
 	return g_strdup_printf("launching a task took %.2f s where the simulation has %.2f s",
 			       mean_value(&launch), mean_value(&hidden));
 }

@@ -4,6 +4,7 @@
 
 #include "common/json.h"
 #include "controller/attribution/attribution_print.h"
+#include "controller/attribution/because.h"
 #include "controller/attribution/shapley.h"
 #include "controller/config/config_controller.h"
 #include "plant.h"
@@ -262,6 +263,19 @@ static void test_users(void)
 	planted_clear(&planted);
 }
 
+/* Where nothing of a cause is known there is a sentence without numbers. */
+static void test_sentences_without_numbers(void)
+{
+	g_autoptr(GPtrArray) none = g_ptr_array_new();
+	const struct replica replica = {.same_tasks = true};
+	g_autofree char *times = because_text(&replica, none, CAUSE_TIMES, 0);
+	g_autofree char *launch = because_text(&replica, none, CAUSE_LAUNCH, 0);
+
+	g_assert_cmpstr(times, ==, "tasks took other times than those that are simulated");
+	g_assert_cmpstr(launch, ==,
+			"tasks took other times to launch than those that are simulated");
+}
+
 /* Shapley values. */
 
 /*
@@ -350,6 +364,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/attribution/drawn orders add up and are near", test_drawn_orders);
 	g_test_add_func("/attribution/repeats give the intervals", test_repeats);
 	g_test_add_func("/attribution/a sentence names the cause", test_sentence);
+	g_test_add_func("/attribution/a sentence has no numbers that are not known",
+			test_sentences_without_numbers);
 	g_test_add_func("/attribution/a verdict that differs names it", test_verdict);
 	g_test_add_func("/attribution/on shared hosts stretches are divided", test_shared_hosts);
 	g_test_add_func("/attribution/two of a kind are refused", test_two_of_a_kind);
