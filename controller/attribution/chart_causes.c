@@ -85,7 +85,9 @@ static void put_policy(struct drawing *drawing, const struct attribution_cell *c
 static struct chart *make_chart(struct drawing *drawing, double limit)
 {
 	struct chart *chart = chart_new("causes", "causes-%g", 100 * limit);
-	const double margin = fmax(0.1 * (drawing->high - drawing->low), 1e-3 * drawing->high);
+	const double space = fmax(0.1 * (drawing->high - drawing->low), 1e-3 * drawing->high);
+	/* Where all is 0 the axis would be empty. */
+	const double margin = space > 0 ? space : 1;
 
 	chart->title =
 		g_strdup_printf("Why measured and simulated differ at %g %%: %s", 100 * limit,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
 #include <math.h>
+#include <string.h>
 
 #include "common/json.h"
 #include "controller/attribution/attribution_print.h"
 #include "controller/attribution/because.h"
+#include "controller/attribution/chart_causes.h"
 #include "controller/attribution/shapley.h"
 #include "controller/config/config_controller.h"
 #include "plant.h"
@@ -276,6 +278,27 @@ static void test_sentences_without_numbers(void)
 			"tasks took other times to launch than those that are simulated");
 }
 
+/* gnuplot refuses an axis that ends where it begins. */
+static void test_chart_of_nothing(void)
+{
+	struct attribution attribution = {
+		.measure = MEASURE_UTILITY,
+		.cells = g_array_new(FALSE, TRUE, sizeof(struct attribution_cell)),
+	};
+	struct attribution_cell cell = {.policy = "easy", .limit = 1, .runs = 1};
+	g_autoptr(GPtrArray) charts = NULL;
+	const struct chart *chart;
+
+	cell.splits[MEASURE_UTILITY].known = true;
+	g_array_append_val(attribution.cells, cell);
+	charts = chart_causes(&attribution);
+	g_assert_cmpuint(charts->len, ==, 1);
+	chart = charts->pdata[0];
+	g_assert_nonnull(strstr(chart->variables->str, "low = 0\n"));
+	g_assert_nonnull(strstr(chart->variables->str, "high = 1\n"));
+	g_array_unref(attribution.cells);
+}
+
 /* Shapley values. */
 
 /*
@@ -366,6 +389,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/attribution/a sentence names the cause", test_sentence);
 	g_test_add_func("/attribution/a sentence has no numbers that are not known",
 			test_sentences_without_numbers);
+	g_test_add_func("/attribution/a chart where all is 0 has an axis", test_chart_of_nothing);
 	g_test_add_func("/attribution/a verdict that differs names it", test_verdict);
 	g_test_add_func("/attribution/on shared hosts stretches are divided", test_shared_hosts);
 	g_test_add_func("/attribution/two of a kind are refused", test_two_of_a_kind);
