@@ -229,6 +229,7 @@ static bool make_run(struct run_series *series, const struct verdict_outcome *ou
 	const struct run_session *session = series->session;
 	const int64_t began_ns = platform_now_ns(session->platform);
 	g_autofree char *choice = choice_of(outcome, cell, repeat);
+	double took_s;
 	bool good;
 
 	series->chosen = choice;
@@ -239,9 +240,12 @@ static bool make_run(struct run_series *series, const struct verdict_outcome *ou
 	good = run_cell(series, policy_of(series, outcome->plan->cells[cell].policy),
 			outcome->plan->cells[cell].limit, repeat, error);
 	series->chosen = NULL;
-	return good &&
-	       add_used(session->store,
-			clock_elapsed_s(began_ns, platform_now_ns(session->platform)), error);
+	took_s = clock_elapsed_s(began_ns, platform_now_ns(session->platform));
+	if (good)
+		return add_used(session->store, took_s, error);
+	/* An interrupted run took its time, too; why it ended is the error that counts. */
+	add_used(session->store, took_s, NULL);
+	return false;
 }
 
 /* Makes the next run. *ret_why is why there is none; NULL: there was one. */
