@@ -328,6 +328,7 @@ static double runs_per_set(const struct work *work)
 	return runs;
 }
 
+/* Plans them; there is a cell at least (prepare()). */
 static void plan_pieces(struct work *work, const struct attribution_options *options)
 {
 	const double most = options->most > 0 ? options->most : MOST;
@@ -888,7 +889,11 @@ static bool prepare(struct work *work, GError **error)
 	work->cells = g_array_new(FALSE, FALSE, sizeof(struct cell_work));
 	work->pieces = g_array_new(FALSE, TRUE, sizeof(struct piece));
 	add_cells(work);
-	return true;
+	return work->cells->len > 0 ||
+	       error_fail(error, ATTRIBUTION_ERROR, ATTRIBUTION_ERROR_CELLS,
+			  "--attribute: %s and %s have no limit at which the same policy ran; "
+			  "simulate the limits that were measured",
+			  summary_of(work, 0)->dir, summary_of(work, 1)->dir);
 }
 
 static void finish(const struct work *work)

@@ -90,6 +90,7 @@ enum attribution_error {
 	ATTRIBUTION_ERROR_SIDES = 1, /* not a measured and a simulated directory */
 	ATTRIBUTION_ERROR_SYSTEM,    /* the directories have other clusters or types */
 	ATTRIBUTION_ERROR_POLICIES,  /* this build knows none of the policies */
+	ATTRIBUTION_ERROR_CELLS,     /* no policy at a limit ended on both sides */
 	ATTRIBUTION_ERROR_USERS,     /* a directory has users who react */
 };
 

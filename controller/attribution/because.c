@@ -167,7 +167,10 @@ static char *lost_text(const GPtrArray *runs)
 	for (guint i = 0; i < runs->len; i++) {
 		const struct observed_run *run = runs->pdata[i];
 
-		lost += run->losses->len - run->failed;
+		for (guint k = 0; k < run->losses->len; k++)
+			lost += g_array_index(run->losses, struct backend_sim_loss, k).outcome ==
+				BACKEND_OUTCOME_LOST;
+		/* A task may fail without any attempt. */
 		failed += run->failed;
 		for (guint k = 0; k < run->nodes->len; k++)
 			nodes += g_array_index(run->nodes, struct backend_event, k).kind ==

@@ -118,9 +118,9 @@ static void take_suspension(const struct reading *reading, struct observed_run *
 			     .restore_s = one->restore_s,
 			     .resume_s = one->resume_s},
 	};
-	struct row *row = &rows[one->task];
+	struct row *row = one->task < run->tasks_count ? &rows[one->task] : NULL;
 
-	if (one->task >= run->tasks_count || !row->task || cluster >= overheads->clusters_count)
+	if (!row || !row->task || cluster >= overheads->clusters_count)
 		return;
 	if (one->attempt == row->task->attempts && isfinite(one->suspended_s)) {
 		const double frozen_s =

@@ -10,6 +10,10 @@
 /* The key of the plan in table meta. */
 #define KEY "verdict"
 
+/* The most repeats of a cell, and runs of the full design. */
+#define REPEATS_MAX 1000000
+#define RUNS_MAX 10000000
+
 G_DEFINE_QUARK(virtbed_verdict, verdict_error)
 
 static const struct record_field cell_fields[] = {
@@ -142,6 +146,13 @@ struct verdict_plan *verdict_plan_new(const struct config_verdict *verdict,
 	} else {
 		add_all(pairs, policies);
 	}
+	if ((uint64_t)policies->count * policies->limits_count * repeats > RUNS_MAX ||
+	    repeats > REPEATS_MAX)
+		return error_null(error, VERDICT_ERROR, VERDICT_ERROR_PAIRS,
+				  "a verdict on %u policies at %u limits with %u repeats: the full "
+				  "design may have %d runs, and %d repeats; ask for fewer repeats",
+				  policies->count, policies->limits_count, repeats, RUNS_MAX,
+				  REPEATS_MAX);
 	if (pairs->len == 0)
 		return error_null(error, VERDICT_ERROR, VERDICT_ERROR_PAIRS,
 				  "a verdict needs two policies; this run has %u", policies->count);
@@ -164,11 +175,18 @@ struct verdict_plan *verdict_plan_new(const struct config_verdict *verdict,
 
 /* The record. */
 
-/* Whether what was read is a plan, so that no index is out of bounds. */
+/* The most repeats of a cell of a plan. */
+static uint32_t repeats_max(uint32_t cells)
+{
+	return (uint32_t)MIN(REPEATS_MAX, RUNS_MAX / cells);
+}
+
+/* Whether what was read is a plan, so that no index is out of bounds, and it fits into memory. */
 static bool makes_sense(const struct verdict_plan *plan)
 {
 	bool good = plan->cells_count > 0 && plan->pairs_count > 0 && plan->repeats > 0 &&
-		    plan->repeats <= 1000000 && plan->alpha > 0 && plan->alpha < 1;
+		    plan->repeats <= repeats_max(plan->cells_count) && plan->alpha > 0 &&
+		    plan->alpha < 1;
 
 	for (uint32_t i = 0; i < plan->pairs_count; i++)
 		good = good && plan->pairs[i].first < plan->cells_count &&
@@ -292,7 +310,7 @@ static uint32_t most_repeats(const struct verdict_plan *plan, const GPtrArray *r
 		const struct store_run *row = g_ptr_array_index(rows, i);
 
 		if (has_ended(row) && cell_of(plan, row) < plan->cells_count &&
-		    row->repeat <= 1000000)
+		    row->repeat <= repeats_max(plan->cells_count))
 			most = MAX(most, row->repeat);
 	}
 	return most;

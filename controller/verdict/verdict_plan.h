@@ -45,7 +45,7 @@ struct verdict_policies {
 #define VERDICT_ERROR (verdict_error_quark())
 GQuark verdict_error_quark(void);
 enum verdict_error {
-	VERDICT_ERROR_PAIRS = 1, /* a policy or limit of a pair is not run; no pair is left */
+	VERDICT_ERROR_PAIRS = 1, /* a pair has nothing that is run; no pair; too many runs */
 	VERDICT_ERROR_CHANGED,   /* the pairs on record are others */
 	VERDICT_ERROR_RECORD,    /* the record cannot be read */
 };

@@ -242,6 +242,42 @@ static void test_two_of_a_kind(void)
 	planted_clear(&planted);
 }
 
+static void test_other_limits(void)
+{
+	const struct plant plant = {.seed = 3, .repeats = 1};
+	g_autoptr(GError) error = NULL;
+	struct planted planted;
+
+	plant_attribute(&plant, &two_jobs, &planted);
+	for (guint i = 0; i < planted.summaries[1]->cells_count; i++)
+		planted.summaries[1]->cells[i].limit = 0.5;
+	g_assert_null(attribution_new(planted.compare, &two_jobs, &error));
+	g_assert_error(error, ATTRIBUTION_ERROR, ATTRIBUTION_ERROR_CELLS);
+	planted_clear(&planted);
+}
+
+/* A task that failed without an attempt has no loss. */
+static void test_text_of_losses(void)
+{
+	const struct backend_sim_loss losses[] = {{.outcome = BACKEND_OUTCOME_LOST},
+						  {.outcome = BACKEND_OUTCOME_FAILED}};
+	struct observed_run run = {
+		.losses = g_array_new(FALSE, FALSE, sizeof(struct backend_sim_loss)),
+		.nodes = g_array_new(FALSE, FALSE, sizeof(struct backend_event)),
+		.failed = 3, /* two of them before an attempt */
+	};
+	g_autoptr(GPtrArray) runs = g_ptr_array_new();
+	const struct replica replica = {.same_tasks = true};
+	g_autofree char *text = NULL;
+
+	g_array_append_vals(run.losses, losses, G_N_ELEMENTS(losses));
+	g_ptr_array_add(runs, &run);
+	text = because_text(&replica, runs, CAUSE_LOST, 0);
+	g_assert_cmpstr(text, ==, "1 attempt was lost, 3 tasks failed");
+	g_array_unref(run.losses);
+	g_array_unref(run.nodes);
+}
+
 /* Tasks of users who react have other numbers in every run. */
 static void test_users(void)
 {
@@ -393,6 +429,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/attribution/a verdict that differs names it", test_verdict);
 	g_test_add_func("/attribution/on shared hosts stretches are divided", test_shared_hosts);
 	g_test_add_func("/attribution/two of a kind are refused", test_two_of_a_kind);
+	g_test_add_func("/attribution/no common limit is refused", test_other_limits);
+	g_test_add_func("/attribution/failures are no lost attempts", test_text_of_losses);
 	g_test_add_func("/attribution/users who react are refused", test_users);
 	return g_test_run();
 }

@@ -278,6 +278,27 @@ static void test_the_record_is_read_back_and_is_not_changed(void)
 	bed_clear(&bed);
 }
 
+/* A record asks for no more memory than a full design may take. */
+static void test_designs_have_a_size(void)
+{
+	static const char *const many[] = {"a", "b", "c", "d", "e", "f"};
+	const struct verdict_policies large = {many, many, G_N_ELEMENTS(many), limits, 2};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(verdict_plan_t) plan = verdict_plan_new(NULL, &large, 10000, &error);
+	struct bed bed;
+
+	g_assert_no_error(error);
+	bed_init(&bed);
+	g_assert_null(verdict_plan_new(NULL, &large, 1000000, &error));
+	g_assert_error(error, VERDICT_ERROR, VERDICT_ERROR_PAIRS);
+	g_clear_error(&error);
+	plan->repeats = 1000000;
+	g_assert_true(verdict_plan_save(plan, bed.store, &error));
+	g_assert_null(verdict_plan_load(bed.store, &error));
+	g_assert_error(error, VERDICT_ERROR, VERDICT_ERROR_RECORD);
+	bed_clear(&bed);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -292,5 +313,6 @@ int main(int argc, char **argv)
 			test_an_interrupted_run_comes_first);
 	g_test_add_func("/verdict-plan/the-record-is-read-back-and-is-not-changed",
 			test_the_record_is_read_back_and_is_not_changed);
+	g_test_add_func("/verdict-plan/designs-have-a-size", test_designs_have_a_size);
 	return g_test_run();
 }
