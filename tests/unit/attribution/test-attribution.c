@@ -229,6 +229,61 @@ static void test_shared_hosts(void)
 	}
 }
 
+/* With suspensions as measured, a cluster that had none keeps the simulated overheads. */
+static void test_clusters_without_suspensions(void)
+{
+	static const char *const policies[] = {"max-upt-preempt-diff", NULL};
+	const struct plant plant = {.causes = 1u << CAUSE_SUSPENSION, .seed = 7, .repeats = 1};
+	const cause_set on = 1u << CAUSE_SUSPENSION;
+	double as_simulated[MEASURES], as_measured[MEASURES], without[MEASURES];
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = NULL;
+	g_autoptr(experiment_t) experiment = NULL;
+	g_autoptr(observed_t) observed = NULL;
+	g_autofree char *path = NULL;
+	struct experiment_trial trial;
+	struct observed_run *run;
+	struct planted planted;
+
+	plant_attribute(&plant, &two_jobs, &planted);
+	path = g_build_filename(planted.dir, "simulated", "config.yaml", NULL);
+	config = config_controller_load(path, &error);
+	g_assert_no_error(error);
+	config->overheads = g_new0(struct config_overhead, config->clusters_count);
+	config->overheads_count = config->clusters_count;
+	for (uint32_t c = 0; c < config->clusters_count; c++) {
+		config->overheads[c].cluster = g_strdup(config->clusters[c].name);
+		config->overheads[c].save_s = 20;
+	}
+	experiment = experiment_new(config, policies, &error);
+	g_assert_no_error(error);
+	g_assert_true(experiment_trial_init(experiment, config->workload->seed, 1, &trial, &error));
+	observed = observed_new(planted.summaries[0], experiment, &trial, &error);
+	g_assert_no_error(error);
+	run = observed->runs->pdata[0];
+	g_array_set_size(run->steps, 0);
+	for (uint32_t c = 0; c < observed->clusters_count; c++)
+		observed->overheads->counts[c] = 0;
+
+	const struct replica_side side = {experiment, &trial, 1};
+	const struct replica replica = {side, side, observed, true, on};
+	const struct replica_run again = {
+		.policy = &experiment->policies[0],
+		.observed = run,
+		.measured_j = run->run->limit_j,
+		.simulated_j = run->run->limit_j,
+	};
+
+	replica_simulate(&replica, &again, 0, as_simulated);
+	replica_simulate(&replica, &again, on, as_measured);
+	experiment_drop_overheads(experiment);
+	replica_simulate(&replica, &again, 0, without);
+	g_assert_cmpfloat(as_measured[MEASURE_UTILITY], ==, as_simulated[MEASURE_UTILITY]);
+	g_assert_cmpfloat(as_measured[MEASURE_UTILITY], !=, without[MEASURE_UTILITY]);
+	experiment_trial_clear(&trial);
+	planted_clear(&planted);
+}
+
 static void test_two_of_a_kind(void)
 {
 	const struct plant plant = {.seed = 3, .repeats = 1};
@@ -428,6 +483,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/attribution/a chart where all is 0 has an axis", test_chart_of_nothing);
 	g_test_add_func("/attribution/a verdict that differs names it", test_verdict);
 	g_test_add_func("/attribution/on shared hosts stretches are divided", test_shared_hosts);
+	g_test_add_func("/attribution/clusters without suspensions keep the simulated overheads",
+			test_clusters_without_suspensions);
 	g_test_add_func("/attribution/two of a kind are refused", test_two_of_a_kind);
 	g_test_add_func("/attribution/no common limit is refused", test_other_limits);
 	g_test_add_func("/attribution/failures are no lost attempts", test_text_of_losses);
