@@ -611,6 +611,7 @@ add_verdict() {
 }
 
 @test "the hours of a verdict end it, and runs that were not begun so cannot become it" {
+	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
 	add_verdict "$config"
 	run_start run "$config" --estimates "$estimates" --until-verdict --most 0.007 --out "$out"
 	run_wait
