@@ -199,6 +199,13 @@ run_assert_nobody() {
 	! pgrep -af "virtbed-(controller|local-sched|lab) .*$1"
 }
 
+# Everything at once, as a loss of power does it.
+run_kill_all() {
+	kill -KILL "$(run_process virtbed-controller "$out")" "$run_pid"
+	wait "$run_pid" || true
+	within 30 run_assert_nobody "$out"
+}
+
 # Ends what this test started, and removes the lock file that killed runs of NAME leave. run_end_all NAME
 run_end_all() {
 	local pid
