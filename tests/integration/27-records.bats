@@ -298,6 +298,7 @@ END
 	# What docs/explanation/reliability.md says.
 	sed -n '/^    { sqlite3 run.sqlite .dump/,/^$/p' "$BATS_TEST_DIRNAME/../../docs/explanation/reliability.md" >salvage
 	(cd "$state" && sh -eu "$BATS_TEST_TMPDIR/salvage")
+	run_altered "$state/damaged"
 	serve
 	run_wait_for "task 0 is quarantined: its submission is missing"
 	[ "$("$virtbed" queue --all --json | jq '.tasks | length')" -eq 201 ]
