@@ -37,8 +37,8 @@ struct child_setup {
 	void (*heard)(enum child_stream stream, const char *bytes, size_t length, void *data);
 	/*
 	 * The child has ended, with `status` as by waitpid(2), and all that it wrote was heard;
-	 * a process that it has started may hold a stream open, of which nothing more is heard.
-	 * NULL: its end is that of its output. May call child_dismiss().
+	 * output of a process that it has started, which comes later, is dropped.
+	 * NULL: it ends with its output. May call child_dismiss().
 	 */
 	void (*ended)(int status, void *data);
 	void *data;
@@ -71,7 +71,7 @@ void child_say(struct child_process *child, const char *text);
 void child_kill(struct child_process *child);
 
 /*
- * Closes its streams and frees it; nothing more is heard of it. A child that has not ended gets
+ * Closes its streams and frees it; it calls no callback any more. A child that has not ended gets
  * SIGTERM after `term_ms` and SIGKILL after `kill_ms` (0: neither), and is reaped.
  */
 void child_dismiss(struct child_process *child, guint term_ms, guint kill_ms);

@@ -142,7 +142,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(http_client_t, http_client_free)
 
 /*
  * Cancels the requests under way without calling their callbacks, and closes their connections.
- * With `unsent`, only those of which nothing was sent yet.
+ * With `unsent`, it leaves requests of which a part was sent.
  */
 void http_client_cancel(struct http_client *client, bool unsent);
 

@@ -64,9 +64,9 @@ static enum verdict_state full_verdict(const struct verdict_truth *truth,
 }
 
 /*
- * Two players bet against a difference of at most and of at least 0, each with half of alpha; their
- * stakes are approximately those that let the capital grow most (aGRAPA, B.3 there), at most half
- * of what would ruin them.
+ * Two players bet against a difference of at most and of at least 0, each with half of alpha. Their
+ * stakes are aGRAPA's (B.3 there), which approximate the fastest growth of the capital. A stake is
+ * at most half of the ruinous one.
  */
 static enum verdict_state bet(const struct verdict_truth *truth, const struct verdict_pair *pair,
 			      double alpha, uint32_t *ret_repeats)

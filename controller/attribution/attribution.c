@@ -592,7 +592,7 @@ struct group {
 	int measure;
 };
 
-/* The rank of a value: 1, the number of better ones, and half of those that are equal. */
+/* The rank of a value: 1 + the number of better values + half the number of equal values. */
 static double rank_of(const struct group *group, const double *values, guint index)
 {
 	double rank = 1;

@@ -62,7 +62,7 @@ static char *launch_text(const struct replica *replica, const GPtrArray *runs)
 			       mean_value(&launch), mean_value(&hidden));
 }
 
-/* Means of what suspensions take on all clusters; those of the simulation are 0 without any. */
+/* Mean overheads over all clusters; a simulation without overheads has means of 0. */
 static void mean_overheads(const struct overheads *overheads, struct backend_overhead *ret_mean)
 {
 	guint count = 0;

@@ -10,7 +10,7 @@
 /* So that no draw here is one of the simulation's. */
 #define REPLICA_SEED UINT64_C(0x6361757365730000)
 
-/* As in resampling.h: from fewer tasks of a type those of all types are drawn. */
+/* A type with fewer tasks draws from the tasks of all types (as in resampling.h). */
 #define DRAWN_FROM_MIN 5
 
 /* The least part of an estimate that a task takes. */
@@ -211,7 +211,7 @@ static void put_steps(struct setup *setup)
 		setup->courses.base_w = observed->base_w;
 }
 
-/* The moments of decisions, of a repeat drawn from those that were measured. */
+/* Decisions come at the moments of one measured repeat, drawn at random. */
 static void put_moments(struct setup *setup, double duration_s)
 {
 	const struct observed_run *observed = setup->run->observed;

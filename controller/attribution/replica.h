@@ -28,7 +28,7 @@ extern const char *const measure_titles[MEASURES];
 /* A configuration that takes part, with its tasks. */
 struct replica_side {
 	const struct experiment *experiment;
-	const struct experiment_trial *trials; /* measured: one; simulated: those that are judged */
+	const struct experiment_trial *trials; /* measured: one; simulated: the judged trials */
 	uint32_t trials_count;
 };
 

@@ -30,7 +30,7 @@ static const struct config_key verdict_keys[] = {
 };
 const struct config_section config_verdict_section = {verdict_keys, sizeof(struct config_verdict)};
 
-/* The index of a policy among those of the experiment; their number: it is none of them. */
+/* The index of a policy in the experiment; policies_count: it is not in the experiment. */
 static uint32_t find_policy(const struct config_experiment *experiment, const char *name)
 {
 	uint32_t i = 0;

@@ -228,7 +228,7 @@ static bool has_type(const struct engine *engine, uint32_t index)
 					     ENGINE_TASK_UNDER_WAY | ENGINE_TASK_WITH_CLAIM);
 }
 
-/* Whether the last suspension and migration of a task are those of its state. */
+/* Whether the last suspension and migration of a task agree with its state. */
 static bool has_steps(const struct engine *engine, uint32_t index)
 {
 	const enum engine_task_state state = engine->tasks[index].state;

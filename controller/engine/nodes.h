@@ -89,6 +89,6 @@ bool engine_nodes_meet(const uint32_t *nodes, uint32_t count, const uint32_t *ot
 /* Sorts the nodes of a task, which are ascending where tasks do not share them. */
 void engine_sort_nodes(uint32_t *nodes, uint32_t count);
 
-/* For a full state: nodes that are not idle, and the order of those that take no tasks. */
+/* For a full state: nodes that are not idle, and the order of nodes that take no tasks. */
 json_t *engine_save_nodes(const struct engine *engine);
 bool engine_load_nodes(struct engine *engine, const json_t *state);

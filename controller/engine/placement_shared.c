@@ -25,7 +25,7 @@
 struct placement {
 	struct shared_host *hosts;
 	struct sched_allocation *deferrals; /* per task; deferrals 0: not deferred */
-	struct sched_allocation *deferred;  /* those of waiting tasks, for the snapshot */
+	struct sched_allocation *deferred;  /* of waiting tasks, for the snapshot */
 };
 
 static void init(struct engine *engine)

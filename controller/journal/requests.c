@@ -5,7 +5,7 @@
 
 #include "controller/sched/decision_sum.h"
 
-/* Bits of the sum below those of the kinds. */
+/* Bits of the sum below the bits of the kinds. */
 #define SUM_BITS 39
 
 const char *const requests_names[] = {

@@ -26,7 +26,7 @@ enum requests_kind {
 /* "start", "kill", ... */
 extern const char *const requests_names[];
 
-/* A request: an operation of backend.h with its arguments; those that it has not are 0. */
+/* A request: an operation of backend.h with its arguments. Arguments it does not take are 0. */
 struct request {
 	enum requests_kind kind;
 	struct backend_start start; /* task, attempt and nodes of all kinds but LIMIT */

@@ -206,7 +206,7 @@ static enum requests_kind find_kind(guint stored, guint here)
 	return kind;
 }
 
-/* After an input: whether the requests of the engine were those of the run. */
+/* Compares the requests of the engine after an input with the stored ones. */
 static void compare_requests(struct rerun *rerun)
 {
 	const struct requests *requests =

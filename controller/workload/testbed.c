@@ -9,7 +9,7 @@
  */
 enum stream { STREAM_GAP, STREAM_TYPE, STREAM_UTILITY, STREAMS };
 
-/* Appends the tasks of the list: all, or those that arrive at their own times. */
+/* Appends the tasks of the list: all, or only tasks that arrive at times of their own. */
 static void take_tasks(const struct config *config, const struct sched_system *system, bool all,
 		       GArray *tasks)
 {

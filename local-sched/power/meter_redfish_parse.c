@@ -381,7 +381,7 @@ static bool begins_word(const char *name, const char *at)
 
 /*
  * The words of a name in lower case, of letters or of digits: "node", "1"; the caller frees. With
- * `by_case` those that are told apart by capitals as well.
+ * `by_case`, a capital begins a word as well.
  */
 static char **words_of(const char *name, bool by_case)
 {

@@ -72,7 +72,7 @@ static bool is_unit(const struct config_meter *config, const char *text)
 	return false;
 }
 
-/* What follows blanks, also those that are not broken at. */
+/* The text after blanks, no-break spaces among them. */
 static const char *skip_spaces(const char *text)
 {
 	static const char *const wide[] = {"\xc2\xa0", "\xe2\x80\xaf"};

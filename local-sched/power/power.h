@@ -97,7 +97,7 @@ const char *power_source(const struct power *power);
  */
 double power_mean_s(const struct power *power);
 
-/* Whether those of a host are, or were, means over a time that is not known. */
+/* Whether readings of a host are, or were, means over an unknown time. */
 bool power_mean_unknown(const struct power *power);
 
 /* The response to GET /v1/energy, a new reference. Hosts without a meter are left out. */

@@ -175,8 +175,8 @@ static void on_logged_out(int status, json_t *body, const GError *error, void *d
 }
 
 /*
- * Waits for the requests to all BMCs, which are under way side by side: for those of each as long
- * as an answer may take.
+ * Waits for the requests to all BMCs, which are under way side by side. Each BMC has as long as an
+ * answer may take.
  */
 static void settle_all(const struct redfish_services *services)
 {
