@@ -3,22 +3,18 @@
  * Both daemons in one process and on one thread: created, dropped and created again, with what they
  * have on record. The cluster is simulated behind the local scheduler.
  */
-#include <glib/gstdio.h>
 
 #include "common/http_client.h"
 #include "common/json.h"
 #include "common/platform.h"
-#include "common/subprocess.h"
 #include "controller/api/status_api.h"
 #include "controller/rerun/rerun.h"
 #include "controller/rerun/rerun_setup.h"
-#include "controller/run/run_plan.h"
 #include "controller/service/run_service.h"
 #include "controller/session/run_session_private.h"
 #include "controller/session/view.h"
-#include "local-sched/api/api.h"
-#include "local-sched/core/scheduler.h"
 #include "tests/unit/common/wait_for.h"
+#include "tests/unit/service/daemons.h"
 
 static const char config_text[] =
 	"name: again\n"
@@ -37,14 +33,7 @@ static const char config_text[] =
 enum { ROUNDS = 3, LOOK_MS = 20, ALARM_S = 60 };
 
 struct bed {
-	char *dir;
-	char *controller; /* addresses */
-	char *local;
-	/* The local scheduler. */
-	struct config *config;
-	struct task_store *store;
-	struct scheduler *scheduler;
-	struct api *api;
+	struct daemons daemons;
 	/* The controller. */
 	struct run_session *session;
 	struct status_api *status;
@@ -54,79 +43,15 @@ struct bed {
 	bool stopped;
 };
 
-static void write_text(const struct bed *bed, const char *name, const char *text)
-{
-	g_autofree char *path = g_build_filename(bed->dir, name, NULL);
-
-	g_assert_true(g_file_set_contents(path, text, -1, NULL));
-}
-
 static void set_up(struct bed *bed, gconstpointer data)
 {
-	g_autoptr(GError) error = NULL;
-	const char *policies[] = {"easy", NULL};
-	double limit = 1;
-
-	bed->dir = g_dir_make_tmp("virtbed-again-XXXXXX", &error);
-	g_assert_no_error(error);
-	bed->controller = g_strdup_printf("unix:%s/c", bed->dir);
-	bed->local = g_strdup_printf("unix:%s/s", bed->dir);
-	write_text(bed, "wanted.yaml", config_text);
-	write_text(bed, "config.yaml", config_text);
-
-	const char *schedulers[] = {bed->local, NULL};
-	const struct run_plan plan = {
-		.experiment = (char *)"again",
-		.api = bed->controller,
-		.estimates = (char *)"given",
-		.serve = true,
-		.policies = (char **)policies,
-		.limits = &limit,
-		.limits_count = 1,
-		.profile_repeats = 1,
-		.repeats = 1,
-		.schedulers = (char **)schedulers,
-	};
-
-	g_assert_true(run_plan_save(&plan, bed->dir, &error));
+	daemons_init(&bed->daemons, &platform_machine, "again");
+	daemons_write(&bed->daemons, config_text);
 }
 
 static void tear_down(struct bed *bed, gconstpointer data)
 {
-	const char *const argv[] = {"rm", "-rf", bed->dir, NULL};
-
-	subprocess_run(argv, NULL, 10, NULL, NULL);
-	g_free(bed->controller);
-	g_free(bed->local);
-	g_free(bed->dir);
-}
-
-static void start_local(struct bed *bed)
-{
-	g_autoptr(GError) error = NULL;
-	g_autofree char *path = g_build_filename(bed->dir, "wanted.yaml", NULL);
-	g_autofree char *state = g_build_filename(bed->dir, "s1", NULL);
-	struct scheduler_settings settings = {.platform = &platform_machine, .boot_timeout_s = 10};
-
-	bed->config = config_load(path, &error);
-	g_assert_no_error(error);
-	bed->store = task_store_open(&platform_machine, state, &error);
-	g_assert_no_error(error);
-	settings.config = bed->config;
-	settings.store = bed->store;
-	settings.state_directory = state;
-	bed->scheduler = scheduler_new(&settings, &error);
-	g_assert_no_error(error);
-	bed->api = api_new(bed->local, NULL, bed->scheduler, &error);
-	g_assert_no_error(error);
-}
-
-static void drop_local(struct bed *bed)
-{
-	api_free(bed->api);
-	scheduler_free(bed->scheduler);
-	task_store_close(bed->store);
-	config_free(bed->config);
+	daemons_clear(&bed->daemons);
 }
 
 /* Whether all tasks that were submitted have completed. */
@@ -151,7 +76,7 @@ static gboolean look(gpointer data)
 	if (bed->stopped || !view_service(bed->session))
 		return G_SOURCE_CONTINUE;
 	if (!bed->user)
-		bed->user = http_client_new(&platform_machine, bed->controller, NULL);
+		bed->user = http_client_new(&platform_machine, bed->daemons.controller, NULL);
 	if (!bed->has_asked) {
 		g_autoptr(json_t) body = json_pack("{s:s}", "type", "SHORT");
 		g_autoptr(json_t) answer =
@@ -171,10 +96,10 @@ static void serve(struct bed *bed, bool again)
 	g_autoptr(GError) error = NULL;
 	guint source;
 
-	bed->session = run_session_open(&platform_machine, bed->dir, &error);
+	bed->session = run_session_open(&platform_machine, bed->daemons.dir, &error);
 	g_assert_no_error(error);
 	bed->session->go_on = again;
-	bed->status = status_api_new(bed->controller, bed->session, &error);
+	bed->status = status_api_new(bed->daemons.controller, bed->session, &error);
 	g_assert_no_error(error);
 	bed->has_asked = bed->stopped = false;
 	source = g_timeout_add(LOOK_MS, look, bed);
@@ -199,18 +124,18 @@ static void test_all_begin_again(struct bed *bed, gconstpointer data)
 	const guint alarm = g_timeout_add_seconds(ALARM_S, alarm_rings, NULL);
 
 	for (uint32_t i = 0; i < ROUNDS; i++) {
-		start_local(bed);
+		daemons_start_local(&bed->daemons);
 		serve(bed, i > 0);
 		g_assert_cmpuint(bed->submitted, ==, i + 1);
-		g_assert_cmpuint(scheduler_tasks(bed->scheduler)->len, ==, i + 1);
-		drop_local(bed);
+		g_assert_cmpuint(scheduler_tasks(bed->daemons.scheduler)->len, ==, i + 1);
+		daemons_end_local(&bed->daemons);
 	}
 	g_source_remove(alarm);
 }
 
 static void change(const struct bed *bed, const char *sql)
 {
-	g_autofree char *path = g_build_filename(bed->dir, STORE_FILE, NULL);
+	g_autofree char *path = g_build_filename(bed->daemons.dir, STORE_FILE, NULL);
 	sqlite3 *db = NULL;
 
 	g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
@@ -229,7 +154,7 @@ static void test_rerun(struct bed *bed, gconstpointer data)
 	const struct rerun_result *result;
 
 	test_all_begin_again(bed, NULL);
-	store = store_open(bed->dir, false, &error);
+	store = store_open(bed->daemons.dir, false, &error);
 	g_assert_no_error(error);
 	runs = store_runs(store, &error);
 	g_assert_no_error(error);

@@ -5,21 +5,16 @@
  * until it has completed and its energy is known. What both daemons have on record then depends on
  * the seed alone.
  */
-#include <glib/gstdio.h>
 #include <sqlite3.h>
 #include <string.h>
 
 #include "common/http_client.h"
 #include "common/json.h"
-#include "common/platform.h"
-#include "common/subprocess.h"
 #include "controller/api/status_api.h"
-#include "controller/run/run_plan.h"
 #include "controller/service/run_service.h"
 #include "controller/session/run_session_private.h"
 #include "controller/session/view.h"
-#include "local-sched/api/api.h"
-#include "local-sched/core/scheduler.h"
+#include "tests/unit/service/daemons.h"
 #include "tests/virtual/virtual_platform.h"
 
 static const char config_text[] =
@@ -40,14 +35,8 @@ static const char config_text[] =
 enum { LOOK_MS = 1000, TASK_S = 500 };
 
 struct bed {
-	char *dir;
-	char *controller; /* addresses */
-	char *local;
+	struct daemons daemons;
 	struct virtual_platform *virtual;
-	struct config *config;
-	struct task_store *store;
-	struct scheduler *scheduler;
-	struct api *api;
 	struct run_session *session;
 	struct status_api *status;
 	struct http_client *user;
@@ -60,73 +49,6 @@ struct bed {
 static const struct platform *platform_of(const struct bed *bed)
 {
 	return virtual_platform_of(bed->virtual);
-}
-
-static void write_text(const struct bed *bed, const char *name, const char *text)
-{
-	g_autofree char *path = g_build_filename(bed->dir, name, NULL);
-
-	g_assert_true(g_file_set_contents(path, text, -1, NULL));
-}
-
-static void write_files(const struct bed *bed)
-{
-	g_autoptr(GError) error = NULL;
-	const char *policies[] = {"easy", NULL};
-	const char *schedulers[] = {bed->local, NULL};
-	double limit = 1;
-	const struct run_plan plan = {
-		.experiment = (char *)"virtual",
-		.api = bed->controller,
-		.estimates = (char *)"given",
-		.serve = true,
-		.policies = (char **)policies,
-		.limits = &limit,
-		.limits_count = 1,
-		.profile_repeats = 1,
-		.repeats = 1,
-		.schedulers = (char **)schedulers,
-	};
-
-	g_assert_cmpint(g_mkdir(bed->dir, 0700), ==, 0);
-	write_text(bed, "wanted.yaml", config_text);
-	write_text(bed, "config.yaml", config_text);
-	g_assert_true(run_plan_save(&plan, bed->dir, &error));
-}
-
-static void remove_files(const struct bed *bed)
-{
-	const char *const argv[] = {"rm", "-rf", bed->dir, NULL};
-
-	g_assert_true(subprocess_run(argv, NULL, 10, NULL, NULL));
-}
-
-static void start_local(struct bed *bed)
-{
-	g_autoptr(GError) error = NULL;
-	g_autofree char *path = g_build_filename(bed->dir, "config.yaml", NULL);
-	g_autofree char *state = g_build_filename(bed->dir, "s1", NULL);
-	struct scheduler_settings settings = {.platform = platform_of(bed), .boot_timeout_s = 10};
-
-	bed->config = config_load(path, &error);
-	g_assert_no_error(error);
-	bed->store = task_store_open(platform_of(bed), state, &error);
-	g_assert_no_error(error);
-	settings.config = bed->config;
-	settings.store = bed->store;
-	settings.state_directory = state;
-	bed->scheduler = scheduler_new(&settings, &error);
-	g_assert_no_error(error);
-	bed->api = api_new(bed->local, NULL, bed->scheduler, &error);
-	g_assert_no_error(error);
-}
-
-static void drop_local(struct bed *bed)
-{
-	api_free(bed->api);
-	scheduler_free(bed->scheduler);
-	task_store_close(bed->store);
-	config_free(bed->config);
 }
 
 static void on_task(int status, json_t *body, const GError *error, void *data)
@@ -160,7 +82,7 @@ static gboolean look(gpointer data)
 	if (bed->stopped || !view_service(bed->session))
 		return G_SOURCE_CONTINUE;
 	if (!bed->user)
-		bed->user = http_client_new(platform_of(bed), bed->controller, NULL);
+		bed->user = http_client_new(platform_of(bed), bed->daemons.controller, NULL);
 	if (!bed->has_asked)
 		http_client_request(bed->user, "POST", "/v1/tasks", body, 5, on_submitted, bed);
 	else
@@ -174,9 +96,9 @@ static void serve(struct bed *bed)
 	g_autoptr(GError) error = NULL;
 	guint source;
 
-	bed->session = run_session_open(platform_of(bed), bed->dir, &error);
+	bed->session = run_session_open(platform_of(bed), bed->daemons.dir, &error);
 	g_assert_no_error(error);
-	bed->status = status_api_new(bed->controller, bed->session, &error);
+	bed->status = status_api_new(bed->daemons.controller, bed->session, &error);
 	g_assert_no_error(error);
 	source = platform_after_ms(platform_of(bed), LOOK_MS, look, bed);
 	g_assert_false(run_service_work(bed->session, &error));
@@ -239,41 +161,33 @@ static void add_rows(GString *text, const char *path)
 static char *live(struct bed *bed, uint64_t seed)
 {
 	GString *text = g_string_new(NULL);
-	g_autofree char *run = g_build_filename(bed->dir, "run.sqlite", NULL);
-	g_autofree char *local = g_build_filename(bed->dir, "s1", "local.sqlite", NULL);
+	g_autofree char *run = g_build_filename(bed->daemons.dir, "run.sqlite", NULL);
+	g_autofree char *local = g_build_filename(bed->daemons.dir, "s1", "local.sqlite", NULL);
 
 	bed->virtual = virtual_platform_new(seed);
 	bed->has_asked = bed->stopped = false;
 	bed->completed_s = bed->energy_j = 0;
-	write_files(bed);
-	start_local(bed);
+	bed->daemons.platform = platform_of(bed);
+	daemons_write(&bed->daemons, config_text);
+	daemons_start_local(&bed->daemons);
 	serve(bed);
-	drop_local(bed);
+	daemons_end_local(&bed->daemons);
 	pass(bed, 60);
 	add_rows(text, run);
 	add_rows(text, local);
 	g_string_append_printf(text, "end: %.9f s\n", virtual_platform_s(bed->virtual));
-	remove_files(bed);
 	g_clear_pointer(&bed->virtual, virtual_platform_free);
 	return g_string_free(text, FALSE);
 }
 
 static void set_up(struct bed *bed, gconstpointer data)
 {
-	g_autoptr(GError) error = NULL;
-
-	bed->dir = g_dir_make_tmp("virtbed-virtual-XXXXXX", &error);
-	g_assert_no_error(error);
-	g_assert_cmpint(g_rmdir(bed->dir), ==, 0); /* each life makes it again */
-	bed->controller = g_strdup_printf("unix:%s/c", bed->dir);
-	bed->local = g_strdup_printf("unix:%s/s", bed->dir);
+	daemons_init(&bed->daemons, NULL, "virtual"); /* each life has a platform of its own */
 }
 
 static void tear_down(struct bed *bed, gconstpointer data)
 {
-	g_free(bed->controller);
-	g_free(bed->local);
-	g_free(bed->dir);
+	daemons_clear(&bed->daemons);
 }
 
 /*
