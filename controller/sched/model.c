@@ -52,6 +52,7 @@ const char *const sched_reason_names[] = {
 	[SCHED_REASON_MOST_ON_TIME] = "most-on-time",
 	[SCHED_REASON_DEADLINE] = "deadline",
 	[SCHED_REASON_PRUNED] = "pruned",
+	[SCHED_REASON_OUTSIDE] = "outside",
 	NULL,
 };
 
@@ -85,6 +86,7 @@ static const char *const reason_texts[] = {
 	[SCHED_REASON_MOST_ON_TIME] = "first in the order that has most tasks on time",
 	[SCHED_REASON_DEADLINE] = "its deadline has passed",
 	[SCHED_REASON_PRUNED] = "its chance to be on time is no higher than the threshold",
+	[SCHED_REASON_OUTSIDE] = "as its program decided",
 };
 
 const char *const sched_refusal_names[] = {

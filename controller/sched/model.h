@@ -402,7 +402,8 @@ enum sched_reason {
 	SCHED_REASON_MOST_URGENT,
 	SCHED_REASON_MOST_ON_TIME, /* in the order of three tasks that has most of them on time */
 	SCHED_REASON_DEADLINE,     /* of a DROP: its deadline has passed */
-	SCHED_REASON_PRUNED, /* of a DROP: its chance to be on time is not above the threshold */
+	SCHED_REASON_PRUNED,  /* of a DROP: its chance to be on time is not above the threshold */
+	SCHED_REASON_OUTSIDE, /* the program or shared object that decided gave no reason */
 };
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/snapshot/snapshot_rows.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "common/json.h"
@@ -226,6 +227,16 @@ static bool read_curve(const struct record_reading *reading, const struct record
 					     "constant linear exponential",
 					     name);
 	((struct utility_segment *)data)->curve = (enum utility_curve)curve;
+	return true;
+}
+
+/* Reads an objective; null: it is infinite. */
+static bool read_objective(const struct record_reading *reading, const struct record_field *field,
+			   const json_t *value, void *data)
+{
+	if (!json_is_null(value))
+		return record_read_value(reading, field, value, data);
+	*(double *)record_place(field, data) = (double)INFINITY;
 	return true;
 }
 
@@ -488,25 +499,28 @@ const struct record snapshot_record = {.size = offsetof(struct snapshot_json, sy
 				       .fields = snapshot_fields,
 				       .check = snapshot_check};
 
-/* Plans, which are written only. */
+/* Plans. What estimates say may be missing where actions are read. */
 
 #define PLACED (ACTION_SHARE | ACTION_PLACE)
 
 /* In the order of their names, in which texts have them. */
 static const struct record_field action_fields[] = {
-	{NUMBER(sched_action, chance), .variants = QUEUES},
+	{FRACTION(sched_action, chance), .flags = RECORD_OPTIONAL, .variants = QUEUES},
 	{CLUSTER(sched_action), .variants = PLACED | ACTION_ENQUEUE},
-	{NUMBER(sched_action, end_s), .variants = ACTION_PLACE | ACTION_ENQUEUE},
-	{NUMBER(sched_action, energy_j), .variants = ACTION_PLACE},
+	{NUMBER(sched_action, end_s), .flags = RECORD_OPTIONAL,
+	 .variants = ACTION_PLACE | ACTION_ENQUEUE},
+	{NUMBER(sched_action, energy_j), .flags = RECORD_OPTIONAL, .variants = ACTION_PLACE},
 	{RECORD_FIELD_WORD(sched_action, kind, sched_action_kind_names)},
-	{NODES(sched_action), .variants = PLACED},
-	{NUMBER(sched_action, objective)},
+	{RECORD_FIELD_NUMBERS(sched_action, nodes, nodes_count), .longest = COUNT_MAX,
+	 .variants = PLACED},
+	{NUMBER(sched_action, objective), .flags = RECORD_OPTIONAL, .read = read_objective},
 	{RECORD_FIELD_U32(sched_action, pstate), .variants = ACTION_PLACE},
-	{RECORD_FIELD_WORD(sched_action, reason, sched_reason_names)},
-	{NUMBER(sched_action, start_s), .variants = PLACED | ACTION_ENQUEUE | ACTION_DEFER},
+	{RECORD_FIELD_WORD(sched_action, reason, sched_reason_names), .flags = RECORD_OPTIONAL},
+	{NUMBER(sched_action, start_s), .variants = PLACED | ACTION_DEFER},
+	{NUMBER(sched_action, start_s), .flags = RECORD_OPTIONAL, .variants = ACTION_ENQUEUE},
 	{RECORD_FIELD_U32(sched_action, task)},
-	{NUMBER(sched_action, threshold), .variants = QUEUES},
-	{NUMBER(sched_action, utility), .variants = ACTION_PLACE},
+	{FRACTION(sched_action, threshold), .flags = RECORD_OPTIONAL, .variants = QUEUES},
+	{NUMBER(sched_action, utility), .flags = RECORD_OPTIONAL, .variants = ACTION_PLACE},
 	{NUMBER(sched_action, yield), .variants = ACTION_SHARE},
 	{NULL},
 };
