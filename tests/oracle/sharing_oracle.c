@@ -81,6 +81,32 @@ void oracle_state_free(struct oracle_state *state)
 	g_free(state);
 }
 
+static struct oracle_job *find_job(const struct oracle_state *state, uint32_t id)
+{
+	for (uint32_t i = 0; i < state->jobs_count; i++)
+		if (state->jobs[i].task->id == id)
+			return &state->jobs[i];
+	g_assert_not_reached();
+}
+
+void oracle_carry_out(struct oracle_state *state, const struct sched_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->actions_count; i++) {
+		const struct sched_action *action = &plan->actions[i];
+		struct oracle_job *job = find_job(state, action->task);
+
+		if (action->kind == SCHED_ACTION_DEFER) {
+			job->put_off_s = action->start_s;
+			continue;
+		}
+		job->placed = action->kind != SCHED_ACTION_PAUSE;
+		if (!job->placed)
+			continue;
+		job->yield = action->yield;
+		memcpy(job->hosts, action->nodes, action->nodes_count * sizeof(uint32_t));
+	}
+}
+
 /* What is on a host: `what` of every VM there, times the yield if asked for. */
 static double sum(const struct oracle_state *state, uint32_t host, bool memory, bool shares)
 {

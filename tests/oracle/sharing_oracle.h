@@ -38,6 +38,9 @@ struct oracle_state {
 struct oracle_state *oracle_state_new(const struct sched_snapshot *snapshot);
 void oracle_state_free(struct oracle_state *state);
 
+/* Makes it the state after a plan of the snapshot, which is legal (sched/plan_rules.h). */
+void oracle_carry_out(struct oracle_state *state, const struct sched_plan *plan);
+
 /* Whether the oracle has the policy of that name. */
 bool oracle_shares(const char *policy);
 

@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "controller/sched/mcb8.h"
+#include "controller/sched/plan_rules.h"
 #include "controller/sched/policy.h"
 #include "controller/sched/sharing.h"
 #include "controller/sched/sharing_yield.h"
 #include "tests/oracle/sharing_oracle.h"
 #include "tests/oracle/sharing_snapshots.h"
 #include "tests/oracle/snapshots.h"
-#include "tests/unit/sched/plan_rules.h"
 
 #define SNAPSHOTS 3000
 
@@ -83,7 +83,9 @@ static void test_oracle(const void *data)
 		struct sched_plan plan;
 
 		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
-		plan_rules_carry_out(state, &plan);
+		g_assert_cmpstr(plan_rules_broken(&random->snapshot, &plan, context.arena), ==,
+				NULL);
+		oracle_carry_out(state, &plan);
 		oracle_share(expected, &random->snapshot, ops->name);
 		check_same(state, expected);
 		oracle_state_free(state);
@@ -112,7 +114,9 @@ static void test_brute_force(void)
 
 		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
 		best = oracle_best_yield(state);
-		plan_rules_carry_out(state, &plan);
+		g_assert_cmpstr(plan_rules_broken(&random->snapshot, &plan, context.arena), ==,
+				NULL);
+		oracle_carry_out(state, &plan);
 		for (uint32_t i = 0; i < state->jobs_count; i++) {
 			placed = placed && state->jobs[i].placed;
 			least = fmin(least, state->jobs[i].yield);
