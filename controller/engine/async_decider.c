@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/engine/async_decider.h"
 
+#include <errno.h>
 #include <glib.h>
 #include <string.h>
 
@@ -15,6 +16,8 @@ struct async_decider {
 	struct arena *copies; /* of what `snapshot` points to */
 	struct sched_snapshot snapshot;
 	struct policy policy;
+	struct policy_outside *outside; /* borrowed */
+	const char *problem;            /* of `outside`; NULL: there is a plan */
 	unsigned int flags;
 	struct sched_plan plan;
 	double decide_s;
@@ -119,20 +122,29 @@ static void decided(void *data)
 static void run_policy(void *data)
 {
 	struct async_decider *decider = data;
-	struct policy_context context = {.arena = decider->arena, .flags = decider->flags};
+	struct policy_context context = {.arena = decider->arena,
+					 .flags = decider->flags,
+					 .outside = decider->outside};
 	const int64_t begun_ns = platform_thread_ns(decider->platform);
+	const int result =
+		policy_decide(&decider->policy, &decider->snapshot, &context, &decider->plan);
 
-	if (policy_decide(&decider->policy, &decider->snapshot, &context, &decider->plan) < 0)
+	if (result < 0 && result != -EIO)
 		g_error("out of memory");
 	decider->decide_s = clock_elapsed_s(begun_ns, platform_thread_ns(decider->platform));
+	decider->problem = result < 0 ? decider->outside->problem : NULL;
+	if (decider->problem)
+		decider->plan = (struct sched_plan){0};
 	decider->decided(&decider->policy, &decider->snapshot, &decider->plan, decider->data);
 }
 
 void async_decider_ask(struct async_decider *decider, const struct policy *policy,
-		       unsigned int flags, const struct sched_snapshot *snapshot)
+		       struct policy_outside *outside, unsigned int flags,
+		       const struct sched_snapshot *snapshot)
 {
 	g_assert(!decider->asked && !snapshot->queues);
 	decider->policy = *policy;
+	decider->outside = outside;
 	decider->flags = flags;
 	decider->asked_s = (double)platform_now_ns(decider->platform) * 1e-9;
 	copy_snapshot(decider->copies, snapshot, &decider->snapshot);
@@ -154,6 +166,7 @@ bool async_decider_take(struct async_decider *decider, struct async_answer *ret_
 		.policy = &decider->policy,
 		.snapshot = &decider->snapshot,
 		.plan = &decider->plan,
+		.problem = decider->problem,
 		.decide_s = decider->decide_s,
 		.asked_s = decider->asked_s,
 	};

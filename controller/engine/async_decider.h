@@ -21,7 +21,8 @@ struct async_answer {
 	const struct policy *policy;           /* the policy that decided */
 	const struct sched_snapshot *snapshot; /* the copy that it decided on */
 	const struct sched_plan *plan;
-	double decide_s; /* processor time */
+	const char *problem; /* why a policy from outside made no plan; NULL: it did */
+	double decide_s;     /* processor time */
 	double asked_s;  /* when async_decider_ask() was called, seconds of the platform's clock */
 };
 
@@ -41,11 +42,13 @@ void async_decider_free(struct async_decider *decider);
 
 /*
  * Asks `policy` for a plan with `flags` (enum policy_flags). No decision may be pending. The system
- * of the snapshot must not change until there is an answer; everything else is copied. Not for
- * systems with queues.
+ * of the snapshot must not change until there is an answer; everything else is copied. `outside`
+ * decides if the policy is from outside, on the thread; it may be NULL otherwise. Not for systems
+ * with queues.
  */
 void async_decider_ask(struct async_decider *decider, const struct policy *policy,
-		       unsigned int flags, const struct sched_snapshot *snapshot);
+		       struct policy_outside *outside, unsigned int flags,
+		       const struct sched_snapshot *snapshot);
 
 /* Whether a decision is pending or its answer was not taken yet. */
 bool async_decider_is_busy(const struct async_decider *decider);

@@ -297,6 +297,11 @@ enum engine_event_kind {
 	ENGINE_EVENT_RESUMED,
 	/* of a workload with users who react, a task arrives: task, user (absent: of none) */
 	ENGINE_EVENT_USER_SUBMITTED,
+	/*
+	 * The policy from outside did not decide, and its fallback did: policy, number and time_s
+	 * of the snapshot, reason
+	 */
+	ENGINE_EVENT_FALLBACK,
 };
 /* "slid", ...: as events are stored; NULL-terminated. */
 extern const char *const engine_event_names[];
@@ -511,6 +516,11 @@ struct engine_setup {
 	 */
 	double virtual_pause_s;
 	uint64_t seed;                    /* of the policy's own choices */
+	/*
+	 * What decides if the policy is from outside, on the thread that decides; NULL: the policy
+	 * never is. The run ends as aborted where it does not decide.
+	 */
+	struct policy_outside *outside;
 	struct engine_recorder *recorder; /* NULL: none */
 	/*
 	 * For runs that never end: a decision that leaves all tasks waiting, with the same

@@ -42,6 +42,7 @@ const char *const engine_event_names[] = {
 	[ENGINE_EVENT_SUSPENDED] = "suspended",
 	[ENGINE_EVENT_RESUMED] = "resumed",
 	[ENGINE_EVENT_USER_SUBMITTED] = "user-submitted",
+	[ENGINE_EVENT_FALLBACK] = "fallback",
 	NULL,
 };
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
 #include <math.h>
 
 #include "controller/engine/async_decider.h"
 #include "controller/engine/control_running.h"
 #include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
 #include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
@@ -135,12 +137,28 @@ static void apply_next_part(struct engine *engine)
 		finish_plan(engine);
 }
 
+/* Records that the policy from outside did not decide. */
+static void record_fallback(struct engine *engine, const struct async_answer *answer)
+{
+	json_t *detail = json_pack("{s:s, s:I, s:f, s:s}", "policy", answer->policy->name, "number",
+				   (json_int_t)answer->snapshot->event, "time_s",
+				   answer->snapshot->now_s, "reason", answer->plan->fallback);
+
+	engine_record_object(engine, backend_now_s(engine->backend), ENGINE_EVENT_FALLBACK, detail);
+}
+
 /* Records a decision and carries it out. */
 static void take_decision(struct engine *engine, const struct async_answer *answer)
 {
 	const struct sched_plan *plan = answer->plan;
 
+	if (answer->problem) {
+		engine_abort(engine, "%s", answer->problem);
+		return;
+	}
 	engine_count_decision(engine, answer->decide_s);
+	if (plan->fallback)
+		record_fallback(engine, answer);
 	engine->placement->note_decision(engine, plan, answer->snapshot->now_s);
 	engine_record_decision(engine, answer->policy, answer->snapshot, plan);
 	engine->decider->applying = (struct applying){*answer, .most = most_at_once(engine, plan)};
@@ -154,8 +172,9 @@ static void ask_policy(struct engine *engine, double now_s, bool between)
 		.arena = engine->decider->arena,
 		.flags = engine->setup.trim ? POLICY_TRIM : POLICY_PLAIN,
 		.memory = engine->placement->policy_memory(engine),
+		.outside = engine->setup.outside,
 	};
-	struct sched_plan plan;
+	struct sched_plan plan = {0};
 	const double asked_s = wall_s(engine);
 	const double begun_s = processor_s(engine);
 
@@ -165,14 +184,23 @@ static void ask_policy(struct engine *engine, double now_s, bool between)
 		engine_note_asked(engine, now_s);
 	if (engine->decider->async) {
 		engine_renew_plan(engine);
-		async_decider_ask(engine->decider->async, &engine->setup.policy, context.flags,
-				  &snapshot);
+		async_decider_ask(engine->decider->async, &engine->setup.policy, context.outside,
+				  context.flags, &snapshot);
 		return;
 	}
-	if (policy_decide(&engine->setup.policy, &snapshot, &context, &plan) < 0)
+
+	const int result = policy_decide(&engine->setup.policy, &snapshot, &context, &plan);
+
+	if (result < 0 && result != -EIO)
 		g_error("out of memory");
-	take_decision(engine, &(struct async_answer){&engine->setup.policy, &snapshot, &plan,
-						     processor_s(engine) - begun_s, asked_s});
+	take_decision(engine, &(struct async_answer){
+				      .policy = &engine->setup.policy,
+				      .snapshot = &snapshot,
+				      .plan = &plan,
+				      .problem = result < 0 ? context.outside->problem : NULL,
+				      .decide_s = processor_s(engine) - begun_s,
+				      .asked_s = asked_s,
+			      });
 }
 
 void engine_stop_applying(struct engine *engine)

@@ -503,6 +503,11 @@ struct sched_plan {
 	const struct sched_considered *considered;
 	/* What the policy chose for this event, e.g. "max-upe"; NULL: no choice. */
 	const char *note;
+	/*
+	 * Why the policy from outside did not decide, and its fallback, which made this plan, did;
+	 * NULL: the policy decided.
+	 */
+	const char *fallback;
 	/* With queues: */
 	struct sched_pruner pruner;        /* for the next snapshot */
 	uint32_t judged_count;             /* 0 without POLICY_EXPLAIN */

@@ -14,6 +14,25 @@
 #include "controller/sched/queueing.h"
 #include "controller/sched/sharing.h"
 
+/* What the tables of a policy from outside say; policy_decide() never calls their decide(). */
+static const struct policy_planning outside_planning = {.reads_budget = true, .by_energy = true};
+static const struct policy_immediate outside_immediate = {
+	.section = "none",
+	.summary = "a program or a shared object from outside",
+};
+static const struct policy_sharing outside_sharing = {.moments = POLICY_AT_BOTH};
+static const struct policy_queueing outside_queueing = {.evicts = true, .fair = true};
+
+const struct policy_ops policy_outside_ops = {
+	.name = "outside",
+	.section = "none",
+	.summary = "a program or a shared object from outside",
+	.planning = &outside_planning,
+	.immediate = &outside_immediate,
+	.sharing = &outside_sharing,
+	.queueing = &outside_queueing,
+};
+
 const struct policy_ops *policy_find(const char *name)
 {
 	uint32_t count;
@@ -58,6 +77,7 @@ static int refuse_name(const char *name, char *message, size_t size)
 	append(message, size, "unknown policy \"%s\"; known:", name);
 	for (uint32_t i = 0; i < count; i++)
 		append(message, size, " %s", list[i]->name);
+	append(message, size, " exec:COMMAND so:FILE");
 	return -EINVAL;
 }
 
@@ -193,6 +213,45 @@ static int set_modifier(struct policy *policy, const char *modifier, char *messa
 	return -EINVAL;
 }
 
+/* Whether a name is that of a policy from outside; *ret_rest is what follows the prefix. */
+static bool is_outside(const char *text, const char **ret_rest)
+{
+	static const char *const prefixes[] = {"exec:", "so:"};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		const size_t length = strlen(prefixes[i]);
+
+		if (strncmp(text, prefixes[i], length) != 0)
+			continue;
+		*ret_rest = text + length;
+		return true;
+	}
+	return false;
+}
+
+static int parse_outside(const char *text, const char *rest, struct policy *ret_policy,
+			 char *message, size_t size)
+{
+	struct policy policy = {.ops = &policy_outside_ops};
+
+	for (const char *at = text; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f) {
+			append(message, size,
+			       "policy \"%.*s...\": a control character is in the name; leave it out",
+			       (int)(at - text), text);
+			return -EINVAL;
+		}
+	if (rest[strspn(rest, " ")] == '\0') {
+		append(message, size,
+		       "policy \"%s\" names nothing; give exec:COMMAND [ARGUMENT...] or so:FILE",
+		       text);
+		return -EINVAL;
+	}
+	strcpy(policy.name, text);
+	*ret_policy = policy;
+	return 0;
+}
+
 int policy_parse(const char *text, struct policy *ret_policy, char *message, size_t size)
 {
 	struct policy policy = {0};
@@ -207,6 +266,11 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 		return -EINVAL;
 	}
 	strcpy(buffer, text);
+
+	const char *outside;
+
+	if (is_outside(text, &outside))
+		return parse_outside(text, outside, ret_policy, message, size);
 
 	const char *name = strsep(&rest, "+");
 
@@ -340,6 +404,8 @@ int policy_decide(const struct policy *policy, const struct sched_snapshot *snap
 		  struct policy_context *context, struct sched_plan *ret_plan)
 {
 	arena_reset(context->arena);
+	if (policy_is_outside(policy))
+		return context->outside->decide(context->outside, policy, snapshot, context, ret_plan);
 	if (snapshot->system->queueing)
 		return decide_queueing(policy, snapshot, context, ret_plan);
 	if (snapshot->system->shared)

@@ -21,6 +21,10 @@
  * "max-upr+filter:resource:4.0". "+no-wait", which is the default of Pair, is accepted and left out
  * of the name.
  *
+ * A policy from outside the tree is named by what decides: "exec:COMMAND [ARGUMENT...]" is a
+ * program, "so:FILE" a shared object. It is in no registry and takes no modifiers, and
+ * struct policy_outside stands for it.
+ *
  * Ties are broken in one way everywhere: higher objective, then earlier arrival, then lower task
  * id, then cluster order, then lower P-state. Objectives, energies, utilities and computed times
  * are equal if their keys are (rank_key.h).
@@ -49,6 +53,8 @@ enum policy_moments {
 
 struct immediate;
 struct mapping;
+struct policy;
+struct policy_context;
 struct queueing;
 struct queueing_memory;
 struct sharing;
@@ -66,6 +72,22 @@ enum policy_flags {
 	POLICY_TRIM = 1 << 1,
 };
 
+/*
+ * What decides for policies from outside the tree in one run: programs and shared objects that it
+ * starts. It belongs to who made it (controller/plugin/).
+ */
+struct policy_outside {
+	/*
+	 * Decides one mapping event as policy_decide(). Returns 0; -ENOMEM; or -EIO if there is no
+	 * plan: `problem` then says why. May block and do I/O. Calls follow one another, those of
+	 * one policy and then of another where the policy of a run is replaced.
+	 */
+	int (*decide)(struct policy_outside *outside, const struct policy *policy,
+		      const struct sched_snapshot *snapshot, struct policy_context *context,
+		      struct sched_plan *ret_plan);
+	const char *problem; /* of the last call that returned -EIO; owned by `outside` */
+};
+
 /* The memory and the flags of one call. */
 struct policy_context {
 	struct arena *arena; /* everything in the plan comes from it */
@@ -75,6 +97,7 @@ struct policy_context {
 	 * same system. They save time and do not change plans. NULL: none.
 	 */
 	struct queueing_memory *memory;
+	struct policy_outside *outside; /* what decides if the policy is from outside; else unused */
 };
 
 /*
@@ -141,7 +164,7 @@ struct policy_ops {
 };
 
 /* Longest name of a policy with its modifiers, with the final 0. */
-#define POLICY_NAME_MAX 64
+#define POLICY_NAME_MAX 256
 
 /* A policy with its modifiers: a value, copied freely. */
 struct policy {
@@ -164,7 +187,19 @@ struct policy {
 	char name[POLICY_NAME_MAX]; /* as given, without +no-wait */
 };
 
-/* All policies, in the order of the table; *ret_count of them. */
+/*
+ * Of all policies from outside: they may decide in every model and depend on everything that a
+ * snapshot has. Its tables have no decide(), and it is not in the registry.
+ */
+extern const struct policy_ops policy_outside_ops;
+
+/* Whether the policy is one from outside the tree. */
+static inline bool policy_is_outside(const struct policy *policy)
+{
+	return policy->ops == &policy_outside_ops;
+}
+
+/* All policies of the tree, in the order of the table; *ret_count of them. */
 const struct policy_ops *const *policy_list(uint32_t *ret_count);
 
 /* The policy of that name without modifiers, or NULL. */
@@ -221,7 +256,8 @@ bool policy_resumes(const struct policy *policy, const struct sched_system *syst
 
 /*
  * Decides one mapping event of a system that the policy fits. Resets the context's arena first; the
- * plan is valid until the next reset. Returns 0, or -ENOMEM if memory is short.
+ * plan is valid until the next reset. Returns 0, or -ENOMEM if memory is short; of a policy from
+ * outside also -EIO, see struct policy_outside.
  */
 int policy_decide(const struct policy *policy, const struct sched_snapshot *snapshot,
 		  struct policy_context *context, struct sched_plan *ret_plan);
