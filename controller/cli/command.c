@@ -8,6 +8,7 @@
 
 #include "common/json.h"
 #include "common/number_option.h"
+#include "common/program_path.h"
 #include "common/visible.h"
 #include "controller/experiment/experiment.h"
 #include "controller/run/run_paths.h"
@@ -128,7 +129,7 @@ void command_print_json(const json_t *document)
 int command_become(const char *program, char **argv)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *path = run_paths_program(program, &error);
+	g_autofree char *path = program_path(program, &error);
 	const char *name = argv[0];
 
 	if (!path)

@@ -65,7 +65,7 @@ bool command_parse(int *argc, char ***argv, const char *usage, const char *summa
 void command_print_json(const json_t *document);
 
 /*
- * Replaces this process by `program`, one of virtbed's own (run_paths_program()), with the
+ * Replaces this process by `program`, one of virtbed's own (program_path()), with the
  * arguments of a subcommand. Returns only on failure: COMMAND_FAILED, after the reason was printed.
  */
 int command_become(const char *program, char **argv);

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "common/machine_probe.h"
 #include "common/platform.h"
+#include "common/program_path.h"
 #include "controller/run/run_paths.h"
 #include "controller/session/run_session_private.h"
 
@@ -86,7 +87,7 @@ static gboolean on_look(gpointer data)
 static void take_probe(struct run_speed *speed)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *program = run_paths_program("virtbed-lab", &error);
+	g_autofree char *program = program_path("virtbed-lab", &error);
 	const char *const argv[] = {program, "probe", "--json", "--seconds", "1", NULL};
 	g_autofree char *text = NULL;
 	g_autoptr(machine_probe_t) probe = NULL;

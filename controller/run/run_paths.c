@@ -14,55 +14,6 @@
 /* unix(7): 108 with the final 0; "/controller.sock" and "/ls-NNN.sock" are appended. */
 #define SOCKET_DIR_MAX (107 - 20)
 
-static char *own_dir(void)
-{
-	g_autofree char *exe = g_file_read_link("/proc/self/exe", NULL);
-
-	return exe ? g_path_get_dirname(exe) : g_strdup(".");
-}
-
-/* Relative to the executable's directory, in the order in which they are tried. */
-static const char *const program_places[] = {
-	".",
-	"../libexec/virtbed",
-	"../api",
-	"../../controller/api",
-	"../../local-sched",
-	"../../local-sched/lab",
-	"../../local-sched/api",
-	"../local-sched",
-	"../local-sched/lab",
-	"../controller/api",
-	"../../../local-sched",
-	"../../../local-sched/lab",
-	"../../../controller/api",
-};
-
-char *run_paths_program(const char *name, GError **error)
-{
-	const char *libexec = g_getenv("VIRTBED_LIBEXEC");
-	g_autofree char *dir = own_dir();
-	g_autofree char *path = NULL;
-
-	if (libexec && *libexec) {
-		path = g_build_filename(libexec, name, NULL);
-		if (g_file_test(path, G_FILE_TEST_IS_EXECUTABLE))
-			return g_steal_pointer(&path);
-		return error_null(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
-				  "%s is not there; check VIRTBED_LIBEXEC", path);
-	}
-	for (gsize i = 0; i < G_N_ELEMENTS(program_places); i++) {
-		g_free(path);
-		path = g_build_filename(dir, program_places[i], name, NULL);
-		if (g_file_test(path, G_FILE_TEST_IS_EXECUTABLE))
-			return g_canonicalize_filename(path, NULL);
-	}
-	return error_null(
-		error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
-		"program '%s' was not found beside '%s'; build it, or set VIRTBED_LIBEXEC", name,
-		dir);
-}
-
 char *run_paths_new_dir(const char *name)
 {
 	g_autoptr(GDateTime) now = g_date_time_new_now_utc();

@@ -4,14 +4,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-/* Paths of our other programs, run directories and sockets. */
-
-/*
- * The path of one of our programs: in $VIRTBED_LIBEXEC if that is set, else beside this executable,
- * in ../libexec/virtbed, or at its place in a build directory. Returns NULL with `error`; the
- * caller frees.
- */
-char *run_paths_program(const char *name, GError **error);
+/* Paths of run directories and sockets. */
 
 /* A new run directory for configuration `name`: runs/NAME-UTC under the working directory. */
 char *run_paths_new_dir(const char *name);

@@ -14,6 +14,7 @@
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "common/peer_tls.h"
+#include "common/program_path.h"
 #include "controller/run/run_paths.h"
 #include "controller/supervise/run_check_rows.h"
 #include "controller/supervise/run_child.h"
@@ -100,7 +101,7 @@ static bool start_scheduler(struct inspection *inspection, struct subject *subje
 			    const char *address, GError **error)
 {
 	const char *name = subject->answers.cluster->name;
-	g_autofree char *program = run_paths_program("virtbed-local-sched", error);
+	g_autofree char *program = program_path("virtbed-local-sched", error);
 	g_autofree char *config = g_build_filename(inspection->dir, "config.yaml", NULL);
 	g_autofree char *state = g_build_filename(inspection->dir, name, NULL);
 	g_autofree char *log = g_strdup_printf("%s/%s.log", inspection->dir, name);

@@ -7,6 +7,7 @@
 #include "common/lab_state.h"
 #include "common/machine_room.h"
 #include "common/own_cgroup.h"
+#include "common/program_path.h"
 #include "common/subprocess.h"
 #include "controller/run/run_paths.h"
 #include "controller/supervise/run_watch.h"
@@ -39,7 +40,7 @@ static char *file_of_lab(const char *name)
 
 static struct machine_probe *measure(GError **error)
 {
-	g_autofree char *program = run_paths_program("virtbed-lab", error);
+	g_autofree char *program = program_path("virtbed-lab", error);
 	const char *const argv[] = {program, "probe", "--json", NULL};
 	g_autofree char *text = NULL;
 	g_autoptr(GError) reason = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/config/config_controller.h"
+#include "common/program_path.h"
 #include "controller/supervise/run_supervisor_private.h"
 
 #include <errno.h>
@@ -70,7 +71,7 @@ static void on_lab_ended(struct run_child *child, int status, void *data)
 
 static bool lab_up(struct supervisor *supervisor, GError **error)
 {
-	g_autofree char *program = run_paths_program("virtbed-lab", error);
+	g_autofree char *program = program_path("virtbed-lab", error);
 	g_autofree char *probe =
 		g_build_filename(supervisor->prepared.dir, MACHINE_PROBE_FILE, NULL);
 	const char *const argv[] = {program,
@@ -110,7 +111,7 @@ static bool lab_up(struct supervisor *supervisor, GError **error)
 static void lab_down(struct supervisor *supervisor)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *program = run_paths_program("virtbed-lab", NULL);
+	g_autofree char *program = program_path("virtbed-lab", NULL);
 	const char *const argv[] = {program, "down", supervisor->request->config_path, NULL};
 
 	run_watch_say(NULL, "lab: taking it down");
@@ -289,7 +290,7 @@ static bool watch_controller(struct supervisor *supervisor, GError **error)
 
 static bool start_controller(struct supervisor *supervisor, GError **error)
 {
-	g_autofree char *program = run_paths_program("virtbed-controller", error);
+	g_autofree char *program = program_path("virtbed-controller", error);
 	g_autofree char *log = run_paths_log(supervisor->prepared.dir, "controller");
 	g_autofree char *words = NULL;
 

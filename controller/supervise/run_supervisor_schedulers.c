@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include "common/clock.h"
+#include "common/program_path.h"
 #include "controller/run/run_paths.h"
 #include "controller/supervise/run_supervisor_private.h"
 
@@ -89,7 +90,7 @@ static struct run_child *new_scheduler(struct supervisor *supervisor, uint32_t c
 {
 	const struct run_prepared *prepared = &supervisor->prepared;
 	const char *name = prepared->config->clusters[cluster].name;
-	g_autofree char *program = run_paths_program("virtbed-local-sched", error);
+	g_autofree char *program = program_path("virtbed-local-sched", error);
 	g_autofree char *config = run_paths_config(prepared->dir, supervisor->request->serve);
 	g_autofree char *state = g_build_filename(prepared->dir, "state", name, NULL);
 	g_autofree char *title = g_strdup_printf("local scheduler of cluster '%s'", name);
