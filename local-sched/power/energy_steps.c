@@ -49,21 +49,35 @@ static enum energy_steps_verdict step(struct energy_steps_counter *counter, uint
 	return ENERGY_STEPS_OK;
 }
 
-/* Adds the power of each counter. False: the steps of one are not known yet. */
-static bool add_up(const struct energy_steps *steps, int64_t now_ns, double *ret_w)
+/* Whether a counter has not moved for too long. */
+static bool stands_still(const struct energy_steps *steps,
+			 const struct energy_steps_counter *counter, int64_t now_ns)
+{
+	const int64_t moved_ns = counter->step_ns > 0 ? counter->step_ns : steps->first_ns;
+	const double most_s = counter->apart_s > 0 ? ENERGY_STEPS_STILL_TIMES * counter->apart_s
+						   : ENERGY_STEPS_APART_S;
+
+	return (double)(now_ns - moved_ns) / 1e9 > most_s;
+}
+
+/* Adds the power of each counter, none of which is the last verdict's yet. */
+static enum energy_steps_verdict add_up(struct energy_steps *steps, int64_t now_ns, double *ret_w)
 {
 	*ret_w = 0;
 	for (uint32_t i = 0; i < steps->count; i++) {
 		const struct energy_steps_counter *counter = &steps->counters[i];
 		const double since_s = (double)(now_ns - counter->step_ns) / 1e9;
 
+		if (stands_still(steps, counter, now_ns)) {
+			steps->part = i;
+			return ENERGY_STEPS_STILL;
+		}
 		if (counter->apart_s > 0)
 			*ret_w += counter->rise_j / fmax(counter->apart_s, since_s);
-		else if (counter->step_ns > 0 ||
-			 (double)(now_ns - steps->first_ns) / 1e9 < ENERGY_STEPS_APART_S)
-			return false;
+		else
+			steps->part = i;
 	}
-	return true;
+	return steps->part == steps->count ? ENERGY_STEPS_OK : ENERGY_STEPS_FIRST;
 }
 
 enum energy_steps_verdict energy_steps_add(struct energy_steps *steps, const uint64_t *now_uj,
@@ -75,6 +89,7 @@ enum energy_steps_verdict energy_steps_add(struct energy_steps *steps, const uin
 	double watts;
 
 	steps->seen_ns = now_ns;
+	steps->part = steps->count;
 	if (steps->first_ns == 0 || unseen_s <= 0 || unseen_s > ENERGY_STEPS_APART_S) {
 		begin(steps, now_uj, now_ns);
 		return ENERGY_STEPS_FIRST;
@@ -86,15 +101,18 @@ enum energy_steps_verdict energy_steps_add(struct energy_steps *steps, const uin
 			continue;
 		moved = true;
 		one = step(&steps->counters[i], now_uj[i], now_ns);
-		if (one == ENERGY_STEPS_FELL || one == ENERGY_STEPS_JUMP)
-			verdict = one;
+		if (one != ENERGY_STEPS_FELL && one != ENERGY_STEPS_JUMP)
+			continue;
+		verdict = one;
+		steps->part = i;
 	}
 	if (!moved)
 		return ENERGY_STEPS_STILL;
 	if (verdict != ENERGY_STEPS_OK)
 		return verdict;
-	if (!add_up(steps, now_ns, &watts))
-		return ENERGY_STEPS_FIRST;
+	verdict = add_up(steps, now_ns, &watts);
+	if (verdict != ENERGY_STEPS_OK)
+		return verdict;
 	*ret_mw = llround(watts * 1e3);
 	return ENERGY_STEPS_OK;
 }

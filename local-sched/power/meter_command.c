@@ -116,7 +116,7 @@ static bool command_open(struct power_meter *base, GError **error)
 	g_autoptr(GPtrArray) argv = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *reason = NULL;
 
-	meter_value_init(&meter->value, 1);
+	meter_value_init(&meter->value, 1, NULL);
 	if (!meter_value_check(config, &reason) || (user && !add_user(argv, user, &reason)))
 		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
 					     "command \"%s\": %s", config->command[0], reason);

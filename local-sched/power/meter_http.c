@@ -146,7 +146,7 @@ static bool http_open(struct power_meter *base, GError **error)
 	g_autofree char *reason = NULL;
 	g_autoptr(GError) refused = NULL;
 
-	meter_value_init(&meter->value, 1);
+	meter_value_init(&meter->value, 1, NULL);
 	meter->path = path_of(config->url + length);
 	if (!meter_value_check(config, &reason))
 		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP, "http: %s",

@@ -188,6 +188,7 @@ static void take_energy(struct meter_hwmon *meter, const struct call *call)
 	const double left_s =
 		clock_elapsed_s(platform_now_ns(meter->base.platform), meter->base.deadline_ns);
 	const bool is_late = left_s < POWER_METER_DEADLINE_S - RISE_PATIENCE_S;
+	const bool all = meter->steps.part == meter->steps.count;
 
 	if (verdict == ENERGY_STEPS_OK)
 		power_meter_end(&meter->base, mw);
@@ -200,7 +201,8 @@ static void take_energy(struct meter_hwmon *meter, const struct call *call)
 					 ? POWER_METER_ERROR_GARBAGE
 					 : POWER_METER_ERROR_NOT_ACTIVE,
 				 "%s: the counter of energy \"%s\"%s %s", title(meter),
-				 call->paths[0], call->paths[1] ? " or another in the sum" : "",
+				 call->paths[all ? 0 : meter->steps.part],
+				 all && call->paths[1] ? ", as each other in the sum," : "",
 				 energy_steps_words(verdict));
 }
 

@@ -128,7 +128,7 @@ static bool snmp_open(struct power_meter *base, GError **error)
 	const struct config_meter *config = base->config;
 
 	meter->agent = snmp_agents_find(base->set->agents, config);
-	meter_value_init(&meter->value, config->oid_count);
+	meter_value_init(&meter->value, config->oid_count, (const char *const *)config->oid);
 	meter->objects = g_new0(char *, config->oid_count + 1);
 	for (uint32_t i = 0; i < config->oid_count; i++)
 		meter->objects[i] = g_strdup(config->oid[i]);

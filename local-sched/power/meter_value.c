@@ -463,9 +463,9 @@ enum power_meter_error meter_value_pick(const struct config_meter *config, const
 
 /* Readings. */
 
-void meter_value_init(struct meter_value *value, uint32_t count)
+void meter_value_init(struct meter_value *value, uint32_t count, const char *const *names)
 {
-	*value = (struct meter_value){.since_ns = 0};
+	*value = (struct meter_value){.names = names};
 	energy_steps_init(&value->steps, count);
 }
 
@@ -514,6 +514,7 @@ static void end_energy(struct power_meter *meter, struct meter_value *value, con
 	const int64_t now_ns = platform_now_ns(meter->platform);
 	const uint32_t count = value->steps.count;
 	g_autofree uint64_t *now_uj = g_new0(uint64_t, count);
+	g_autofree char *source = NULL;
 	enum energy_steps_verdict verdict;
 	int64_t mw;
 
@@ -529,6 +530,9 @@ static void end_energy(struct power_meter *meter, struct meter_value *value, con
 	if (value->since_ns == 0)
 		value->since_ns = now_ns;
 	verdict = energy_steps_add(&value->steps, now_uj, now_ns, &mw);
+	source = value->names && value->steps.part < count
+			 ? g_strdup_printf("%s: %s", what, value->names[value->steps.part])
+			 : g_strdup(what);
 	if (verdict == ENERGY_STEPS_OK) {
 		value->was_read = true;
 		power_meter_end(meter, mw);
@@ -543,10 +547,10 @@ static void end_energy(struct power_meter *meter, struct meter_value *value, con
 			meter, is_new ? POWER_METER_ERROR_NOT_YET : POWER_METER_ERROR_NOT_ACTIVE,
 			"%s: its counter of energy %s: its watts are known from one step to "
 			"the next",
-			what, energy_steps_words(verdict));
+			source, energy_steps_words(verdict));
 	} else {
 		power_meter_fail(meter, POWER_METER_ERROR_GARBAGE, "%s: its counter of energy %s",
-				 what, energy_steps_words(verdict));
+				 source, energy_steps_words(verdict));
 	}
 }
 

@@ -34,12 +34,13 @@ enum power_meter_error meter_value_pick(const struct config_meter *config, const
 /* The numbers of a meter, over its readings; the driver's struct has it. */
 struct meter_value {
 	struct energy_steps steps; /* of counters */
+	const char *const *names;  /* of the numbers, borrowed; NULL: there is one */
 	int64_t since_ns;          /* of the first number; 0: there was none */
 	bool was_read;             /* a reading was made */
 };
 
-/* `count`: of the numbers, which are added. */
-void meter_value_init(struct meter_value *value, uint32_t count);
+/* `count`: of the numbers, which are added; `names` (borrowed, NULL for one) of each, for errors. */
+void meter_value_init(struct meter_value *value, uint32_t count, const char *const *names);
 void meter_value_clear(struct meter_value *value);
 
 /*

@@ -68,25 +68,62 @@ static void test_counters_step_at_times_of_their_own(void)
 		{63, 10800000000, 10800000000, ENERGY_STEPS_OK, 300000},
 		/* The second one draws a quarter from now on: what it had is no floor. */
 		{82, 14400000000, 10800000000, ENERGY_STEPS_OK, 300000},
-		{106, 18000000000, 10800000000, ENERGY_STEPS_OK, 150000 + 83721},
-		{130, 21600000000, 10800000000, ENERGY_STEPS_OK, 150000 + 53731},
+		/* So long after its last step it may have stopped. */
+		{98, 14400000000, 10800000000, ENERGY_STEPS_STILL, -1},
+		{106, 18000000000, 10800000000, ENERGY_STEPS_STILL, -1},
+		{130, 21600000000, 10800000000, ENERGY_STEPS_STILL, -1},
 		{159, 21600000000, 14400000000, ENERGY_STEPS_OK, 124138 + 37500},
 	};
 
 	assert_values(values, G_N_ELEMENTS(values));
 }
 
-/* An outlet where nothing is plugged in counts for nothing, once that is seen. */
-static void test_a_counter_that_never_moves_counts_for_nothing(void)
+/* It may be stuck, or be an outlet where nothing is plugged in: nobody can tell. */
+static void test_a_counter_that_never_moves_makes_no_sum(void)
 {
 	static const struct value values[] = {
 		{1, 0, 7, ENERGY_STEPS_FIRST, -1},
 		{61, 6000000000, 7, ENERGY_STEPS_FIRST, -1},
-		{91, 9000000000, 7, ENERGY_STEPS_FIRST, -1},
-		{121, 12000000000, 7, ENERGY_STEPS_OK, 100000},
+		{121, 9000000000, 7, ENERGY_STEPS_FIRST, -1},
+		{122, 12000000000, 7, ENERGY_STEPS_STILL, -1},
 	};
 
 	assert_values(values, G_N_ELEMENTS(values));
+}
+
+/* Two supplies of 100 W: the second counter sticks, and the machine's power seems to halve. */
+static void test_a_counter_that_sticks_makes_no_sum(void)
+{
+	static const struct value values[] = {
+		{1, 0, 0, ENERGY_STEPS_FIRST, -1},
+		{2, 100000000, 100000000, ENERGY_STEPS_FIRST, -1},
+		{3, 200000000, 200000000, ENERGY_STEPS_OK, 200000},
+		{4, 300000000, 200000000, ENERGY_STEPS_OK, 200000},
+		{5, 400000000, 200000000, ENERGY_STEPS_STILL, -1},
+		{60, 5900000000, 200000000, ENERGY_STEPS_STILL, -1},
+		/* It counts again. */
+		{61, 6000000000, 5900000000, ENERGY_STEPS_OK, 198276},
+		{62, 6100000000, 6000000000, ENERGY_STEPS_OK, 200000},
+	};
+
+	assert_values(values, G_N_ELEMENTS(values));
+}
+
+static void test_the_counter_that_is_wrong_is_known(void)
+{
+	static const uint64_t values[][2] = {{0, 0},     {100, 100}, {200, 200}, {250, 200},
+					     {300, 200}, {400, 200}, {500, 100}, {600, 150}};
+	static const uint32_t parts[] = {2, 1, 2, 2, 1, 1, 1, 2};
+	struct energy_steps steps;
+	int64_t mw;
+
+	energy_steps_init(&steps, 2);
+	for (gsize i = 0; i < G_N_ELEMENTS(values); i++) {
+		energy_steps_add(&steps, values[i], S((double)i + 1), &mw);
+		g_test_message("value %zu", i);
+		g_assert_cmpuint(steps.part, ==, parts[i]);
+	}
+	energy_steps_clear(&steps);
 }
 
 static void test_a_wrap_a_reset_and_a_jump_cost_one_reading(void)
@@ -120,8 +157,12 @@ int main(int argc, char **argv)
 			test_steps_of_a_slow_counter_are_over_the_time_between_them);
 	g_test_add_func("/energy-steps/counters step at times of their own",
 			test_counters_step_at_times_of_their_own);
-	g_test_add_func("/energy-steps/a counter that never moves counts for nothing",
-			test_a_counter_that_never_moves_counts_for_nothing);
+	g_test_add_func("/energy-steps/a counter that never moves makes no sum",
+			test_a_counter_that_never_moves_makes_no_sum);
+	g_test_add_func("/energy-steps/a counter that sticks makes no sum",
+			test_a_counter_that_sticks_makes_no_sum);
+	g_test_add_func("/energy-steps/the counter that is wrong is known",
+			test_the_counter_that_is_wrong_is_known);
 	g_test_add_func("/energy-steps/a wrap, a reset and a jump cost one reading",
 			test_a_wrap_a_reset_and_a_jump_cost_one_reading);
 	return g_test_run();

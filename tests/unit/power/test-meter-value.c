@@ -231,7 +231,7 @@ static void test_each_part_of_a_sum_is_watts(void)
 		struct meter_value value;
 
 		g_test_message("case %zu", i);
-		meter_value_init(&value, 2);
+		meter_value_init(&value, 2, NULL);
 		meter_value_end(&meter, &value, sums[i].numbers, "SNMP");
 		while (!outcome.over)
 			g_main_context_iteration(NULL, TRUE);
