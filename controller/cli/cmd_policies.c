@@ -118,6 +118,8 @@ static void print_tables(const struct policy_ops *const *list, uint32_t count)
 	     "  +filter-once               the share is found once per mapping event\n"
 	     "  +reserve-now   reserved nodes are kept free from now until the reserved start: nothing else\n"
 	     "                 starts on them, however soon it would end (only with reservations)\n"
+	     "  +easy          of sjf to value-per-watt: EASY Backfilling in that order, tasks may overtake\n"
+	     "                 the first that waits where they do not delay its planned start\n"
 	     "  +algorithm-3   of -preempt-pair: to the letter of Algorithm 3 (Machovec 2017, III.E.4), where a task\n"
 	     "                 may be put off for a running task, or take the nodes of a task with as much utility;\n"
 	     "                 +no-wait is the default, the paper's text, and does not show in the policy's name\n"

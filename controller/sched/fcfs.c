@@ -107,3 +107,28 @@ int fcfs_map(struct mapping *mapping, uint32_t reservations)
 	}
 	return result;
 }
+
+int fcfs_map_in_turn(struct mapping *mapping)
+{
+	const double now_s = mapping->snapshot->now_s;
+	/* Reservations of a policy before this one come first as well. */
+	bool blocked = mapping->snapshot->reservations_count > 0;
+	int result = 0;
+
+	for (uint32_t i = 0; result == 0 && i < mapping->tasks_count; i++) {
+		const struct sched_task *task = mapping->tasks[i];
+		struct fcfs_place place;
+
+		if (blocked && !mapping_explains(mapping))
+			break;
+		place = fcfs_find(mapping, task);
+		if (blocked)
+			place.refusal = SCHED_REFUSAL_OVERTAKES;
+		blocked |= place.start_s != now_s;
+		result = fcfs_explain(mapping, task, &place);
+		if (result == 0 && place.refusal == SCHED_REFUSAL_TAKEN)
+			result = mapping_place(mapping, task, place.option, 0,
+					       blocked ? SCHED_REASON_HEAD : SCHED_REASON_FIRST);
+	}
+	return result;
+}

@@ -33,7 +33,14 @@ int fcfs_explain(struct mapping *mapping, const struct sched_task *task,
 		 const struct fcfs_place *place);
 
 /*
- * Maps tasks in the order of the snapshot with up to `reservations` new reservations. Returns 0, or
+ * Maps tasks in the order of mapping->tasks, without overtaking: the first task that cannot start
+ * now gets a planned start and all tasks behind it wait. Without --explain it costs only up to that
+ * task. Returns 0, or -ENOMEM.
+ */
+int fcfs_map_in_turn(struct mapping *mapping);
+
+/*
+ * Maps tasks in the order of mapping->tasks with up to `reservations` new reservations. Returns 0, or
  * -ENOMEM.
  */
 int fcfs_map(struct mapping *mapping, uint32_t reservations);

@@ -380,7 +380,7 @@ enum sched_reason {
 	SCHED_REASON_BEST_UPT,  /* highest utility per time (eq. 3) */
 	SCHED_REASON_BEST_UPR,  /* highest utility per resource (eq. 4) */
 	SCHED_REASON_BEST_UPE,  /* highest utility per energy (eq. 5) */
-	SCHED_REASON_FIRST,     /* first in order of arrival, starts now */
+	SCHED_REASON_FIRST,     /* first in the order of the policy, starts now */
 	SCHED_REASON_BACKFILL,  /* starts now without delaying a planned start */
 	SCHED_REASON_HEAD,      /* the one reservation of EASY */
 	SCHED_REASON_EARLIEST,  /* earliest start over all clusters */

@@ -162,6 +162,17 @@ static int set_pairing(struct policy *policy, const char *modifier, char *messag
 	return 0;
 }
 
+static int set_backfilling(struct policy *policy, const char *modifier, char *message, size_t size)
+{
+	if (!policy->ops->planning || !policy->ops->planning->ordered) {
+		append(message, size, "policy \"%s\" does not take \"+%s\"", policy->ops->name,
+		       modifier);
+		return -EINVAL;
+	}
+	policy->backfills = true;
+	return 0;
+}
+
 /* The subjects of modifiers, as bits: two modifiers of one subject exclude each other. */
 enum {
 	ABOUT_FUTURE = 1 << 0,
@@ -170,6 +181,7 @@ enum {
 	ABOUT_FILTER_ONCE = 1 << 3,
 	ABOUT_RESERVED = 1 << 4,
 	ABOUT_PAIRS = 1 << 5,
+	ABOUT_BACKFILLING = 1 << 6,
 };
 
 static unsigned int about(const char *modifier)
@@ -182,6 +194,8 @@ static unsigned int about(const char *modifier)
 		return ABOUT_RESERVED;
 	if (strcmp(modifier, "algorithm-3") == 0 || is_default(modifier))
 		return ABOUT_PAIRS;
+	if (strcmp(modifier, "easy") == 0)
+		return ABOUT_BACKFILLING;
 	return strcmp(modifier, "filter-once") == 0 ? ABOUT_FILTER_ONCE : ABOUT_FUTURE;
 }
 
@@ -205,10 +219,12 @@ static int set_modifier(struct policy *policy, const char *modifier, char *messa
 	}
 	if (strcmp(modifier, "algorithm-3") == 0 || is_default(modifier))
 		return set_pairing(policy, modifier, message, size);
+	if (strcmp(modifier, "easy") == 0)
+		return set_backfilling(policy, modifier, message, size);
 	append(message, size,
 	       "unknown modifier \"+%s\"; known: +placeholders +reservations +drop:UTILITY "
 	       "+filter:task:LENIENCY +filter:resource:LENIENCY +filter-once +reserve-now "
-	       "+algorithm-3",
+	       "+algorithm-3 +easy",
 	       modifier);
 	return -EINVAL;
 }

@@ -115,6 +115,7 @@ struct policy_planning {
 	bool reads_budget;         /* decisions depend on the budget even without a filter */
 	bool by_energy;     /* decisions depend on the energies of options even without a budget */
 	bool cluster_order; /* cluster order matters beyond ties, which reports mention */
+	bool ordered;       /* an order of the queue: the modifier +easy is accepted */
 	/*
 	 * mapping.h. Tasks that are dropped are not in mapping->tasks any more; the others are in
 	 * the order of the snapshot.
@@ -179,6 +180,8 @@ struct policy {
 	bool filter_once; /* the fair share is computed once per event (3.1) */
 	/* +reserve-now: reserved nodes are kept free from now on until the start (mapping.h). */
 	bool reserve_now;
+	/* +easy: EASY Backfilling in the order of the policy (policies/orders.c). */
+	bool backfills;
 	/*
 	 * +algorithm-3: Pair exactly as Algorithm 3, where it differs from the paper's text
 	 * (preempt_pair.c).

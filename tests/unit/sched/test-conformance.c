@@ -217,8 +217,8 @@ static void test_energies(const void *data)
 /* A policy with the modifiers of a snapshot; those it refuses are left out. */
 static void make_policy(const struct policy_ops *ops, uint64_t seed, struct policy *ret_policy)
 {
-	static const char *const modifiers[] = {"", "", "+filter:resource:2", "+filter:task:1",
-						"+reservations"};
+	static const char *const modifiers[] = {
+		"", "", "+filter:resource:2", "+filter:task:1", "+reservations", "+easy"};
 	g_autofree char *name =
 		g_strconcat(ops->name, modifiers[seed % G_N_ELEMENTS(modifiers)], NULL);
 	char message[256];
