@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "common/wire/wire_task.h"
+#include "controller/sched/model.h"
 
 /*
  * The seam between the engine and what carries its actions out. `sim` is a discrete-event
@@ -122,22 +123,6 @@ struct backend_event {
 	const char *reason; /* borrowed until the next event is taken; NULL: no reason is known */
 };
 
-/* A task to start now. */
-struct backend_start {
-	uint32_t task;
-	uint32_t attempt; /* from 1; a (task, attempt) pair is never carried out twice */
-	uint32_t type;
-	uint32_t cluster;
-	uint32_t pstate;
-	/*
-	 * nodes_count node indices of the cluster, on shared hosts one per VM; borrowed for the
-	 * call
-	 */
-	const uint32_t *nodes;
-	uint32_t nodes_count;
-	double start_before_s; /* enqueue() only: the task is not started at or after this time */
-};
-
 struct backend;
 
 /* Which part of the run's time the meters' samples cover. */
@@ -157,9 +142,13 @@ struct backend_ops {
 	/* Seconds since the start of the run. */
 	double (*now_s)(struct backend *backend);
 	/*
-	 * Requests the start of a task. Never fails at once: a failure arrives as an ENDED event.
+	 * Requests the start of a task on its nodes, on shared hosts one per VM. Of its allocation,
+	 * which is borrowed for the call, the id and the row of the task, the cluster, the P-state
+	 * and the nodes are read. `attempt` is from 1; a pair of task and attempt is never carried
+	 * out twice. Never fails at once: a failure arrives as an ENDED event.
 	 */
-	void (*start)(struct backend *backend, const struct backend_start *start);
+	void (*start)(struct backend *backend, const struct sched_allocation *placed,
+		      uint32_t attempt);
 	/* Requests the end of a running or suspended task; no effect on a task that has ended. */
 	void (*kill)(struct backend *backend, uint32_t task, uint32_t attempt);
 	/*
@@ -186,12 +175,13 @@ struct backend_ops {
 	void (*share)(struct backend *backend, uint32_t task, uint32_t attempt, double yield);
 	/*
 	 * On queueing clusters (Gentry 2019): requests that a task is started as soon as its nodes
-	 * are free, after the tasks that were enqueued there before it. A task whose start_before_s
-	 * has passed is skipped and stays until kill(). The result is BEGAN, then the events of
-	 * start(), or ENDED if kill() comes before BEGAN. Execution time counts from BEGAN. NULL:
-	 * the engine keeps the queues and calls start() when a task's turn comes.
+	 * are free, after the tasks that were enqueued there before it. A task is not started at or
+	 * after start_before_s: it is skipped then and stays until kill(). The result is BEGAN,
+	 * then the events of start(), or ENDED if kill() comes before BEGAN. Execution time counts
+	 * from BEGAN. NULL: the engine keeps the queues and calls start() when a task's turn comes.
 	 */
-	void (*enqueue)(struct backend *backend, const struct backend_start *start);
+	void (*enqueue)(struct backend *backend, const struct sched_allocation *placed,
+			uint32_t attempt, double start_before_s);
 	/*
 	 * Requests that the VMs of a running task are moved to other nodes of its cluster while it
 	 * executes: the nth migration of this attempt, n above that of any earlier call. `nodes`
@@ -227,9 +217,10 @@ static inline double backend_now_s(struct backend *backend)
 	return backend->ops->now_s(backend);
 }
 
-static inline void backend_start(struct backend *backend, const struct backend_start *start)
+static inline void backend_start(struct backend *backend, const struct sched_allocation *placed,
+				 uint32_t attempt)
 {
-	backend->ops->start(backend, start);
+	backend->ops->start(backend, placed, attempt);
 }
 
 static inline void backend_kill(struct backend *backend, uint32_t task, uint32_t attempt)
@@ -286,9 +277,10 @@ static inline bool backend_keeps_queues(const struct backend *backend)
 }
 
 /* Only if backend_keeps_queues(). */
-static inline void backend_enqueue(struct backend *backend, const struct backend_start *start)
+static inline void backend_enqueue(struct backend *backend, const struct sched_allocation *placed,
+				   uint32_t attempt, double start_before_s)
 {
-	backend->ops->enqueue(backend, start);
+	backend->ops->enqueue(backend, placed, attempt, start_before_s);
 }
 
 /* NULL is allowed. */

@@ -209,42 +209,43 @@ char *remote_attempt_id(const char *experiment, int64_t run, uint32_t task, uint
  * Sets the attempt's nodes. Under policies that do not share, its VMs get all the CPU that they
  * need.
  */
-static void set_nodes(struct remote_attempt *entry, const struct backend_start *start)
+static void set_nodes(struct remote_attempt *entry, const struct sched_allocation *placed)
 {
 	const struct config *config = entry->remote->config;
 	const struct config_type *type = &config->types[entry->type];
 
 	if (!remote_slots_shared(entry)) {
-		entry->nodes = g_memdup2(start->nodes, sizeof(*start->nodes) * start->nodes_count);
-		entry->nodes_count = start->nodes_count;
+		entry->nodes =
+			g_memdup2(placed->nodes, sizeof(*placed->nodes) * placed->nodes_count);
+		entry->nodes_count = placed->nodes_count;
 		return;
 	}
 	entry->nodes_count = config_type_nodes(type, &config->clusters[entry->cluster]);
-	entry->hosts = remote_slots_spread(start->nodes, start->nodes_count, entry->nodes_count);
+	entry->hosts = remote_slots_spread(placed->nodes, placed->nodes_count, entry->nodes_count);
 	entry->nodes = remote_slots_pick(entry, entry->hosts, NULL);
 	remote_share_ctl_want(entry, 1);
 }
 
 static struct remote_attempt *attempt_new(struct remote_backend *remote,
-					  const struct backend_start *start)
+					  const struct sched_allocation *placed, uint32_t attempt)
 {
 	struct remote_attempt *entry = g_new0(struct remote_attempt, 1);
 
 	entry->remote = remote;
-	entry->id = remote_attempt_id(remote->run.experiment, remote->run.run, start->task,
-				      start->attempt);
-	entry->task = start->task;
-	entry->attempt = start->attempt;
-	entry->type = start->type;
-	entry->cluster = start->cluster;
+	entry->id = remote_attempt_id(remote->run.experiment, remote->run.run, placed->task->id,
+				      attempt);
+	entry->task = placed->task->id;
+	entry->attempt = attempt;
+	entry->type = placed->task->row;
+	entry->cluster = placed->cluster;
 	entry->start.entry = entry->step.entry = entry;
 	entry->kill.entry = entry->share.operation.entry = entry;
 	entry->kill.kind = REMOTE_OPERATION_KILL;
 	entry->share.operation.kind = REMOTE_OPERATION_SHARE;
 	entry->share.wanted = entry->share.sent = entry->share.given = 1;
-	set_nodes(entry, start);
+	set_nodes(entry, placed);
 	entry->deadline_s =
-		remote_deadline_s(remote->config, start->type, start->cluster, remote->run.profile);
+		remote_deadline_s(remote->config, entry->type, entry->cluster, remote->run.profile);
 	entry->start_ns = remote_now_ns(remote);
 	return entry;
 }
@@ -260,20 +261,21 @@ static struct remote_attempt *find_attempt(struct backend *backend, uint32_t tas
 
 /* A new attempt in the backend's list, or NULL: it is there already. */
 static struct remote_attempt *add_attempt(struct backend *backend,
-					  const struct backend_start *start)
+					  const struct sched_allocation *placed, uint32_t attempt)
 {
 	struct remote_attempt *entry;
 
-	if (find_attempt(backend, start->task, start->attempt))
+	if (find_attempt(backend, placed->task->id, attempt))
 		return NULL;
-	entry = attempt_new(remote_of(backend), start);
+	entry = attempt_new(remote_of(backend), placed, attempt);
 	g_hash_table_insert(remote_of(backend)->entries, entry->id, entry);
 	return entry;
 }
 
-static void remote_start(struct backend *backend, const struct backend_start *start)
+static void remote_start(struct backend *backend, const struct sched_allocation *placed,
+			 uint32_t attempt)
 {
-	struct remote_attempt *entry = add_attempt(backend, start);
+	struct remote_attempt *entry = add_attempt(backend, placed, attempt);
 
 	if (!entry)
 		return;
@@ -281,15 +283,16 @@ static void remote_start(struct backend *backend, const struct backend_start *st
 	remote_request_start(entry);
 }
 
-static void remote_enqueue(struct backend *backend, const struct backend_start *start)
+static void remote_enqueue(struct backend *backend, const struct sched_allocation *placed,
+			   uint32_t attempt, double start_before_s)
 {
-	struct remote_attempt *entry = add_attempt(backend, start);
+	struct remote_attempt *entry = add_attempt(backend, placed, attempt);
 
 	if (!entry)
 		return;
 	remote_attempt_move(entry, ATTEMPT_ENQUEUE);
 	entry->enqueued = true;
-	entry->start_before_s = start->start_before_s;
+	entry->start_before_s = start_before_s;
 	remote_request_start(entry);
 }
 
@@ -297,10 +300,10 @@ static void remote_enqueue(struct backend *backend, const struct backend_start *
  * After a suspension or a migration the nodes differ from those of the start, so the start is not
  * repeated; the attempt's state is requested instead.
  */
-void remote_backend_adopt(struct backend *backend, const struct backend_start *start,
-			  const struct remote_past *past)
+void remote_backend_adopt(struct backend *backend, const struct sched_allocation *placed,
+			  uint32_t attempt, const struct remote_past *past)
 {
-	struct remote_attempt *entry = add_attempt(backend, start);
+	struct remote_attempt *entry = add_attempt(backend, placed, attempt);
 
 	if (!entry)
 		return;

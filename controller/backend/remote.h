@@ -83,12 +83,12 @@ struct remote_past {
 /*
  * Reattaches a task that an earlier controller started, or was about to start: repeats its request;
  * the result arrives as events. Its execution time counts from when the local scheduler first saw
- * it. `start->nodes` are the nodes that it is on or is to go to. The caller repeats
+ * it. `placed->nodes` are the nodes that it is on or is to go to. The caller repeats
  * backend_suspend(), backend_resume() and backend_migrate() where no result is on record; the
  * backend finds out whether each is under way or still has to be requested.
  */
-void remote_backend_adopt(struct backend *backend, const struct backend_start *start,
-			  const struct remote_past *past);
+void remote_backend_adopt(struct backend *backend, const struct sched_allocation *placed,
+			  uint32_t attempt, const struct remote_past *past);
 
 /*
  * Waits until the local schedulers have answered every request about a task, at most `timeout_s`.

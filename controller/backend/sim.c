@@ -224,28 +224,29 @@ static double draw_factor(double sd, uint64_t seed, uint64_t stream)
 #define NOISE_SEED UINT64_C(0x6e6f697365000000)
 
 /* The factor of a task's execution time and energy. */
-static double error_factor(const struct sim *sim, const struct backend_start *start)
+static double error_factor(const struct sim *sim, const struct sched_allocation *placed)
 {
 	const struct backend_sim_error *error = &sim->error;
 	const uint64_t seed = error->seed ^ error->stream << 32;
 
-	return draw_factor(error->estimate_sd, seed, (uint64_t)start->type << 32 | start->cluster) *
-	       draw_factor(error->noise_sd, seed ^ NOISE_SEED, start->task);
+	return draw_factor(error->estimate_sd, seed,
+			   (uint64_t)placed->task->row << 32 | placed->cluster) *
+	       draw_factor(error->noise_sd, seed ^ NOISE_SEED, placed->task->id);
 }
 
 /*
  * Draws the execution time of a task on a queueing cluster: the quantile of its distribution at a
  * point that is the same for the task on all clusters, so that policies can be compared in pairs.
  */
-static double draw_exec_s(const struct sim *sim, const struct backend_start *start)
+static double draw_exec_s(const struct sim *sim, const struct sched_allocation *placed)
 {
 	const struct sched_queueing *queueing = sim->system->queueing;
-	const struct pmf *pmf = &pet_at(queueing->pet, start->type, start->cluster)->pmf;
+	const struct pmf *pmf = &pet_at(queueing->pet, placed->task->row, placed->cluster)->pmf;
 	struct random_stream random;
 	double left;
 	uint32_t i = 0;
 
-	random_stream_init(&random, sim->exec_seed ^ sim->exec_stream << 32, start->task);
+	random_stream_init(&random, sim->exec_seed ^ sim->exec_stream << 32, placed->task->id);
 	left = random_stream_uniform(&random);
 	while (i + 1 < pmf->count && left >= pmf->mass[i])
 		left -= pmf->mass[i++];
@@ -273,29 +274,31 @@ static const struct backend_sim_loss *loss_of(const struct sim *sim, uint32_t ta
 	return NULL;
 }
 
-static void sim_start(struct backend *backend, const struct backend_start *start)
+static void sim_start(struct backend *backend, const struct sched_allocation *placed,
+		      uint32_t attempt)
 {
 	struct sim *sim = (struct sim *)backend;
-	const struct sched_option *option =
-		sched_system_option(sim->system, start->type, start->cluster, start->pstate);
+	const uint32_t index = placed->task->id;
+	const struct sched_option *option = sched_system_option(sim->system, placed->task->row,
+								placed->cluster, placed->pstate);
 
-	g_assert(option && start->task < sim->tasks_max);
-	if (start->attempt <= sim->tasks[start->task].attempt)
+	g_assert(option && index < sim->tasks_max);
+	if (attempt <= sim->tasks[index].attempt)
 		return;
 
-	const struct backend_sim_ratio ratio = draw_ratio(sim, start->cluster);
-	const struct backend_sim_course course = course_of(sim, start->task, start->cluster);
-	const struct backend_sim_loss *loss = loss_of(sim, start->task, start->attempt);
-	const double estimated_s = sim->system->queueing ? draw_exec_s(sim, start) : option->etc_s;
+	const struct backend_sim_ratio ratio = draw_ratio(sim, placed->cluster);
+	const struct backend_sim_course course = course_of(sim, index, placed->cluster);
+	const struct backend_sim_loss *loss = loss_of(sim, index, attempt);
+	const double estimated_s = sim->system->queueing ? draw_exec_s(sim, placed) : option->etc_s;
 	const double total_s =
-		error_factor(sim, start) * ratio.time *
+		error_factor(sim, placed) * ratio.time *
 		(course.drawn_s > 0 ? course.drawn_s : course.time * estimated_s + course.more_s);
 	const double expected_s = ratio.time * estimated_s;
 	const double energy_j = course.power * ratio.energy * option->eec_j;
 
-	sim->tasks[start->task] = (struct sim_task){
-		.cluster = start->cluster,
-		.attempt = start->attempt,
+	sim->tasks[index] = (struct sim_task){
+		.cluster = placed->cluster,
+		.attempt = attempt,
 		.order = sim->order++,
 		.yield = 1,
 		.total_s = total_s,
@@ -305,13 +308,13 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 		.outcome = loss ? loss->outcome : BACKEND_OUTCOME_NONE,
 		.moved_s = NAN,
 	};
-	begin_interval(sim, start->task, sim->error.overhead_s);
+	begin_interval(sim, index, sim->error.overhead_s);
 	push_event(sim, &(struct backend_event){
 				.kind = BACKEND_EVENT_STARTED,
 				.time_s = sim->now_s,
-				.task = start->task,
-				.attempt = start->attempt,
-				.cluster = start->cluster,
+				.task = index,
+				.attempt = attempt,
+				.cluster = placed->cluster,
 			});
 }
 
@@ -769,10 +772,10 @@ void backend_sim_continue(struct backend *backend, double time_s, double energy_
 void backend_sim_carry(struct backend *backend, const struct backend_sim_carried *carried)
 {
 	struct sim *sim = (struct sim *)backend;
-	const uint32_t index = carried->start.task;
+	const uint32_t index = carried->placed.task->id;
 	struct sim_task *task = &sim->tasks[index];
 
-	sim_start(backend, &carried->start);
+	sim_start(backend, &carried->placed, carried->attempt);
 	g_array_set_size(sim->events, sim->events->len - 1); /* STARTED: follows below */
 	sim_heap_remove(&sim->next, index);
 	end_interval(sim, task, sim->now_s);

@@ -41,7 +41,8 @@ void backend_sim_continue(struct backend *backend, double time_s, double energy_
 
 /* A task that the simulation takes over, as it is at that time. */
 struct backend_sim_carried {
-	struct backend_start start;
+	struct sched_allocation placed;
+	uint32_t attempt;
 	double earlier_s;     /* execution time of the intervals before the last */
 	double interval_s;    /* of the last one so far; 0: it does not execute */
 	double progress_s;    /* of its estimate, it has done */

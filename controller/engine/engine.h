@@ -906,8 +906,8 @@ bool engine_on_time(const struct engine *engine, uint32_t task);
 /* The task at an index of the workload. */
 const struct engine_task *engine_task_at(const struct engine *engine, uint32_t task);
 
-/* The present attempt of a task as a backend gets it. */
-struct backend_start engine_task_start(const struct engine_task *task);
+/* The nodes of the present attempt of a task, as a backend gets them. */
+struct sched_allocation engine_task_allocation(const struct engine_task *task);
 
 /* NULL is allowed. The backend is not freed. */
 void engine_free(struct engine *engine);

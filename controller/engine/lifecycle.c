@@ -203,24 +203,23 @@ void engine_begin_claimed(struct engine *engine, uint32_t index)
 		engine_running(engine, index, task->nodes, task->since_s);
 }
 
-struct backend_start engine_task_start(const struct engine_task *task)
+struct sched_allocation engine_task_allocation(const struct engine_task *task)
 {
-	return (struct backend_start){
-		.task = task->task->id,
-		.attempt = task->attempts,
-		.type = task->task->row,
+	return (struct sched_allocation){
+		.task = task->task,
 		.cluster = task->cluster,
 		.pstate = task->pstate,
-		.nodes = task->nodes,
 		.nodes_count = task->nodes_count,
+		.nodes = task->nodes,
 	};
 }
 
 void engine_launch(struct engine *engine, uint32_t index)
 {
-	const struct backend_start start = engine_task_start(&engine->tasks[index]);
+	const struct engine_task *task = &engine->tasks[index];
+	const struct sched_allocation placed = engine_task_allocation(task);
 
-	backend_start(engine->backend, &start);
+	backend_start(engine->backend, &placed, task->attempts);
 	engine->placement->send_share(engine, index);
 }
 

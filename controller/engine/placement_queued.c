@@ -113,11 +113,10 @@ static void enqueue(struct engine *engine, uint32_t index, uint32_t cluster)
 static void launch_queued(struct engine *engine, uint32_t index)
 {
 	const struct engine_task *task = &engine->tasks[index];
-	struct backend_start start = engine_task_start(task);
+	const struct sched_allocation placed = engine_task_allocation(task);
 
-	start.start_before_s = task->task->deadline_s;
 	if (task->state == ENGINE_TASK_QUEUED && backend_keeps_queues(engine->backend))
-		backend_enqueue(engine->backend, &start);
+		backend_enqueue(engine->backend, &placed, task->attempts, task->task->deadline_s);
 }
 
 /* Removes a task from its queue, if it is in one. */

@@ -51,57 +51,55 @@ static struct backend *request(struct backend *backend, const struct request *re
 	return of(backend)->other;
 }
 
-static void start(struct backend *backend, const struct backend_start *one)
+static void start(struct backend *backend, const struct sched_allocation *placed, uint32_t attempt)
 {
-	backend_start(request(backend, &(struct request){REQUESTS_START, *one}), one);
+	const struct request one = {REQUESTS_START, .attempt = attempt, .placed = placed};
+
+	backend_start(request(backend, &one), placed, attempt);
 }
 
 static void kill_task(struct backend *backend, uint32_t task, uint32_t attempt)
 {
-	backend_kill(request(backend, &(struct request){REQUESTS_KILL, {task, attempt}}), task,
+	backend_kill(request(backend, &(struct request){REQUESTS_KILL, task, attempt}), task,
 		     attempt);
 }
 
 static void suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
 {
-	backend_suspend(request(backend, &(struct request){REQUESTS_SUSPEND, {task, attempt}, n}),
+	backend_suspend(request(backend, &(struct request){REQUESTS_SUSPEND, task, attempt, n}),
 			task, attempt, n);
 }
 
 static void resume(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 		   const uint32_t *nodes, uint32_t nodes_count)
 {
-	const struct backend_start start = {.task = task,
-					    .attempt = attempt,
-					    .nodes = nodes,
-					    .nodes_count = nodes_count};
+	const struct request one = {REQUESTS_RESUME, task, attempt, n, nodes, nodes_count};
 
-	backend_resume(request(backend, &(struct request){REQUESTS_RESUME, start, n}), task,
-		       attempt, n, nodes, nodes_count);
+	backend_resume(request(backend, &one), task, attempt, n, nodes, nodes_count);
 }
 
 static void share(struct backend *backend, uint32_t task, uint32_t attempt, double yield)
 {
-	const struct request one = {REQUESTS_SHARE, {task, attempt}, .value = yield};
+	const struct request one = {REQUESTS_SHARE, task, attempt, .value = yield};
 
 	backend_share(request(backend, &one), task, attempt, yield);
 }
 
-static void enqueue(struct backend *backend, const struct backend_start *one)
+static void enqueue(struct backend *backend, const struct sched_allocation *placed,
+		    uint32_t attempt, double start_before_s)
 {
-	backend_enqueue(request(backend, &(struct request){REQUESTS_ENQUEUE, *one}), one);
+	const struct request one = {REQUESTS_ENQUEUE, .attempt = attempt, .placed = placed,
+				    .start_before_s = start_before_s};
+
+	backend_enqueue(request(backend, &one), placed, attempt, start_before_s);
 }
 
 static void migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 		    const uint32_t *nodes, uint32_t nodes_count)
 {
-	const struct backend_start start = {.task = task,
-					    .attempt = attempt,
-					    .nodes = nodes,
-					    .nodes_count = nodes_count};
+	const struct request one = {REQUESTS_MIGRATE, task, attempt, n, nodes, nodes_count};
 
-	backend_migrate(request(backend, &(struct request){REQUESTS_MIGRATE, start, n}), task,
-			attempt, n, nodes, nodes_count);
+	backend_migrate(request(backend, &one), task, attempt, n, nodes, nodes_count);
 }
 
 static void set_limit(struct backend *backend, double limit_j)

@@ -36,22 +36,25 @@ static void add_real(struct requests *requests, double value)
 
 void requests_add(struct requests *requests, const struct request *request)
 {
-	const struct backend_start *start = &request->start;
+	const struct sched_allocation *placed = request->placed;
+	const uint32_t task = placed ? placed->task->id : request->task;
+	const uint32_t *nodes = placed ? placed->nodes : request->nodes;
+	const uint32_t nodes_count = placed ? placed->nodes_count : request->nodes_count;
 
 	if (requests->count < G_N_ELEMENTS(requests->first_kinds)) {
 		requests->first_kinds[requests->count] = (guint8)request->kind;
 		requests->first_tasks[requests->count] =
-			request->kind == REQUESTS_LIMIT ? UINT32_MAX : start->task;
+			request->kind == REQUESTS_LIMIT ? UINT32_MAX : task;
 	}
 	requests->count++;
 	requests->kinds |= 1u << request->kind;
-	add(requests, (uint64_t)request->kind << 32 | start->task);
-	add(requests, (uint64_t)start->attempt << 32 | request->n);
-	add(requests, (uint64_t)start->type << 32 | start->cluster);
-	add(requests, (uint64_t)start->pstate << 32 | start->nodes_count);
-	for (uint32_t i = 0; i < start->nodes_count; i++)
-		add(requests, start->nodes[i]);
-	add_real(requests, start->start_before_s);
+	add(requests, (uint64_t)request->kind << 32 | task);
+	add(requests, (uint64_t)request->attempt << 32 | request->n);
+	add(requests, placed ? (uint64_t)placed->task->row << 32 | placed->cluster : 0);
+	add(requests, (uint64_t)(placed ? placed->pstate : 0) << 32 | nodes_count);
+	for (uint32_t i = 0; i < nodes_count; i++)
+		add(requests, nodes[i]);
+	add_real(requests, request->start_before_s);
 	add_real(requests, request->value);
 }
 

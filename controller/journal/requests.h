@@ -29,9 +29,16 @@ extern const char *const requests_names[];
 /* A request: an operation of backend.h with its arguments. Arguments it does not take are 0. */
 struct request {
 	enum requests_kind kind;
-	struct backend_start start; /* task, attempt and nodes of all kinds but LIMIT */
+	/* Of all kinds but LIMIT, START and ENQUEUE the first; the second of all but LIMIT. */
+	uint32_t task;
+	uint32_t attempt;
 	uint32_t n;
-	double value; /* SHARE: the yield; LIMIT: the limit */
+	const uint32_t *nodes;
+	uint32_t nodes_count;
+	/* START, ENQUEUE: in the place of the task and the nodes above. */
+	const struct sched_allocation *placed;
+	double start_before_s; /* ENQUEUE */
+	double value;          /* SHARE: the yield; LIMIT: the limit */
 };
 
 struct requests {

@@ -177,10 +177,9 @@ static bool init_benches(struct measuring *measuring, const struct config_estima
 
 static void start(struct measuring *measuring, struct bench *bench)
 {
-	const struct backend_start one = {
-		.task = bench->task = measuring->tasks++,
-		.attempt = 1,
-		.type = bench->type,
+	const struct sched_task task = {.id = bench->task = measuring->tasks++, .row = bench->type};
+	const struct sched_allocation placed = {
+		.task = &task,
 		.cluster = bench->index,
 		.nodes = bench->nodes,
 		.nodes_count = bench->nodes_count,
@@ -188,7 +187,7 @@ static void start(struct measuring *measuring, struct bench *bench)
 
 	bench->n = 0;
 	bench->due_s = INFINITY;
-	backend_start(measuring->backend, &one);
+	backend_start(measuring->backend, &placed, 1);
 }
 
 /* Suspends with the storage that lacks more samples, so that the storages alternate. */

@@ -58,17 +58,17 @@ struct profile {
 /* Requests the start of a job's task; false: there is no job. */
 static bool start_job(struct profile *profile, struct run_job *job)
 {
-	struct backend_start start = {.attempt = 1};
+	struct sched_task task = {.id = profile->jobs->len};
+	struct sched_allocation placed = {.task = &task};
 
 	if (!job)
 		return false;
-	start.task = profile->jobs->len;
-	start.type = job->type;
-	start.cluster = job->cluster;
-	start.nodes = job->nodes;
-	start.nodes_count = job->nodes_count;
+	task.row = job->type;
+	placed.cluster = job->cluster;
+	placed.nodes = job->nodes;
+	placed.nodes_count = job->nodes_count;
 	g_ptr_array_add(profile->jobs, job);
-	backend_start(profile->backend, &start);
+	backend_start(profile->backend, &placed, 1);
 	return true;
 }
 

@@ -804,7 +804,8 @@ static void carry(struct rerun *rerun, struct backend *sim, uint32_t index)
 	const bool suspended = resuming || engine_task_state_in(state, ENGINE_TASK_ANY_SUSPENDED);
 	const double interval_s = suspended ? 0 : fmax(0, backend_now_s(sim) - task->since_s);
 	const struct backend_sim_carried carried = {
-		.start = engine_task_start(task),
+		.placed = engine_task_allocation(task),
+		.attempt = task->attempts,
 		.earlier_s = task->executed_s,
 		.interval_s = interval_s,
 		.progress_s = rerun->setup.system->shared

@@ -80,59 +80,59 @@ static bool note(struct backend *backend, const struct request *request)
 	return of(backend)->other;
 }
 
-static void start(struct backend *backend, const struct backend_start *one)
+static void start(struct backend *backend, const struct sched_allocation *placed, uint32_t attempt)
 {
-	if (note(backend, &(struct request){REQUESTS_START, *one}))
-		backend_start(of(backend)->other, one);
+	const struct request one = {REQUESTS_START, .attempt = attempt, .placed = placed};
+
+	if (note(backend, &one))
+		backend_start(of(backend)->other, placed, attempt);
 }
 
 static void kill_task(struct backend *backend, uint32_t task, uint32_t attempt)
 {
-	if (note(backend, &(struct request){REQUESTS_KILL, {task, attempt}}))
+	if (note(backend, &(struct request){REQUESTS_KILL, task, attempt}))
 		backend_kill(of(backend)->other, task, attempt);
 }
 
 static void suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
 {
-	if (note(backend, &(struct request){REQUESTS_SUSPEND, {task, attempt}, n}))
+	if (note(backend, &(struct request){REQUESTS_SUSPEND, task, attempt, n}))
 		backend_suspend(of(backend)->other, task, attempt, n);
 }
 
 static void resume(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 		   const uint32_t *nodes, uint32_t nodes_count)
 {
-	const struct backend_start start = {.task = task,
-					    .attempt = attempt,
-					    .nodes = nodes,
-					    .nodes_count = nodes_count};
+	const struct request one = {REQUESTS_RESUME, task, attempt, n, nodes, nodes_count};
 
-	if (note(backend, &(struct request){REQUESTS_RESUME, start, n}))
+	if (note(backend, &one))
 		backend_resume(of(backend)->other, task, attempt, n, nodes, nodes_count);
 }
 
 static void share(struct backend *backend, uint32_t task, uint32_t attempt, double yield)
 {
-	const struct request one = {REQUESTS_SHARE, {task, attempt}, .value = yield};
+	const struct request one = {REQUESTS_SHARE, task, attempt, .value = yield};
 
 	if (note(backend, &one))
 		backend_share(of(backend)->other, task, attempt, yield);
 }
 
-static void enqueue(struct backend *backend, const struct backend_start *one)
+static void enqueue(struct backend *backend, const struct sched_allocation *placed,
+		    uint32_t attempt, double start_before_s)
 {
-	note(backend, &(struct request){REQUESTS_ENQUEUE, *one});
+	const struct request one = {REQUESTS_ENQUEUE, .attempt = attempt, .placed = placed,
+				    .start_before_s = start_before_s};
+
+	note(backend, &one);
 	g_assert(!of(backend)->other); /* the simulation keeps no queues */
 }
 
 static void migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 		    const uint32_t *nodes, uint32_t nodes_count)
 {
-	const struct backend_start start = {.task = task,
-					    .attempt = attempt,
-					    .nodes = nodes,
-					    .nodes_count = nodes_count};
+	const struct request one = {REQUESTS_MIGRATE, task, attempt, n, nodes, nodes_count};
 
-	note(backend, &(struct request){REQUESTS_MIGRATE, start, n});
+	note(backend, &one);
 	g_assert(!of(backend)->other); /* the simulation migrates nothing */
 }
 

@@ -260,6 +260,8 @@ static inline bool sched_task_before(const struct sched_task *a, const struct sc
  *
  * A reservation is permanent, a place-holder is not. A deferred task waits, since a policy has
  * deferred it (SCHED_ACTION_DEFER).
+ *
+ * Backends get the task that they are to start in this form, too (backend_start()).
  */
 struct sched_allocation {
 	const struct sched_task *task;

@@ -26,10 +26,10 @@ void run_reattach(const struct engine *engine, struct backend *backend, uint32_t
 {
 	for (uint32_t i = 0; i < tasks_count; i++) {
 		const struct engine_task *task = engine_task_at(engine, i);
-		const struct backend_start start = engine_task_start(task);
+		const struct sched_allocation placed = engine_task_allocation(task);
 		const struct remote_past past = past_of(task);
 
 		if (is_under_way(task))
-			remote_backend_adopt(backend, &start, &past);
+			remote_backend_adopt(backend, &placed, task->attempts, &past);
 	}
 }

@@ -135,14 +135,13 @@ void fixture_bury(struct fixture *fixture, struct backend *killed)
 
 void fixture_start(struct fixture *fixture, uint32_t task, uint32_t attempt, uint32_t node)
 {
-	const struct backend_start one = {
-		.task = task,
-		.attempt = attempt,
+	const struct sched_allocation one = {
+		.task = &(struct sched_task){.id = task},
 		.nodes = &node,
 		.nodes_count = 1,
 	};
 
-	backend_start(fixture->backend, &one);
+	backend_start(fixture->backend, &one, attempt);
 }
 
 struct backend_event fixture_next(struct fixture *fixture)

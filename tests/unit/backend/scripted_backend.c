@@ -105,51 +105,51 @@ static void take_nodes(struct scripted *scripted, uint32_t cluster, const uint32
 	}
 }
 
-static struct progress *note_progress(struct scripted *scripted, const struct backend_start *start,
+static struct progress *note_progress(struct scripted *scripted,
+				      const struct sched_allocation *placed, uint32_t attempt,
 				      double since_s)
 {
 	struct progress *progress = g_new0(struct progress, 1);
 
-	progress->task = start->task;
-	progress->attempt = start->attempt;
-	progress->cluster = start->cluster;
+	progress->task = placed->task->id;
+	progress->attempt = attempt;
+	progress->cluster = placed->cluster;
 	progress->since_s = since_s;
-	g_hash_table_insert(scripted->progress, attempt_key(start->task, start->attempt), progress);
+	g_hash_table_insert(scripted->progress, attempt_key(progress->task, attempt), progress);
 	return progress;
 }
 
-void scripted_backend_adopt(struct backend *backend, const struct backend_start *start,
-			    double start_s)
+void scripted_backend_adopt(struct backend *backend, const struct sched_allocation *placed,
+			    uint32_t attempt, double start_s)
 {
 	struct scripted *scripted = (struct scripted *)backend;
 	const struct script *script = scripted->script;
-	const struct script_attempt *attempt = find_attempt(script, start->task, start->attempt);
-	const struct sched_option *option =
-		sched_system_option(script->system, start->type, start->cluster, start->pstate);
-	const double exec_s = attempt ? attempt->exec_s : option->etc_s;
+	const struct script_attempt *known = find_attempt(script, placed->task->id, attempt);
+	const struct sched_option *option = sched_system_option(script->system, placed->task->row,
+								placed->cluster, placed->pstate);
+	const double exec_s = known ? known->exec_s : option->etc_s;
 
-	take_nodes(scripted, start->cluster, start->nodes, start->nodes_count);
-	note_progress(scripted, start, start_s);
-	add_to(attempt && attempt->late ? &scripted->late : &scripted->coming,
+	take_nodes(scripted, placed->cluster, placed->nodes, placed->nodes_count);
+	note_progress(scripted, placed, attempt, start_s);
+	add_to(known && known->late ? &scripted->late : &scripted->coming,
 	       &(struct coming){
 		       .event =
 			       {
 				       .kind = BACKEND_EVENT_ENDED,
 				       .time_s = start_s + exec_s,
-				       .task = start->task,
-				       .attempt = start->attempt,
-				       .outcome = attempt ? attempt->outcome
-							  : BACKEND_OUTCOME_COMPLETED,
+				       .task = placed->task->id,
+				       .attempt = attempt,
+				       .outcome =
+					       known ? known->outcome : BACKEND_OUTCOME_COMPLETED,
 				       .exec_s = exec_s,
 				       .energy_j = option->eec_j,
-				       .reason =
-					       attempt && attempt->outcome == BACKEND_OUTCOME_FAILED
-						       ? "bad luck"
-						       : NULL,
+				       .reason = known && known->outcome == BACKEND_OUTCOME_FAILED
+							 ? "bad luck"
+							 : NULL,
 			       },
-		       .cluster = start->cluster,
-		       .nodes = g_memdup2(start->nodes, start->nodes_count * sizeof(uint32_t)),
-		       .nodes_count = start->nodes_count,
+		       .cluster = placed->cluster,
+		       .nodes = g_memdup2(placed->nodes, placed->nodes_count * sizeof(uint32_t)),
+		       .nodes_count = placed->nodes_count,
 	       });
 }
 
@@ -160,23 +160,24 @@ static void log_nodes(struct scripted *scripted, const uint32_t *nodes, uint32_t
 	g_string_append_c(scripted->log, '\n');
 }
 
-static void scripted_start(struct backend *backend, const struct backend_start *start)
+static void scripted_start(struct backend *backend, const struct sched_allocation *placed,
+			   uint32_t attempt)
 {
 	struct scripted *scripted = (struct scripted *)backend;
 
-	g_string_append_printf(scripted->log, "%g start %u.%u c%u ", scripted->now_s, start->task,
-			       start->attempt, start->cluster);
-	log_nodes(scripted, start->nodes, start->nodes_count);
+	g_string_append_printf(scripted->log, "%g start %u.%u c%u ", scripted->now_s,
+			       placed->task->id, attempt, placed->cluster);
+	log_nodes(scripted, placed->nodes, placed->nodes_count);
 	add(scripted, &(struct coming){
 			      .event =
 				      {
 					      .kind = BACKEND_EVENT_STARTED,
 					      .time_s = scripted->now_s,
-					      .task = start->task,
-					      .attempt = start->attempt,
+					      .task = placed->task->id,
+					      .attempt = attempt,
 				      },
 		      });
-	scripted_backend_adopt(backend, start, scripted->now_s);
+	scripted_backend_adopt(backend, placed, attempt, scripted->now_s);
 }
 
 /* How the step goes: what the script says of it, or at once. */
@@ -397,26 +398,27 @@ static void scripted_migrate(struct backend *backend, uint32_t task, uint32_t at
 	g_free(end);
 }
 
-void scripted_backend_adopt_suspended(struct backend *backend, const struct backend_start *start,
+void scripted_backend_adopt_suspended(struct backend *backend,
+				      const struct sched_allocation *placed, uint32_t attempt,
 				      const struct script_suspended *known)
 {
 	struct scripted *scripted = (struct scripted *)backend;
 	const struct sched_option *option =
-		sched_system_option(scripted->script->system, start->type, start->cluster,
-				    start->pstate);
+		sched_system_option(scripted->script->system, placed->task->row, placed->cluster,
+				    placed->pstate);
 	const struct script_step step = {.n = known->n};
-	struct progress *progress = note_progress(scripted, start, known->since_s);
+	struct progress *progress = note_progress(scripted, placed, attempt, known->since_s);
 	struct coming end = step_coming(scripted, progress, &step, BACKEND_EVENT_ENDED);
 
 	progress->executed_s = known->executed_s;
 	progress->left_s = option->etc_s - known->executed_s;
 	progress->n = known->n;
 	progress->resumed_n = known->n - 1;
-	end.nodes = g_memdup2(start->nodes, start->nodes_count * sizeof(*start->nodes));
-	end.nodes_count = start->nodes_count;
+	end.nodes = g_memdup2(placed->nodes, placed->nodes_count * sizeof(*placed->nodes));
+	end.nodes_count = placed->nodes_count;
 	end.event.time_s = known->since_s + progress->left_s;
 	if (!isnan(known->leaves_s) || known->runs || !isnan(known->goes_on_s))
-		take_nodes(scripted, start->cluster, start->nodes, start->nodes_count);
+		take_nodes(scripted, placed->cluster, placed->nodes, placed->nodes_count);
 	if (known->runs) {
 		progress->resumed_n = known->n;
 		end.event.outcome = BACKEND_OUTCOME_COMPLETED;

@@ -82,8 +82,8 @@ void scripted_backend_wait(struct backend *backend, double until_s,
 			   struct backend_event *ret_event);
 
 /* Takes on a task that a former backend started at `start_s`. */
-void scripted_backend_adopt(struct backend *backend, const struct backend_start *start,
-			    double start_s);
+void scripted_backend_adopt(struct backend *backend, const struct sched_allocation *placed,
+			    uint32_t attempt, double start_s);
 
 /* What is known of a task that a former backend suspended. */
 struct script_suspended {
@@ -97,7 +97,8 @@ struct script_suspended {
 };
 
 /* Takes on such a task; its steps take suspend_s and resume_s. */
-void scripted_backend_adopt_suspended(struct backend *backend, const struct backend_start *start,
+void scripted_backend_adopt_suspended(struct backend *backend,
+				      const struct sched_allocation *placed, uint32_t attempt,
 				      const struct script_suspended *known);
 
 /*

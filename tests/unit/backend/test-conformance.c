@@ -169,16 +169,15 @@ static void close_subject(struct subject *subject)
 static void start(struct subject *subject, uint32_t task, uint32_t attempt, uint32_t first)
 {
 	uint32_t nodes[64];
-	const struct backend_start one = {
-		.task = task,
-		.attempt = attempt,
+	const struct sched_allocation one = {
+		.task = &(struct sched_task){.id = task},
 		.nodes = nodes,
 		.nodes_count = subject->width,
 	};
 
 	for (uint32_t i = 0; i < subject->width; i++)
 		nodes[i] = first + i;
-	backend_start(subject->backend, &one);
+	backend_start(subject->backend, &one, attempt);
 }
 
 static struct backend_event next(struct subject *subject)

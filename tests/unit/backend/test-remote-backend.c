@@ -53,10 +53,12 @@ static void an_end_tells_its_cause_and_progress(struct fixture *fixture, gconstp
 static void an_enqueued_task_can_start_without_its_turn(struct fixture *fixture, gconstpointer data)
 {
 	const uint32_t node = 0;
-	const struct backend_start one = {.attempt = 1, .nodes = &node, .nodes_count = 1};
+	const struct sched_allocation one = {.task = &(struct sched_task){0},
+					     .nodes = &node,
+					     .nodes_count = 1};
 	struct backend_event ended;
 
-	backend_enqueue(fixture->backend, &one);
+	backend_enqueue(fixture->backend, &one, 1, 0);
 	g_assert_cmpint(fixture_next(fixture).kind, ==, BACKEND_EVENT_STARTED);
 	scripted_scheduler_end_task(fixture->scheduler, "test-1-0-1", "completed", false);
 	ended = fixture_next(fixture);
@@ -447,14 +449,13 @@ static void tasks_are_adopted(struct fixture *fixture, gconstpointer data)
 
 	fixture_open(fixture, 1);
 	for (uint32_t i = 0; i < 3; i++) { /* the third was never asked for before */
-		const struct backend_start one = {
-			.task = i,
-			.attempt = 1,
+		const struct sched_allocation one = {
+			.task = &(struct sched_task){.id = i},
 			.nodes = &nodes[i],
 			.nodes_count = 1,
 		};
 
-		remote_backend_adopt(fixture->backend, &one, &(struct remote_past){0});
+		remote_backend_adopt(fixture->backend, &one, 1, &(struct remote_past){0});
 	}
 	event = fixture_next_of(fixture, BACKEND_EVENT_ENDED);
 	g_assert_cmpint(event.task, ==, 1);
@@ -817,16 +818,15 @@ static void strangers_are_killed(struct fixture *fixture, gconstpointer data)
 	static const char *const others[] = {"test-1-7-1", "test-2-0-1",  "test-1-2-0-1",
 					     "best-1-0-1", "test-1-0-1-", NULL};
 	const uint32_t node = 0;
-	const struct backend_start known = {.task = 7,
-					    .attempt = 1,
-					    .nodes = &node,
-					    .nodes_count = 1};
+	const struct sched_allocation known = {.task = &(struct sched_task){.id = 7},
+					       .nodes = &node,
+					       .nodes_count = 1};
 	static bool heard;
 
 	put(fixture, "test-1-0-1", hear, &heard);
 	for (const char *const *id = others + 1; *id; id++)
 		put(fixture, *id, hear, &heard);
-	remote_backend_adopt(fixture->backend, &known, &(struct remote_past){0});
+	remote_backend_adopt(fixture->backend, &known, 1, &(struct remote_past){0});
 	while (!all_run(fixture, others) ||
 	       !scripted_scheduler_runs(fixture->scheduler, "test-1-0-1"))
 		g_main_context_iteration(NULL, TRUE);
@@ -916,7 +916,9 @@ static void what_was_only_asked_about_is_not_said_before(struct fixture *fixture
 							 gconstpointer data)
 {
 	const uint32_t node = 0;
-	const struct backend_start one = {.attempt = 1, .nodes = &node, .nodes_count = 1};
+	const struct sched_allocation one = {.task = &(struct sched_task){0},
+					     .nodes = &node,
+					     .nodes_count = 1};
 	const struct remote_past past = {0};
 	struct remote_link *link;
 
@@ -927,7 +929,7 @@ static void what_was_only_asked_about_is_not_said_before(struct fixture *fixture
 	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_SILENT);
 	while (!scripted_scheduler_is_waited_for(fixture->scheduler))
 		g_main_context_iteration(NULL, TRUE);
-	remote_backend_adopt(fixture->backend, &one, &past);
+	remote_backend_adopt(fixture->backend, &one, 1, &past);
 	for (int i = 0; i < 3; i++)
 		remote_link_note_read(link);
 	remote_link_acknowledge(link);
@@ -958,14 +960,16 @@ static void until_killed(struct fixture *fixture, const char *id)
 static struct remote_link *adopt_unclear(struct fixture *fixture, enum scripted_mood mood)
 {
 	const uint32_t node = 0;
-	const struct backend_start one = {.attempt = 1, .nodes = &node, .nodes_count = 1};
+	const struct sched_allocation one = {.task = &(struct sched_task){0},
+					     .nodes = &node,
+					     .nodes_count = 1};
 	static bool heard;
 
 	put(fixture, "test-1-0-1", hear, &heard);
 	while (!scripted_scheduler_runs(fixture->scheduler, "test-1-0-1"))
 		g_main_context_iteration(NULL, TRUE);
 	scripted_scheduler_set_task_mood(fixture->scheduler, mood);
-	remote_backend_adopt(fixture->backend, &one, &(struct remote_past){.migrated = 1});
+	remote_backend_adopt(fixture->backend, &one, 1, &(struct remote_past){.migrated = 1});
 	return remote_fleet_link(fixture->fleet, 0);
 }
 

@@ -159,7 +159,9 @@ static void a_migration_is_adopted(struct fixture *fixture, gconstpointer data)
 {
 	const enum moment moment = (enum moment)GPOINTER_TO_INT(data);
 	const uint32_t node = 1;
-	const struct backend_start one = {.attempt = 1, .nodes = &node, .nodes_count = 1};
+	const struct sched_allocation one = {.task = &(struct sched_task){0},
+					     .nodes = &node,
+					     .nodes_count = 1};
 	const struct remote_past past = {.migrated = true};
 	struct backend *before = fixture->backend;
 	struct backend_event event;
@@ -169,7 +171,7 @@ static void a_migration_is_adopted(struct fixture *fixture, gconstpointer data)
 		scripted_scheduler_settle_move(fixture->scheduler, "test-1-0-1",
 					       moment == MOVED_UNTOLD ? NULL : "no room");
 	fixture_open(fixture, 1);
-	remote_backend_adopt(fixture->backend, &one, &past);
+	remote_backend_adopt(fixture->backend, &one, 1, &past);
 	remote_backend_wait_asked(fixture->backend, FIXTURE_SOON_S);
 	backend_migrate(fixture->backend, 0, 1, 1, &node, 1);
 	if (moment == FAILED_UNTOLD)
@@ -189,7 +191,9 @@ static void a_migration_is_adopted(struct fixture *fixture, gconstpointer data)
 static void a_migration_is_not_lost_with_a_suspension(struct fixture *fixture, gconstpointer data)
 {
 	const uint32_t node = 1, here = 0;
-	const struct backend_start one = {.attempt = 1, .nodes = &here, .nodes_count = 1};
+	const struct sched_allocation one = {.task = &(struct sched_task){0},
+					     .nodes = &here,
+					     .nodes_count = 1};
 	const struct remote_past past = {.migrated = true};
 	struct backend *before = fixture->backend;
 
@@ -199,7 +203,7 @@ static void a_migration_is_not_lost_with_a_suspension(struct fixture *fixture, g
 	backend_suspend(fixture->backend, 0, 1, 1);
 	until(fixture, scripted_scheduler_suspends, 1);
 	fixture_open(fixture, 1);
-	remote_backend_adopt(fixture->backend, &one, &past);
+	remote_backend_adopt(fixture->backend, &one, 1, &past);
 	backend_migrate(fixture->backend, 0, 1, 1, &node, 1);
 	expect(fixture, BACKEND_EVENT_SUSPENDED, 1);
 	expect(fixture, BACKEND_EVENT_MIGRATION_FAILED, 1);
@@ -222,12 +226,11 @@ static void a_second_call_keeps_the_number(struct fixture *fixture, gconstpointe
 static void start_on(struct fixture *fixture, uint32_t task, uint32_t first, uint32_t second)
 {
 	const uint32_t of_vms[] = {first, second};
-	const struct backend_start one = {.task = task,
-					  .attempt = 1,
-					  .nodes = of_vms,
-					  .nodes_count = 2};
+	const struct sched_allocation one = {.task = &(struct sched_task){.id = task},
+					     .nodes = of_vms,
+					     .nodes_count = 2};
 
-	backend_start(fixture->backend, &one);
+	backend_start(fixture->backend, &one, 1);
 	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
 }
 

@@ -90,10 +90,9 @@ static const struct {
 static struct remote_attempt *new_attempt(struct fixture *fixture, enum how how, uint32_t task)
 {
 	const uint32_t node = 0;
-	const struct backend_start start = {.task = task,
-					    .attempt = 1,
-					    .nodes = &node,
-					    .nodes_count = 1};
+	const struct sched_allocation start = {.task = &(struct sched_task){.id = task},
+					       .nodes = &node,
+					       .nodes_count = 1};
 	const struct remote_past past = {
 		.suspended = how == REATTACH_SUSPENDED,
 		.migrated = how == REATTACH_RUNNING,
@@ -102,11 +101,11 @@ static struct remote_attempt *new_attempt(struct fixture *fixture, enum how how,
 	g_autofree char *id = g_strdup_printf("test-1-%u-1", task);
 
 	if (how == START)
-		backend_start(fixture->backend, &start);
+		backend_start(fixture->backend, &start, 1);
 	else if (how == ENQUEUE)
-		backend_enqueue(fixture->backend, &start);
+		backend_enqueue(fixture->backend, &start, 1, 0);
 	else
-		remote_backend_adopt(fixture->backend, &start, &past);
+		remote_backend_adopt(fixture->backend, &start, 1, &past);
 	return g_hash_table_lookup(remote->entries, id);
 }
 

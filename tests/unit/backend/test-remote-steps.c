@@ -308,7 +308,9 @@ static void a_step_is_adopted(struct fixture *fixture, gconstpointer data)
 	bool told = moment >= SUSPENDED;
 	bool resuming = moment >= BEFORE_RESUME;
 	const uint32_t node = resuming ? 2 : 0;
-	const struct backend_start one = {.attempt = 1, .nodes = &node, .nodes_count = 1};
+	const struct sched_allocation one = {.task = &(struct sched_task){0},
+					     .nodes = &node,
+					     .nodes_count = 1};
 	const struct remote_past past = {
 		.suspended = told,
 		.resumed = moment == RESUMED,
@@ -318,7 +320,7 @@ static void a_step_is_adopted(struct fixture *fixture, gconstpointer data)
 	bring_to(fixture, moment);
 	/* Not destroyed in order, which would kill the task: another listener takes its place. */
 	fixture_open(fixture, 1);
-	remote_backend_adopt(fixture->backend, &one, &past);
+	remote_backend_adopt(fixture->backend, &one, 1, &past);
 	remote_backend_wait_asked(fixture->backend, FIXTURE_SOON_S);
 	if (!told)
 		backend_suspend(fixture->backend, 0, 1, 1);

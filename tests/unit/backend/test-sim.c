@@ -25,8 +25,11 @@ static struct sched_system *make_system(void)
 static void start(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t type)
 {
 	const uint32_t node = task;
+	const struct sched_task one = {.id = task, .row = type};
 
-	backend_start(backend, &(struct backend_start){task, attempt, type, 0, 0, &node, 1});
+	backend_start(backend,
+		      &(struct sched_allocation){.task = &one, .nodes_count = 1, .nodes = &node},
+		      attempt);
 }
 
 static void expect(struct backend *backend, double until_s, enum backend_event_kind kind,

@@ -18,9 +18,10 @@ static double caller_now_s(struct backend *backend)
 	return backend_now_s(sim_of(backend));
 }
 
-static void caller_start(struct backend *backend, const struct backend_start *start)
+static void caller_start(struct backend *backend, const struct sched_allocation *placed,
+			 uint32_t attempt)
 {
-	backend_start(sim_of(backend), start);
+	backend_start(sim_of(backend), placed, attempt);
 }
 
 static void caller_kill(struct backend *backend, uint32_t task, uint32_t attempt)

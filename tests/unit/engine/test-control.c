@@ -728,7 +728,11 @@ static void test_restored(void)
 		.started_s = 40,
 		.ended_s = NAN,
 	};
-	const struct backend_start start = {1, 1, NARROW, 0, 0, &node, 1, 0};
+	const struct sched_allocation placed = {
+		.task = &(struct sched_task){.id = 1, .row = NARROW},
+		.nodes_count = 1,
+		.nodes = &node,
+	};
 	struct stage stage;
 
 	stage_init(&stage, &scene);
@@ -746,7 +750,7 @@ static void test_restored(void)
 	g_assert_true(engine_drained(stage.engine, 0, 1) &&
 		      !node_state_is_down(engine_node_at(stage.engine, 0, 1).state));
 	g_assert_cmpuint(engine_node_at(stage.engine, 0, 0).task, ==, 1);
-	scripted_backend_adopt(stage.backend, &start, 40);
+	scripted_backend_adopt(stage.backend, &placed, 1, 40);
 	drive(stage.engine, stage.backend, scripted_backend_wait, &stage.result);
 	g_assert_cmpstr(scripted_backend_log(stage.backend), ==,
 			"50 kill 1.1\n50 start 2.1 c0 0\n70 start 0.1 c0 0\n80 start 3.1 c0 1\n");

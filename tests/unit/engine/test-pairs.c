@@ -27,16 +27,18 @@ static double idle_now_s(struct backend *backend)
 	return ((struct idle_backend *)backend)->now_s;
 }
 
-static void idle_start(struct backend *backend, const struct backend_start *start)
+static void idle_start(struct backend *backend, const struct sched_allocation *placed,
+		       uint32_t attempt)
 {
-	g_string_append_printf(((struct idle_backend *)backend)->log, "start %u.%u\n", start->task,
-			       start->attempt);
+	g_string_append_printf(((struct idle_backend *)backend)->log, "start %u.%u\n",
+			       placed->task->id, attempt);
 }
 
-static void idle_enqueue(struct backend *backend, const struct backend_start *start)
+static void idle_enqueue(struct backend *backend, const struct sched_allocation *placed,
+			 uint32_t attempt, double start_before_s)
 {
 	g_string_append_printf(((struct idle_backend *)backend)->log, "enqueue %u.%u\n",
-			       start->task, start->attempt);
+			       placed->task->id, attempt);
 }
 
 static void idle_kill(struct backend *backend, uint32_t task, uint32_t attempt)

@@ -188,7 +188,11 @@ static void test_person_is_remembered(void)
 					    .nodes = &node,
 					    .attempts = 1,
 					    .started_s = 0};
-	const struct backend_start start = {0, 1, NARROW, 0, 0, &node, 1};
+	const struct sched_allocation placed = {
+		.task = &(struct sched_task){.id = 0, .row = NARROW},
+		.nodes_count = 1,
+		.nodes = &node,
+	};
 	struct engine_suspension suspension = {
 		.task = 0,
 		.attempt = 1,
@@ -214,7 +218,7 @@ static void test_person_is_remembered(void)
 		stage.engine = engine_new(&stage.setup, stage.backend);
 		g_assert_true(engine_restore_task(stage.engine, 0, &leaving));
 		g_assert_true(engine_restore_suspension(stage.engine, &suspension));
-		scripted_backend_adopt(stage.backend, &start, 0);
+		scripted_backend_adopt(stage.backend, &placed, 1, 0);
 		drive(stage.engine, stage.backend, scripted_backend_wait, &stage.result);
 		preempt_stage_check_log(&stage,
 					held ? "12 suspend 0.1 #1\n100 kill 0.1\n"
@@ -256,7 +260,11 @@ static void test_another_engine(void)
 					      .nodes = &node,
 					      .attempts = 1,
 					      .started_s = 0};
-	const struct backend_start start = {0, 1, NARROW, 0, 0, &node, 1};
+	const struct sched_allocation placed = {
+		.task = &(struct sched_task){.id = 0, .row = NARROW},
+		.nodes_count = 1,
+		.nodes = &node,
+	};
 	const struct script_suspended known = {.n = 1,
 					       .executed_s = 10,
 					       .leaves_s = NAN,
@@ -283,7 +291,7 @@ static void test_another_engine(void)
 	stage.engine = engine_new(&stage.setup, stage.backend);
 	g_assert_true(engine_restore_task(stage.engine, 0, &suspended));
 	g_assert_true(engine_restore_suspension(stage.engine, &suspension));
-	scripted_backend_adopt_suspended(stage.backend, &start, &known);
+	scripted_backend_adopt_suspended(stage.backend, &placed, 1, &known);
 	g_assert_cmpstr(engine_waits_because(stage.engine, 0), ==,
 			"it resumes as soon as its cluster has idle nodes");
 	drive(stage.engine, stage.backend, scripted_backend_wait, &stage.result);
@@ -377,7 +385,11 @@ static void run_first(struct first *first, const struct cut *cut)
 static void run_next(struct first *first)
 {
 	static const uint32_t node = 0;
-	static const struct backend_start start = {0, 1, NARROW, 0, 0, &node, 1};
+	const struct sched_allocation placed = {
+		.task = &(struct sched_task){.id = 0, .row = NARROW},
+		.nodes_count = 1,
+		.nodes = &node,
+	};
 	static const struct script_suspended known = {.n = 1,
 						      .executed_s = 5,
 						      .leaves_s = NAN,
@@ -391,7 +403,7 @@ static void run_next(struct first *first)
 	stage.engine = engine_new(&stage.setup, stage.backend);
 	g_assert_true(engine_restore_task(stage.engine, 0, &first->task));
 	g_assert_true(engine_restore_suspension(stage.engine, &first->suspension));
-	scripted_backend_adopt_suspended(stage.backend, &start, &known);
+	scripted_backend_adopt_suspended(stage.backend, &placed, 1, &known);
 	engine_set_window(stage.engine, &first->cut->window);
 	drive(stage.engine, stage.backend, scripted_backend_wait, &stage.result);
 	preempt_stage_check_log(&stage, first->cut->log);

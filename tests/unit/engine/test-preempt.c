@@ -435,14 +435,18 @@ static void restore_claim(struct preempt_stage *stage)
 		.resumed_s = NAN,
 		.since_s = NAN,
 	};
-	const struct backend_start start = {0, 1, NARROW, 0, 0, &node, 1};
+	const struct sched_allocation placed = {
+		.task = &(struct sched_task){.id = 0, .row = NARROW},
+		.nodes_count = 1,
+		.nodes = &node,
+	};
 
 	g_assert_true(engine_restore_task(stage->engine, 0, &leaving));
 	g_assert_true(engine_restore_task(stage->engine, 1, &claims));
 	g_assert_true(engine_restore_suspension(stage->engine, &suspension));
 	for (uint32_t i = 0; i < engine_tasks_count(stage->engine); i++)
 		g_assert_true(engine_restore_is_complete(stage->engine, i));
-	scripted_backend_adopt(stage->backend, &start, 0);
+	scripted_backend_adopt(stage->backend, &placed, 1, 0);
 }
 
 static void test_restored_claim(void)

@@ -23,11 +23,17 @@
 #define TASKS 120
 #define NEVER_S 1e9
 
+/* An attempt in a queue. */
+struct entry {
+	struct sched_allocation placed;
+	uint32_t attempt;
+};
+
 /* A scripted backend whose machines have queues. */
 struct kept {
 	struct backend backend;
 	struct backend *inner;
-	GQueue *queues; /* per machine, of struct backend_start; the first one executes */
+	GQueue *queues; /* per machine, of struct entry; the first one executes */
 	bool *executes;
 	GQueue news; /* of struct backend_event */
 	GQueue late; /* of the same: ends that are told late_s after the next task began */
@@ -41,16 +47,16 @@ static double kept_now_s(struct backend *backend)
 	return backend_now_s(((struct kept *)backend)->inner);
 }
 
-static void push(struct kept *kept, enum backend_event_kind kind, const struct backend_start *start,
+static void push(struct kept *kept, enum backend_event_kind kind, const struct entry *entry,
 		 enum backend_outcome outcome)
 {
 	const struct backend_event event = {
 		.kind = kind,
 		.time_s = backend_now_s(kept->inner),
-		.task = start->task,
-		.attempt = start->attempt,
+		.task = entry->placed.task->id,
+		.attempt = entry->attempt,
 		.outcome = outcome,
-		.cluster = start->cluster,
+		.cluster = entry->placed.cluster,
 	};
 
 	g_queue_push_tail(&kept->news, g_memdup2(&event, sizeof(event)));
@@ -59,40 +65,45 @@ static void push(struct kept *kept, enum backend_event_kind kind, const struct b
 /* The next one's turn has come. */
 static void take_turn(struct kept *kept, uint32_t machine)
 {
-	const struct backend_start *start = g_queue_peek_head(&kept->queues[machine]);
+	const struct entry *entry = g_queue_peek_head(&kept->queues[machine]);
 
-	if (!start || kept->executes[machine])
+	if (!entry || kept->executes[machine])
 		return;
 	kept->executes[machine] = true;
-	push(kept, BACKEND_EVENT_BEGAN, start, BACKEND_OUTCOME_NONE);
-	backend_start(kept->inner, start);
+	push(kept, BACKEND_EVENT_BEGAN, entry, BACKEND_OUTCOME_NONE);
+	backend_start(kept->inner, &entry->placed, entry->attempt);
 }
 
-static void start_free(void *data)
+static void entry_free(void *data)
 {
-	struct backend_start *start = data;
+	struct entry *entry = data;
 
-	g_free((void *)start->nodes);
-	g_free(start);
+	g_free((void *)entry->placed.nodes);
+	g_free(entry);
 }
 
-static struct backend_start *copy(const struct backend_start *start)
+static void enter(struct kept *kept, const struct sched_allocation *placed, uint32_t attempt)
 {
-	struct backend_start *own = g_memdup2(start, sizeof(*start));
+	struct entry *entry = g_new0(struct entry, 1);
 
-	own->nodes = g_memdup2(start->nodes, start->nodes_count * sizeof(*start->nodes));
-	return own;
+	entry->placed = *placed;
+	entry->placed.nodes =
+		g_memdup2(placed->nodes, placed->nodes_count * sizeof(*placed->nodes));
+	entry->attempt = attempt;
+	g_queue_push_tail(&kept->queues[placed->cluster], entry);
 }
 
-static void kept_enqueue(struct backend *backend, const struct backend_start *start)
+static void kept_enqueue(struct backend *backend, const struct sched_allocation *placed,
+			 uint32_t attempt, double start_before_s)
 {
 	struct kept *kept = (struct kept *)backend;
 
-	g_queue_push_tail(&kept->queues[start->cluster], copy(start));
-	take_turn(kept, start->cluster);
+	enter(kept, placed, attempt);
+	take_turn(kept, placed->cluster);
 }
 
-static void kept_start(struct backend *backend, const struct backend_start *start)
+static void kept_start(struct backend *backend, const struct sched_allocation *placed,
+		       uint32_t attempt)
 {
 	g_assert_not_reached();
 }
@@ -101,7 +112,7 @@ static GList *find(struct kept *kept, uint32_t task, uint32_t *ret_machine)
 {
 	for (*ret_machine = 0; *ret_machine < kept->machines; ++*ret_machine)
 		for (GList *at = kept->queues[*ret_machine].head; at; at = at->next)
-			if (((struct backend_start *)at->data)->task == task)
+			if (((struct entry *)at->data)->placed.task->id == task)
 				return at;
 	return NULL;
 }
@@ -119,7 +130,7 @@ static void kept_kill(struct backend *backend, uint32_t task, uint32_t attempt)
 		return;
 	}
 	push(kept, BACKEND_EVENT_ENDED, at->data, BACKEND_OUTCOME_KILLED);
-	start_free(at->data);
+	entry_free(at->data);
 	g_queue_delete_link(&kept->queues[machine], at);
 }
 
@@ -158,7 +169,7 @@ static void kept_wait(struct backend *backend, double until_s, struct backend_ev
 		return;
 	at = find(kept, ret_event->task, &machine);
 	g_assert_true(at && !at->prev && kept->executes[machine]);
-	start_free(at->data);
+	entry_free(at->data);
 	g_queue_delete_link(&kept->queues[machine], at);
 	kept->executes[machine] = false;
 	if (kept->over && ret_event->outcome == BACKEND_OUTCOME_COMPLETED)
@@ -178,7 +189,7 @@ static void kept_destroy(struct backend *backend)
 	struct kept *kept = (struct kept *)backend;
 
 	for (uint32_t m = 0; m < kept->machines; m++)
-		g_queue_clear_full(&kept->queues[m], start_free);
+		g_queue_clear_full(&kept->queues[m], entry_free);
 	g_queue_clear_full(&kept->news, g_free);
 	g_queue_clear_full(&kept->late, g_free);
 	g_free(kept->queues);
@@ -211,11 +222,12 @@ static struct kept *kept_new(const struct script *script)
 }
 
 /* A task that executed when the controller before this one died. */
-static void kept_adopt(struct kept *kept, const struct backend_start *start, double start_s)
+static void kept_adopt(struct kept *kept, const struct sched_allocation *placed, uint32_t attempt,
+		       double start_s)
 {
-	g_queue_push_tail(&kept->queues[start->cluster], copy(start));
-	kept->executes[start->cluster] = true;
-	scripted_backend_adopt(kept->inner, start, start_s);
+	enter(kept, placed, attempt);
+	kept->executes[placed->cluster] = true;
+	scripted_backend_adopt(kept->inner, placed, attempt, start_s);
 }
 
 /* The experiment. */
@@ -318,13 +330,11 @@ static void adopt(struct engine *engine, const struct bed *bed, struct kept *kep
 {
 	for (uint32_t i = 0; i < bed->workload->tasks_count; i++) {
 		const struct engine_task *task = engine_task_at(engine, i);
-		const struct backend_start start = {
-			i,           task->attempts,   task->task->row, task->cluster, task->pstate,
-			task->nodes, task->nodes_count};
+		const struct sched_allocation placed = engine_task_allocation(task);
 
 		adopted_queued += task->state == ENGINE_TASK_QUEUED;
 		if (task->state == ENGINE_TASK_STARTING || task->state == ENGINE_TASK_RUNNING)
-			kept_adopt(kept, &start, task->started_s);
+			kept_adopt(kept, &placed, task->attempts, task->started_s);
 	}
 }
 

@@ -217,19 +217,17 @@ static void adopt_tasks(struct engine *engine, const struct workload *workload, 
 
 	for (uint32_t i = 0; i < workload->tasks_count; i++) {
 		const struct engine_task *task = engine_task_at(engine, i);
-		const struct backend_start start = {
-			i,           task->attempts,   task->task->row, task->cluster, task->pstate,
-			task->nodes, task->nodes_count};
+		const struct sched_allocation placed = engine_task_allocation(task);
 		const struct store_suspension *row = last_suspension(rows, i, task->attempts);
 
 		if (!engine_task_state_in(task->state, ENGINE_TASK_UNDER_WAY))
 			continue;
 		if (!row) {
-			scripted_backend_adopt(backend, &start, task->started_s);
+			scripted_backend_adopt(backend, &placed, task->attempts, task->started_s);
 			continue;
 		}
 		scripted_backend_adopt_suspended(
-			backend, &start,
+			backend, &placed, task->attempts,
 			&(struct script_suspended){
 				.n = task->suspensions,
 				.executed_s = task->executed_s,

@@ -656,7 +656,10 @@ static void test_penalty(void)
 
 	backend_sim_set_penalty(backend, 30);
 	backend_start(backend,
-		      &(struct backend_start){.attempt = 1, .nodes = &node, .nodes_count = 1});
+		      &(struct sched_allocation){.task = &(struct sched_task){0},
+						 .nodes = &node,
+						 .nodes_count = 1},
+		      1);
 	backend_share(backend, 0, 1, 0.5);
 	backend_sim_wait(backend, 20, &event); /* STARTED; 10 s of progress by 20 s */
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_STARTED);
