@@ -906,8 +906,17 @@ bool engine_on_time(const struct engine *engine, uint32_t task);
 /* The task at an index of the workload. */
 const struct engine_task *engine_task_at(const struct engine *engine, uint32_t task);
 
-/* The nodes of the present attempt of a task, as a backend gets them. */
-struct sched_allocation engine_task_allocation(const struct engine_task *task);
+/* A task with the nodes of its last placement, as a backend gets it; other members are 0. */
+static inline struct sched_allocation engine_task_allocation(const struct engine_task *task)
+{
+	return (struct sched_allocation){
+		.task = task->task,
+		.cluster = task->cluster,
+		.pstate = task->pstate,
+		.nodes_count = task->nodes_count,
+		.nodes = task->nodes,
+	};
+}
 
 /* NULL is allowed. The backend is not freed. */
 void engine_free(struct engine *engine);

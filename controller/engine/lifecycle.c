@@ -88,17 +88,13 @@ struct sched_allocation engine_running(const struct engine *engine, uint32_t ind
 				       const uint32_t *nodes, double start_s)
 {
 	const struct engine_task *task = &engine->tasks[index];
+	struct sched_allocation running = engine_task_allocation(task);
 
-	return (struct sched_allocation){
-		.task = task->task,
-		.cluster = task->cluster,
-		.pstate = task->pstate,
-		.nodes_count = task->nodes_count,
-		.nodes = nodes,
-		.start_s = start_s,
-		.executed_s = task->executed_s,
-		.end_s = engine_expected_end_s(task, start_s),
-	};
+	running.nodes = nodes;
+	running.start_s = start_s;
+	running.executed_s = task->executed_s;
+	running.end_s = engine_expected_end_s(task, start_s);
+	return running;
 }
 
 void engine_set_preemptible(struct engine *engine, uint32_t index)
@@ -201,17 +197,6 @@ void engine_begin_claimed(struct engine *engine, uint32_t index)
 	begin_attempt(engine, index);
 	*running_list_find(&engine->running, index) =
 		engine_running(engine, index, task->nodes, task->since_s);
-}
-
-struct sched_allocation engine_task_allocation(const struct engine_task *task)
-{
-	return (struct sched_allocation){
-		.task = task->task,
-		.cluster = task->cluster,
-		.pstate = task->pstate,
-		.nodes_count = task->nodes_count,
-		.nodes = task->nodes,
-	};
 }
 
 void engine_launch(struct engine *engine, uint32_t index)

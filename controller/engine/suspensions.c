@@ -146,14 +146,10 @@ const struct sched_allocation *engine_list_suspended(struct engine *engine, uint
 	for (uint32_t i = 0; i < count; i++) {
 		const struct engine_task *task = &engine->tasks[all->suspended.ids[i]];
 
-		all->entries[i] = (struct sched_allocation){
-			.task = task->task,
-			.cluster = task->cluster,
-			.pstate = task->pstate,
-			.nodes_count = task->nodes_count,
-			.executed_s = task->executed_s,
-			.virtual_s = task->virtual_s,
-		};
+		all->entries[i] = engine_task_allocation(task);
+		all->entries[i].nodes = NULL; /* it left them */
+		all->entries[i].executed_s = task->executed_s;
+		all->entries[i].virtual_s = task->virtual_s;
 	}
 	if (!are_in_order(all->entries, count))
 		qsort(all->entries, count, sizeof(*all->entries), compare_suspended);
