@@ -14,7 +14,7 @@
 #include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/running_list.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_energy.h"

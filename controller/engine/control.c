@@ -22,7 +22,7 @@
 #include "controller/engine/task_energy.h"
 #include "controller/engine/task_fsm.h"
 #include "controller/engine/task_init.h"
-#include "controller/engine/waiting.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/window.h"
 
 static double now_s(const struct engine *engine)

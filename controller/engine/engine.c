@@ -17,12 +17,11 @@
 #include "controller/engine/places.h"
 #include "controller/engine/reservations.h"
 #include "controller/engine/restore.h"
-#include "controller/engine/running_list.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_init.h"
 #include "controller/engine/users.h"
 #include "controller/engine/utility_log.h"
-#include "controller/engine/waiting.h"
 #include "controller/engine/window.h"
 
 const char *const engine_end_names[] = {"none", "limit", "time", "done", "aborted", NULL};

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "controller/engine/engine.h"
-#include "controller/engine/running_list.h"
+#include "controller/engine/task_lists.h"
 
 /* The engine's insides, for the files of this folder alone. Tests do not include it. */
 

@@ -14,11 +14,10 @@
 #include "controller/engine/placement.h"
 #include "controller/engine/places.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/running_list.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/state_json.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
-#include "controller/engine/waiting.h"
 #include "controller/engine/window.h"
 
 /* Tasks. */

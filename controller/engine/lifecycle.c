@@ -10,11 +10,10 @@
 #include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/places.h"
-#include "controller/engine/running_list.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
 #include "controller/engine/users.h"
-#include "controller/engine/waiting.h"
 
 /* The state of a task. */
 

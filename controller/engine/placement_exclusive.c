@@ -10,7 +10,7 @@
 #include "controller/engine/own_nodes.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/suspensions.h"
-#include "controller/engine/waiting.h"
+#include "controller/engine/task_lists.h"
 
 static const char *waits_because(const struct engine *engine, uint32_t index)
 {

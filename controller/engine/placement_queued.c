@@ -17,10 +17,9 @@
 #include "controller/engine/nodes.h"
 #include "controller/engine/own_nodes.h"
 #include "controller/engine/placement.h"
-#include "controller/engine/running_list.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/task_energy.h"
 #include "controller/engine/task_fsm.h"
-#include "controller/engine/waiting.h"
 #include "controller/sched/queueing.h"
 
 struct placement {

@@ -10,7 +10,7 @@
 #include "controller/engine/reservations.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/task_energy.h"
-#include "controller/engine/waiting.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/window.h"
 
 /* Actions. */

@@ -12,7 +12,7 @@
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/running_list.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/state_json.h"
 #include "controller/engine/window.h"
 

@@ -11,7 +11,7 @@
 #include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
-#include "controller/engine/running_list.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
 

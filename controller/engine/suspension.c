@@ -10,7 +10,7 @@
 #include "controller/engine/placement.h"
 #include "controller/engine/places.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/running_list.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/suspension_fsm.h"
 #include "controller/engine/suspensions.h"

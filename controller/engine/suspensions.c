@@ -10,7 +10,7 @@
 #include "controller/engine/state_json.h"
 #include "controller/engine/suspension_fsm.h"
 #include "controller/engine/suspensions.h"
-#include "controller/engine/task_list.h"
+#include "controller/engine/task_lists.h"
 
 struct suspensions {
 	/* Per task its last suspension, whose arrays are owned; NULL: never suspended. */

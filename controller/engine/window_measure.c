@@ -19,7 +19,7 @@
 #include <math.h>
 
 #include "controller/engine/engine_private.h"
-#include "controller/engine/running_list.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
 #include "controller/engine/window_private.h"

@@ -15,7 +15,7 @@
 #include "controller/engine/engine_record.h"
 #include "controller/engine/input.h"
 #include "controller/engine/mapping_clock.h"
-#include "controller/engine/running_list.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/window_fsm.h"
