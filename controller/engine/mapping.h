@@ -107,8 +107,6 @@ void engine_apply_plan(struct engine *engine, const struct sched_plan *plan, boo
 void engine_prepare_action(struct engine *engine, const struct sched_action *action);
 void engine_launch_action(struct engine *engine, const struct sched_action *action);
 
-/* plan_validate.c */
-
 /* NULL if an action is legal now, else why it is not. */
 const char *engine_validate_action(const struct engine *engine, const struct sched_action *action);
 
@@ -132,8 +130,6 @@ const char *engine_validate_on_own_nodes(const struct engine *engine,
  */
 const char *engine_validate_but_nodes(const struct engine *engine,
 				      const struct sched_action *action);
-
-/* plan_prune.c */
 
 /*
  * For a plan older than the engine's state: finds the STARTs and RESUMEs that are no longer
