@@ -17,7 +17,6 @@
 #include "controller/engine/task_lists.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/suspensions.h"
-#include "controller/engine/task_energy.h"
 #include "controller/engine/task_fsm.h"
 #include "controller/engine/utility_log.h"
 #include "controller/engine/window.h"

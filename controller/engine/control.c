@@ -19,9 +19,8 @@
 #include "controller/engine/placement.h"
 #include "controller/engine/reservations.h"
 #include "controller/engine/suspension.h"
-#include "controller/engine/task_energy.h"
 #include "controller/engine/task_fsm.h"
-#include "controller/engine/task_init.h"
+#include "controller/engine/places.h"
 #include "controller/engine/task_lists.h"
 #include "controller/engine/window.h"
 

@@ -19,7 +19,6 @@
 #include "controller/engine/restore.h"
 #include "controller/engine/task_lists.h"
 #include "controller/engine/suspensions.h"
-#include "controller/engine/task_init.h"
 #include "controller/engine/users.h"
 #include "controller/engine/utility_log.h"
 #include "controller/engine/window.h"

@@ -3,7 +3,7 @@
 
 #include "controller/engine/engine.h"
 
-/* Arrival, placement, start and loss of a task, and its state. */
+/* Arrival, placement, start and loss of a task, its state, and what it has used. */
 
 /*
  * Whether an event moves a task on from its state. An event that is impossible in the state is
@@ -62,3 +62,6 @@ void engine_launch(struct engine *engine, uint32_t task);
  */
 enum engine_task_event engine_after_loss(struct engine *engine, uint32_t task, double time_s,
 					 const char *reason);
+
+/* Sets the energy of a task whose attempt has ended: the account's, or the backend's `event_j`. */
+void engine_take_energy(struct engine *engine, uint32_t task, double event_j);

@@ -18,7 +18,6 @@
 #include "controller/engine/own_nodes.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/task_lists.h"
-#include "controller/engine/task_energy.h"
 #include "controller/engine/task_fsm.h"
 #include "controller/sched/queueing.h"
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/places.h"
+
+#include <math.h>
 #include <string.h>
 
 #include "controller/engine/engine_private.h"
 #include "controller/engine/placement.h"
-#include "controller/engine/places.h"
+#include "controller/engine/window.h"
 
 struct places {
 	uint32_t **of; /* per task */
@@ -49,11 +52,6 @@ void engine_places_finish(struct engine *engine)
 	g_free(places);
 }
 
-void engine_add_place(struct engine *engine, uint32_t task)
-{
-	engine->places->of[task] = g_new(uint32_t, width_of(engine, task));
-}
-
 void engine_set_nodes(struct engine *engine, uint32_t index, const uint32_t *nodes, uint32_t count)
 {
 	struct engine_task *task = &engine->tasks[index];
@@ -61,4 +59,27 @@ void engine_set_nodes(struct engine *engine, uint32_t index, const uint32_t *nod
 	task->nodes = engine->places->of[index];
 	task->nodes_count = count;
 	memcpy(engine->places->of[index], nodes, count * sizeof(*nodes));
+}
+
+/* A task before anything has happened to it. */
+
+void engine_init_known(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	task->task = &engine->known[index];
+	task->planned_start_s = task->started_s = task->expected_end_s = NAN;
+	task->since_s = task->waits_since_s = task->sharing_s = NAN;
+	task->ended_s = task->exec_s = task->energy_j = NAN;
+	task->etc_s = task->eec_j = NAN;
+	task->chance = task->threshold = NAN;
+	task->promised_s = INFINITY;
+	engine_window_init_task(engine, index);
+}
+
+void engine_init_task(struct engine *engine, uint32_t index)
+{
+	engine->known[index] = engine->setup.workload->tasks[index];
+	engine->places->of[index] = g_new(uint32_t, width_of(engine, index));
+	engine_init_known(engine, index);
 }

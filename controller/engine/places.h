@@ -4,8 +4,8 @@
 #include "controller/engine/engine.h"
 
 /*
- * The engine's internals: memory for the nodes of each task, engine_task.nodes, with room for the
- * most that it can get.
+ * The engine's internals: a task before anything has happened to it, and memory for its nodes,
+ * engine_task.nodes, with room for the most that it can get.
  */
 struct places;
 
@@ -13,8 +13,11 @@ struct places;
 void engine_places_init(struct engine *engine, uint32_t tasks_max);
 void engine_places_finish(struct engine *engine);
 
-/* To be called for a task that was appended to the workload. */
-void engine_add_place(struct engine *engine, uint32_t task);
-
 /* Sets the nodes of a task, which are copied. */
 void engine_set_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes, uint32_t count);
+
+/* Initialises a task whose description, as policies see it, and whose place are there. */
+void engine_init_known(struct engine *engine, uint32_t task);
+
+/* Initialises the task that was just appended to the workload. */
+void engine_init_task(struct engine *engine, uint32_t task);

@@ -14,7 +14,6 @@
 #include "controller/engine/suspension.h"
 #include "controller/engine/suspension_fsm.h"
 #include "controller/engine/suspensions.h"
-#include "controller/engine/task_energy.h"
 #include "controller/engine/task_fsm.h"
 #include "controller/engine/window.h"
 

@@ -6,7 +6,7 @@
 
 #include "controller/engine/engine_private.h"
 #include "controller/engine/engine_record.h"
-#include "controller/engine/task_init.h"
+#include "controller/engine/places.h"
 #include "controller/workload/users.h"
 
 #define NONE UINT32_MAX
