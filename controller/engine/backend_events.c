@@ -18,7 +18,6 @@
 #include "controller/engine/suspension.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
-#include "controller/engine/utility_log.h"
 #include "controller/engine/window.h"
 
 /* Attempts that ended. */

@@ -83,3 +83,15 @@ const struct engine_result *engine_finish_counting(struct engine *engine);
 /* For a full state: without marks, and without a lead. */
 json_t *engine_save_counters(const struct engine *engine);
 bool engine_load_counters(struct engine *engine, const json_t *state);
+
+/* The utility that a run earned over time: engine_utility_log(). */
+
+/* Initialises engine->utility_log: no task has completed. */
+void engine_utility_log_init(struct engine *engine);
+void engine_utility_log_finish(struct engine *engine);
+
+/* To be called when a completed task was restored: the log is recomputed when it is needed. */
+void engine_rebuild_utility_log(struct engine *engine);
+
+/* Logs the utility of a task that completes at time_s; to be called before its state changes. */
+void engine_note_utility(struct engine *engine, double time_s, double utility);

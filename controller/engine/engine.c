@@ -20,7 +20,6 @@
 #include "controller/engine/task_lists.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/users.h"
-#include "controller/engine/utility_log.h"
 #include "controller/engine/window.h"
 
 const char *const engine_end_names[] = {"none", "limit", "time", "done", "aborted", NULL};

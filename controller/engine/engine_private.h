@@ -36,7 +36,7 @@ struct engine {
 	struct decider *decider;                 /* mapping.h: a decision (mapping_event.c) */
 	struct decision_record *decision_record; /* mapping.h (decision_record.c) */
 	struct records *records;                 /* engine_record.h */
-	struct utility_log *utility_log;         /* utility_log.h */
+	struct utility_log *utility_log;         /* counters.h */
 	struct users *users;                     /* users.h; NULL: none reacts */
 	struct running_list running; /* tasks that are starting or running, or have a claim */
 

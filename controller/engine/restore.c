@@ -15,7 +15,6 @@
 #include "controller/engine/suspension.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
-#include "controller/engine/utility_log.h"
 
 /* States of records whose tasks do not start again by themselves. */
 #define NOT_RESTARTED (ENGINE_TASK_SETTLED | ENGINE_TASK_SET(ENGINE_TASK_QUARANTINED))
