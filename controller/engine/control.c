@@ -12,7 +12,6 @@
 #include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
 #include "controller/engine/engine_record.h"
-#include "controller/engine/input.h"
 #include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"

@@ -6,7 +6,6 @@
 #include "controller/engine/control_running.h"
 #include "controller/engine/engine_private.h"
 #include "controller/engine/engine_record.h"
-#include "controller/engine/input.h"
 #include "controller/engine/migration.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"

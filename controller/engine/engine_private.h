@@ -26,7 +26,7 @@ struct engine {
 	struct places *places;             /* places.h */
 	struct nodes *nodes;               /* nodes.h */
 	struct placement *placement_state; /* placement.h; NULL: the placement remembers nothing */
-	struct waiting *waiting;           /* waiting.h */
+	struct waiting *waiting;           /* task_lists.h */
 	struct planned *planned;           /* reservations.h */
 	struct suspensions *suspensions;   /* suspensions.h */
 	struct migrations *migrations;     /* migration.h */
@@ -34,7 +34,7 @@ struct engine {
 	struct mapping_clock *mapping_clock;     /* mapping_clock.h: when mapping events are held */
 	struct counters *counters;               /* counters.h */
 	struct decider *decider;                 /* mapping.h: a decision (mapping_event.c) */
-	struct decision_record *decision_record; /* mapping.h (decision_record.c) */
+	struct decision_record *decision_record; /* engine_record.h */
 	struct records *records;                 /* engine_record.h */
 	struct utility_log *utility_log;         /* counters.h */
 	struct users *users;                     /* users.h; NULL: none reacts */
@@ -45,7 +45,7 @@ struct engine {
 	double next_s;          /* when the engine has something to do if no event comes */
 	bool stirred;           /* it has something to do at once: engine_stir() */
 	bool ended;
-	bool noting; /* an input is being handled (input.h) */
+	bool noting; /* an input is being handled (engine_record.h) */
 	char *reason;
 	char *because; /* buffer of engine_waits_because() */
 };

@@ -19,6 +19,7 @@
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
 #include "controller/engine/window.h"
+#include "controller/engine/engine_record.h"
 
 /* Tasks. */
 

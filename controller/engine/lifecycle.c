@@ -9,7 +9,6 @@
 #include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
 #include "controller/engine/engine_record.h"
-#include "controller/engine/input.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"

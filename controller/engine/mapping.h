@@ -8,8 +8,6 @@
  * legal, and carrying the plan out.
  */
 
-/* mapping_event.c */
-
 /* Initialises engine->decider: nothing is being decided. */
 void engine_decider_init(struct engine *engine);
 /* To be called before what the policy's thread touches is freed (engine_prepare_entry()). */
@@ -50,46 +48,11 @@ bool engine_is_deciding(const struct engine *engine);
 /* Drops the rest of a plan that is being carried out in parts. */
 void engine_stop_applying(struct engine *engine);
 
-/* decision_record.c */
-
-/* Initialises engine->decision_record: nothing was decided. */
-void engine_decision_record_init(struct engine *engine);
-void engine_decision_record_finish(struct engine *engine);
-
-/*
- * Makes the entry of a decision, on the policy's thread. No other thread reads what the engine
- * keeps about decisions before the answer was taken. `data` is the engine.
- */
-void engine_prepare_entry(const struct policy *policy, const struct sched_snapshot *snapshot,
-			  const struct sched_plan *plan, void *data);
-
-/* Drops the entry: the decision is not carried out. */
-void engine_clear_entry(struct engine *engine);
-
-/* Tells the recorder of a decision, whether its plan is carried out or not. */
-void engine_note_decided(struct engine *engine, const struct policy *policy,
-			 const struct sched_snapshot *snapshot, const struct sched_plan *plan);
-
-/* For a full state: which decision was recorded last. */
-json_t *engine_save_recorded(const struct engine *engine);
-bool engine_load_recorded(struct engine *engine, const json_t *state);
-
-/*
- * Records a decision, unless engine_setup.record_changes says otherwise. The entry of a decision
- * made on the policy's thread was prepared there.
- */
-void engine_record_decision(struct engine *engine, const struct policy *policy,
-			    const struct sched_snapshot *snapshot, const struct sched_plan *plan);
-
-/* take_snapshot.c */
-
 /*
  * The snapshot of the system at `now_s`, for a periodic event or one `between` them. It borrows
  * from the engine and is valid until the engine changes.
  */
 struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, bool between);
-
-/* plan_apply.c */
 
 /*
  * Carries out a plan. A plan that is not legal is the policy's fault and ends the run with a

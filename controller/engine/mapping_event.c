@@ -14,6 +14,7 @@
 #include "controller/engine/reservations.h"
 #include "controller/engine/users.h"
 #include "controller/engine/window.h"
+#include "controller/engine/engine_record.h"
 
 /* A plan that is being carried out in parts. */
 struct applying {
