@@ -49,12 +49,6 @@ bool engine_is_deciding(const struct engine *engine);
 void engine_stop_applying(struct engine *engine);
 
 /*
- * The snapshot of the system at `now_s`, for a periodic event or one `between` them. It borrows
- * from the engine and is valid until the engine changes.
- */
-struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, bool between);
-
-/*
  * Carries out a plan. A plan that is not legal is the policy's fault and ends the run with a
  * reason: nodes that are not free, tasks that are not mappable or not preemptible, a task that
  * would resume in another cluster. Actions of a plan made on the policy's thread that became
