@@ -23,7 +23,7 @@ struct async_answer {
 	const struct sched_plan *plan;
 	const char *problem; /* why a policy from outside made no plan; NULL: it did */
 	double decide_s;     /* processor time */
-	double asked_s;  /* when async_decider_ask() was called, seconds of the platform's clock */
+	double asked_s; /* when async_decider_ask() was called, seconds of the platform's clock */
 };
 
 /* Called on the thread that decided, before the answer is available; the arguments are borrowed. */

@@ -515,7 +515,7 @@ struct engine_setup {
 	 * For backends where suspending takes no time and never fails.
 	 */
 	double virtual_pause_s;
-	uint64_t seed;                    /* of the policy's own choices */
+	uint64_t seed; /* of the policy's own choices */
 	/*
 	 * What decides if the policy is from outside, on the thread that decides; NULL: the policy
 	 * never is. The run ends as aborted where it does not decide.

@@ -6,8 +6,8 @@
 
 /*
  * The orders of a queue that papers compare schedulers with. An order gives every waiting job a
- * number, its key: the job with the lowest key goes first, and of equal keys the one that arrived
- * first. The policies of the registry (policies/orders.c) and the replay of traces
+ * number, its key. The job with the lowest key goes first; equal keys go by arrival. The policies
+ * of the registry (policies/orders.c) and the replay of traces
  * (controller/replay/) read the same formulas.
  *
  * In the formulas w is the time that a job has waited, r the time that its user asked for, n its

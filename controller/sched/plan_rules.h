@@ -19,7 +19,7 @@
  * Where the system is `immediate` nothing is planned.
  *
  * Shared hosts: after the last action no host has more VMs than memory, or gives more than its CPU;
- * yields are above 0 and at most 1; what is put on a host is put on one that is up; a task on its
+ * yields are above 0 and at most 1; new VMs are on hosts that are up; a task on its
  * way is neither paused nor migrated; VMs that stay in a migration keep their positions.
  *
  * Queues: none gets longer than the system allows, in the order of the plan, and a cluster of which
@@ -29,8 +29,8 @@
 /*
  * Returns NULL if the plan is legal, else a sentence that names the action, its task and what is
  * wrong: "actions[3], start of task 22: node 5 of cluster \"c1\" has task 18". The index counts the
- * actions of `plan`. Sentence and working memory come from `arena`, which is not reset and may be
- * the one that the plan is in. The plan need not come from a policy that can be trusted; the
+ * actions of `plan`. Sentence and working memory come from `arena`, which is not reset and may
+ * hold the plan as well. The plan need not come from a policy that can be trusted; the
  * snapshot has to be as snapshot_json_read() accepts it. O(n log n) for each node with n tasks,
  * and O(tasks + nodes + actions).
  */

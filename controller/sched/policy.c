@@ -421,7 +421,8 @@ int policy_decide(const struct policy *policy, const struct sched_snapshot *snap
 {
 	arena_reset(context->arena);
 	if (policy_is_outside(policy))
-		return context->outside->decide(context->outside, policy, snapshot, context, ret_plan);
+		return context->outside->decide(context->outside, policy, snapshot, context,
+						ret_plan);
 	if (snapshot->system->queueing)
 		return decide_queueing(policy, snapshot, context, ret_plan);
 	if (snapshot->system->shared)

@@ -74,7 +74,7 @@ enum policy_flags {
 
 /*
  * What decides for policies from outside the tree in one run: programs and shared objects that it
- * starts. It belongs to who made it (controller/plugin/).
+ * starts. The room controller/plugin/ makes it.
  */
 struct policy_outside {
 	/*
@@ -97,7 +97,8 @@ struct policy_context {
 	 * same system. They save time and do not change plans. NULL: none.
 	 */
 	struct queueing_memory *memory;
-	struct policy_outside *outside; /* what decides if the policy is from outside; else unused */
+	struct policy_outside
+		*outside; /* what decides if the policy is from outside; else unused */
 };
 
 /*

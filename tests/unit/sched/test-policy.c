@@ -5,6 +5,9 @@
 
 #include "controller/sched/policy.h"
 
+#define FIVE_TIMES "+placeholders+placeholders+placeholders+placeholders+placeholders"
+#define LONG_NAME "max-upr" FIVE_TIMES FIVE_TIMES FIVE_TIMES FIVE_TIMES
+
 static void test_parse(void)
 {
 	const struct {
@@ -70,8 +73,7 @@ static void test_parse(void)
 		{"max-upr+drop:-1", NULL, 0, 0, "must be a number from 0"},
 		{"max-upr+drop:1x", NULL, 0, 0, "must be a number from 0"},
 		{"max-upr+drop:nan", NULL, 0, 0, "must be a number from 0"},
-		{"max-upr+placeholders+placeholders+placeholders+placeholders+placeholders", NULL,
-		 0, 0, "longer than"},
+		{LONG_NAME, NULL, 0, 0, "longer than"},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
