@@ -25,7 +25,7 @@
  */
 
 /* Sections of a file that are not in common/config. */
-#define CONFIG_SERVED_MAX 3
+#define CONFIG_SERVED_MAX 4
 
 struct config;
 

@@ -312,7 +312,9 @@ static struct backend *backend_of(const struct setup *setup, const struct engine
 
 static bool run_once(struct setup *setup, double ret_values[MEASURES])
 {
-	const struct engine_setup made = engine_setup_of(setup);
+	struct engine_setup made = engine_setup_of(setup);
+	g_autoptr(plugin_t) plugin =
+		experiment_plugin_new(setup->replica->simulated.experiment, &made);
 	struct engine_result result;
 	struct backend *backend;
 	struct engine *engine;

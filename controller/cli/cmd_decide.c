@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
 #include <glib.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "common/read_file.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/decide_queues.h"
+#include "controller/plugin/plugin_config.h"
 #include "controller/snapshot/snapshot_json.h"
 #include "controller/report/table.h"
 
@@ -199,15 +201,28 @@ static void print_considered(const struct sched_system *system, const struct sch
 static int decide_and_print(const char *name, const struct snapshot_json *read,
 			    const struct policy *policy, bool explain, bool json)
 {
+	const struct plugin_settings settings = plugin_config_simulation(NULL);
+	g_autoptr(plugin_t) plugin = plugin_new(&settings, read->system, read->snapshot.seed);
 	struct policy_context context = {
 		.arena = arena_new(),
 		.flags = explain ? POLICY_EXPLAIN : POLICY_PLAIN,
+		.outside = plugin_outside(plugin),
 	};
+	g_autoptr(GError) error = NULL;
 	struct sched_plan plan;
 	int status = COMMAND_DONE;
+	int result;
 
-	if (!context.arena || policy_decide(policy, &read->snapshot, &context, &plan) < 0) {
-		status = command_fail(COMMAND_FAILED, name, "out of memory");
+	if (!context.arena)
+		return command_fail(COMMAND_FAILED, name, "out of memory");
+	if (!plugin_start(plugin, policy, &error)) {
+		arena_free(context.arena);
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	}
+	result = policy_decide(policy, &read->snapshot, &context, &plan);
+	if (result < 0) {
+		status = command_fail(COMMAND_FAILED, name, "%s",
+				      result == -EIO ? context.outside->problem : "out of memory");
 	} else if (json) {
 		g_autoptr(json_t) list = snapshot_json_actions(read->system, &plan, explain);
 		g_autofree char *text = NULL;

@@ -341,6 +341,8 @@ static int study(const char *name, const char *path, const struct arguments *arg
 		command_name_source(&error, path, policies);
 		return report_failure(name, error);
 	}
+	if (!experiment_check_programs(varied->pdata[0], &error))
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	name_policies(config);
 	experiments = (const struct experiment *const *)varied->pdata;
 	names = policy_names(experiments[0]);

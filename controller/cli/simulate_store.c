@@ -157,8 +157,8 @@ static bool record_run(const struct writing *writing, const struct experiment_tr
 	 */
 	if (experiment->config->types_count == 0)
 		setup.recorder->decision = NULL;
-	experiment_simulate_run(experiment, trial, &setup, &result);
-	good = recorder_store_finish(recorder, error);
+	good = experiment_simulate_run(experiment, trial, &setup, &result, error) &&
+	       recorder_store_finish(recorder, error);
 	recorder_store_free(recorder);
 	return good;
 }

@@ -3,6 +3,7 @@
 
 #include "controller/config/config_arrivals.h"
 #include "controller/config/config_environment.h"
+#include "controller/config/config_plugin.h"
 #include "controller/config/config_study.h"
 #include "controller/config/config_verdict.h"
 
@@ -32,6 +33,7 @@ const struct config_served config_controller = {
 			[CONFIG_ENVIRONMENT] = &config_environment_section,
 			[CONFIG_STUDY] = &config_study_section,
 			[CONFIG_VERDICT] = &config_verdict_section,
+			[CONFIG_PLUGIN] = &config_plugin_section,
 		},
 	.fill_in = fill_in,
 	.check = check,

@@ -9,6 +9,7 @@
 #include "controller/config/config_environment.h"
 #include "controller/experiment/robustness.h"
 #include "controller/experiment/simulation.h"
+#include "controller/plugin/plugin_config.h"
 #include "controller/workload/dfrs.h"
 #include "controller/workload/environment.h"
 #include "controller/workload/environment_pruning.h"
@@ -401,45 +402,99 @@ void experiment_complete_result(const struct experiment_trial *trial, const stru
 		find_robustness(trial->pruning, engine, trial->system->rows_count, result);
 }
 
-static void simulate(const struct experiment_trial *trial, const struct engine_setup *setup,
-		     struct backend *backend, struct engine_result *ret_result)
+struct plugin *experiment_plugin_new(const struct experiment *experiment,
+				     struct engine_setup *setup)
 {
-	g_autoptr(engine_t) engine = engine_new(setup, backend);
+	const struct plugin_settings settings = plugin_config_simulation(experiment->config);
+	struct plugin *plugin;
+
+	if (!policy_is_outside(&setup->policy))
+		return NULL;
+	plugin = plugin_new(&settings, setup->system, setup->seed);
+	setup->outside = plugin_outside(plugin);
+	return plugin;
+}
+
+bool experiment_check_outside(const struct engine_setup *setup, const struct engine_result *result,
+			      GError **error)
+{
+	const char *problem = setup->outside ? setup->outside->problem : NULL;
+
+	if (!problem || result->ended_by != ENGINE_END_ABORTED)
+		return true;
+	return error_fail(error, PLUGIN_ERROR, PLUGIN_ERROR_START, "%s", problem);
+}
+
+bool experiment_check_programs(const struct experiment *experiment, GError **error)
+{
+	const struct plugin_settings settings = plugin_config_simulation(experiment->config);
+	struct experiment_trial trial = {.workload = NULL};
+
+	for (uint32_t i = 0; i < experiment->policies_count; i++) {
+		const struct policy *policy = &experiment->policies[i];
+		bool good;
+
+		if (!policy_is_outside(policy))
+			continue;
+		if (!experiment_trial_init(experiment, 0, 1, &trial, error))
+			return false;
+
+		const struct engine_setup setup =
+			experiment_trial_setup(experiment, &trial, policy, 0);
+
+		good = plugin_check(policy, &settings, setup.system, setup.seed, error);
+		experiment_trial_clear(&trial);
+		if (!good)
+			return false;
+	}
+	return true;
+}
+
+static bool simulate(const struct experiment *experiment, const struct experiment_trial *trial,
+		     const struct engine_setup *setup, struct backend *backend,
+		     struct engine_result *ret_result, GError **error)
+{
+	struct engine_setup own = *setup;
+	g_autoptr(plugin_t) plugin = experiment ? experiment_plugin_new(experiment, &own) : NULL;
+	struct engine *engine = engine_new(&own, backend);
 
 	simulation_run(engine, backend, ret_result);
 	if (trial)
 		experiment_complete_result(trial, engine, ret_result);
+	engine_free(engine);
 	backend_destroy(backend);
+	return experiment_check_outside(&own, ret_result, error);
 }
 
 /* So that no spread draws the execution times that the trials have. */
 #define SPREAD_SEED UINT64_C(0x7370726561640000)
 
-void experiment_simulate_spread(const struct experiment *experiment,
+bool experiment_simulate_spread(const struct experiment *experiment,
 				const struct experiment_trial *trial,
 				const struct engine_setup *setup,
 				const struct backend_sim_spread *spread,
-				struct engine_result *ret_result)
+				struct engine_result *ret_result, GError **error)
 {
 	struct backend *backend = experiment_backend_new(experiment, trial, setup);
 
 	backend_sim_set_spread(backend, spread);
 	if (setup->system->queueing)
 		backend_sim_set_exec_seed(backend, spread->seed ^ SPREAD_SEED, spread->stream);
-	simulate(trial, setup, backend, ret_result);
+	return simulate(experiment, trial, setup, backend, ret_result, error);
 }
 
-void experiment_simulate_run(const struct experiment *experiment,
+bool experiment_simulate_run(const struct experiment *experiment,
 			     const struct experiment_trial *trial, const struct engine_setup *setup,
-			     struct engine_result *ret_result)
+			     struct engine_result *ret_result, GError **error)
 {
-	simulate(trial, setup, experiment_backend_new(experiment, trial, setup), ret_result);
+	return simulate(experiment, trial, setup, experiment_backend_new(experiment, trial, setup),
+			ret_result, error);
 }
 
 void experiment_simulate(const struct engine_setup *setup, struct engine_result *ret_result)
 {
-	simulate(NULL, setup, backend_sim_new(setup->system, workload_room(setup->workload)),
-		 ret_result);
+	simulate(NULL, NULL, setup, backend_sim_new(setup->system, workload_room(setup->workload)),
+		 ret_result, NULL);
 }
 
 double experiment_budget_j(const struct experiment *experiment, uint64_t seed, GError **error)

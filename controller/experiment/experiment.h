@@ -9,6 +9,7 @@
 #include "controller/config/config_environment.h"
 #include "controller/engine/engine.h"
 #include "controller/experiment/overheads.h"
+#include "controller/plugin/plugin.h"
 
 /*
  * Builds runs from a configuration: the system, the workload of a trial, the budget and the
@@ -137,13 +138,35 @@ struct backend *experiment_backend_new(const struct experiment *experiment,
 				       const struct engine_setup *setup);
 
 /*
+ * What decides in a simulation if the policy of `setup` is from outside, without a fallback;
+ * setup->outside is set. The caller frees it with plugin_free() after the engine. NULL: the policy
+ * is of the tree.
+ */
+struct plugin *experiment_plugin_new(const struct experiment *experiment,
+				     struct engine_setup *setup);
+
+/*
+ * Whether a simulation was not aborted since its policy from outside did not decide. False with
+ * `error`, which says why. To be called before plugin_free().
+ */
+bool experiment_check_outside(const struct engine_setup *setup, const struct engine_result *result,
+			      GError **error);
+
+/*
+ * Whether the programs of all policies from outside start and take the system of the first trial,
+ * so that a wrong command is known before anything is simulated. False with `error`.
+ */
+bool experiment_check_programs(const struct experiment *experiment, GError **error);
+
+/*
  * Simulates one run of the experiment and fills *ret_result, with the trial's utility_max and, on
  * shared hosts, the stretches, or with queues the robustness. `trial` as in
- * experiment_backend_new().
+ * experiment_backend_new(). Returns true, or false with `error`: a policy from outside did not
+ * decide.
  */
-void experiment_simulate_run(const struct experiment *experiment,
+bool experiment_simulate_run(const struct experiment *experiment,
 			     const struct experiment_trial *trial, const struct engine_setup *setup,
-			     struct engine_result *ret_result);
+			     struct engine_result *ret_result, GError **error);
 
 /*
  * Fills in what the engine does not know of the result of its run on a trial: the trial's
@@ -157,11 +180,14 @@ void experiment_complete_result(const struct experiment_trial *trial, const stru
  * (sim.h). With queues, whose execution times are drawn, other times are drawn than the trial's;
  * they depend on the spread's seed and stream.
  */
-void experiment_simulate_spread(const struct experiment *experiment,
+bool experiment_simulate_spread(const struct experiment *experiment,
 				const struct experiment_trial *trial,
 				const struct engine_setup *setup,
 				const struct backend_sim_spread *spread,
-				struct engine_result *ret_result);
+				struct engine_result *ret_result, GError **error);
 
-/* experiment_simulate_run() of a run that belongs to no trial, without overheads. */
+/*
+ * experiment_simulate_run() of a run that belongs to no trial, without overheads and with a policy
+ * of the tree.
+ */
 void experiment_simulate(const struct engine_setup *setup, struct engine_result *ret_result);

@@ -38,8 +38,8 @@ static void run_once(const struct running *running, const struct experiment_tria
 	backend_destroy(backend);
 }
 
-static void run_policy(const struct running *running, const struct experiment_trial *drawn,
-		       uint32_t trial, uint32_t policy)
+static bool run_policy(const struct running *running, const struct experiment_trial *drawn,
+		       uint32_t trial, uint32_t policy, GError **error)
 {
 	const struct experiment *experiment = running->trials->experiment;
 	struct engine_setup setup =
@@ -49,7 +49,7 @@ static void run_policy(const struct running *running, const struct experiment_tr
 	if (!setup.gate && !drawn->whole && !drawn->pruning &&
 	    !policy_reads_budget(&setup.policy)) {
 		run_once(running, drawn, &setup, trial, policy);
-		return;
+		return true;
 	}
 	for (uint32_t i = 0; i < running->trials->limits_count; i++) {
 		struct engine_result *result = result_at(running, trial, policy, i);
@@ -57,8 +57,10 @@ static void run_policy(const struct running *running, const struct experiment_tr
 		setup = experiment_trial_setup(experiment, drawn, &experiment->policies[policy],
 					       running->limits_j[i]);
 		setup.trim = true;
-		experiment_simulate_run(experiment, drawn, &setup, result);
+		if (!experiment_simulate_run(experiment, drawn, &setup, result, error))
+			return false;
 	}
+	return true;
 }
 
 static bool run_trial(uint32_t trial, void *data, GError **error)
@@ -66,15 +68,16 @@ static bool run_trial(uint32_t trial, void *data, GError **error)
 	const struct running *running = data;
 	const struct experiment *experiment = running->trials->experiment;
 	struct experiment_trial drawn;
+	bool good = true;
 
 	if (!experiment_trial_init(experiment, running->trials->seed, trial + 1, &drawn, error))
 		return false;
 	if (running->trials->change)
 		experiment_trial_change(&drawn, running->trials->change);
-	for (uint32_t policy = 0; policy < experiment->policies_count; policy++)
-		run_policy(running, &drawn, trial, policy);
+	for (uint32_t policy = 0; good && policy < experiment->policies_count; policy++)
+		good = run_policy(running, &drawn, trial, policy, error);
 	experiment_trial_clear(&drawn);
-	return true;
+	return good;
 }
 
 static void sort_limits(struct running *running)

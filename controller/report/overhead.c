@@ -99,6 +99,7 @@ static double simulate(const struct experiment *experiment, const struct experim
 		       double *ret_suspensions)
 {
 	struct engine_setup setup = experiment_trial_setup(experiment, trial, policy, limit_j);
+	g_autoptr(plugin_t) plugin = experiment_plugin_new(experiment, &setup);
 	struct engine_result result;
 	struct backend *backend;
 	struct engine *engine;

@@ -269,7 +269,7 @@ static void paced_clear(struct paced *paced)
  * A simulated repeat. Every policy and limit has its own draws, since their runs were separate too;
  * the paces take turns.
  */
-static void simulate(const struct resampling *noise, const struct policy *policy, double limit_j,
+static bool simulate(const struct resampling *noise, const struct policy *policy, double limit_j,
 		     uint64_t stream, struct engine_result *ret_result)
 {
 	const struct backend_sim_ratio *pace =
@@ -277,13 +277,15 @@ static void simulate(const struct resampling *noise, const struct policy *policy
 	struct engine_setup setup =
 		experiment_trial_setup(noise->experiment, &noise->trial, policy, limit_j);
 	struct paced paced;
+	bool good;
 
 	paced_init(&paced, noise, pace, stream);
 	if (noise->trial.pruning)
 		paced_keep_pace(&paced, noise, pace);
-	experiment_simulate_spread(noise->experiment, &noise->trial, &setup, &paced.spread,
-				   ret_result);
+	good = experiment_simulate_spread(noise->experiment, &noise->trial, &setup, &paced.spread,
+					  ret_result, NULL);
 	paced_clear(&paced);
+	return good;
 }
 
 /*
@@ -321,7 +323,9 @@ static const struct resampling_cell *simulate_cell(struct resampling *noise, con
 	for (uint32_t i = 0; i < RESAMPLING_REPEATS; i++) {
 		struct engine_result result;
 
-		simulate(noise, &policy, cell->limit_j, first + i, &result);
+		/* A policy from outside may not be here any more. */
+		if (!simulate(noise, &policy, cell->limit_j, first + i, &result))
+			return NULL;
 		utilities[i] = result.utility;
 		stretches[i] = result.stretch_max > 0 ? result.stretch_mean : (double)NAN;
 	}

@@ -68,6 +68,21 @@ struct snapshot_json {
 json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct policy *policy,
 			    const char *pet);
 
+/* The member `system` of a snapshot, whole. Returns a new reference. */
+json_t *snapshot_json_system(const struct sched_system *system);
+
+/*
+ * Every task of the snapshot, once: an array of const struct sched_task *, borrowed, which the
+ * caller frees. Those with place-holders are among the waiting.
+ */
+GPtrArray *snapshot_json_tasks(const struct sched_snapshot *snapshot);
+
+/*
+ * A snapshot as a JSON object without policy and system, and with no other tasks than those of
+ * `tasks` (as of snapshot_json_tasks()). Returns a new reference.
+ */
+json_t *snapshot_json_write_part(const struct sched_snapshot *snapshot, const GPtrArray *tasks);
+
 /* The matrix of execution times. Returns a new reference. */
 json_t *snapshot_json_pet(const struct sched_system *system);
 

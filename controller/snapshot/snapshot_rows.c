@@ -335,7 +335,9 @@ static const struct record_field system_fields[] = {
 	{GROUP(queueing, snapshot_queueing_record), .variants = QUEUES},
 	{NULL},
 };
-RECORD(snapshot_system, system, .check = snapshot_check_system);
+const struct record snapshot_system_record = {.size = sizeof(struct snapshot_system),
+					      .fields = system_fields,
+					      .check = snapshot_check_system};
 
 /* Tasks and their places. */
 
@@ -473,7 +475,7 @@ static const struct record_field snapshot_fields[] = {
 	{AT(gate), .type = RECORD_BOOL, .read = read_flag, .flags = RECORD_OPTIONAL},
 	{AT(between), .type = RECORD_BOOL, .read = read_flag, .flags = OMITTED},
 	{GROUP(completed, completed_record), .flags = RECORD_OPTIONAL},
-	{NAMED(snapshot_json, system, parts), .type = RECORD_STRUCT, .of = &system_record},
+	{NAMED(snapshot_json, system, parts), .type = RECORD_STRUCT, .of = &snapshot_system_record},
 	{ARRAY(snapshot_json, tasks, task_record)},
 	{AT(waiting), .type = RECORD_BORROWED, COUNTED(snapshot.waiting_count), .read = read_tasks,
 	 .write = write_tasks},

@@ -30,6 +30,7 @@ enum {
 };
 
 extern const struct record snapshot_record;            /* struct snapshot_json */
+extern const struct record snapshot_system_record;     /* struct snapshot_system */
 extern const struct record snapshot_queueing_record;   /* struct snapshot_system */
 extern const struct record snapshot_action_record;     /* struct sched_action */
 extern const struct record snapshot_considered_record; /* struct sched_considered */

@@ -53,31 +53,76 @@ static bool runs(const struct sched_snapshot *snapshot, const struct sched_task 
 	return false;
 }
 
-/* Every task of the snapshot, once; tasks with place-holders are among the waiting. */
-static GArray *list_tasks(const struct sched_snapshot *snapshot)
+GPtrArray *snapshot_json_tasks(const struct sched_snapshot *snapshot)
 {
-	GArray *list = g_array_new(FALSE, FALSE, sizeof(struct sched_task));
+	GPtrArray *list = g_ptr_array_new();
 
 	for (uint32_t i = 0; i < snapshot->waiting_count; i++)
-		g_array_append_vals(list, snapshot->waiting[i], 1);
+		g_ptr_array_add(list, (gpointer)snapshot->waiting[i]);
 	for (uint32_t i = 0; i < snapshot->suspended_count; i++)
-		g_array_append_vals(list, snapshot->suspended[i].task, 1);
+		g_ptr_array_add(list, (gpointer)snapshot->suspended[i].task);
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
-		g_array_append_vals(list, snapshot->running[i].task, 1);
+		g_ptr_array_add(list, (gpointer)snapshot->running[i].task);
 	for (uint32_t c = 0; snapshot->queues && c < snapshot->system->clusters_count; c++)
 		for (uint32_t i = 0; i < snapshot->queues[c].count; i++)
 			if (!runs(snapshot, snapshot->queues[c].tasks[i]))
-				g_array_append_vals(list, snapshot->queues[c].tasks[i], 1);
+				g_ptr_array_add(list, (gpointer)snapshot->queues[c].tasks[i]);
 	for (uint32_t i = 0; i < snapshot->reservations_count; i++)
-		g_array_append_vals(list, snapshot->reservations[i].task, 1);
+		g_ptr_array_add(list, (gpointer)snapshot->reservations[i].task);
 	return list;
+}
+
+static GArray *copy_tasks(const GPtrArray *tasks)
+{
+	GArray *copies = g_array_sized_new(FALSE, FALSE, sizeof(struct sched_task), tasks->len);
+
+	for (guint i = 0; i < tasks->len; i++)
+		g_array_append_vals(copies, tasks->pdata[i], 1);
+	return copies;
+}
+
+json_t *snapshot_json_system(const struct sched_system *system)
+{
+	struct snapshot_json whole = {0};
+	json_t *object;
+
+	describe_system(&whole.parts, system, true);
+	object =
+		record_write(&snapshot_system_record, &whole.parts, system_variant(system), &whole);
+	g_free(whole.parts.types);
+	g_free(whole.parts.pet);
+	return object;
+}
+
+json_t *snapshot_json_write_part(const struct sched_snapshot *snapshot, const GPtrArray *tasks)
+{
+	const struct sched_system *system = snapshot->system;
+	g_autoptr(GArray) copies = copy_tasks(tasks);
+	struct snapshot_json whole = {
+		.snapshot = *snapshot,
+		.tasks_count = copies->len,
+		.tasks = (struct sched_task *)copies->data,
+		.queues_count = system->clusters_count,
+		.sufferage_count = snapshot->sufferage ? system->rows_count : 0,
+	};
+	json_t *object;
+
+	describe_system(&whole.parts, system, false);
+	/* Only the names are needed. */
+	for (uint32_t row = 0; row < whole.parts.types_count; row++)
+		whole.parts.types[row].options_count = 0;
+	object = record_write(&snapshot_record, &whole, system_variant(system), &whole);
+	json_object_del(object, "system");
+	g_free(whole.parts.types);
+	return object;
 }
 
 json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct policy *policy,
 			    const char *pet)
 {
 	const struct sched_system *system = snapshot->system;
-	g_autoptr(GArray) tasks = list_tasks(snapshot);
+	g_autoptr(GPtrArray) list = snapshot_json_tasks(snapshot);
+	g_autoptr(GArray) tasks = copy_tasks(list);
 	struct snapshot_json whole = {
 		.snapshot = *snapshot,
 		.policy = policy ? policy->name : NULL,

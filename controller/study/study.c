@@ -155,27 +155,39 @@ static GArray *find_units(const struct study *study, uint32_t *ret_missing, uint
 	return units;
 }
 
+static void free_news(struct news *news)
+{
+	g_clear_error(&news->error);
+	g_free(news->results);
+	g_free(news);
+}
+
 /* Runs a policy on a trial under all limits. */
-static void run_policy(struct work *work, const struct experiment_trial *drawn,
-		       const struct unit *unit, uint32_t policy)
+static bool run_policy(struct work *work, const struct experiment_trial *drawn,
+		       const struct unit *unit, uint32_t policy, GError **error)
 {
 	const struct study *study = work->study;
 	const struct experiment *experiment = study->experiments[unit->point];
 	struct news *news = g_new0(struct news, 1);
+	bool good = true;
 
 	news->point = unit->point;
 	news->trial = unit->trial;
 	news->policy = policy;
 	news->results = g_new0(struct engine_result, study->limits_count);
-	for (uint32_t i = 0; i < study->limits_count; i++) {
+	for (uint32_t i = 0; good && i < study->limits_count; i++) {
 		struct engine_setup setup =
 			experiment_trial_setup(experiment, drawn, &experiment->policies[policy],
 					       study->limits_j[i]);
 
 		setup.trim = true;
-		experiment_simulate_run(experiment, drawn, &setup, &news->results[i]);
+		good = experiment_simulate_run(experiment, drawn, &setup, &news->results[i], error);
 	}
-	g_async_queue_push(work->news, news);
+	if (good)
+		g_async_queue_push(work->news, news);
+	else
+		free_news(news);
+	return good;
 }
 
 /* Takes a missing policy of the trial that no thread has taken; false if there is none. */
@@ -202,6 +214,7 @@ static bool run_unit(struct work *work, struct unit *unit, GError **error)
 	const struct study *study = work->study;
 	struct experiment_trial drawn;
 	uint32_t policy;
+	bool good;
 
 	if (!take_policy(work, unit, &policy))
 		return true;
@@ -209,10 +222,10 @@ static bool run_unit(struct work *work, struct unit *unit, GError **error)
 				   &drawn, error))
 		return false;
 	do
-		run_policy(work, &drawn, unit, policy);
-	while (take_policy(work, unit, &policy));
+		good = run_policy(work, &drawn, unit, policy, error);
+	while (good && take_policy(work, unit, &policy));
 	experiment_trial_clear(&drawn);
-	return true;
+	return good;
 }
 
 /*
@@ -233,13 +246,6 @@ static gpointer run_thread(gpointer data)
 	news->ended = true;
 	g_async_queue_push(work->news, news);
 	return NULL;
-}
-
-static void free_news(struct news *news)
-{
-	g_clear_error(&news->error);
-	g_free(news->results);
-	g_free(news);
 }
 
 static bool store_news(const struct study *study, const struct news *news, GError **error)

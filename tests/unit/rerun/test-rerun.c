@@ -96,7 +96,8 @@ static void record(struct fixture *fixture, bool texts)
 	setup.recorder = recorder_store_engine(recorder);
 	if (!texts)
 		setup.recorder->decision = NULL;
-	experiment_simulate_run(fixture->experiment, &fixture->trial, &setup, &result);
+	g_assert_true(experiment_simulate_run(fixture->experiment, &fixture->trial, &setup, &result,
+					      NULL));
 	g_assert_true(recorder_store_finish(recorder, &error));
 	recorder_store_free(recorder);
 	row.ended_by = (char *)engine_end_name(result.ended_by);

@@ -62,7 +62,7 @@ static void test_list_by_hand(void)
 	g_assert_true(experiment_trial_init(experiment, 0, 1, &trial, &error));
 	g_assert_cmpstr(trial.system->row_names[1], ==, "y");
 	setup = experiment_trial_setup(experiment, &trial, &experiment->policies[0], 1);
-	experiment_simulate_run(experiment, &trial, &setup, &result);
+	g_assert_true(experiment_simulate_run(experiment, &trial, &setup, &result, NULL));
 	g_assert_cmpint(result.ended_by, ==, ENGINE_END_DONE);
 	g_assert_cmpuint(result.tasks_counted, ==, 3);
 	g_assert_cmpuint(result.tasks_on_time, ==, 2);

@@ -50,7 +50,8 @@ static struct engine_result *run_all(const struct config *config)
 			experiment_trial_setup(experiment, &trial, policy, 1);
 
 		g_assert_true(setup.system->shared == (policy->ops->sharing != NULL));
-		experiment_simulate_run(experiment, &trial, &setup, &results[i]);
+		g_assert_true(
+			experiment_simulate_run(experiment, &trial, &setup, &results[i], NULL));
 		g_assert_cmpint(results[i].ended_by, ==, ENGINE_END_DONE);
 	}
 	experiment_trial_clear(&trial);

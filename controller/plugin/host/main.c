@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * virtbed-policy-host: the process in which a policy from outside runs (docs/reference/
+ * policy-protocol.md). It is started by controller/plugin/plugin_process.c and takes no part in the
+ * conversation: the program has its standard streams.
+ *
+ *     virtbed-policy-host [OPTIONS] exec -- PROGRAM [ARGUMENT...]
+ *
+ * LIFELINE_FD is a pipe whose other end virtbed holds: when that closes, everything here is killed,
+ * however virtbed ended. TROUBLE_FD is a pipe on which it is told why the program could not be
+ * started, or how it ended.
+ *
+ * With --sandbox there are three processes: this one; the first process of a PID namespace, whose
+ * end the kernel makes that of all others in it, also of those that left the process group; and the
+ * program. Without it this one and the program are one process group.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LIFELINE_FD 3
+#define TROUBLE_FD 4
+/* Of this program where the other could not be started. */
+#define STATUS_REFUSED 125
+
+#define MIB (1024 * 1024)
+
+struct options {
+	bool sandbox;
+	const char *user; /* where this is root */
+	rlim_t cpu_s, memory_mib, file_mib, files, processes;
+	char **program;
+};
+
+/* Tells virtbed, and ends. */
+static _Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static _Noreturn void refuse(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vdprintf(TROUBLE_FD, format, arguments);
+	va_end(arguments);
+	_exit(STATUS_REFUSED);
+}
+
+/* What cannot be had, with errno. */
+static _Noreturn void refuse_sandbox(const char *what)
+{
+	refuse("the sandbox cannot have %s: %s; set plugin.sandbox: no to run it without", what,
+	       strerror(errno));
+}
+
+static _Noreturn void usage(void)
+{
+	fputs("usage: virtbed-policy-host [--sandbox] [--user NAME] [--cpu S] [--memory MIB]\n"
+	      "           [--file MIB] [--files N] [--processes N] exec -- PROGRAM [ARGUMENT...]\n"
+	      "virtbed starts it: docs/reference/policy-protocol.md\n",
+	      stderr);
+	exit(2);
+}
+
+static rlim_t number(const char *text)
+{
+	char *end;
+	const unsigned long long value = text ? strtoull(text, &end, 10) : 0;
+
+	if (!text || *end || value == 0)
+		usage();
+	return value;
+}
+
+static struct options read_options(char **argv)
+{
+	struct options options = {.user = "nobody"};
+
+	for (argv++; *argv && strncmp(*argv, "--", 2) == 0; argv++) {
+		if (strcmp(*argv, "--sandbox") == 0)
+			options.sandbox = true;
+		else if (strcmp(*argv, "--user") == 0 && argv[1])
+			options.user = *++argv;
+		else if (strcmp(*argv, "--cpu") == 0)
+			options.cpu_s = number(*++argv);
+		else if (strcmp(*argv, "--memory") == 0)
+			options.memory_mib = number(*++argv);
+		else if (strcmp(*argv, "--file") == 0)
+			options.file_mib = number(*++argv);
+		else if (strcmp(*argv, "--files") == 0)
+			options.files = number(*++argv);
+		else if (strcmp(*argv, "--processes") == 0)
+			options.processes = number(*++argv);
+		else
+			usage();
+	}
+	if (!*argv || strcmp(*argv, "exec") != 0 || !argv[1] || strcmp(argv[1], "--") != 0 ||
+	    !argv[2])
+		usage();
+	options.program = argv + 2;
+	return options;
+}
+
+/* The sandbox. */
+
+static void put(const char *path, const char *text)
+{
+	const int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		refuse_sandbox("a user namespace");
+	close(fd);
+}
+
+/* Namespaces of its own; a user other than root needs a user namespace for the others. */
+static void unshare_all(void)
+{
+	const uid_t uid = geteuid();
+	const gid_t gid = getegid();
+	char map[64];
+
+	if (uid == 0) {
+		if (unshare(CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC) < 0)
+			refuse_sandbox("network and PID namespaces");
+		return;
+	}
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC) < 0)
+		refuse_sandbox("user, network and PID namespaces");
+	snprintf(map, sizeof(map), "%u %u 1", (unsigned)uid, (unsigned)uid);
+	put("/proc/self/uid_map", map);
+	put("/proc/self/setgroups", "deny");
+	snprintf(map, sizeof(map), "%u %u 1", (unsigned)gid, (unsigned)gid);
+	put("/proc/self/gid_map", map);
+}
+
+static void limit(int resource, rlim_t most, const char *what)
+{
+	const struct rlimit limit = {most, most};
+
+	if (most > 0 && setrlimit((__rlimit_resource_t)resource, &limit) < 0)
+		refuse_sandbox(what);
+}
+
+/* Another user than root, of whom the kernel limits neither processes nor files. */
+static void leave_root(const char *name)
+{
+	const struct passwd *user = getpwnam(name);
+
+	if (!user)
+		refuse("the sandbox has no user \"%s\"; set plugin.user to one that exists", name);
+	if (user->pw_uid == 0)
+		refuse("the sandbox cannot run it as root; set plugin.user to another user");
+	if (setgroups(0, NULL) < 0 || setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
+		refuse_sandbox("a user of its own");
+}
+
+/* In the process that becomes the program. */
+static void enter_sandbox(const struct options *options)
+{
+	limit(RLIMIT_CPU, options->cpu_s, "a limit of CPU time");
+	limit(RLIMIT_AS, options->memory_mib * MIB, "a limit of memory");
+	limit(RLIMIT_FSIZE, options->file_mib * MIB, "a limit of the size of files");
+	limit(RLIMIT_NOFILE, options->files, "a limit of open files");
+	limit(RLIMIT_NPROC, options->processes, "a limit of processes");
+	setrlimit(RLIMIT_CORE, &(const struct rlimit){0, 0});
+	if (geteuid() == 0)
+		leave_root(options->user);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		refuse_sandbox("no new privileges");
+}
+
+/* Processes. */
+
+static void close_streams(void)
+{
+	for (int fd = 0; fd < LIFELINE_FD; fd++)
+		close(fd);
+}
+
+static _Noreturn void become_program(const struct options *options)
+{
+	sigset_t none;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		refuse("cannot have it end with virtbed: %s", strerror(errno));
+	if (options->sandbox)
+		enter_sandbox(options);
+	/* The user has changed, which clears it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	close(LIFELINE_FD);
+	execvp(options->program[0], options->program);
+	refuse("cannot execute \"%s\"%s%s: %s", options->program[0],
+	       options->sandbox && getuid() != 0 ? " in the sandbox as user " : "",
+	       options->sandbox && getuid() != 0
+		       ? (getpwuid(getuid()) ? getpwuid(getuid())->pw_name : "?")
+		       : "",
+	       strerror(errno));
+}
+
+static pid_t start(const struct options *options)
+{
+	const pid_t pid = fork();
+
+	if (pid < 0)
+		refuse("cannot start a process: %s", strerror(errno));
+	if (pid == 0)
+		become_program(options);
+	return pid;
+}
+
+/* Says how the program ended, unless that it did not begin was said. */
+static void tell_end(int status)
+{
+	if (WIFEXITED(status) && WEXITSTATUS(status) != STATUS_REFUSED)
+		dprintf(TROUBLE_FD, "it ended with exit status %d", WEXITSTATUS(status));
+	else if (WIFSIGNALED(status))
+		dprintf(TROUBLE_FD, "it was killed by signal %d (%s)", WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
+}
+
+/* The first process of the PID namespace. */
+static _Noreturn void be_init(const struct options *options)
+{
+	pid_t program;
+	int status;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		refuse("cannot have it end with virtbed: %s", strerror(errno));
+	program = start(options);
+	close_streams();
+	for (;;) {
+		const pid_t ended = wait(&status);
+
+		if (ended == program) {
+			tell_end(status);
+			_exit(0);
+		}
+		if (ended < 0 && errno != EINTR)
+			_exit(1);
+	}
+}
+
+/* Waits until the child has ended or virtbed is gone, and ends whatever is left. */
+static void watch(pid_t child, bool sandbox)
+{
+	sigset_t ends;
+	int signals;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGCHLD);
+	signals = signalfd(-1, &ends, SFD_CLOEXEC);
+	for (;;) {
+		struct pollfd fds[] = {{LIFELINE_FD, POLLIN, 0}, {signals, POLLIN, 0}};
+		struct signalfd_siginfo what;
+		int status;
+
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			break;
+		if (fds[0].revents)
+			break;
+		if (fds[1].revents && read(signals, &what, sizeof(what)) < 0)
+			break;
+		if (waitpid(child, &status, WNOHANG) == child) {
+			if (!sandbox)
+				tell_end(status);
+			break;
+		}
+	}
+	kill(0, SIGKILL); /* the group, with this process */
+}
+
+int main(int argc, char **argv)
+{
+	const struct options options = read_options(argv);
+	sigset_t ends;
+	pid_t child;
+
+	(void)argc;
+	if (fcntl(LIFELINE_FD, F_SETFD, FD_CLOEXEC) < 0 ||
+	    fcntl(TROUBLE_FD, F_SETFD, FD_CLOEXEC) < 0)
+		usage();
+	setpgid(0, 0);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
+	if (options.sandbox) {
+		unshare_all();
+		child = fork();
+		if (child < 0)
+			refuse_sandbox("a process of its own");
+		if (child == 0)
+			be_init(&options);
+	} else {
+		child = start(&options);
+	}
+	close_streams();
+	watch(child, options.sandbox);
+	return 0;
+}

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/plugin/plugin.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/error_fail.h"
+#include "controller/plugin/plugin_process.h"
+#include "controller/plugin/plugin_protocol.h"
+#if __has_include("controller/sched/plan_rules.h")
+#include "controller/sched/plan_rules.h"
+#else
+#define plan_rules_broken(snapshot, plan, arena) NULL
+#endif
+
+#define LOG_SUBSYSTEM "policy"
+#include "common/log.h"
+
+/* How long a program may take to say hello where nothing waits for it: an interpreter that loads. */
+#define HELLO_S 30
+#define NS_PER_S G_GINT64_CONSTANT(1000000000)
+
+const char *const plugin_failure_names[] = {
+	[PLUGIN_LATE] = "late",          [PLUGIN_DIED] = "died",
+	[PLUGIN_RUBBISH] = "rubbish",    [PLUGIN_ILLEGAL] = "illegal",
+	[PLUGIN_REFUSED] = "refused",    [PLUGIN_DISABLED] = "disabled",
+	[PLUGIN_STORED] = "as recorded", NULL,
+};
+
+/* Settings with texts of their own. */
+struct own_settings {
+	struct plugin_settings settings;
+	char *fallback, *user;
+};
+
+struct plugin {
+	struct policy_outside outside; /* first */
+	const struct sched_system *system;
+	uint64_t seed;
+	plugin_stored_f stored; /* NULL: this is no rerun */
+	void *stored_data;
+
+	GMutex lock; /* of the next three */
+	struct own_settings wanted;
+	bool reloaded; /* `wanted` is new */
+	struct plugin_account account;
+
+	/* Of the thread that decides: */
+	struct own_settings in_force;
+	struct policy policy;           /* whose program it is; without ops: none yet */
+	char **words;                   /* of its command; NULL: none */
+	struct plugin_process *process; /* NULL: it is to be started */
+	struct plugin_told told;        /* of the process */
+	bool greeted;                   /* the process has said hello */
+	uint64_t number;                /* of the last message to any process */
+	unsigned in_a_row;              /* events that failed */
+	char *last;                     /* why the last one failed */
+	char *problem;
+};
+
+GQuark plugin_error_quark(void)
+{
+	return g_quark_from_static_string("plugin-error");
+}
+
+/* Settings. */
+
+static void copy_settings(struct own_settings *own, const struct plugin_settings *settings)
+{
+	char *fallback = g_strdup(settings->fallback);
+	char *user = g_strdup(settings->user);
+
+	g_free(own->fallback);
+	g_free(own->user);
+	*own = (struct own_settings){*settings, fallback, user};
+	own->settings.fallback = fallback;
+	own->settings.user = user;
+}
+
+static void clear_settings(struct own_settings *own)
+{
+	g_free(own->fallback);
+	g_free(own->user);
+}
+
+const char *plugin_default_fallback(const struct sched_system *system)
+{
+	return system->queueing ? "mm" : system->shared ? "greedy" : "easy";
+}
+
+/* Life cycle. */
+
+static int decide(struct policy_outside *outside, const struct policy *policy,
+		  const struct sched_snapshot *snapshot, struct policy_context *context,
+		  struct sched_plan *ret_plan);
+
+struct plugin *plugin_new(const struct plugin_settings *settings, const struct sched_system *system,
+			  uint64_t seed)
+{
+	struct plugin *plugin = g_new0(struct plugin, 1);
+
+	plugin->outside.decide = decide;
+	plugin->system = system;
+	plugin->seed = seed;
+	g_mutex_init(&plugin->lock);
+	copy_settings(&plugin->in_force, settings);
+	return plugin;
+}
+
+struct policy_outside *plugin_outside(struct plugin *plugin)
+{
+	return &plugin->outside;
+}
+
+void plugin_set_stored(struct plugin *plugin, plugin_stored_f stored, void *data)
+{
+	plugin->stored = stored;
+	plugin->stored_data = data;
+}
+
+/* Ends the process; `kindly` if it may end by itself. */
+static void end_process(struct plugin *plugin, bool kindly)
+{
+	if (!plugin->process)
+		return;
+	if (kindly && plugin_process_write(plugin->process, PLUGIN_BYE, strlen(PLUGIN_BYE),
+					   clock_now_ns() + NS_PER_S) != PLUGIN_IO_DONE)
+		kindly = false;
+	plugin_process_free(plugin->process, kindly);
+	plugin->process = NULL;
+	plugin_told_clear(&plugin->told);
+}
+
+void plugin_free(struct plugin *plugin)
+{
+	if (!plugin)
+		return;
+	end_process(plugin, plugin->greeted && plugin->in_a_row == 0);
+	g_mutex_clear(&plugin->lock);
+	clear_settings(&plugin->wanted);
+	clear_settings(&plugin->in_force);
+	g_strfreev(plugin->words);
+	g_free(plugin->last);
+	g_free(plugin->problem);
+	g_free(plugin);
+}
+
+void plugin_reload(struct plugin *plugin, const struct plugin_settings *settings)
+{
+	g_mutex_lock(&plugin->lock);
+	copy_settings(&plugin->wanted, settings);
+	plugin->reloaded = true;
+	g_mutex_unlock(&plugin->lock);
+}
+
+struct plugin_account plugin_account(struct plugin *plugin)
+{
+	struct plugin_account account;
+
+	g_mutex_lock(&plugin->lock);
+	account = plugin->account;
+	g_mutex_unlock(&plugin->lock);
+	return account;
+}
+
+/* Takes over new settings, which the next process has. */
+static void take_settings(struct plugin *plugin)
+{
+	g_mutex_lock(&plugin->lock);
+	if (plugin->reloaded) {
+		copy_settings(&plugin->in_force, &plugin->wanted.settings);
+		plugin->account.disabled = false;
+		plugin->in_a_row = 0;
+		plugin->reloaded = false;
+	}
+	g_mutex_unlock(&plugin->lock);
+}
+
+/* Starting a program. */
+
+/* The arguments of the host from `exec` or `so` on; NULL with `error`. */
+static char **host_words(const char *policy, GError **error)
+{
+	g_autoptr(GError) parsing = NULL;
+	g_auto(GStrv) given = NULL;
+	GPtrArray *words = g_ptr_array_new();
+
+	if (g_str_has_prefix(policy, "so:")) {
+		g_ptr_array_add(words, g_strdup("so"));
+		g_ptr_array_add(words, g_strdup(policy + strlen("so:")));
+	} else if (g_shell_parse_argv(policy + strlen("exec:"), NULL, &given, &parsing)) {
+		g_ptr_array_add(words, g_strdup("exec"));
+		g_ptr_array_add(words, g_strdup("--"));
+		for (char **word = given; *word; word++)
+			g_ptr_array_add(words, g_strdup(*word));
+	} else {
+		g_ptr_array_unref(words);
+		return error_null(error, PLUGIN_ERROR, PLUGIN_ERROR_NAME,
+				  "policy \"%s\": its words cannot be split: %s", policy,
+				  parsing->message);
+	}
+	g_ptr_array_add(words, NULL);
+	return (char **)g_ptr_array_free(words, FALSE);
+}
+
+/* The plug-in's program becomes that of `policy`. */
+static bool choose(struct plugin *plugin, const struct policy *policy, GError **error)
+{
+	if (plugin->policy.ops && strcmp(plugin->policy.name, policy->name) == 0)
+		return true;
+	end_process(plugin, plugin->greeted);
+	g_strfreev(plugin->words);
+	plugin->words = host_words(policy->name, error);
+	plugin->policy = *policy;
+	plugin->greeted = false;
+	plugin->in_a_row = 0;
+	g_mutex_lock(&plugin->lock);
+	plugin->account.disabled = false;
+	g_mutex_unlock(&plugin->lock);
+	return plugin->words != NULL;
+}
+
+/* A failure with its reason, which it takes over. */
+static bool fail(enum plugin_failure failure, char *why, enum plugin_failure *ret_failure,
+		 char **ret_why)
+{
+	*ret_failure = failure;
+	*ret_why = why;
+	return false;
+}
+
+/* The failure of a write or a read, after which there is no conversation but after a late read. */
+static bool fail_io(struct plugin *plugin, enum plugin_io io, enum plugin_failure *ret_failure,
+		    char **ret_why)
+{
+	if (io == PLUGIN_IO_LATE)
+		return fail(PLUGIN_LATE,
+			    g_strdup_printf("it did not answer within %g s",
+					    plugin->in_force.settings.deadline_s),
+			    ret_failure, ret_why);
+	if (io == PLUGIN_IO_LONG)
+		return fail(PLUGIN_RUBBISH,
+			    g_strdup_printf("a line of its answer is longer than %u MiB",
+					    PLUGIN_LINE_MAX >> 20),
+			    ret_failure, ret_why);
+	return fail(PLUGIN_DIED, plugin_process_end(plugin->process), ret_failure, ret_why);
+}
+
+/* Writes a message, which it frees. */
+static bool send(struct plugin *plugin, char *text, int64_t deadline_ns,
+		 enum plugin_failure *ret_failure, char **ret_why)
+{
+	g_autofree char *own = text;
+	const size_t length = strlen(own);
+	enum plugin_io io;
+
+	if (length > PLUGIN_LINE_MAX)
+		return fail(PLUGIN_REFUSED,
+			    g_strdup_printf("the snapshot has more than %u MiB",
+					    PLUGIN_LINE_MAX >> 20),
+			    ret_failure, ret_why);
+	io = plugin_process_write(plugin->process, own, length, deadline_ns);
+	if (io == PLUGIN_IO_DONE)
+		return true;
+	fail_io(plugin, io, ret_failure, ret_why);
+	/* A part of the message may be written: nothing can follow it. */
+	end_process(plugin, false);
+	return false;
+}
+
+/* Reads a line; a program that ended or wrote without end is ended. */
+static bool hear(struct plugin *plugin, int64_t deadline_ns, const char **ret_line,
+		 size_t *ret_length, enum plugin_failure *ret_failure, char **ret_why)
+{
+	const enum plugin_io io =
+		plugin_process_read(plugin->process, deadline_ns, ret_line, ret_length);
+
+	if (io == PLUGIN_IO_DONE)
+		return true;
+	fail_io(plugin, io, ret_failure, ret_why);
+	if (io != PLUGIN_IO_LATE)
+		end_process(plugin, false);
+	return false;
+}
+
+static bool start_process(struct plugin *plugin, int64_t deadline_ns,
+			  enum plugin_failure *ret_failure, char **ret_why)
+{
+	g_autoptr(GError) error = NULL;
+
+	plugin->greeted = false;
+	plugin->process =
+		plugin_process_start(plugin->policy.name, (const char *const *)plugin->words,
+				     &plugin->in_force.settings, &error);
+	if (!plugin->process)
+		return fail(PLUGIN_DIED, g_strdup(error->message), ret_failure, ret_why);
+	plugin_told_init(&plugin->told);
+	return send(plugin,
+		    plugin_write_hello(&plugin->told, plugin->policy.name, plugin->seed,
+				       plugin->in_force.settings.deadline_s, plugin->system),
+		    deadline_ns, ret_failure, ret_why);
+}
+
+/* Whether the program runs and has said hello, which it is given until the deadline for. */
+static bool greet(struct plugin *plugin, int64_t deadline_ns, enum plugin_failure *ret_failure,
+		  char **ret_why)
+{
+	g_autofree char *name = NULL;
+	enum plugin_answer answer;
+	const char *line;
+	size_t length;
+
+	if (!plugin->process && !start_process(plugin, deadline_ns, ret_failure, ret_why))
+		return false;
+	if (plugin->greeted)
+		return true;
+	if (!hear(plugin, deadline_ns, &line, &length, ret_failure, ret_why))
+		return false;
+	answer = plugin_read_hello(&plugin->told, line, length, plugin->system, &name, ret_why);
+	if (answer == PLUGIN_ANSWER_GOOD) {
+		log_debug("%s: started as \"%s\"", plugin->policy.name, name);
+		plugin->greeted = true;
+		return true;
+	}
+	*ret_failure = answer == PLUGIN_ANSWER_REFUSED ? PLUGIN_REFUSED : PLUGIN_RUBBISH;
+	end_process(plugin, false);
+	return false;
+}
+
+bool plugin_start(struct plugin *plugin, const struct policy *policy, GError **error)
+{
+	enum plugin_failure failure;
+	g_autofree char *why = NULL;
+
+	if (!policy_is_outside(policy))
+		return true;
+	if (!choose(plugin, policy, error))
+		return false;
+	if (greet(plugin, clock_now_ns() + HELLO_S * NS_PER_S, &failure, &why))
+		return true;
+	if (failure == PLUGIN_REFUSED)
+		return error_fail(error, PLUGIN_ERROR, PLUGIN_ERROR_REFUSED,
+				  "policy \"%s\" refuses the system: %s", policy->name, why);
+	if (failure == PLUGIN_LATE)
+		return error_fail(error, PLUGIN_ERROR, PLUGIN_ERROR_START,
+				  "policy \"%s\" has not answered \"hello\" within %d s; write one "
+				  "line for each that is read, and flush the output",
+				  policy->name, HELLO_S);
+	return error_fail(error, PLUGIN_ERROR, PLUGIN_ERROR_START,
+			  "policy \"%s\" does not start: %s", policy->name, why);
+}
+
+bool plugin_check(const struct policy *policy, const struct plugin_settings *settings,
+		  const struct sched_system *system, uint64_t seed, GError **error)
+{
+	g_autoptr(plugin_t) plugin = plugin_new(settings, system, seed);
+
+	return plugin_start(plugin, policy, error);
+}
+
+/* Deciding. */
+
+/* Reads answers until that to the last message. */
+static bool hear_plan(struct plugin *plugin, int64_t deadline_ns,
+		      const struct sched_snapshot *snapshot, struct arena *arena,
+		      struct sched_plan *ret_plan, double *ret_compute_s,
+		      enum plugin_failure *ret_failure, char **ret_why)
+{
+	enum plugin_answer answer = PLUGIN_ANSWER_NONE;
+
+	while (answer == PLUGIN_ANSWER_NONE) {
+		const char *line;
+		size_t length;
+
+		if (!hear(plugin, deadline_ns, &line, &length, ret_failure, ret_why))
+			return false;
+		answer = plugin_read_plan(&plugin->told, line, length, snapshot, arena, ret_plan,
+					  ret_compute_s, ret_why);
+		/* Also where old answers come without end, or a plan takes long to read. */
+		if (answer != PLUGIN_ANSWER_WRONG && clock_now_ns() > deadline_ns) {
+			g_clear_pointer(ret_why, g_free);
+			return fail_io(plugin, PLUGIN_IO_LATE, ret_failure, ret_why);
+		}
+	}
+	if (answer == PLUGIN_ANSWER_GOOD)
+		return true;
+	*ret_failure = answer == PLUGIN_ANSWER_REFUSED   ? PLUGIN_REFUSED
+		       : answer == PLUGIN_ANSWER_ILLEGAL ? PLUGIN_ILLEGAL
+							 : PLUGIN_RUBBISH;
+	if (answer == PLUGIN_ANSWER_WRONG)
+		end_process(plugin, false);
+	return false;
+}
+
+/* Asks the program for a plan and verifies it. */
+static bool ask(struct plugin *plugin, const struct sched_snapshot *snapshot, struct arena *arena,
+		struct sched_plan *ret_plan, enum plugin_failure *ret_failure, char **ret_why)
+{
+	const int64_t begun_ns = clock_now_ns();
+	const int64_t deadline_ns =
+		begun_ns + (int64_t)(plugin->in_force.settings.deadline_s * NS_PER_S);
+	const char *illegal;
+	double compute_s = 0;
+
+	if (!greet(plugin, deadline_ns, ret_failure, ret_why) ||
+	    !send(plugin, plugin_write_decide(&plugin->told, ++plugin->number, snapshot),
+		  deadline_ns, ret_failure, ret_why) ||
+	    !hear_plan(plugin, deadline_ns, snapshot, arena, ret_plan, &compute_s, ret_failure,
+		       ret_why))
+		return false;
+	illegal = plan_rules_broken(snapshot, ret_plan, arena);
+	if (illegal)
+		return fail(PLUGIN_ILLEGAL, g_strdup(illegal), ret_failure, ret_why);
+	g_mutex_lock(&plugin->lock);
+	plugin->account.event_s += clock_elapsed_s(begun_ns, clock_now_ns());
+	plugin->account.compute_s += compute_s;
+	g_mutex_unlock(&plugin->lock);
+	return true;
+}
+
+/* Notes what became of an event. */
+static void note(struct plugin *plugin, bool used, enum plugin_failure failure)
+{
+	g_mutex_lock(&plugin->lock);
+	plugin->account.events++;
+	plugin->account.used += used;
+	if (!used)
+		plugin->account.failed[failure]++;
+	plugin->in_a_row = used ? 0 : plugin->in_a_row + 1;
+	plugin->account.disabled = plugin->in_force.settings.fallback && !plugin->stored &&
+				   plugin->in_a_row >= PLUGIN_FAILURES_MAX;
+	g_mutex_unlock(&plugin->lock);
+}
+
+/* The plan of the fallback, with the reason. */
+static int fall_back(struct plugin *plugin, const struct sched_snapshot *snapshot,
+		     struct policy_context *context, const char *reason,
+		     struct sched_plan *ret_plan)
+{
+	struct policy fallback;
+	char message[512];
+	char *copy;
+	int result;
+
+	if (policy_parse(plugin->in_force.settings.fallback, &fallback, message, sizeof(message)) <
+		    0 ||
+	    policy_misfit(&fallback, snapshot->system))
+		g_error("the fallback \"%s\" was not checked", plugin->in_force.settings.fallback);
+	result = policy_decide(&fallback, snapshot, context, ret_plan);
+	copy = result == 0 ? arena_array(context->arena, strlen(reason) + 1, 1) : NULL;
+	if (!copy)
+		return -ENOMEM;
+	ret_plan->fallback = strcpy(copy, reason);
+	return 0;
+}
+
+/* Asks the program, unless it is disabled, or the record says that it did not decide. */
+static bool decide_outside(struct plugin *plugin, const struct policy *policy,
+			   const struct sched_snapshot *snapshot, struct arena *arena,
+			   struct sched_plan *ret_plan, enum plugin_failure *ret_failure,
+			   char **ret_why)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!choose(plugin, policy, &error))
+		return fail(PLUGIN_DIED, g_strdup(error->message), ret_failure, ret_why);
+	if (plugin->stored && plugin->stored(snapshot->event, snapshot->now_s, plugin->stored_data))
+		return fail(PLUGIN_STORED, g_strdup("its fallback decided"), ret_failure, ret_why);
+	if (plugin_account(plugin).disabled)
+		return fail(PLUGIN_DISABLED,
+			    g_strdup_printf("after %d events in a row, the last one %s",
+					    PLUGIN_FAILURES_MAX, plugin->last),
+			    ret_failure, ret_why);
+	return ask(plugin, snapshot, arena, ret_plan, ret_failure, ret_why);
+}
+
+static int decide(struct policy_outside *outside, const struct policy *policy,
+		  const struct sched_snapshot *snapshot, struct policy_context *context,
+		  struct sched_plan *ret_plan)
+{
+	struct plugin *plugin = (struct plugin *)outside;
+	enum plugin_failure failure = PLUGIN_LATE;
+	g_autofree char *why = NULL;
+	g_autofree char *reason = NULL;
+	bool was_disabled;
+
+	take_settings(plugin);
+	was_disabled = plugin_account(plugin).disabled;
+	if (decide_outside(plugin, policy, snapshot, context->arena, ret_plan, &failure, &why)) {
+		note(plugin, true, failure);
+		return 0;
+	}
+	note(plugin, false, failure);
+	reason = g_strdup_printf("%s: %s", plugin_failure_names[failure], why);
+	if (!plugin->in_force.settings.fallback) {
+		g_free(plugin->problem);
+		plugin->problem = g_strdup_printf("policy \"%s\" did not decide mapping event "
+						  "%" G_GUINT64_FORMAT " at %g s: %s",
+						  policy->name, (guint64)snapshot->event,
+						  snapshot->now_s, reason);
+		outside->problem = plugin->problem;
+		return -EIO;
+	}
+	if (failure != PLUGIN_DISABLED && failure != PLUGIN_STORED) {
+		g_free(plugin->last);
+		plugin->last = g_strdup(reason);
+		log_warning("%s: mapping event %" G_GUINT64_FORMAT " at %g s: %s; %s decides",
+			    policy->name, (guint64)snapshot->event, snapshot->now_s, reason,
+			    plugin->in_force.settings.fallback);
+	}
+	if (!was_disabled && plugin_account(plugin).disabled) {
+		log_error("%s: disabled after %d events in a row; %s decides until a reload",
+			  policy->name, PLUGIN_FAILURES_MAX, plugin->in_force.settings.fallback);
+		end_process(plugin, false);
+	}
+	return fall_back(plugin, snapshot, context, reason, ret_plan);
+}

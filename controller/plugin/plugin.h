@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/sched/policy.h"
+
+/*
+ * A plug-in: what decides for policies from outside the tree (exec:COMMAND, so:FILE) in one run of
+ * an engine. It starts the program that the policy names, asks it at each mapping event by the
+ * protocol of docs/reference/policy-protocol.md, and verifies the plan. Where the program does not
+ * decide, a fallback of the tree does, or there is no plan.
+ *
+ * One thread at a time asks it, by policy_decide(); plugin_reload() and plugin_account() may be
+ * called meanwhile from another.
+ */
+struct plugin;
+
+/* How programs run, and what becomes of an event in which one does not decide. Borrowed texts. */
+struct plugin_settings {
+	/* The policy of the tree that decides then; NULL: there is no plan, and the run ends. */
+	const char *fallback;
+	double deadline_s; /* of an answer, > 0 */
+	bool sandbox;      /* with the limits below */
+	const char *user;  /* who it runs as where this is root; NULL: nobody */
+	uint32_t cpu_s, memory_mib, file_mib, files, processes; /* > 0 */
+};
+
+/* Why a program did not decide at an event. */
+enum plugin_failure {
+	PLUGIN_LATE = 0, /* no answer by the deadline */
+	PLUGIN_DIED,     /* it ended, or could not be started */
+	PLUGIN_RUBBISH,  /* its answer is no message of the protocol */
+	PLUGIN_ILLEGAL,  /* its plan is not legal */
+	PLUGIN_REFUSED,  /* it said that it cannot decide */
+	PLUGIN_DISABLED, /* it was not asked: it failed at PLUGIN_FAILURES_MAX events in a row */
+	PLUGIN_STORED,   /* in a rerun: the record says that the fallback decided */
+	PLUGIN_FAILURES,
+};
+/* "late", "died", ...; NULL-terminated. */
+extern const char *const plugin_failure_names[];
+
+/* Failures in a row after which a program is not asked any more. */
+#define PLUGIN_FAILURES_MAX 3
+
+/* What a plug-in did so far, over all of its programs. */
+struct plugin_account {
+	uint64_t events;                  /* mapping events that a policy from outside had */
+	uint64_t used;                    /* those in which its plan was used */
+	uint64_t failed[PLUGIN_FAILURES]; /* the others, by reason */
+	bool disabled;                    /* it is at present */
+	double event_s;                   /* wall time of the events in which it was used */
+	double compute_s;                 /* what programs say of their own computing in these */
+};
+
+#define PLUGIN_ERROR (plugin_error_quark())
+GQuark plugin_error_quark(void);
+/* Codes of PLUGIN_ERROR. */
+enum plugin_error {
+	PLUGIN_ERROR_NAME = 1, /* the policy's name names no command; bad input */
+	PLUGIN_ERROR_REFUSED,  /* the program refuses the system; bad input */
+	PLUGIN_ERROR_START,    /* it could not be started, or does not answer */
+};
+
+/*
+ * A plug-in for a system, which is borrowed; `seed` is the run's. `settings` are copied. Starts
+ * nothing yet, and never fails.
+ */
+struct plugin *plugin_new(const struct plugin_settings *settings, const struct sched_system *system,
+			  uint64_t seed);
+
+/* Ends its program: at once if it does not answer, else within a second. NULL is allowed. */
+void plugin_free(struct plugin *plugin);
+typedef struct plugin plugin_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(plugin_t, plugin_free)
+
+/* For the engine's setup; belongs to the plug-in. */
+struct policy_outside *plugin_outside(struct plugin *plugin);
+
+/*
+ * Starts the program of a policy from outside and waits until it has said hello, so that a wrong
+ * command is known before a run. For other policies there is nothing to do. False with `error`.
+ */
+bool plugin_start(struct plugin *plugin, const struct policy *policy, GError **error);
+
+/*
+ * Whether the program of the policy can be started in the system and takes it: starts it and ends
+ * it again. False with `error`, which names the policy.
+ */
+bool plugin_check(const struct policy *policy, const struct plugin_settings *settings,
+		  const struct sched_system *system, uint64_t seed, GError **error);
+
+/* New settings from the next event on; a disabled program is asked again. */
+void plugin_reload(struct plugin *plugin, const struct plugin_settings *settings);
+
+/* What was done so far. */
+struct plugin_account plugin_account(struct plugin *plugin);
+
+/*
+ * For a rerun: whether the record says that the fallback decided the event `number` (of the
+ * snapshot) at now_s. The others must be decided by the program.
+ */
+typedef bool (*plugin_stored_f)(uint64_t number, double now_s, void *data);
+void plugin_set_stored(struct plugin *plugin, plugin_stored_f stored, void *data);
+
+/* The fallback where none is configured: easy, or in the other models what takes its place. */
+const char *plugin_default_fallback(const struct sched_system *system);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "common/config/config.h"
+#include "controller/plugin/plugin.h"
+
+/* How plug-ins run by the section `plugin` of a configuration; texts are borrowed from it. */
+
+/* In a run or a service of `system`: with a fallback. */
+struct plugin_settings plugin_config_run(const struct config *config,
+					 const struct sched_system *system);
+
+/* In a simulation: without a fallback. NULL: the defaults, as for a snapshot alone. */
+struct plugin_settings plugin_config_simulation(const struct config *config);
+
+/*
+ * Whether the fallback is a policy of the tree that fits `system`. False with `error` (CONFIG_ERROR),
+ * which names the key.
+ */
+bool plugin_config_check(const struct config *config, const struct sched_system *system,
+			 GError **error);

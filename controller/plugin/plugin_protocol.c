@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/plugin/plugin_protocol.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "common/version/build_version.h"
+#include "controller/sched/decision_sum.h"
+#include "controller/snapshot/snapshot_json.h"
+
+/* The longest name, note and reason of a program. */
+#define TEXT_MAX 255
+
+/* A task as a program knows it. */
+struct known_task {
+	uint64_t sum;    /* sched_tasks_sum() */
+	uint64_t number; /* of the last message that named it */
+};
+
+void plugin_told_init(struct plugin_told *told)
+{
+	*told = (struct plugin_told){
+		.tasks = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free),
+	};
+}
+
+void plugin_told_clear(struct plugin_told *told)
+{
+	g_clear_pointer(&told->tasks, g_hash_table_unref);
+}
+
+const char *plugin_model(const struct sched_system *system)
+{
+	return system->queueing    ? "queues"
+	       : system->shared    ? "shared"
+	       : system->immediate ? "immediate"
+				   : "nodes";
+}
+
+/* Writing. */
+
+static char *line_of(json_t *object)
+{
+	g_autoptr(json_t) own = object;
+	char *text = json_text(own);
+	const size_t length = strlen(text);
+
+	text = g_realloc(text, length + 2);
+	memcpy(text + length, "\n", 2);
+	return text;
+}
+
+char *plugin_write_hello(struct plugin_told *told, const char *policy, uint64_t seed,
+			 double deadline_s, const struct sched_system *system)
+{
+	told->system = sched_system_sum(system);
+	return line_of(json_pack("{s:s, s:i, s:s, s:s, s:I, s:f, s:s, s:o}", "type", "hello",
+				 "protocol", PLUGIN_PROTOCOL, "virtbed", build_version(), "policy",
+				 policy, "seed", (json_int_t)seed, "deadline_s", deadline_s,
+				 "model", plugin_model(system), "system",
+				 snapshot_json_system(system)));
+}
+
+/* Whether a program has yet to be told of a task as it is; afterwards it has been. */
+static bool is_news(struct plugin_told *told, const struct sched_task *task)
+{
+	const uint64_t sum = sched_tasks_sum(task, 1);
+	struct known_task *known = g_hash_table_lookup(told->tasks, GUINT_TO_POINTER(task->id));
+	bool news = !known || known->sum != sum;
+
+	if (!known) {
+		known = g_new0(struct known_task, 1);
+		g_hash_table_insert(told->tasks, GUINT_TO_POINTER(task->id), known);
+	}
+	*known = (struct known_task){sum, told->number};
+	return news;
+}
+
+static gint compare_ids(gconstpointer left, gconstpointer right)
+{
+	const uint32_t a = *(const uint32_t *)left;
+	const uint32_t b = *(const uint32_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Forgets the tasks that the message does not name. */
+static json_t *forget_gone(struct plugin_told *told)
+{
+	g_autoptr(GArray) gone = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	GHashTableIter iter;
+	gpointer id, value;
+
+	g_hash_table_iter_init(&iter, told->tasks);
+	while (g_hash_table_iter_next(&iter, &id, &value)) {
+		const struct known_task *known = value;
+		const uint32_t task = GPOINTER_TO_UINT(id);
+
+		if (known->number == told->number)
+			continue;
+		g_array_append_val(gone, task);
+		g_hash_table_iter_remove(&iter);
+	}
+	g_array_sort(gone, compare_ids);
+	return json_numbers((const uint32_t *)(const void *)gone->data, gone->len);
+}
+
+/* The tasks to tell of: all, or those that are news. */
+static GPtrArray *pick_tasks(struct plugin_told *told, const struct sched_snapshot *snapshot)
+{
+	GPtrArray *tasks = snapshot_json_tasks(snapshot);
+	guint kept = 0;
+
+	for (guint i = 0; told->differences && i < tasks->len; i++)
+		if (is_news(told, tasks->pdata[i]))
+			tasks->pdata[kept++] = tasks->pdata[i];
+	if (told->differences)
+		g_ptr_array_set_size(tasks, (gint)kept);
+	return tasks;
+}
+
+char *plugin_write_decide(struct plugin_told *told, uint64_t number,
+			  const struct sched_snapshot *snapshot)
+{
+	const uint64_t system = sched_system_sum(snapshot->system);
+	g_autoptr(GPtrArray) tasks = NULL;
+	json_t *object;
+
+	told->number = number;
+	tasks = pick_tasks(told, snapshot);
+	object = snapshot_json_write_part(snapshot, tasks);
+	if (told->differences)
+		json_object_set_new(object, "gone", forget_gone(told));
+	if (told->system != system)
+		json_object_set_new(object, "system", snapshot_json_system(snapshot->system));
+	told->system = system;
+	return line_of(json_pack("{s:s, s:I, s:o}", "type", "decide", "number", (json_int_t)number,
+				 "snapshot", object));
+}
+
+/* Reading. */
+
+static enum plugin_answer wrong(char **ret_why, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static enum plugin_answer wrong(char **ret_why, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	*ret_why = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	return PLUGIN_ANSWER_WRONG;
+}
+
+/* A text of a program, as far as it is used; the caller frees. NULL: there is none. */
+static char *text_at(const json_t *message, const char *key)
+{
+	const json_t *value = json_object_get(message, key);
+	const char *text = json_string_value(value);
+	g_autofree char *start = text ? g_strndup(text, TEXT_MAX) : NULL;
+
+	return start ? g_utf8_make_valid(start, -1) : NULL;
+}
+
+/* An object with a type; else *ret_why. */
+static json_t *parse(const char *line, size_t length, const char **ret_type, char **ret_why)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) message = json_parse(line, length, "its answer", &error);
+
+	if (!message) {
+		*ret_why = g_strdup_printf("%s; it wrote: %.60s%s", error->message,
+					   length > 0 ? line : "(an empty line)",
+					   length > 60 ? "..." : "");
+		return NULL;
+	}
+	*ret_type = json_string_value(json_object_get(message, "type"));
+	if (*ret_type)
+		return g_steal_pointer(&message);
+	*ret_why = g_strdup("its answer is no object with a \"type\"");
+	return NULL;
+}
+
+static bool takes_model(const json_t *models, const char *model)
+{
+	for (size_t i = 0; i < json_array_size(models); i++)
+		if (g_strcmp0(json_string_value(json_array_get(models, i)), model) == 0)
+			return true;
+	return !models;
+}
+
+enum plugin_answer plugin_read_hello(struct plugin_told *told, const char *line, size_t length,
+				     const struct sched_system *system, char **ret_name,
+				     char **ret_why)
+{
+	const char *type;
+	g_autoptr(json_t) message = parse(line, length, &type, ret_why);
+	const json_t *models = json_object_get(message, "models");
+	const json_t *protocol = json_object_get(message, "protocol");
+
+	if (!message)
+		return PLUGIN_ANSWER_WRONG;
+	if (g_str_equal(type, "refuse")) {
+		*ret_why = text_at(message, "reason");
+		if (!*ret_why)
+			*ret_why = g_strdup("it gives no reason");
+		return PLUGIN_ANSWER_REFUSED;
+	}
+	if (!g_str_equal(type, "hello"))
+		return wrong(ret_why, "it answered \"%.60s\" to \"hello\"; answer \"hello\"", type);
+	if (!json_is_integer(protocol) || json_integer_value(protocol) != PLUGIN_PROTOCOL)
+		return wrong(ret_why, "it does not speak protocol %d; answer \"protocol\": %d",
+			     PLUGIN_PROTOCOL, PLUGIN_PROTOCOL);
+	if (models && !json_is_array(models))
+		return wrong(ret_why, "\"models\" of its hello is no array");
+	if (!takes_model(models, plugin_model(system))) {
+		*ret_why = g_strdup_printf("it does not decide in the model \"%s\" of this system",
+					   plugin_model(system));
+		return PLUGIN_ANSWER_REFUSED;
+	}
+	*ret_name = text_at(message, "name");
+	if (!*ret_name)
+		return wrong(ret_why, "its hello has no \"name\"");
+	told->differences = json_is_true(json_object_get(message, "differences"));
+	return PLUGIN_ANSWER_GOOD;
+}
+
+static const char *copy_text(struct arena *arena, char *text)
+{
+	g_autofree char *own = text;
+	char *copy = own ? arena_array(arena, strlen(own) + 1, 1) : NULL;
+
+	return copy ? strcpy(copy, own) : NULL;
+}
+
+enum plugin_answer plugin_read_plan(const struct plugin_told *told, const char *line, size_t length,
+				    const struct sched_snapshot *snapshot, struct arena *arena,
+				    struct sched_plan *ret_plan, double *ret_compute_s,
+				    char **ret_why)
+{
+	g_autoptr(GError) error = NULL;
+	const char *type;
+	g_autoptr(json_t) message = parse(line, length, &type, ret_why);
+	const json_t *number = json_object_get(message, "number");
+	const json_t *actions = json_object_get(message, "actions");
+	const double compute_s = json_number_value(json_object_get(message, "compute_s"));
+
+	if (!message)
+		return PLUGIN_ANSWER_WRONG;
+	if (!g_str_equal(type, "plan") && !g_str_equal(type, "error"))
+		return wrong(ret_why, "it answered \"%.60s\" to \"decide\"; answer \"plan\"", type);
+	if (!json_is_integer(number) || json_integer_value(number) < 0)
+		return wrong(ret_why, "its answer has no \"number\"");
+	if ((uint64_t)json_integer_value(number) < told->number)
+		return PLUGIN_ANSWER_NONE;
+	if ((uint64_t)json_integer_value(number) > told->number)
+		return wrong(ret_why,
+			     "it answered to message %" JSON_INTEGER_FORMAT
+			     ", and the last one is %" G_GUINT64_FORMAT,
+			     json_integer_value(number), (guint64)told->number);
+	if (g_str_equal(type, "error")) {
+		*ret_why = text_at(message, "reason");
+		if (!*ret_why)
+			*ret_why = g_strdup("it gives no reason");
+		return PLUGIN_ANSWER_REFUSED;
+	}
+	if (!json_is_array(actions))
+		return wrong(ret_why, "its plan has no array \"actions\"");
+	if (!snapshot_json_read_actions(actions, snapshot, arena, ret_plan, &error)) {
+		*ret_why = g_strdup(error->message);
+		return PLUGIN_ANSWER_ILLEGAL;
+	}
+	ret_plan->note = copy_text(arena, text_at(message, "note"));
+	*ret_compute_s = isfinite(compute_s) && compute_s > 0 ? compute_s : 0;
+	return PLUGIN_ANSWER_GOOD;
+}
