@@ -19,8 +19,8 @@
  * Where the system is `immediate` nothing is planned.
  *
  * Shared hosts: after the last action no host has more VMs than memory, or gives more than its CPU;
- * yields are above 0 and at most 1; new VMs are on hosts that are up; a task on its
- * way is neither paused nor migrated; VMs that stay in a migration keep their positions.
+ * yields are above 0 and at most 1; a host that gets a VM is up; a task on its way is neither
+ * paused nor migrated; VMs that stay in a migration keep their positions.
  *
  * Queues: none gets longer than the system allows, in the order of the plan, and a cluster of which
  * a node is down gets no tasks.
@@ -29,10 +29,10 @@
 /*
  * Returns NULL if the plan is legal, else a sentence that names the action, its task and what is
  * wrong: "actions[3], start of task 22: node 5 of cluster \"c1\" has task 18". The index counts the
- * actions of `plan`. Sentence and working memory come from `arena`, which is not reset and may
- * hold the plan as well. The plan need not come from a policy that can be trusted; the
- * snapshot has to be as snapshot_json_read() accepts it. O(n log n) for each node with n tasks,
- * and O(tasks + nodes + actions).
+ * actions of `plan`. Sentence and working memory come from `arena`, which is not reset and may be
+ * that of the plan. The plan need not come from a trusted policy; the snapshot has to be as
+ * snapshot_json_read() accepts it. O(n log n) for each node with n tasks, and O(tasks + nodes +
+ * actions).
  */
 const char *plan_rules_broken(const struct sched_snapshot *snapshot, const struct sched_plan *plan,
 			      struct arena *arena);

@@ -102,6 +102,26 @@ static bool keep_nodes(struct reader *reader, struct sched_action *action, GErro
 	return nodes != NULL;
 }
 
+/* Sets the start that is left out of an action, where that can only be the present. */
+static bool begin_now(struct reader *reader, struct sched_action *action, GError **error)
+{
+	switch (action->kind) {
+	case SCHED_ACTION_PLACEHOLDER:
+	case SCHED_ACTION_RESERVE:
+	case SCHED_ACTION_DEFER:
+		g_set_error_literal(error, JSON_ERROR, JSON_ERROR_KEY,
+				    "key \"start_s\" is missing");
+		return false;
+	case SCHED_ACTION_DROP:
+	case SCHED_ACTION_SUSPEND:
+	case SCHED_ACTION_PAUSE:
+		return true;
+	default:
+		action->start_s = reader->snapshot->now_s;
+		return true;
+	}
+}
+
 static bool read_action(struct reader *reader, const json_t *object, struct sched_action *action,
 			GError **error)
 {
@@ -133,8 +153,8 @@ static bool read_action(struct reader *reader, const json_t *object, struct sche
 		return false;
 	if (system->shared)
 		action->end_s = NAN;
-	if (action->kind == SCHED_ACTION_ENQUEUE && !json_object_get(bare, "start_s"))
-		action->start_s = reader->snapshot->now_s;
+	if (!json_object_get(bare, "start_s") && !begin_now(reader, action, error))
+		return false;
 	if (variant & (ACTION_PLACE | ACTION_ENQUEUE))
 		fill(reader, bare, action);
 	return true;

@@ -107,11 +107,12 @@ char *snapshot_text_actions(const struct sched_system *system, const struct sche
 /*
  * Reads untrusted actions (docs/reference/snapshot.md, Actions) for `snapshot` into a plan, whose
  * memory comes from `arena`, which is not reset. `end_s`, `energy_j` and `utility` that are missing
- * are filled in from the estimates, a missing objective is 0, and a missing reason
- * SCHED_REASON_OUTSIDE. What `explain` of snapshot_json_actions() adds is left out. The pruner is
- * that of the snapshot. Whether the plan is legal is not verified (sched/plan_rules.h). Returns
- * false with `error` (JSON_ERROR), which begins with the place, as "actions[3]: ", and *ret_plan is
- * then untouched. O(size of the list + tasks of the snapshot).
+ * are filled in from the estimates, and the present for the start of what begins now; a missing
+ * P-state and objective are 0, and a missing reason SCHED_REASON_OUTSIDE. What `explain` of
+ * snapshot_json_actions() adds is left out. The pruner is that of the snapshot. Whether the plan is
+ * legal is not verified (sched/plan_rules.h). Returns false with `error` (JSON_ERROR), which begins
+ * with the place, as "actions[3]: ", and *ret_plan is then untouched. O(size of the list + tasks of
+ * the snapshot).
  */
 bool snapshot_json_read_actions(const json_t *list, const struct sched_snapshot *snapshot,
 				struct arena *arena, struct sched_plan *ret_plan, GError **error);

@@ -191,12 +191,15 @@ static void test_refusals(void)
 		{"'cluster': 'c', ", "", "key \"cluster\" is missing"},
 		{"'cluster': 'c'", "'cluster': 'd'", "actions[0]: unknown cluster \"d\""},
 		{"'cluster': 'c'", "'cluster': 0", "key \"cluster\": expected a string"},
-		{"'pstate': 0, ", "", "key \"pstate\" is missing"},
+		{"'pstate': 0, ", "", NULL},
 		{"'nodes': [0], ", "", "key \"nodes\" is missing"},
 		{"'nodes': [0]", "'nodes': 0", "key \"nodes\": expected an array"},
 		{"'nodes': [0]", "'nodes': [-1]", "key \"nodes\": entry 0 is no integer"},
 		{"'nodes': [0]", "'nodes': [0, 'x']", "key \"nodes\": entry 1 is no integer"},
-		{", 'start_s': 10", "", "key \"start_s\" is missing"},
+		{", 'start_s': 10", "", NULL},
+		{"'start', 'task': 0, 'cluster': 'c', 'pstate': 0, 'nodes': [0], 'start_s': 10",
+		 "'reserve', 'task': 0, 'cluster': 'c', 'nodes': [0]",
+		 "actions[0]: key \"start_s\" is missing"},
 		{"'start_s': 10", "'start_s': null",
 		 "key \"start_s\": expected a number, got null"},
 		{"'start_s': 10", "'start_s': 10, 'end_s': null", "key \"end_s\": expected"},
@@ -226,6 +229,7 @@ static void test_refusals(void)
 			g_assert_no_error(error);
 			g_assert_true(good);
 			g_assert_cmpuint(plan.actions_count, ==, 1);
+			g_assert_cmpfloat(plan.actions[0].start_s, ==, 10);
 			continue;
 		}
 		g_assert_false(good);
