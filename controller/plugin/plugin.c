@@ -8,11 +8,7 @@
 #include "common/error_fail.h"
 #include "controller/plugin/plugin_process.h"
 #include "controller/plugin/plugin_protocol.h"
-#if __has_include("controller/sched/plan_rules.h")
 #include "controller/sched/plan_rules.h"
-#else
-#define plan_rules_broken(snapshot, plan, arena) NULL
-#endif
 
 #define LOG_SUBSYSTEM "policy"
 #include "common/log.h"
