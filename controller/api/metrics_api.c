@@ -109,6 +109,9 @@ static void add_decisions(GString *text, const struct run_session *session)
 		(double)counts->decisions);
 	add_one(text, "virtbed_decide_seconds_total", "counter",
 		"Processor time that the policy took for them.", counts->decide_s);
+	add_one(text, "virtbed_fallback_decisions_total", "counter",
+		"Of these events, those in which the fallback of a policy from outside decided.",
+		(double)counts->fallbacks);
 	add_one(text, "virtbed_impossible_events_total", "counter",
 		"Events that are impossible in the present state of their task or window: defects.",
 		(double)counts->impossible_events);

@@ -114,6 +114,11 @@ void engine_count_decision(struct engine *engine, double decide_s)
 	engine->counters->result.decide_s += decide_s;
 }
 
+void engine_count_fallback(struct engine *engine)
+{
+	engine->counters->result.fallbacks++;
+}
+
 void engine_count_mapping(struct engine *engine, double took_s)
 {
 	struct engine_result *result = &engine->counters->result;
@@ -155,6 +160,7 @@ void engine_begin_day(struct engine *engine)
 	counters->result = (struct engine_result){
 		.decisions = counters->result.decisions,
 		.decide_s = counters->result.decide_s,
+		.fallbacks = counters->result.fallbacks,
 		.impossible_events = counters->result.impossible_events,
 	};
 }

@@ -42,8 +42,12 @@ double engine_completed_resources(const struct engine *engine);
 void engine_count_pause(struct engine *engine, double memory);
 void engine_count_move(struct engine *engine, double memory);
 
-/* A decision, for which the policy took decide_s; a mapping event with one, which took took_s. */
+/*
+ * A decision, for which the policy took decide_s, and that it was made by a fallback; a mapping
+ * event with one, which took took_s.
+ */
 void engine_count_decision(struct engine *engine, double decide_s);
+void engine_count_fallback(struct engine *engine);
 void engine_count_mapping(struct engine *engine, double took_s);
 
 /* An event that is impossible in the state of its task, window, ... */

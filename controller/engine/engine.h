@@ -190,6 +190,8 @@ struct engine_result {
 	double cost;
 	uint64_t decisions; /* mapping events with a mappable task, lead included */
 	double decide_s;    /* processor time that the policy took for them */
+	/* Of the decisions, those that a policy from outside left to its fallback. */
+	uint64_t fallbacks;
 	/* Wall time of these events, from the snapshot until the plan was carried out, seconds. */
 	double mapping_s;
 	double mapping_longest_s; /* wall time of the longest of them, seconds */
@@ -298,8 +300,8 @@ enum engine_event_kind {
 	/* of a workload with users who react, a task arrives: task, user (absent: of none) */
 	ENGINE_EVENT_USER_SUBMITTED,
 	/*
-	 * The policy from outside did not decide, and its fallback did: policy, number and time_s
-	 * of the snapshot, reason
+	 * The policy from outside did not decide, and its fallback did: policy, fallback, number
+	 * and time_s of the snapshot, reason
 	 */
 	ENGINE_EVENT_FALLBACK,
 };
@@ -867,8 +869,8 @@ double engine_virtual_time_s(const struct engine *engine, uint32_t task);
 const struct engine_result *engine_mark_result(const struct engine *engine, uint32_t mark);
 
 /*
- * During the run: `decisions`, `decide_s`, `impossible_events` and `ended_by` so far; the other
- * fields are set at the end. Borrowed.
+ * During the run: `decisions`, `decide_s`, `fallbacks`, `impossible_events` and `ended_by` so far;
+ * the other fields are set at the end. Borrowed.
  */
 const struct engine_result *engine_counts(const struct engine *engine);
 

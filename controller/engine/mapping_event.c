@@ -143,10 +143,13 @@ static void apply_next_part(struct engine *engine)
 /* Records that the policy from outside did not decide. */
 static void record_fallback(struct engine *engine, const struct async_answer *answer)
 {
-	json_t *detail = json_pack("{s:s, s:I, s:f, s:s}", "policy", answer->policy->name, "number",
-				   (json_int_t)answer->snapshot->event, "time_s",
-				   answer->snapshot->now_s, "reason", answer->plan->fallback);
+	json_t *detail =
+		json_pack("{s:s, s:s, s:I, s:f, s:s}", "policy", answer->policy->name, "fallback",
+			  answer->plan->fallback, "number", (json_int_t)answer->snapshot->event,
+			  "time_s", answer->snapshot->now_s, "reason",
+			  answer->plan->fallback_reason);
 
+	engine_count_fallback(engine);
 	engine_record_object(engine, backend_now_s(engine->backend), ENGINE_EVENT_FALLBACK, detail);
 }
 

@@ -6,6 +6,7 @@
 #include "common/read_number.h"
 #include "controller/measure/run_cell.h"
 #include "controller/measure/run_until_verdict.h"
+#include "controller/plugin/plugin_config.h"
 #include "controller/session/run_session_private.h"
 
 static bool do_cells(struct run_series *series, GError **error)
@@ -37,6 +38,27 @@ static bool find_budget(struct run_series *series, GError **error)
 	return store_set_meta(store, "budget_j", text, error);
 }
 
+/*
+ * Whether the programs of policies from outside start, before anything is measured; not where runs
+ * continue.
+ */
+static bool check_programs(const struct run_series *series, GError **error)
+{
+	const struct experiment *experiment = series->experiment;
+
+	for (uint32_t i = 0; i < experiment->policies_count; i++) {
+		const struct policy *policy = &experiment->policies[i];
+		const struct engine_setup setup =
+			experiment_trial_setup(experiment, &series->trial, policy, 0);
+		const struct plugin_settings settings =
+			plugin_config_run(experiment->config, setup.system);
+
+		if (!plugin_check(policy, &settings, setup.system, setup.seed, error))
+			return false;
+	}
+	return true;
+}
+
 static void series_clear(struct run_series *series)
 {
 	experiment_trial_clear(&series->trial);
@@ -54,7 +76,7 @@ bool run_driver(struct run_session *session, GError **error)
 		return false;
 	good = experiment_trial_init(series.experiment, 0, 1, &series.trial, error);
 	series.total = run_session_runs(session);
-	good = good && find_budget(&series, error) &&
+	good = good && check_programs(&series, error) && find_budget(&series, error) &&
 	       (session->plan->until_verdict ? run_until_verdict(&series, error)
 					     : do_cells(&series, error));
 	series_clear(&series);

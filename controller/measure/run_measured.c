@@ -12,6 +12,7 @@
 #include "controller/journal/recorder_store.h"
 #include "controller/experiment/run_overshoot.h"
 #include "controller/measure/run_speed.h"
+#include "controller/plugin/plugin_config.h"
 #include "controller/session/host_load.h"
 #include "controller/session/run_loop.h"
 #include "controller/session/run_reattach.h"
@@ -28,6 +29,7 @@ struct measured_run {
 	struct recorder_store *recorder;
 	struct engine *engine;
 	struct engine_setup setup;
+	struct plugin *plugin; /* NULL: the policy is of the tree */
 	struct host_load before, after;
 	struct run_speed *speed; /* NULL: it is not measured */
 };
@@ -140,6 +142,33 @@ static bool restore_run(struct measured_run *run, GError **error)
 	return true;
 }
 
+/*
+ * Starts the program of a policy from outside, which decides on a thread of its own: a run of it
+ * must not stand still until a deadline. A run that continues goes on with the fallback at the
+ * worst.
+ */
+static bool open_plugin(struct measured_run *run, GError **error)
+{
+	struct run_session *session = run->series->session;
+	g_autoptr(GError) reason = NULL;
+	struct plugin_settings settings;
+
+	if (!policy_is_outside(run->policy))
+		return true;
+	settings = plugin_config_run(session->config, run->setup.system);
+	run->plugin = plugin_new(&settings, run->setup.system, run->setup.seed);
+	run->setup.outside = plugin_outside(run->plugin);
+	run->setup.apart = true;
+	if (plugin_start(run->plugin, run->policy, &reason))
+		return true;
+	if (run->continued) {
+		run_session_note(session, "policy-silent", "%s", reason->message);
+		return true;
+	}
+	g_propagate_error(error, g_steal_pointer(&reason));
+	return false;
+}
+
 static bool open_run(struct measured_run *run, GError **error)
 {
 	struct run_series *series = run->series;
@@ -156,6 +185,8 @@ static bool open_run(struct measured_run *run, GError **error)
 	run->setup.recorder = recorder_store_engine(run->recorder);
 	run->setup.record_steps = true;
 	run->setup.platform = session->platform;
+	if (!open_plugin(run, error))
+		return false;
 	run->engine = engine_new(&run->setup, run->backend);
 	show_run(run);
 	return !run->continued || restore_run(run, error);
@@ -167,6 +198,7 @@ static void close_run(struct measured_run *run)
 
 	session->progress->refresh = NULL;
 	engine_free(run->engine);
+	plugin_free(run->plugin);
 	backend_destroy(run->backend);
 	session->recorder = NULL;
 	recorder_store_free(run->recorder);
@@ -229,6 +261,20 @@ static void note_result(const struct measured_run *run)
 			  run->row.tasks_arrived, run->row.ended_by, run->row.ended_s);
 }
 
+/* Records in how many events a policy from outside was used. */
+static bool record_plugin(const struct measured_run *run, GError **error)
+{
+	g_autofree char *detail = NULL;
+	g_autoptr(json_t) account = NULL;
+
+	if (!run->plugin)
+		return true;
+	account = plugin_account_json(run->plugin);
+	detail = json_text(account);
+	return store_add_event(run->series->session->store, run->row.run, run->row.ended_s,
+			       "outside", detail, error);
+}
+
 /* Records an aborted run as far as it went; the error says what aborted it. */
 static bool end_run(struct measured_run *run, const struct engine_result *result, GError **error)
 {
@@ -239,7 +285,8 @@ static bool end_run(struct measured_run *run, const struct engine_result *result
 
 	take_result(run, result);
 	if (recorded)
-		recorded = run_record_energy(session, &run->row, &fault) &&
+		recorded = record_plugin(run, &fault) &&
+			   run_record_energy(session, &run->row, &fault) &&
 			   store_update_run(session->store, &run->row, &fault);
 	if (!recorded)
 		return store_fault(error, g_steal_pointer(&fault));

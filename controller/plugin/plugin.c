@@ -18,10 +18,13 @@
 #define NS_PER_S G_GINT64_CONSTANT(1000000000)
 
 const char *const plugin_failure_names[] = {
-	[PLUGIN_LATE] = "late",          [PLUGIN_DIED] = "died",
-	[PLUGIN_RUBBISH] = "rubbish",    [PLUGIN_ILLEGAL] = "illegal",
-	[PLUGIN_REFUSED] = "refused",    [PLUGIN_DISABLED] = "disabled",
-	[PLUGIN_STORED] = "as recorded", NULL,
+	[PLUGIN_LATE] = "late",
+	[PLUGIN_DIED] = "died",
+	[PLUGIN_RUBBISH] = "rubbish",
+	[PLUGIN_ILLEGAL] = "illegal",
+	[PLUGIN_REFUSED] = "refused",
+	[PLUGIN_DISABLED] = "disabled",
+	NULL,
 };
 
 /* Settings with texts of their own. */
@@ -158,6 +161,21 @@ struct plugin_account plugin_account(struct plugin *plugin)
 	account = plugin->account;
 	g_mutex_unlock(&plugin->lock);
 	return account;
+}
+
+json_t *plugin_account_json(struct plugin *plugin)
+{
+	const struct plugin_account account = plugin_account(plugin);
+	json_t *object =
+		json_pack("{s:I, s:I, s:b, s:f, s:f}", "events", (json_int_t)account.events, "used",
+			  (json_int_t)account.used, "disabled", account.disabled, "event_s",
+			  account.event_s, "compute_s", account.compute_s);
+
+	for (int i = 0; i < PLUGIN_FAILURES; i++)
+		if (account.failed[i] > 0)
+			json_object_set_new(object, plugin_failure_names[i],
+					    json_integer((json_int_t)account.failed[i]));
+	return object;
 }
 
 /* Takes over new settings, which the next process has. */
@@ -424,34 +442,37 @@ static void note(struct plugin *plugin, bool used, enum plugin_failure failure)
 	if (!used)
 		plugin->account.failed[failure]++;
 	plugin->in_a_row = used ? 0 : plugin->in_a_row + 1;
-	plugin->account.disabled = plugin->in_force.settings.fallback && !plugin->stored &&
-				   plugin->in_a_row >= PLUGIN_FAILURES_MAX;
+	plugin->account.disabled =
+		plugin->in_force.settings.fallback && plugin->in_a_row >= PLUGIN_FAILURES_MAX;
 	g_mutex_unlock(&plugin->lock);
 }
 
-/* The plan of the fallback, with the reason. */
-static int fall_back(struct plugin *plugin, const struct sched_snapshot *snapshot,
+static const char *copy_text(struct arena *arena, const char *text)
+{
+	char *copy = arena_array(arena, strlen(text) + 1, 1);
+
+	return copy ? strcpy(copy, text) : NULL;
+}
+
+/* The plan of a fallback, with the reason. */
+static int fall_back(const char *name, const struct sched_snapshot *snapshot,
 		     struct policy_context *context, const char *reason,
 		     struct sched_plan *ret_plan)
 {
 	struct policy fallback;
 	char message[512];
-	char *copy;
-	int result;
 
-	if (policy_parse(plugin->in_force.settings.fallback, &fallback, message, sizeof(message)) <
-		    0 ||
-	    policy_misfit(&fallback, snapshot->system))
-		g_error("the fallback \"%s\" was not checked", plugin->in_force.settings.fallback);
-	result = policy_decide(&fallback, snapshot, context, ret_plan);
-	copy = result == 0 ? arena_array(context->arena, strlen(reason) + 1, 1) : NULL;
-	if (!copy)
+	if (policy_parse(name, &fallback, message, sizeof(message)) < 0 ||
+	    policy_misfit(&fallback, snapshot->system) || policy_is_outside(&fallback))
+		g_error("the fallback \"%s\" was not checked", name);
+	if (policy_decide(&fallback, snapshot, context, ret_plan) < 0)
 		return -ENOMEM;
-	ret_plan->fallback = strcpy(copy, reason);
-	return 0;
+	ret_plan->fallback = copy_text(context->arena, name);
+	ret_plan->fallback_reason = copy_text(context->arena, reason);
+	return ret_plan->fallback && ret_plan->fallback_reason ? 0 : -ENOMEM;
 }
 
-/* Asks the program, unless it is disabled, or the record says that it did not decide. */
+/* Asks the program, unless it is disabled. */
 static bool decide_outside(struct plugin *plugin, const struct policy *policy,
 			   const struct sched_snapshot *snapshot, struct arena *arena,
 			   struct sched_plan *ret_plan, enum plugin_failure *ret_failure,
@@ -461,8 +482,6 @@ static bool decide_outside(struct plugin *plugin, const struct policy *policy,
 
 	if (!choose(plugin, policy, &error))
 		return fail(PLUGIN_DIED, g_strdup(error->message), ret_failure, ret_why);
-	if (plugin->stored && plugin->stored(snapshot->event, snapshot->now_s, plugin->stored_data))
-		return fail(PLUGIN_STORED, g_strdup("its fallback decided"), ret_failure, ret_why);
 	if (plugin_account(plugin).disabled)
 		return fail(PLUGIN_DISABLED,
 			    g_strdup_printf("after %d events in a row, the last one %s",
@@ -479,8 +498,13 @@ static int decide(struct policy_outside *outside, const struct policy *policy,
 	enum plugin_failure failure = PLUGIN_LATE;
 	g_autofree char *why = NULL;
 	g_autofree char *reason = NULL;
+	const char *stored = plugin->stored ? plugin->stored(snapshot->event, snapshot->now_s,
+							     plugin->stored_data)
+					    : NULL;
 	bool was_disabled;
 
+	if (stored)
+		return fall_back(stored, snapshot, context, "as the record says", ret_plan);
 	take_settings(plugin);
 	was_disabled = plugin_account(plugin).disabled;
 	if (decide_outside(plugin, policy, snapshot, context->arena, ret_plan, &failure, &why)) {
@@ -498,7 +522,7 @@ static int decide(struct policy_outside *outside, const struct policy *policy,
 		outside->problem = plugin->problem;
 		return -EIO;
 	}
-	if (failure != PLUGIN_DISABLED && failure != PLUGIN_STORED) {
+	if (failure != PLUGIN_DISABLED) {
 		g_free(plugin->last);
 		plugin->last = g_strdup(reason);
 		log_warning("%s: mapping event %" G_GUINT64_FORMAT " at %g s: %s; %s decides",
@@ -510,5 +534,5 @@ static int decide(struct policy_outside *outside, const struct policy *policy,
 			  policy->name, PLUGIN_FAILURES_MAX, plugin->in_force.settings.fallback);
 		end_process(plugin, false);
 	}
-	return fall_back(plugin, snapshot, context, reason, ret_plan);
+	return fall_back(plugin->in_force.settings.fallback, snapshot, context, reason, ret_plan);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <glib.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -36,7 +37,6 @@ enum plugin_failure {
 	PLUGIN_ILLEGAL,  /* its plan is not legal */
 	PLUGIN_REFUSED,  /* it said that it cannot decide */
 	PLUGIN_DISABLED, /* it was not asked: it failed at PLUGIN_FAILURES_MAX events in a row */
-	PLUGIN_STORED,   /* in a rerun: the record says that the fallback decided */
 	PLUGIN_FAILURES,
 };
 /* "late", "died", ...; NULL-terminated. */
@@ -98,11 +98,14 @@ void plugin_reload(struct plugin *plugin, const struct plugin_settings *settings
 /* What was done so far. */
 struct plugin_account plugin_account(struct plugin *plugin);
 
+/* The same as a JSON object (docs/reference/store.md, `outside`). Returns a new reference. */
+json_t *plugin_account_json(struct plugin *plugin);
+
 /*
- * For a rerun: whether the record says that the fallback decided the event `number` (of the
- * snapshot) at now_s. The others must be decided by the program.
+ * For a rerun: the fallback that decided the event `number` (of the snapshot) at now_s, as the
+ * record says, borrowed; NULL: the program decided, and must again.
  */
-typedef bool (*plugin_stored_f)(uint64_t number, double now_s, void *data);
+typedef const char *(*plugin_stored_f)(uint64_t number, double now_s, void *data);
 void plugin_set_stored(struct plugin *plugin, plugin_stored_f stored, void *data);
 
 /* The fallback where none is configured: easy, or in the other models what takes its place. */

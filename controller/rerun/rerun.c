@@ -17,6 +17,7 @@
 #include "controller/rerun/rerun_input.h"
 #include "controller/rerun/rerun_setup.h"
 #include "controller/rerun/stored_backend.h"
+#include "controller/plugin/plugin_config.h"
 #include "controller/rerun/stored_platform.h"
 #include "controller/sched/decision_sum.h"
 #include "controller/snapshot/snapshot_json.h"
@@ -41,6 +42,9 @@ struct rerun {
 	struct engine_setup setup;
 	struct engine *engine;
 	struct backend *backend;
+	struct plugin *plugin; /* of the engine */
+	/* Decisions of a fallback: its name by fallback_key(). */
+	GHashTable *fallbacks;
 	char *pet; /* what stored snapshots call the matrix of execution times; NULL: no queues */
 	uint32_t count;                  /* the number of the last stored input */
 	const struct store_input *input; /* that is being handled */
@@ -62,6 +66,62 @@ struct rerun {
 	rerun_progress_f progress;
 	void *progress_data;
 };
+
+/* Policies from outside. */
+
+/* An event whose decision a fallback made. */
+static char *fallback_key(uint64_t number, double time_s)
+{
+	return g_strdup_printf("%" PRIu64 " %.17g", number, time_s);
+}
+
+static void note_fallback(const char *detail, void *data)
+{
+	g_autoptr(json_t) object =
+		detail ? json_parse(detail, strlen(detail), "an event", NULL) : NULL;
+	const json_int_t number = json_integer_value(json_object_get(object, "number"));
+	const double time_s = json_number_value(json_object_get(object, "time_s"));
+	const char *fallback = json_string_value(json_object_get(object, "fallback"));
+	struct policy policy;
+
+	/* What no virtbed wrote is no decision of a fallback, and the program is asked. */
+	if (fallback && policy_parse(fallback, &policy, NULL, 0) == 0 &&
+	    !policy_is_outside(&policy))
+		g_hash_table_insert(data, fallback_key((uint64_t)number, time_s),
+				    g_strdup(fallback));
+}
+
+static const char *find_fallback(uint64_t number, double now_s, void *data)
+{
+	const struct rerun *rerun = data;
+	g_autofree char *key = fallback_key(number, now_s);
+	const char *name = g_hash_table_lookup(rerun->fallbacks, key);
+	struct policy policy;
+
+	return name && policy_parse(name, &policy, NULL, 0) == 0 &&
+			       !policy_misfit(&policy, rerun->setup.system)
+		       ? name
+		       : NULL;
+}
+
+/*
+ * What decides for policies from outside, without a fallback but those that are recorded. To be
+ * called when the setup is known, before the engine is made; the engine before it is gone.
+ */
+static void make_plugin(struct rerun *rerun)
+{
+	const struct plugin_settings settings = plugin_config_simulation(NULL);
+
+	plugin_free(rerun->plugin);
+	rerun->plugin = plugin_new(&settings, rerun->setup.system, rerun->setup.seed);
+	plugin_set_stored(rerun->plugin, find_fallback, rerun);
+	rerun->setup.outside = plugin_outside(rerun->plugin);
+	/* As an experiment with such a policy was run; a service says itself. */
+	if (rerun->setup.apart) {
+		stored_platform_init(&rerun->platform);
+		rerun->setup.platform = &rerun->platform.base;
+	}
+}
 
 void rerun_result_clear(struct rerun_result *result)
 {
@@ -359,6 +419,7 @@ static bool make_engine(struct rerun *rerun, GError **error)
 		return false;
 	engine_free(rerun->engine);
 	backend_destroy(rerun->backend);
+	make_plugin(rerun);
 	rerun->backend = stored_backend_new(setup);
 	rerun->setup.recorder = &rerun->recorder;
 	rerun->sums_requests = json_is_true(json_object_get(setup, "requests"));
@@ -428,6 +489,7 @@ static bool load_state(struct rerun *rerun, const struct rerun_state *state, GEr
 		return false;
 	rerun->setup = rerun->made.setup;
 	rerun->setup.recorder = &rerun->recorder;
+	make_plugin(rerun);
 	stored_platform_init(&rerun->platform);
 	rerun->setup.platform = &rerun->platform.base;
 	rerun->setup.task_ended_j = account ? account_j : NULL;
@@ -649,6 +711,9 @@ static bool handle(struct rerun *rerun, const struct store_input *input, GError 
 		diverge(rerun, "end", "the run has not ended", "it has");
 	if (!hand_over(rerun, kind, event, detail, error))
 		return false;
+	if (rerun->setup.outside && rerun->setup.outside->problem)
+		return error_fail(error, RERUN_ERROR, RERUN_ERROR_LACKS, "%s",
+				  rerun->setup.outside->problem);
 	if (stored_backend_is_damaged(rerun->backend))
 		return is_damaged(rerun, error);
 	if (!stored_backend_end(rerun->backend) && !rerun->over)
@@ -887,6 +952,7 @@ bool rerun_fork(struct rerun *rerun, struct backend *sim, const struct policy *p
 	carry_all(rerun, sim);
 	stored_backend_leave(rerun->backend, sim);
 	rerun->over = true; /* nothing that follows is stored */
+	g_hash_table_remove_all(rerun->fallbacks);
 	if (policy)
 		engine_request_policy(rerun->engine, policy, rerun->setup.mapping_interval_s);
 	simulation_continue(rerun->engine, sim, ret_result);
@@ -938,7 +1004,9 @@ struct rerun *rerun_new(struct store *store, const struct store_run *run,
 		.setup = *setup,
 		.result.divergence.task = UINT32_MAX,
 	};
-	if (!store_last_input(store, run->run, &rerun->count, error))
+	rerun->fallbacks = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	if (!store_last_input(store, run->run, &rerun->count, error) ||
+	    !store_each_event(store, run->run, "fallback", note_fallback, rerun->fallbacks, error))
 		return NULL;
 	/* Runs of many tasks may have no texts at all. */
 	first = store_decision_after(store, run->run, 0, NULL);
@@ -965,7 +1033,9 @@ void rerun_free(struct rerun *rerun)
 	if (!rerun)
 		return;
 	engine_free(rerun->engine);
+	plugin_free(rerun->plugin);
 	backend_destroy(rerun->backend);
+	g_clear_pointer(&rerun->fallbacks, g_hash_table_unref);
 	close_records(&rerun->records);
 	rerun_setup_clear(&rerun->made);
 	store_state_free(rerun->next_state);

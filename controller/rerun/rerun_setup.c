@@ -49,6 +49,8 @@ static bool make_trial(const struct store_run *run, struct rerun_setup *made, GE
 	made->setup = experiment_trial_setup(made->experiment, &made->trial,
 					     &made->experiment->policies[0], run->limit_j);
 	made->setup.record_steps = run->measured;
+	/* run_measured.c */
+	made->setup.apart = run->measured && policy_is_outside(&made->setup.policy);
 	return true;
 }
 

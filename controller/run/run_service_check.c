@@ -59,7 +59,7 @@ bool run_service_check(const struct config *config, GError **error)
 				  message);
 	if (service.energy_limit_j > 0 && !check_limit(config, error))
 		return false;
-	return !policy_reads_budget(&policy) ||
+	return policy_is_outside(&policy) || !policy_reads_budget(&policy) ||
 	       error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
 			  "service.policy: '%s' goes by what is left of an energy budget, and "
 			  "a service has none",

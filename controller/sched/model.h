@@ -506,10 +506,11 @@ struct sched_plan {
 	/* What the policy chose for this event, e.g. "max-upe"; NULL: no choice. */
 	const char *note;
 	/*
-	 * Why the policy from outside did not decide, and its fallback, which made this plan, did;
-	 * NULL: the policy decided.
+	 * The policy that made this plan in place of one from outside, and why that did not decide;
+	 * NULL: it did.
 	 */
 	const char *fallback;
+	const char *fallback_reason;
 	/* With queues: */
 	struct sched_pruner pruner;        /* for the next snapshot */
 	uint32_t judged_count;             /* 0 without POLICY_EXPLAIN */

@@ -244,6 +244,29 @@ static bool restore_service(struct run_service *service, GError **error)
 	return true;
 }
 
+/*
+ * Starts the program of a policy from outside. A service that continues does so with the fallback
+ * at the worst.
+ */
+static bool open_plugin(struct run_service *service, bool continued, GError **error)
+{
+	const struct engine_setup *setup = &service->setup;
+	const struct plugin_settings settings =
+		plugin_config_run(service->session->config, setup->system);
+	g_autoptr(GError) reason = NULL;
+
+	service->plugin = plugin_new(&settings, setup->system, setup->seed);
+	service->setup.outside = plugin_outside(service->plugin);
+	if (plugin_start(service->plugin, &setup->policy, &reason))
+		return true;
+	if (continued) {
+		run_session_note(service->session, "policy-silent", "%s", reason->message);
+		return true;
+	}
+	g_propagate_error(error, g_steal_pointer(&reason));
+	return false;
+}
+
 static void make_setup(struct run_service *service)
 {
 	struct experiment *experiment = service->experiment;
@@ -283,6 +306,8 @@ static bool open_run(struct run_service *service, bool continued, GError **error
 	recorder_store_await_state(service->recorder);
 	recorder_store_tell(service->recorder, run_record_log);
 	make_setup(service);
+	if (!open_plugin(service, continued, error))
+		return false;
 	service->engine = engine_new(&service->setup, service->backend);
 	show_service(service);
 	if (!run_service_energy_load(service, error))
@@ -387,6 +412,9 @@ static bool apply_reload(struct run_service *service, char **ret_text, GError **
 	    (limit_changes && !run_service_limit_find(service, &wanted, &window, error)) ||
 	    !keep_reloaded(service, config, policy.name, error))
 		return false;
+	const struct plugin_settings settings = plugin_config_run(config, service->setup.system);
+
+	plugin_reload(service->plugin, &settings);
 	engine_request_policy(service->engine, &policy, wanted.mapping_interval_s);
 	run_reload_take(session->config, config);
 	service->config = config_service_of(session->config);
@@ -581,6 +609,7 @@ static void clear_service(struct run_service *service)
 	service->session->progress->refresh = NULL;
 	store_sync_free(service->sync, NULL);
 	engine_free(service->engine);
+	plugin_free(service->plugin);
 	if (service->backend)
 		/* samples still arrive while the last tasks end */
 		backend_destroy(service->backend);

@@ -6,6 +6,7 @@
 #include "controller/energy/ledger.h"
 #include "controller/experiment/experiment.h"
 #include "controller/journal/recorder_store.h"
+#include "controller/plugin/plugin_config.h"
 #include "controller/service/run_service.h"
 #include "controller/session/run_session_private.h"
 #include "controller/store/store_check.h"
@@ -36,6 +37,7 @@ struct run_service {
 	GHashTable *bad;
 	struct store_run row;
 	struct engine_setup setup;
+	struct plugin *plugin; /* of policies from outside; the policy may be one after a reload */
 	struct backend *backend;
 	struct recorder_store *recorder;
 	struct store_sync *sync;
