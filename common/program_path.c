@@ -30,6 +30,9 @@ static const char *const program_places[] = {
 	"../plugin/host",
 	"../../controller/plugin/host",
 	"../../../controller/plugin/host",
+	"../plugin/so",
+	"../../controller/plugin/so",
+	"../../../controller/plugin/so",
 };
 
 char *program_path(const char *name, GError **error)

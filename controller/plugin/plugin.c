@@ -6,8 +6,10 @@
 
 #include "common/clock.h"
 #include "common/error_fail.h"
+#include "common/program_path.h"
 #include "controller/plugin/plugin_process.h"
 #include "controller/plugin/plugin_protocol.h"
+#include "controller/plugin/so/plugin_so.h"
 #include "controller/sched/plan_rules.h"
 
 #define LOG_SUBSYSTEM "policy"
@@ -49,6 +51,7 @@ struct plugin {
 	struct own_settings in_force;
 	struct policy policy;           /* whose program it is; without ops: none yet */
 	char **words;                   /* of its command; NULL: none */
+	struct plugin_so *so;           /* what is loaded into this process; NULL: nothing */
 	struct plugin_process *process; /* NULL: it is to be started */
 	struct plugin_told told;        /* of the process */
 	bool greeted;                   /* the process has said hello */
@@ -140,6 +143,7 @@ void plugin_free(struct plugin *plugin)
 	clear_settings(&plugin->wanted);
 	clear_settings(&plugin->in_force);
 	g_strfreev(plugin->words);
+	plugin_so_free(plugin->so);
 	g_free(plugin->last);
 	g_free(plugin->problem);
 	g_free(plugin);
@@ -201,8 +205,16 @@ static char **host_words(const char *policy, GError **error)
 	GPtrArray *words = g_ptr_array_new();
 
 	if (g_str_has_prefix(policy, "so:")) {
-		g_ptr_array_add(words, g_strdup("so"));
-		g_ptr_array_add(words, g_strdup(policy + strlen("so:")));
+		char *program = program_path("virtbed-policy-so", error);
+
+		if (!program) {
+			g_ptr_array_unref(words);
+			return NULL;
+		}
+		g_ptr_array_add(words, g_strdup("exec"));
+		g_ptr_array_add(words, g_strdup("--"));
+		g_ptr_array_add(words, program);
+		g_ptr_array_add(words, g_strdup(policy));
 	} else if (g_shell_parse_argv(policy + strlen("exec:"), NULL, &given, &parsing)) {
 		g_ptr_array_add(words, g_strdup("exec"));
 		g_ptr_array_add(words, g_strdup("--"));
@@ -224,15 +236,19 @@ static bool choose(struct plugin *plugin, const struct policy *policy, GError **
 	if (plugin->policy.ops && strcmp(plugin->policy.name, policy->name) == 0)
 		return true;
 	end_process(plugin, plugin->greeted);
-	g_strfreev(plugin->words);
-	plugin->words = host_words(policy->name, error);
+	g_clear_pointer(&plugin->words, g_strfreev);
+	g_clear_pointer(&plugin->so, plugin_so_free);
+	if (plugin->in_force.settings.in_process && g_str_has_prefix(policy->name, "so:"))
+		plugin->so = plugin_so_open(policy->name + strlen("so:"), error);
+	else
+		plugin->words = host_words(policy->name, error);
 	plugin->policy = *policy;
 	plugin->greeted = false;
 	plugin->in_a_row = 0;
 	g_mutex_lock(&plugin->lock);
 	plugin->account.disabled = false;
 	g_mutex_unlock(&plugin->lock);
-	return plugin->words != NULL;
+	return plugin->words || plugin->so;
 }
 
 /* A failure with its reason, which it takes over. */
@@ -351,6 +367,13 @@ bool plugin_start(struct plugin *plugin, const struct policy *policy, GError **e
 		return true;
 	if (!choose(plugin, policy, error))
 		return false;
+	if (plugin->so) {
+		const char *misfit = policy_misfit(plugin_so_policy(plugin->so), plugin->system);
+
+		return !misfit || error_fail(error, PLUGIN_ERROR, PLUGIN_ERROR_REFUSED,
+					     "policy \"%s\" does not fit the system: %s",
+					     policy->name, misfit);
+	}
 	if (greet(plugin, clock_now_ns() + HELLO_S * NS_PER_S, &failure, &why))
 		return true;
 	if (failure == PLUGIN_REFUSED)
@@ -407,6 +430,45 @@ static bool hear_plan(struct plugin *plugin, int64_t deadline_ns,
 	return false;
 }
 
+/* Whether a plan is legal. */
+static bool verify(const struct sched_snapshot *snapshot, const struct sched_plan *plan,
+		   struct arena *arena, enum plugin_failure *ret_failure, char **ret_why)
+{
+	const char *illegal = plan_rules_broken(snapshot, plan, arena);
+
+	return !illegal || fail(PLUGIN_ILLEGAL, g_strdup(illegal), ret_failure, ret_why);
+}
+
+/* Notes how long an event took in which the plan is used. */
+static void note_times(struct plugin *plugin, int64_t begun_ns, double compute_s)
+{
+	g_mutex_lock(&plugin->lock);
+	plugin->account.event_s += clock_elapsed_s(begun_ns, clock_now_ns());
+	plugin->account.compute_s += compute_s;
+	g_mutex_unlock(&plugin->lock);
+}
+
+/* Asks the shared object in this process, which has no deadline. */
+static bool ask_so(struct plugin *plugin, const struct sched_snapshot *snapshot,
+		   struct policy_context *context, struct sched_plan *ret_plan,
+		   enum plugin_failure *ret_failure, char **ret_why)
+{
+	const struct policy *policy = plugin_so_policy(plugin->so);
+	const char *misfit = policy_misfit(policy, snapshot->system);
+	const int64_t begun_ns = clock_now_ns();
+	int64_t decided_ns;
+
+	if (misfit)
+		return fail(PLUGIN_REFUSED, g_strdup(misfit), ret_failure, ret_why);
+	if (policy_decide(policy, snapshot, context, ret_plan) < 0)
+		return fail(PLUGIN_REFUSED, g_strdup("out of memory"), ret_failure, ret_why);
+	decided_ns = clock_now_ns();
+	if (!verify(snapshot, ret_plan, context->arena, ret_failure, ret_why))
+		return false;
+	note_times(plugin, begun_ns, clock_elapsed_s(begun_ns, decided_ns));
+	return true;
+}
+
 /* Asks the program for a plan and verifies it. */
 static bool ask(struct plugin *plugin, const struct sched_snapshot *snapshot, struct arena *arena,
 		struct sched_plan *ret_plan, enum plugin_failure *ret_failure, char **ret_why)
@@ -414,7 +476,6 @@ static bool ask(struct plugin *plugin, const struct sched_snapshot *snapshot, st
 	const int64_t begun_ns = clock_now_ns();
 	const int64_t deadline_ns =
 		begun_ns + (int64_t)(plugin->in_force.settings.deadline_s * NS_PER_S);
-	const char *illegal;
 	double compute_s = 0;
 
 	if (!greet(plugin, deadline_ns, ret_failure, ret_why) ||
@@ -423,13 +484,9 @@ static bool ask(struct plugin *plugin, const struct sched_snapshot *snapshot, st
 	    !hear_plan(plugin, deadline_ns, snapshot, arena, ret_plan, &compute_s, ret_failure,
 		       ret_why))
 		return false;
-	illegal = plan_rules_broken(snapshot, ret_plan, arena);
-	if (illegal)
-		return fail(PLUGIN_ILLEGAL, g_strdup(illegal), ret_failure, ret_why);
-	g_mutex_lock(&plugin->lock);
-	plugin->account.event_s += clock_elapsed_s(begun_ns, clock_now_ns());
-	plugin->account.compute_s += compute_s;
-	g_mutex_unlock(&plugin->lock);
+	if (!verify(snapshot, ret_plan, arena, ret_failure, ret_why))
+		return false;
+	note_times(plugin, begun_ns, compute_s);
 	return true;
 }
 
@@ -474,7 +531,7 @@ static int fall_back(const char *name, const struct sched_snapshot *snapshot,
 
 /* Asks the program, unless it is disabled. */
 static bool decide_outside(struct plugin *plugin, const struct policy *policy,
-			   const struct sched_snapshot *snapshot, struct arena *arena,
+			   const struct sched_snapshot *snapshot, struct policy_context *context,
 			   struct sched_plan *ret_plan, enum plugin_failure *ret_failure,
 			   char **ret_why)
 {
@@ -487,7 +544,9 @@ static bool decide_outside(struct plugin *plugin, const struct policy *policy,
 			    g_strdup_printf("after %d events in a row, the last one %s",
 					    PLUGIN_FAILURES_MAX, plugin->last),
 			    ret_failure, ret_why);
-	return ask(plugin, snapshot, arena, ret_plan, ret_failure, ret_why);
+	if (plugin->so)
+		return ask_so(plugin, snapshot, context, ret_plan, ret_failure, ret_why);
+	return ask(plugin, snapshot, context->arena, ret_plan, ret_failure, ret_why);
 }
 
 static int decide(struct policy_outside *outside, const struct policy *policy,
@@ -507,7 +566,7 @@ static int decide(struct policy_outside *outside, const struct policy *policy,
 		return fall_back(stored, snapshot, context, "as the record says", ret_plan);
 	take_settings(plugin);
 	was_disabled = plugin_account(plugin).disabled;
-	if (decide_outside(plugin, policy, snapshot, context->arena, ret_plan, &failure, &why)) {
+	if (decide_outside(plugin, policy, snapshot, context, ret_plan, &failure, &why)) {
 		note(plugin, true, failure);
 		return 0;
 	}

@@ -24,6 +24,7 @@ struct plugin_settings {
 	/* The policy of the tree that decides then; NULL: there is no plan, and the run ends. */
 	const char *fallback;
 	double deadline_s; /* of an answer, > 0 */
+	bool in_process;   /* shared objects are loaded into this process, without a deadline */
 	bool sandbox;      /* with the limits below */
 	const char *user;  /* who it runs as where this is root; NULL: nobody */
 	uint32_t cpu_s, memory_mib, file_mib, files, processes; /* > 0 */

@@ -36,6 +36,7 @@ struct plugin_settings plugin_config_simulation(const struct config *config)
 
 	settings.deadline_s = plugin.simulate_deadline_s;
 	settings.sandbox = plugin.sandbox_simulations;
+	settings.in_process = !settings.sandbox;
 	return settings;
 }
 

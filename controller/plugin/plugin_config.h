@@ -10,7 +10,10 @@
 struct plugin_settings plugin_config_run(const struct config *config,
 					 const struct sched_system *system);
 
-/* In a simulation: without a fallback. NULL: the defaults, as for a snapshot alone. */
+/*
+ * In a simulation: without a fallback, and shared objects in this process unless there is a
+ * sandbox. NULL: the defaults, as for a snapshot alone.
+ */
 struct plugin_settings plugin_config_simulation(const struct config *config);
 
 /*
