@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "controller/sched/energy.h"
 #include "controller/sched/rank_key.h"
 
 /* The task that has a node, and the action that gives it to the task. */
@@ -29,6 +30,7 @@ struct nodes {
 	bool *down;            /* per node */
 	uint32_t *has;         /* per node: the task that has it at present, + 1; 0: none */
 	double *end_s;         /* per action that places a task: when its nodes are free again */
+	struct energy energy;  /* what remains of the budget, where the snapshot has a gate */
 	uint32_t *spans_first; /* nodes + 1 */
 	struct span *spans;
 };
@@ -52,6 +54,7 @@ static void set_has(struct nodes *nodes, uint32_t cluster, const uint32_t *list,
 
 static bool init(struct nodes *nodes)
 {
+	static const struct policy no_filter;
 	struct rules *rules = nodes->rules;
 	const struct sched_snapshot *snapshot = rules->snapshot;
 	const uint32_t clusters = rules->system->clusters_count;
@@ -69,6 +72,7 @@ static bool init(struct nodes *nodes)
 	nodes->spans_first = rules_array(rules, (size_t)total + 1, sizeof(*nodes->spans_first));
 	if (!nodes->down || !nodes->has || !nodes->end_s || !nodes->spans_first)
 		return false;
+	energy_begin(&nodes->energy, &no_filter, snapshot, NULL, 0);
 	for (uint32_t i = 0; i < snapshot->down_count; i++)
 		nodes->down[nodes->first[snapshot->down[i].cluster] + snapshot->down[i].node] =
 			true;
@@ -151,7 +155,7 @@ static bool check_value(struct nodes *nodes, uint32_t action, const char *what, 
 			    what, value, expected);
 }
 
-/* Checks the values that follow from the option, after `executed_s` of it. */
+/* Checks the values that follow from the option, after `executed_s` of it, and takes the energy. */
 static bool check_values(struct nodes *nodes, uint32_t action, const struct rules_task *task,
 			 const struct sched_option *option, double executed_s)
 {
@@ -159,6 +163,12 @@ static bool check_values(struct nodes *nodes, uint32_t action, const struct rule
 	const struct sched_option rest = sched_option_rest(option, executed_s);
 
 	nodes->end_s[action] = asked->start_s + rest.etc_s;
+	if (energy_too_much(&nodes->energy, &rest))
+		return rules_refuse(nodes->rules, action,
+				    "it needs %.12g J, and %.12g J remain of the budget of %.12g J",
+				    rest.eec_j, nodes->energy.remaining_j,
+				    nodes->rules->snapshot->budget_j);
+	energy_take(&nodes->energy, &rest, asked->start_s);
 	return check_value(nodes, action, "end_s", asked->end_s, nodes->end_s[action]) &&
 	       check_value(nodes, action, "energy_j", asked->energy_j, rest.eec_j) &&
 	       check_value(nodes, action, "utility", asked->utility,
@@ -210,6 +220,8 @@ static bool check_suspend(struct nodes *nodes, uint32_t action, struct rules_tas
 	if (!task->task->preemptible)
 		return rules_refuse(nodes->rules, action, "it is not preemptible");
 	task->suspended = true;
+	nodes->energy.remaining_j += sched_allocation_committed_j(nodes->rules->system, place,
+								  nodes->rules->snapshot->now_s);
 	set_has(nodes, place->cluster, place->nodes, place->nodes_count, 0);
 	return true;
 }

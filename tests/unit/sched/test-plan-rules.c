@@ -268,6 +268,30 @@ static void test_immediate(void)
 	check(text->str, cases, G_N_ELEMENTS(cases));
 }
 
+/*
+ * With a gate a plan uses no more energy than is left: of 30 J running tasks will use 3 J and 4 J,
+ * and the reserved one 9 J.
+ */
+static void test_gate(void)
+{
+	static const struct rules_case cases[] = {
+		{START(1, "2"), NULL},
+		{START(1, "2") "," PLACE("placeholder", 2, "c", 0, "2", 150), NULL},
+		{PLACE("placeholder", 1, "d", 0, "0, 1", 150) "," START(2, "2"), NULL},
+		{PLACE("placeholder", 1, "d", 0, "0, 1",
+		       150) "," START(2, "2") "," PLACE("resume", 3, "c", 0, "2", 100),
+		 "actions[2], resume of task 3: it needs 3 J, and 0 J remain of the budget of 30 J"},
+		{SUSPEND(4) "," PLACE("placeholder", 1, "d", 0, "0, 1",
+				      150) "," START(2, "2") "," PLACE("resume", 3, "c", 0, "0",
+								       100),
+		 NULL},
+	};
+	g_autoptr(GString) text = g_string_new(nodes);
+
+	g_string_replace(text, "'budget_j': null", "'budget_j': 30, 'gate': true", 1);
+	check(text->str, cases, G_N_ELEMENTS(cases));
+}
+
 /* What only a shared object can answer. */
 static void test_rubbish(void)
 {
@@ -319,6 +343,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/plan-rules/nodes of a task's own", test_nodes);
 	g_test_add_func("/plan-rules/no planned starts", test_immediate);
+	g_test_add_func("/plan-rules/a gate of energy", test_gate);
 	g_test_add_func("/plan-rules/shared hosts", test_hosts);
 	g_test_add_func("/plan-rules/queues", test_queues);
 	g_test_add_func("/plan-rules/what no JSON says", test_rubbish);
