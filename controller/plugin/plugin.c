@@ -59,6 +59,8 @@ struct plugin {
 	unsigned in_a_row;              /* events that failed */
 	char *last;                     /* why the last one failed */
 	char *problem;
+	char *why;                   /* the last event failed; NULL: it did not */
+	enum plugin_failure failure; /* of `why` */
 };
 
 GQuark plugin_error_quark(void)
@@ -146,6 +148,7 @@ void plugin_free(struct plugin *plugin)
 	plugin_so_free(plugin->so);
 	g_free(plugin->last);
 	g_free(plugin->problem);
+	g_free(plugin->why);
 	g_free(plugin);
 }
 
@@ -180,6 +183,13 @@ json_t *plugin_account_json(struct plugin *plugin)
 			json_object_set_new(object, plugin_failure_names[i],
 					    json_integer((json_int_t)account.failed[i]));
 	return object;
+}
+
+const char *plugin_last_failure(const struct plugin *plugin, enum plugin_failure *ret_failure)
+{
+	if (plugin->why)
+		*ret_failure = plugin->failure;
+	return plugin->why;
 }
 
 /* Takes over new settings, which the next process has. */
@@ -555,7 +565,7 @@ static int decide(struct policy_outside *outside, const struct policy *policy,
 {
 	struct plugin *plugin = (struct plugin *)outside;
 	enum plugin_failure failure = PLUGIN_LATE;
-	g_autofree char *why = NULL;
+	char *why = NULL;
 	g_autofree char *reason = NULL;
 	const char *stored = plugin->stored ? plugin->stored(snapshot->event, snapshot->now_s,
 							     plugin->stored_data)
@@ -566,11 +576,15 @@ static int decide(struct policy_outside *outside, const struct policy *policy,
 		return fall_back(stored, snapshot, context, "as the record says", ret_plan);
 	take_settings(plugin);
 	was_disabled = plugin_account(plugin).disabled;
+	g_clear_pointer(&plugin->why, g_free);
 	if (decide_outside(plugin, policy, snapshot, context, ret_plan, &failure, &why)) {
+		g_free(why);
 		note(plugin, true, failure);
 		return 0;
 	}
 	note(plugin, false, failure);
+	plugin->why = why;
+	plugin->failure = failure;
 	reason = g_strdup_printf("%s: %s", plugin_failure_names[failure], why);
 	if (!plugin->in_force.settings.fallback) {
 		g_free(plugin->problem);

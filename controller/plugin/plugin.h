@@ -103,6 +103,12 @@ struct plugin_account plugin_account(struct plugin *plugin);
 json_t *plugin_account_json(struct plugin *plugin);
 
 /*
+ * Why the last event was not decided by the program, with the kind of failure; valid until the
+ * next one. NULL: it was, and *ret_failure is untouched. For the thread that decides.
+ */
+const char *plugin_last_failure(const struct plugin *plugin, enum plugin_failure *ret_failure);
+
+/*
  * For a rerun: the fallback that decided the event `number` (of the snapshot) at now_s, as the
  * record says, borrowed; NULL: the program decided, and must again.
  */

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "controller/sched/policy.h"
-#include "tests/oracle/queueing_snapshots.h"
+#include "controller/check/queueing_snapshots.h"
 
 /*
  * The mappers of Gentry 2019 once more, as plainly as its text and its equations allow:

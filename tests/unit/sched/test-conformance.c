@@ -8,9 +8,9 @@
 
 #include "controller/sched/plan_rules.h"
 #include "controller/sched/queueing.h"
-#include "tests/oracle/preempt_snapshots.h"
-#include "tests/oracle/queueing_snapshots.h"
-#include "tests/oracle/sharing_snapshots.h"
+#include "controller/check/preempt_snapshots.h"
+#include "controller/check/queueing_snapshots.h"
+#include "controller/check/sharing_snapshots.h"
 #include "tests/oracle/snapshots.h"
 
 #define SNAPSHOTS 2500

@@ -6,7 +6,7 @@
 
 #include "controller/sched/policy.h"
 #include "tests/oracle/preempt_oracle.h"
-#include "tests/oracle/preempt_snapshots.h"
+#include "controller/check/preempt_snapshots.h"
 #include "tests/oracle/snapshots.h"
 
 #define SNAPSHOTS 700

@@ -5,7 +5,7 @@
 
 #include "controller/sched/queueing.h"
 #include "tests/oracle/queueing_oracle.h"
-#include "tests/oracle/queueing_snapshots.h"
+#include "controller/check/queueing_snapshots.h"
 
 #define SNAPSHOTS 3000
 

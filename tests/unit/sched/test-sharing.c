@@ -13,7 +13,7 @@
 #include "controller/sched/sharing.h"
 #include "controller/sched/sharing_yield.h"
 #include "tests/oracle/sharing_oracle.h"
-#include "tests/oracle/sharing_snapshots.h"
+#include "controller/check/sharing_snapshots.h"
 #include "tests/oracle/snapshots.h"
 
 #define SNAPSHOTS 3000

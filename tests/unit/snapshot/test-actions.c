@@ -6,9 +6,9 @@
 
 #include "common/json.h"
 #include "controller/snapshot/snapshot_json.h"
-#include "tests/oracle/preempt_snapshots.h"
-#include "tests/oracle/queueing_snapshots.h"
-#include "tests/oracle/sharing_snapshots.h"
+#include "controller/check/preempt_snapshots.h"
+#include "controller/check/queueing_snapshots.h"
+#include "controller/check/sharing_snapshots.h"
 #include "tests/oracle/snapshots.h"
 
 #define SNAPSHOTS 200

@@ -5,7 +5,7 @@
 
 #include "common/json.h"
 #include "controller/snapshot/snapshot_json.h"
-#include "tests/oracle/queueing_snapshots.h"
+#include "controller/check/queueing_snapshots.h"
 
 /* Decides and gives the actions as text. */
 static char *decide(const struct policy *policy, const struct sched_snapshot *snapshot)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/oracle/queueing_snapshots.h"
+#include "controller/check/queueing_snapshots.h"
 
 #include <glib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/oracle/sharing_snapshots.h"
+#include "controller/check/sharing_snapshots.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/oracle/preempt_snapshots.h"
+#include "controller/check/preempt_snapshots.h"
 
 #include <glib.h>
 
