@@ -30,7 +30,8 @@ teardown() {
 		usr/share/bash-completion/completions/virtbed usr/share/virtbed/image/{vmlinuz,initramfs,root.squashfs,manifest.json} \
 		usr/share/virtbed/vm-images/build usr/lib/virtbed/guest/linked \
 		usr/share/doc/virtbed/{docs/how-to/service.md,copyright,changelog.gz} \
-		usr/share/doc/virtbed/examples/one-machine.yaml; do
+		usr/share/doc/virtbed/examples/one-machine.yaml usr/lib/python3/dist-packages/virtbed/policy.py \
+		usr/share/doc/virtbed/examples/python/least_energy.py; do
 		grep -q " \./$path\$" contents || { echo "no $path"; return 1; }
 	done
 	# All of it is root's, and no other user may write to it.
