@@ -1168,19 +1168,20 @@ compiled() {
 	(cd "$BUILD" && eval "${command/ -I/ -I$3 -I} -o $1.o -c $1")
 }
 
-@test "the policy in the README is taken by the build and keeps the rules" {
+@test "the policy in C of the first day is taken by the build and keeps the rules" {
 	local tree=$BATS_TEST_TMPDIR/tree target=tests/unit/sched/test-sched-conformance
 	local policies=$tree/controller/sched/policies name
 	mkdir -p "$policies"
-	sed -n '/^## A policy of your own/,/^Then /s/^    //p' "$ROOT/README.md" >"$policies/first_fit.c"
+	sed -n '/^```c .*\/least_energy.c/,/^```$/p' "$ROOT/docs/first-day/policy-author.md" |
+		sed '/^```/d' >"$policies/least_energy.c"
 	cp "$ROOT/controller/sched/policies/"registry.* "$policies"
-	grep -o '`POLICY([a-z_]*)`' "$ROOT/README.md" | tr -d '`' >>"$policies/registry.def"
-	compiled "$policies/first_fit.c" easy.c "$tree"
+	echo 'POLICY(least_energy)' >>"$policies/registry.def"
+	compiled "$policies/least_energy.c" easy.c "$tree"
 	compiled "$policies/registry.c" registry.c "$tree"
 	(cd "$BUILD" && eval "$(ninja -t commands $target | tail -n 1 |
-		sed "s| -o $target | -o $tree/conformance $policies/first_fit.c.o $policies/registry.c.o |")")
+		sed "s| -o $target | -o $tree/conformance $policies/least_energy.c.o $policies/registry.c.o |")")
 	"$tree/conformance" >results
-	name=$(sed -n 's/.*\.name = "\(.*\)",/\1/p' "$policies/first_fit.c")
+	name=$(sed -n 's/.*\.name = "\(.*\)",/\1/p' "$policies/least_energy.c")
 	grep "^ok .*/conformance/$name " results
 	run ! grep "^not ok" results
 }
