@@ -16,10 +16,16 @@ class Mapping:
     has the others, in the order of the snapshot.
 
     `future` is what becomes of a task whose nodes are free later only: "placeholder", a start that
-    the next mapping event plans again, or "reserve", a start that no later event moves."""
+    the next mapping event plans again, or "reserve", a start that no later event moves. Where the
+    model is "immediate" there is neither, and such tasks wait."""
 
     def __init__(self, snapshot, future="placeholder", drop_below=None):
         self.snapshot = snapshot
+        model = snapshot.system.model
+        if model not in ("nodes", "immediate"):
+            raise ValueError("a Mapping gives tasks nodes of their own, and the model of this "
+                             f"system is \"{model}\"")
+        self._latest_s = snapshot.now_s if model == "immediate" else inf
         self.actions = []
         self.tasks = []
         self._future = {"placeholder": actions.placeholder, "reserve": actions.reserve}[future]
@@ -74,9 +80,12 @@ class Mapping:
         return not rank.above(budget_j - self._remaining_j + option.eec_j, budget_j)
 
     def allows(self, option):
-        """Whether a task may be placed by the option: there is energy for it, and it starts before
-        the end of the budget's period."""
-        return self.affords(option) and self.start_s(option) < self.snapshot.end_s
+        """Whether a task may be placed by the option: there is energy for it, it starts before the
+        end of the budget's period, and where no start is planned, now."""
+        if not self.affords(option):
+            return False
+        start_s = self.start_s(option)
+        return start_s < self.snapshot.end_s and start_s <= self._latest_s
 
     def place(self, task, option, objective=0.0, **more):
         """Places a task by an option at its earliest start, which must be finite: adds a start, or
