@@ -3,13 +3,18 @@
 
 #include <errno.h>
 #include <glib-unix.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/subprocess.h"
 
 /* On this machine. */
+
+enum { SETTLE_LOOK_MS = 2 };
 
 struct machine_child {
 	struct child_process base; /* first: operations cast back */
@@ -187,6 +192,35 @@ static void machine_kill(struct child_process *base)
 		kill(-child->pid, SIGKILL);
 }
 
+/* Drops what the child has written, waiting for it at most so long. */
+static void drop_output(const struct machine_child *child, int wait_ms)
+{
+	struct pollfd polled = {.fd = child->fds[CHILD_OUTPUT], .events = POLLIN};
+	char bytes[4096];
+
+	/* Where the stream has ended there is nothing to wait for but the end of the child. */
+	if (poll(&polled, 1, wait_ms) > 0 && read(polled.fd, bytes, sizeof bytes) <= 0)
+		poll(NULL, 0, wait_ms);
+}
+
+static bool machine_settle(struct child_process *base, double timeout_s)
+{
+	struct machine_child *child = (struct machine_child *)base;
+	const int64_t began_ns = platform_now_ns(base->platform);
+	double left_s = timeout_s;
+
+	while (!child->reaped) {
+		const pid_t pid = waitpid(child->pid, NULL, WNOHANG); /* never interrupted */
+
+		child->reaped = pid != 0;
+		if (child->reaped || left_s <= 0)
+			break;
+		drop_output(child, SETTLE_LOOK_MS);
+		left_s = timeout_s - clock_elapsed_s(began_ns, platform_now_ns(base->platform));
+	}
+	return child->reaped;
+}
+
 static bool machine_run(const struct platform *platform, const char *const *argv, double timeout_s,
 			char **ret_output, GError **error)
 {
@@ -197,6 +231,7 @@ const struct platform_children children_machine = {
 	.start = machine_start,
 	.say = machine_say,
 	.kill = machine_kill,
+	.settle = machine_settle,
 	.dismiss = machine_dismiss,
 	.run = machine_run,
 };
@@ -222,6 +257,11 @@ void child_say(struct child_process *child, const char *text)
 void child_kill(struct child_process *child)
 {
 	children_of(child)->kill(child);
+}
+
+bool child_settle(struct child_process *child, double timeout_s)
+{
+	return children_of(child)->settle(child, timeout_s);
 }
 
 void child_dismiss(struct child_process *child, guint term_ms, guint kill_ms)

@@ -50,6 +50,7 @@ struct platform_children {
 				       const struct child_setup *setup, GError **error);
 	void (*say)(struct child_process *child, const char *text);
 	void (*kill)(struct child_process *child);
+	bool (*settle)(struct child_process *child, double timeout_s);
 	void (*dismiss)(struct child_process *child, guint term_ms, guint kill_ms);
 	bool (*run)(const struct platform *platform, const char *const *argv, double timeout_s,
 		    char **ret_output, GError **error);
@@ -69,6 +70,12 @@ void child_say(struct child_process *child, const char *text);
 
 /* Kills it and its process group; its end is reported as any other. */
 void child_kill(struct child_process *child);
+
+/*
+ * Waits at most `timeout_s` (0: only looks) until it has ended; no event is handled meanwhile, and
+ * what it writes is lost. Returns whether it has. Not for a child whose `ended` is set.
+ */
+bool child_settle(struct child_process *child, double timeout_s);
 
 /*
  * Closes its streams and frees it; it calls no callback any more. A child that has not ended gets

@@ -17,13 +17,19 @@ static char *bare_address(const char *address)
 	return g_strndup(address, length - g_str_has_suffix(address, "."));
 }
 
+/* Whether the meter's BMC has sessions. */
+static bool has_sessions(const struct config_meter *meter)
+{
+	return meter->kind == CONFIG_METER_REDFISH || meter->kind == CONFIG_METER_IPMI;
+}
+
 bool config_files_share_bmc(const struct config_meter *a, const struct config_meter *b)
 {
 	g_autofree char *one = NULL;
 	g_autofree char *other = NULL;
 
-	if (a->kind != CONFIG_METER_REDFISH || b->kind != CONFIG_METER_REDFISH ||
-	    a->port != b->port || g_strcmp0(a->user, b->user) != 0)
+	if (a->kind != b->kind || !has_sessions(a) || a->port != b->port ||
+	    g_strcmp0(a->user, b->user) != 0)
 		return false;
 	one = bare_address(a->address);
 	other = bare_address(b->address);
@@ -57,6 +63,14 @@ const char *config_files_differ(const struct config_meter *a, const struct confi
 		return "auth";
 	if (a->tls != b->tls)
 		return "tls";
+	if (a->ipmi != b->ipmi)
+		return "ipmi";
+	if (a->cipher_suite != b->cipher_suite)
+		return "cipher_suite";
+	if (g_strcmp0(a->privilege, b->privilege) != 0)
+		return "privilege";
+	if (texts_differ(a->kg_file, b->kg_file, true))
+		return "kg_file";
 	if (texts_differ(a->password_file, b->password_file, true))
 		return "password_file";
 	return texts_differ(a->ca_file, b->ca_file, false) ? "ca_file" : NULL;
@@ -70,7 +84,7 @@ struct metered {
 };
 
 /* The hosts with meters that may share a BMC. */
-static GArray *list_redfish(const struct config *config)
+static GArray *list_meters(const struct config *config)
 {
 	GArray *list = g_array_new(FALSE, FALSE, sizeof(struct metered));
 
@@ -78,7 +92,7 @@ static GArray *list_redfish(const struct config *config)
 		for (uint32_t h = 0; h < config->clusters[c].hosts_count; h++) {
 			const struct metered one = {c, h, config->clusters[c].hosts[h].meter};
 
-			if (one.meter && one.meter->kind == CONFIG_METER_REDFISH)
+			if (one.meter && has_sessions(one.meter))
 				g_array_append_val(list, one);
 		}
 	}
@@ -87,7 +101,7 @@ static GArray *list_redfish(const struct config *config)
 
 bool config_files_check_shared(const struct config *config, const char *path, GError **error)
 {
-	g_autoptr(GArray) list = list_redfish(config);
+	g_autoptr(GArray) list = list_meters(config);
 
 	for (guint i = 0; i < list->len; i++) {
 		const struct metered *one = &g_array_index(list, struct metered, i);

@@ -19,13 +19,16 @@
 bool config_files_check(const struct config *config, const char *path, uint32_t cluster,
 			GError **error);
 
-/* Whether two meters ask the same Redfish BMC as the same user: they share one session there. */
+/*
+ * Whether two meters ask the same BMC, by Redfish or by IPMI, as the same user: they share one
+ * session there.
+ */
 bool config_files_share_bmc(const struct config_meter *a, const struct config_meter *b);
 
 /*
- * The key in which two meters that share a BMC differ: "auth", "tls", "password_file" or "ca_file".
- * Files are compared by their texts; a file that cannot be read does not differ. NULL:
- * they do not differ.
+ * The key in which two meters that share a BMC differ: "auth", "tls", "ipmi", "cipher_suite",
+ * "privilege", "kg_file", "password_file" or "ca_file". Files are compared by their texts; a file
+ * that cannot be read does not differ. NULL: they do not differ.
  */
 const char *config_files_differ(const struct config_meter *a, const struct config_meter *b);
 

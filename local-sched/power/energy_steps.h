@@ -11,7 +11,7 @@
  * whole watt-hour. The power of each counter is its rise from one of its steps to the next over the
  * time between them, so that a step is never taken for the energy of a shorter time: the first step
  * after the start only says when the counter moved. The powers of several counters, which step at
- * times of their own, are added; a counter that stands still while others move leaves no sum. Pure.
+ * times of their own, are added; with a counter that stands still there is no sum. Pure.
  */
 struct energy_steps_counter {
 	uint64_t uj;     /* its value */

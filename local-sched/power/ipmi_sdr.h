@@ -28,6 +28,7 @@ struct ipmi_factors {
 
 /* A sensor. */
 struct ipmi_sensor {
+	uint16_t record; /* the id by which its record is read; not of ipmi_sdr_parse() */
 	uint8_t number;
 	struct ipmi_target owner;
 	bool of_software; /* its owner is software, which nothing can be asked for over a LAN */

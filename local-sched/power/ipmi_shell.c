@@ -6,6 +6,7 @@
 
 #include "common/child_process.h"
 #include "common/clock.h"
+#include "common/config/config_files.h"
 #include "common/error_fail.h"
 #include "common/platform.h"
 #include "common/read_file.h"
@@ -26,6 +27,13 @@ enum {
 	KG_MAX = 20, /* bytes of a key K_g (IPMI 2.0, section 13.33) */
 };
 
+/* How long all ipmitools have to close their sessions at the end. */
+#define LEAVE_S 1.0
+
+/* The wait after a refused login with the same password; it doubles up to the maximum. */
+#define LOGIN_RETRY_S 4.5
+#define LOGIN_RETRY_MAX_S 60.0
+
 /* A session that is idle for longer may have ended. */
 #define IDLE_MAX_S 30.0
 
@@ -44,21 +52,45 @@ enum shell_state {
 	SHELL_BUSY, /* waiting for the prompt after the command */
 };
 
+/* A command of a meter. */
+struct request {
+	char *line;
+	ipmi_shell_done_f done; /* NULL: it was dropped */
+	void *data;
+};
+
 struct ipmi_shell {
 	const struct platform *platform;
-	const struct config_meter *config;
+	struct config_meter config; /* copies of what is needed of it */
 	struct ipmi_target target;
 	enum shell_state state;
 	struct child_process *child; /* NULL: none */
 	GString *output;
 	int64_t started_ns;
 	int64_t used_ns; /* the last command was sent */
-	/* The command under way; done is NULL without one. */
-	char *command;
+	uint16_t reservation;
+	/* The request under way, or that waits for the login; NULL: none. */
+	struct request *request;
 	guint deadline_id;
-	ipmi_shell_done_f done;
-	void *data;
+	GQueue waiting; /* struct request, behind it */
+	/* The last refusal of a login. */
+	GError *refusal;
+	char *refused_password;
+	int64_t not_before_ns;
+	double retry_s;
 };
+
+/* The shells of one owner, so that meters of one BMC find one another's. */
+struct ipmi_shells {
+	const struct platform *platform;
+	GPtrArray *list; /* struct ipmi_shell */
+};
+
+static void request_free(struct request *request)
+{
+	g_free(request->line);
+	g_free(request);
+}
 
 /*
  * Writes to the child. A line always fits into the pipe, because the child has read everything
@@ -77,28 +109,67 @@ static void end_child(struct ipmi_shell *shell)
 	write_line(shell, "exit\n");
 	child_dismiss(g_steal_pointer(&shell->child), TERM_AFTER_MS, KILL_AFTER_MS);
 	shell->state = SHELL_STOPPED;
+	shell->reservation = 0;
 	g_string_truncate(shell->output, 0);
 }
 
-/* Forgets the command and calls `done`, which may free the shell. */
+static void send_next(struct ipmi_shell *shell);
+
+/* Ends the request under way, and sends the next one. */
 static void finish(struct ipmi_shell *shell, const char *output, const GError *error)
 {
-	const ipmi_shell_done_f done = shell->done;
+	struct request *request = g_steal_pointer(&shell->request);
 
 	g_clear_handle_id(&shell->deadline_id, g_source_remove);
-	g_clear_pointer(&shell->command, g_free);
-	shell->done = NULL;
-	if (done)
-		done(output, error, shell->data);
+	if (!request)
+		return;
+	if (request->done)
+		request->done(output, error, request->data);
+	request_free(request);
+	send_next(shell);
 }
 
-/* Ends the child and fails the command, if there is one. */
+/* A login that was refused is not tried again soon with the same password. */
+static void note_refusal(struct ipmi_shell *shell, const GError *error)
+{
+	g_clear_error(&shell->refusal);
+	shell->refusal = g_error_copy(error);
+	g_free(shell->refused_password);
+	shell->refused_password = power_meter_password(&shell->config, NULL);
+	shell->not_before_ns = platform_now_ns(shell->platform) + (int64_t)(shell->retry_s * 1e9);
+	shell->retry_s = MIN(2 * shell->retry_s, LOGIN_RETRY_MAX_S);
+}
+
+/* There is no login: fails all requests. */
+static void fail_all(struct ipmi_shell *shell, const GError *error)
+{
+	GQueue waiting = shell->waiting;
+	struct request *request;
+
+	g_queue_init(&shell->waiting);
+	if (shell->request)
+		g_queue_push_head(&waiting, g_steal_pointer(&shell->request));
+	g_clear_handle_id(&shell->deadline_id, g_source_remove);
+	while ((request = g_queue_pop_head(&waiting))) {
+		if (request->done)
+			request->done(NULL, error, request->data);
+		request_free(request);
+	}
+}
+
+/* Ends the child and fails the request under way, or all where the login has failed. */
 static void give_up(struct ipmi_shell *shell, enum power_meter_error code, const char *message)
 {
 	g_autoptr(GError) error = g_error_new_literal(POWER_METER_ERROR, (int)code, message);
+	const bool is_login = shell->state == SHELL_LOGIN || shell->state == SHELL_QUIETING;
 
 	end_child(shell);
-	finish(shell, NULL, error);
+	if (code == POWER_METER_ERROR_LOGIN)
+		note_refusal(shell, error);
+	if (is_login)
+		fail_all(shell, error);
+	else
+		finish(shell, NULL, error);
 }
 
 /*
@@ -187,7 +258,7 @@ static const char *without_echo(const char *output, const char *command)
 
 static double timeout_s(const struct ipmi_shell *shell)
 {
-	return shell->config->timeout_s > 0 ? shell->config->timeout_s : POWER_METER_DEADLINE_S;
+	return shell->config.timeout_s > 0 ? shell->config.timeout_s : POWER_METER_DEADLINE_S;
 }
 
 static gboolean on_deadline(gpointer data);
@@ -199,9 +270,9 @@ static void set_deadline(struct ipmi_shell *shell, double seconds)
 		platform_after_ms(shell->platform, (guint)(seconds * 1e3), on_deadline, shell);
 }
 
-static void send_command(struct ipmi_shell *shell)
+static void send_line(struct ipmi_shell *shell)
 {
-	g_autofree char *line = g_strconcat(shell->command, "\n", NULL);
+	g_autofree char *line = g_strconcat(shell->request->line, "\n", NULL);
 
 	set_deadline(shell, timeout_s(shell) + HANG_S);
 	g_string_truncate(shell->output, 0);
@@ -226,16 +297,18 @@ static void handle_prompt(struct ipmi_shell *shell)
 		shell->state = SHELL_QUIETING;
 		write_line(shell, "set verbose 0\n");
 	} else if (shell->state == SHELL_QUIETING) {
-		send_command(shell);
+		shell->retry_s = LOGIN_RETRY_S;
+		g_clear_error(&shell->refusal);
+		send_line(shell);
 	} else if (shell->state == SHELL_BUSY) {
 		g_autofree char *output = NULL;
-		g_autofree char *command = g_strdup(shell->command);
+		g_autofree char *line = g_strdup(shell->request->line);
 
 		g_string_truncate(shell->output, shell->output->len - strlen(PROMPT));
 		output = g_strdup(shell->output->str);
 		g_string_truncate(shell->output, 0);
 		shell->state = SHELL_IDLE;
-		finish(shell, without_echo(output, command), NULL);
+		finish(shell, without_echo(output, line), NULL);
 	}
 }
 
@@ -303,7 +376,7 @@ static char *read_kg(const struct config_meter *config, GError **error)
 
 static bool start_child(struct ipmi_shell *shell, GError **error)
 {
-	const struct config_meter *config = shell->config;
+	const struct config_meter *config = &shell->config;
 	g_autofree char *password = power_meter_password(config, error);
 	g_autofree char *variable = NULL;
 	g_autofree char *kg = NULL;
@@ -380,49 +453,71 @@ static gboolean on_deadline(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-struct ipmi_shell *ipmi_shell_new(const struct platform *platform,
-				  const struct config_meter *config,
-				  const struct ipmi_target *target)
+/* The refusal that a login would have again; NULL: it may be tried. */
+static const GError *known_refusal(const struct ipmi_shell *shell)
 {
-	struct ipmi_shell *shell = g_new0(struct ipmi_shell, 1);
+	g_autofree char *password = NULL;
 
-	shell->platform = platform;
-	shell->config = config;
-	shell->target = *target;
-	shell->output = g_string_new(NULL);
-	return shell;
+	if (!shell->refusal || platform_now_ns(shell->platform) >= shell->not_before_ns)
+		return NULL;
+	password = power_meter_password(&shell->config, NULL);
+	return g_strcmp0(password, shell->refused_password) == 0 ? shell->refusal : NULL;
 }
 
-void ipmi_shell_free(struct ipmi_shell *shell)
+/* Logs in for the request under way. */
+static void log_in(struct ipmi_shell *shell)
 {
-	if (!shell)
+	g_autoptr(GError) error = NULL;
+	const GError *refusal = known_refusal(shell);
+
+	set_deadline(shell, LOGIN_ANSWERS * timeout_s(shell) + HANG_S);
+	if (refusal)
+		error = g_error_copy(refusal);
+	else if (start_child(shell, &error))
 		return;
-	shell->done = NULL;
-	finish(shell, NULL, NULL);
-	end_child(shell);
-	g_string_free(shell->output, TRUE);
-	g_free(shell);
+	fail_all(shell, error);
+}
+
+/* Sends the next request, if one waits and none is under way. */
+static void send_next(struct ipmi_shell *shell)
+{
+	if (shell->request || g_queue_is_empty(&shell->waiting))
+		return;
+	shell->request = g_queue_pop_head(&shell->waiting);
+	if (shell->state == SHELL_IDLE &&
+	    clock_elapsed_s(shell->used_ns, platform_now_ns(shell->platform)) > IDLE_MAX_S)
+		end_child(shell);
+	if (shell->state == SHELL_IDLE)
+		send_line(shell);
+	else
+		log_in(shell);
 }
 
 void ipmi_shell_command(struct ipmi_shell *shell, const char *command, ipmi_shell_done_f done,
 			void *data)
 {
-	g_autoptr(GError) error = NULL;
+	struct request *request = g_new0(struct request, 1);
 
-	g_assert(!shell->done);
-	shell->command = g_strdup(command);
-	shell->done = done;
-	shell->data = data;
-	if (shell->state == SHELL_IDLE &&
-	    clock_elapsed_s(shell->used_ns, platform_now_ns(shell->platform)) > IDLE_MAX_S)
-		end_child(shell);
-	if (shell->state == SHELL_IDLE) {
-		send_command(shell);
-		return;
+	*request = (struct request){.line = g_strdup(command), .done = done, .data = data};
+	g_queue_push_tail(&shell->waiting, request);
+	send_next(shell);
+}
+
+void ipmi_shell_drop(struct ipmi_shell *shell, const void *data)
+{
+	GQueue waiting = shell->waiting;
+	struct request *request;
+
+	/* The answer to the one under way is waited for: it would be taken for that to the next. */
+	if (shell->request && shell->request->data == data)
+		shell->request->done = NULL;
+	g_queue_init(&shell->waiting);
+	while ((request = g_queue_pop_head(&waiting))) {
+		if (request->data == data)
+			request_free(request);
+		else
+			g_queue_push_tail(&shell->waiting, request);
 	}
-	set_deadline(shell, LOGIN_ANSWERS * timeout_s(shell) + HANG_S);
-	if (!start_child(shell, &error))
-		finish(shell, NULL, error);
 }
 
 int64_t ipmi_shell_started_ns(const struct ipmi_shell *shell)
@@ -430,13 +525,135 @@ int64_t ipmi_shell_started_ns(const struct ipmi_shell *shell)
 	return shell->started_ns;
 }
 
-bool ipmi_shell_is_logging_in(const struct ipmi_shell *shell)
+const char *ipmi_shell_obstacle(const struct ipmi_shell *shell, const void *data)
 {
-	return shell->done && (shell->state == SHELL_LOGIN || shell->state == SHELL_QUIETING);
+	const bool is_mine = shell->request && shell->request->data == data;
+	bool waits = is_mine;
+
+	for (const GList *link = shell->waiting.head; link; link = link->next)
+		waits |= ((const struct request *)link->data)->data == data;
+	if (waits && (shell->state == SHELL_LOGIN || shell->state == SHELL_QUIETING))
+		return "logging in";
+	return waits && !is_mine ? "waits for its answers to other meters" : NULL;
+}
+
+uint16_t *ipmi_shell_reservation(struct ipmi_shell *shell)
+{
+	return &shell->reservation;
 }
 
 void ipmi_shell_stop(struct ipmi_shell *shell)
 {
-	g_assert(!shell->done);
+	g_assert(!shell->request);
 	end_child(shell);
+}
+
+/* The shells of an owner. */
+
+struct ipmi_shells *ipmi_shells_new(const struct platform *platform)
+{
+	struct ipmi_shells *shells = g_new0(struct ipmi_shells, 1);
+
+	shells->platform = platform;
+	shells->list = g_ptr_array_new();
+	return shells;
+}
+
+struct ipmi_shell *ipmi_shells_find(struct ipmi_shells *shells, const struct config_meter *config,
+				    const struct ipmi_target *target, GError **error)
+{
+	struct ipmi_shell *shell;
+
+	for (guint i = 0; i < shells->list->len; i++) {
+		const char *differs;
+
+		shell = shells->list->pdata[i];
+		if (!config_files_share_bmc(&shell->config, config))
+			continue;
+		differs = error ? config_files_differ(&shell->config, config) : NULL;
+		if (differs)
+			return error_null(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
+					  "`%s` is not that of another meter of the same BMC, %s, "
+					  "and user, %s: both share one session; make it the same, "
+					  "or give one another `user`",
+					  differs, config->address, config->user);
+		if (shell->target.address != target->address || shell->target.lun != target->lun ||
+		    shell->target.channel != target->channel)
+			continue;
+		shell->config.timeout_s = MAX(shell->config.timeout_s, config->timeout_s);
+		return shell;
+	}
+	shell = g_new0(struct ipmi_shell, 1);
+	shell->platform = shells->platform;
+	shell->config = (struct config_meter){
+		.kind = config->kind,
+		.address = g_strdup(config->address),
+		.port = config->port,
+		.user = g_strdup(config->user),
+		.password_file = g_strdup(config->password_file),
+		.kg_file = g_strdup(config->kg_file),
+		.privilege = g_strdup(config->privilege),
+		.cipher_suite = config->cipher_suite,
+		.ipmi = config->ipmi,
+		.auth = config->auth,
+		.tls = config->tls,
+		.timeout_s = config->timeout_s,
+	};
+	shell->target = *target;
+	shell->output = g_string_new(NULL);
+	shell->retry_s = LOGIN_RETRY_S;
+	g_ptr_array_add(shells->list, shell);
+	return shell;
+}
+
+void ipmi_shells_leave(struct ipmi_shells *shells)
+{
+	for (guint i = 0; i < shells->list->len; i++) {
+		struct ipmi_shell *shell = shells->list->pdata[i];
+
+		g_queue_clear_full(&shell->waiting, (GDestroyNotify)request_free);
+		g_clear_pointer(&shell->request, request_free);
+		g_clear_handle_id(&shell->deadline_id, g_source_remove);
+		if (shell->child)
+			write_line(shell, "exit\n");
+	}
+}
+
+/* ipmitool has had its time. */
+static void shell_free(struct ipmi_shell *shell)
+{
+	if (shell->child) {
+		child_kill(shell->child);
+		child_dismiss(shell->child, 0, 0);
+	}
+	g_string_free(shell->output, TRUE);
+	g_clear_error(&shell->refusal);
+	g_free(shell->refused_password);
+	g_free(shell->config.address);
+	g_free(shell->config.user);
+	g_free(shell->config.password_file);
+	g_free(shell->config.kg_file);
+	g_free(shell->config.privilege);
+	g_free(shell);
+}
+
+void ipmi_shells_free(struct ipmi_shells *shells)
+{
+	int64_t began_ns;
+
+	if (!shells)
+		return;
+	ipmi_shells_leave(shells);
+	began_ns = platform_now_ns(shells->platform);
+	for (guint i = 0; i < shells->list->len; i++) {
+		struct ipmi_shell *shell = shells->list->pdata[i];
+		const double gone_s = clock_elapsed_s(began_ns, platform_now_ns(shells->platform));
+
+		if (shell->child)
+			child_settle(shell->child, MAX(LEAVE_S - gone_s, 0));
+	}
+	for (guint i = 0; i < shells->list->len; i++)
+		shell_free(shells->list->pdata[i]);
+	g_ptr_array_unref(shells->list);
+	g_free(shells);
 }

@@ -46,8 +46,8 @@ struct ipmi_walk {
 	/* Where it is. */
 	const struct source *source;
 	enum step step;
-	uint16_t id; /* of the record to read */
-	uint16_t reservation;
+	uint16_t id;          /* of the record to read */
+	uint16_t reservation; /* that was sent with the request */
 	bool in_pieces;
 	bool was_silent; /* over this record */
 	size_t size;     /* of the record, as far as it is read */
@@ -56,6 +56,9 @@ struct ipmi_walk {
 	uint8_t seen[8192]; /* one bit for each record id: a chain may be a circle */
 	uint32_t read, all;
 	GArray *sensors; /* struct ipmi_sensor: in watts, or of a wanted name */
+	/* Records are read again: that of found[index]. */
+	bool checking;
+	uint32_t index;
 	/* The result: one for each that is wanted; NULL: not known. */
 	struct ipmi_sensor *found;
 };
@@ -76,6 +79,7 @@ void ipmi_walk_free(struct ipmi_walk *walk)
 {
 	if (!walk)
 		return;
+	ipmi_shell_drop(walk->shell, walk);
 	g_array_unref(walk->sensors);
 	g_free(walk->found);
 	g_free(walk);
@@ -86,7 +90,7 @@ void ipmi_walk_forget(struct ipmi_walk *walk)
 	walk->source = sources;
 	walk->step = STEP_COUNT;
 	walk->id = FIRST_RECORD;
-	walk->reservation = 0;
+	walk->checking = false;
 	walk->size = 0;
 	walk->repeats = 0;
 	walk->read = walk->all = 0;
@@ -109,6 +113,7 @@ void ipmi_walk_progress(const struct ipmi_walk *walk, uint32_t *ret_read, uint32
 
 static void stop(struct ipmi_walk *walk, const GError *error)
 {
+	walk->checking = false;
 	walk->done(error, walk->data);
 }
 
@@ -245,14 +250,70 @@ static void send_step(struct ipmi_walk *walk, enum step step)
 	send_request(walk);
 }
 
+/*
+ * Begins to read the record at `id`, with the reservation that the session has, if any. Only parts
+ * of a record need one (section 33.12).
+ */
+static void read_record(struct ipmi_walk *walk, uint16_t id)
+{
+	const bool reserved = *ipmi_shell_reservation(walk->shell) != 0;
+
+	walk->id = id;
+	walk->size = 0;
+	send_step(walk, walk->in_pieces && !reserved ? STEP_RESERVE : STEP_RECORD);
+}
+
+/* A record is not that of the sensor found. */
+static void lose(struct ipmi_walk *walk, const char *what)
+{
+	const struct ipmi_sensor *sensor = &walk->found[walk->index];
+	g_autofree char *text = g_strdup_printf("sensor \"%s\" (0x%02x): its record 0x%04x is %s",
+						sensor->name, sensor->number, sensor->record, what);
+
+	ipmi_walk_forget(walk);
+	fail(walk, POWER_METER_ERROR_REJECTED, "%s", text);
+}
+
+/* Compares a record that was read again with the sensor found; the next one follows. */
+static void check_record(struct ipmi_walk *walk)
+{
+	struct ipmi_sensor *found = &walk->found[walk->index];
+	struct ipmi_sensor sensor;
+
+	if (!ipmi_sdr_parse(walk->record, walk->size, &sensor)) {
+		lose(walk, "that of no sensor of watts");
+		return;
+	}
+	if (!is_same(found, &sensor) || strcmp(found->name, sensor.name) != 0 || !sensor.in_watts ||
+	    sensor.of_software != found->of_software) {
+		g_autofree char *what =
+			g_strdup_printf("that of sensor \"%s\" (0x%02x)%s", sensor.name,
+					sensor.number, sensor.in_watts ? "" : ", not of watts");
+
+		lose(walk, what);
+		return;
+	}
+	found->factors = sensor.factors;
+	if (++walk->index < walk->count)
+		read_record(walk, walk->found[walk->index].record);
+	else
+		stop(walk, NULL);
+}
+
 /* Takes the record; the one at `next` follows. */
 static void take_record(struct ipmi_walk *walk, uint16_t next)
 {
 	struct ipmi_sensor sensor;
 
+	if (walk->checking) {
+		check_record(walk);
+		return;
+	}
 	if (ipmi_sdr_parse(walk->record, walk->size, &sensor) &&
-	    (sensor.in_watts || is_wanted(walk, &sensor)) && walk->sensors->len < SENSORS_MAX)
+	    (sensor.in_watts || is_wanted(walk, &sensor)) && walk->sensors->len < SENSORS_MAX) {
+		sensor.record = walk->id;
 		g_array_append_val(walk->sensors, sensor);
+	}
 	walk->read++;
 	walk->was_silent = false;
 	walk->size = 0;
@@ -301,8 +362,7 @@ static bool has_all(const struct ipmi_walk *walk)
 static void read_in_pieces(struct ipmi_walk *walk)
 {
 	walk->in_pieces = true;
-	walk->size = 0;
-	send_step(walk, STEP_RESERVE);
+	read_record(walk, walk->id);
 }
 
 static void handle_record(struct ipmi_walk *walk, const struct ipmi_answer *answer)
@@ -311,8 +371,11 @@ static void handle_record(struct ipmi_walk *walk, const struct ipmi_answer *answ
 	size_t got;
 
 	if (answer->code == CC_RESERVATION && walk->repeats++ < REPEATS_MAX) {
+		/* Another walk of this session may have a new one already. */
+		if (*ipmi_shell_reservation(walk->shell) == walk->reservation)
+			*ipmi_shell_reservation(walk->shell) = 0;
 		walk->size = 0;
-		walk->step = STEP_RESERVE;
+		walk->step = *ipmi_shell_reservation(walk->shell) ? STEP_RECORD : STEP_RESERVE;
 		send_request(walk);
 		return;
 	}
@@ -334,8 +397,12 @@ static void handle_record(struct ipmi_walk *walk, const struct ipmi_answer *answ
 			return;
 		}
 	}
-	if (!walk->in_pieces)
+	if (walk->checking && answer->code == CC_NOT_FOUND)
+		lose(walk, "gone");
+	else if (!walk->in_pieces)
 		read_in_pieces(walk);
+	else if (walk->checking)
+		lose(walk, "not readable");
 	else if (has_all(walk))
 		conclude(walk); /* the record behind this one cannot be known */
 	else
@@ -352,7 +419,7 @@ static void handle_count(struct ipmi_walk *walk, const struct ipmi_answer *answe
 		walk->all = at < answer->size ? answer->bytes[at] : 0;
 		if (at == 1 && answer->size > 2)
 			walk->all |= (uint32_t)answer->bytes[2] << 8;
-		send_step(walk, STEP_RESERVE);
+		send_step(walk, *ipmi_shell_reservation(walk->shell) ? STEP_RECORD : STEP_RESERVE);
 	} else if (answer->code == CC_PRIVILEGE) {
 		fail(walk, POWER_METER_ERROR_REJECTED,
 		     "the user may not read its sensor records (d4); raise `privilege`");
@@ -406,7 +473,7 @@ static void on_answer(const char *output, const GError *error, void *data)
 		handle_count(walk, &answer);
 	} else if (walk->step == STEP_RESERVE) {
 		/* Records can be read without where there are no reservations. */
-		walk->reservation = answer.size >= 2 ? first_word(&answer) : 0;
+		*ipmi_shell_reservation(walk->shell) = answer.size >= 2 ? first_word(&answer) : 0;
 		walk->step = STEP_RECORD;
 		send_request(walk);
 	} else {
@@ -439,6 +506,7 @@ static void send_request(struct ipmi_walk *walk)
 		command = g_strdup(walk->source->reserve);
 		break;
 	case STEP_RECORD:
+		walk->reservation = *ipmi_shell_reservation(walk->shell);
 		command = g_strdup_printf("%s 0x%02x 0x%02x 0x%02x 0x%02x 0x%02x 0x%02x",
 					  walk->source->get, walk->reservation & 0xffU,
 					  walk->reservation >> 8U, walk->id & 0xffU, walk->id >> 8U,
@@ -457,4 +525,13 @@ void ipmi_walk_go(struct ipmi_walk *walk, ipmi_walk_done_f done, void *data)
 		stop(walk, NULL);
 	else
 		send_request(walk);
+}
+
+void ipmi_walk_check(struct ipmi_walk *walk, ipmi_walk_done_f done, void *data)
+{
+	walk->done = done;
+	walk->data = data;
+	walk->checking = true;
+	walk->index = 0;
+	read_record(walk, walk->found[0].record);
 }

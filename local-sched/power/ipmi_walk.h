@@ -10,7 +10,9 @@
 /*
  * Finds sensors by their names: a walk along a BMC's chain of sensor data records, which takes half
  * a minute with a slow BMC. It asks for each record at once (or, from a BMC that refuses this, in
- * pieces), and after a failure continues where it was. What it has found is kept.
+ * pieces), and after a failure continues where it was. What it has found is kept, until a record
+ * that is read again turns out to be of another sensor: numbers and factors change with the
+ * firmware, and with what is plugged in.
  */
 struct ipmi_walk;
 
@@ -18,7 +20,7 @@ struct ipmi_walk;
 struct ipmi_walk *ipmi_walk_new(struct ipmi_shell *shell, const char *const *wanted,
 				uint32_t count);
 
-/* The shell's command under way has to be dropped before (ipmi_shell_free()). NULL is allowed. */
+/* Drops what is under way, without a callback. NULL is allowed. */
 void ipmi_walk_free(struct ipmi_walk *walk);
 
 /*
@@ -29,6 +31,14 @@ typedef void (*ipmi_walk_done_f)(const GError *error, void *data);
 
 /* Begins, or continues after an error. Calls `done` once, perhaps before returning. */
 void ipmi_walk_go(struct ipmi_walk *walk, ipmi_walk_done_f done, void *data);
+
+/*
+ * Reads the records of the sensors found once more, one request for each, and takes their factors,
+ * which may be others. Calls `done` once, perhaps before returning: with an error where that was
+ * not possible, after which ipmi_walk_sensors() is still what it was, or NULL because a record is
+ * not there, or is not that of its sensor (by name, number, owner and unit): all are forgotten.
+ */
+void ipmi_walk_check(struct ipmi_walk *walk, ipmi_walk_done_f done, void *data);
 
 /* The sensors found, in the order of `wanted`; NULL: not all are. Borrowed. */
 const struct ipmi_sensor *ipmi_walk_sensors(const struct ipmi_walk *walk);

@@ -15,7 +15,8 @@
  * IPMI over LAN by ipmitool, which stays open (ipmi_shell.h). Reads the DCMI power reading (1 W
  * steps), or where that fails the configured sensors (8 bits: coarser, and they saturate), found
  * once by a walk along the sensor records (ipmi_walk.h). Then a reading takes one request for each
- * sensor.
+ * sensor. A BMC may give its sensors other numbers and factors: after each login, and at times,
+ * their records are read again before their numbers are believed.
  *
  * A login or a walk may take longer than a reading: the reading ends with "not yet" then, and the
  * next one joins what is under way.
@@ -40,8 +41,8 @@ enum {
 /* A mean over a longer time does not change from one reading to the next. */
 #define MEAN_MAX_S 3600.0
 
-/* Sensors that are gone are looked for again after so long. */
-#define SEARCH_AGAIN_S 60.0
+/* The records of the sensors are read again after so long. */
+#define RECORDS_AGAIN_S 60.0
 
 #define DCMI_COMMAND "raw 0x2c 0x02 0xdc 0x01 0x00 0x00"
 #define CHASSIS_COMMAND "raw 0x00 0x01"
@@ -51,6 +52,7 @@ enum step {
 	STEP_NONE = 0, /* there is none */
 	STEP_DCMI,
 	STEP_WALK,    /* for the sensors */
+	STEP_CHECK,   /* of the records of the sensors */
 	STEP_FACTORS, /* of the sensor, at this reading */
 	STEP_SENSOR,
 	STEP_POWER, /* whether the machine is on, after 0 W */
@@ -59,13 +61,13 @@ enum step {
 /* A shell for the sensors of one controller that is not the BMC. */
 struct bridge {
 	struct ipmi_target target;
-	struct ipmi_shell *shell;
+	struct ipmi_shell *shell; /* borrowed of the set */
 };
 
 struct meter_ipmi {
 	struct power_meter base;
-	struct ipmi_shell *shell;
-	GArray *bridges; /* struct bridge */
+	struct ipmi_shell *shell; /* borrowed of the set */
+	GArray *bridges;          /* struct bridge */
 	struct ipmi_walk *walk;
 	enum step step;
 	bool wanted;      /* a read is under way */
@@ -89,10 +91,12 @@ struct meter_ipmi {
 	double dcmi_wait_s; /* until then; doubles */
 	/* DCMI has failed in this reading: use_sensor if a sensor has a reading. */
 	bool leaving;
-	bool never_again;    /* DCMI is not there at all */
-	bool warned;         /* that the sensor is read */
-	bool from_sensor;    /* the reading under way, or else the last one */
-	int64_t searched_ns; /* when the sensors were last found */
+	bool never_again;   /* DCMI is not there at all */
+	bool warned;        /* that the sensor is read */
+	bool from_sensor;   /* the reading under way, or else the last one */
+	int64_t walked_ns;  /* when the walk began; 0: it is not under way */
+	int64_t checked_ns; /* since when their records are known; 0: they have to be read */
+	bool sensors_lost;  /* since they were last found */
 	/* The sensors of the reading under way. */
 	uint32_t index;
 	uint8_t raw;
@@ -104,6 +108,7 @@ static bool ipmi_open(struct power_meter *base, GError **error)
 	static const struct ipmi_target bmc = {.address = IPMI_BMC_ADDRESS};
 	struct meter_ipmi *meter = (struct meter_ipmi *)base;
 	const struct config_meter *config = base->config;
+	g_autoptr(GError) reason = NULL;
 
 	if (!config->address || !*config->address || !config->user || !config->privilege)
 		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
@@ -116,7 +121,10 @@ static bool ipmi_open(struct power_meter *base, GError **error)
 	meter->command =
 		config->raw ? g_strconcat("raw ", config->raw, NULL) : g_strdup(DCMI_COMMAND);
 	meter->bridges = g_array_new(FALSE, FALSE, sizeof(struct bridge));
-	meter->shell = ipmi_shell_new(meter->base.platform, config, &bmc);
+	meter->shell = ipmi_shells_find(base->set->shells, config, &bmc, &reason);
+	if (!meter->shell)
+		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP, "%s",
+					     reason->message);
 	if (config->sensor_count > 0)
 		meter->walk = ipmi_walk_new(meter->shell, (const char *const *)config->sensor,
 					    config->sensor_count);
@@ -229,7 +237,7 @@ static struct ipmi_shell *shell_for(struct meter_ipmi *meter, const struct ipmi_
 		    bridge->target.channel == owner->channel && bridge->target.lun == owner->lun)
 			return bridge->shell;
 	}
-	added.shell = ipmi_shell_new(meter->base.platform, meter->base.config, owner);
+	added.shell = ipmi_shells_find(meter->base.set->shells, meter->base.config, owner, NULL);
 	g_array_append_val(meter->bridges, added);
 	return added.shell;
 }
@@ -248,18 +256,43 @@ static void read_sensor(struct meter_ipmi *meter)
 }
 
 static void on_walked(const GError *error, void *data);
+static void on_checked(const GError *error, void *data);
+
+/* Whether a login came after the records were read: the BMC may have been restarted. */
+static bool logged_in_since(const struct meter_ipmi *meter)
+{
+	bool since = ipmi_shell_started_ns(meter->shell) > meter->checked_ns;
+
+	for (guint i = 0; i < meter->bridges->len; i++)
+		since |= ipmi_shell_started_ns(
+				 g_array_index(meter->bridges, struct bridge, i).shell) >
+			 meter->checked_ns;
+	return since;
+}
+
+static void check_records(struct meter_ipmi *meter)
+{
+	meter->step = STEP_CHECK;
+	ipmi_walk_check(meter->walk, on_checked, meter);
+}
 
 /* Reads the sensors, which are looked for first where they are not known. */
 static void read_sensors(struct meter_ipmi *meter)
 {
+	const int64_t now_ns = platform_now_ns(meter->base.platform);
+
 	meter->from_sensor = true;
 	meter->index = 0;
 	meter->sum_w = 0;
-	if (ipmi_walk_sensors(meter->walk)) {
-		read_sensor(meter);
-	} else {
+	if (!ipmi_walk_sensors(meter->walk)) {
 		meter->step = STEP_WALK;
+		meter->walked_ns = meter->walked_ns ?: now_ns;
 		ipmi_walk_go(meter->walk, on_walked, meter);
+	} else if (logged_in_since(meter) ||
+		   clock_elapsed_s(meter->checked_ns, now_ns) >= RECORDS_AGAIN_S) {
+		check_records(meter);
+	} else {
+		read_sensor(meter);
 	}
 }
 
@@ -272,9 +305,59 @@ static void on_walked(const GError *error, void *data)
 		fail(meter, (enum power_meter_error)error->code, "%s", error->message);
 		return;
 	}
-	meter->searched_ns = platform_now_ns(meter->base.platform);
+	/* A login meanwhile is one after that: some of the records may be from before it. */
+	meter->checked_ns = meter->walked_ns;
+	meter->walked_ns = 0;
+	if (meter->sensors_lost)
+		power_meter_find_place(&meter->base, "sensor \"%s\" (0x%02x)%s of BMC %s:%u",
+				       current_sensor(meter)->name, current_sensor(meter)->number,
+				       meter->base.config->sensor_count > 1 ? " and others" : "",
+				       meter->base.config->address, meter->base.config->port);
+	meter->sensors_lost = false;
 	if (meter->wanted)
 		read_sensors(meter);
+}
+
+/* The sum of the sensors is there, each as its record says. */
+static void end_sum(struct meter_ipmi *meter)
+{
+	if (llround(meter->sum_w * 1e3) > 0)
+		end_read(meter, llround(meter->sum_w * 1e3));
+	else
+		send_command(meter, meter->shell, STEP_POWER, CHASSIS_COMMAND);
+}
+
+static void on_checked(const GError *error, void *data)
+{
+	struct meter_ipmi *meter = data;
+
+	meter->step = STEP_NONE;
+	if (!ipmi_walk_sensors(meter->walk)) {
+		power_meter_lose_place(&meter->base, "BMC %s:%u: %s; looking for it again",
+				       meter->base.config->address, meter->base.config->port,
+				       error->message);
+		meter->sensors_lost = true;
+		if (meter->wanted)
+			read_sensors(meter);
+		return;
+	}
+	/* As try_again() does. */
+	if (error && error->code == POWER_METER_ERROR_NO_ANSWER && meter->wanted &&
+	    ipmi_shell_started_ns(meter->shell) < meter->began_ns) {
+		check_records(meter);
+		return;
+	}
+	if (error) {
+		fail(meter, (enum power_meter_error)error->code, "%s", error->message);
+		return;
+	}
+	meter->checked_ns = platform_now_ns(meter->base.platform);
+	if (!meter->wanted)
+		return;
+	if (meter->index == meter->base.config->sensor_count)
+		end_sum(meter);
+	else
+		read_sensor(meter);
 }
 
 /* What a refusal means, with the key to look at; the caller frees. */
@@ -445,10 +528,10 @@ static void take_sensor(struct meter_ipmi *meter, const struct ipmi_factors *fac
 	meter->sum_w += watts;
 	if (++meter->index < meter->base.config->sensor_count)
 		read_sensor(meter);
-	else if (llround(meter->sum_w * 1e3) > 0)
-		end_read(meter, llround(meter->sum_w * 1e3));
+	else if (logged_in_since(meter))
+		check_records(meter);
 	else
-		send_command(meter, meter->shell, STEP_POWER, CHASSIS_COMMAND);
+		end_sum(meter);
 }
 
 /* The sensor gave no reading: nor does the sum. */
@@ -474,10 +557,8 @@ static void fail_sensor(struct meter_ipmi *meter, enum power_meter_error verdict
 		break;
 	default:
 		/* Records change with the firmware, and with what is plugged in. */
-		if (answer->code == CC_NOT_FOUND &&
-		    clock_elapsed_s(meter->searched_ns, platform_now_ns(meter->base.platform)) >=
-			    SEARCH_AGAIN_S)
-			ipmi_walk_forget(meter->walk);
+		if (answer->code == CC_NOT_FOUND)
+			meter->checked_ns = 0;
 		fail(meter,
 		     verdict == POWER_METER_ERROR_SETUP ? POWER_METER_ERROR_REJECTED : verdict,
 		     "sensor \"%s\"%s: refused: %s", name, of, refusal);
@@ -569,19 +650,21 @@ static void on_answer(const char *output, const GError *error, void *data)
 	handlers[meter->step](meter, &answer);
 }
 
-static bool is_logging_in(const struct meter_ipmi *meter)
+/* What the reading waits for beside the answer to its command; NULL: nothing. */
+static const char *obstacle(const struct meter_ipmi *meter)
 {
-	bool busy = ipmi_shell_is_logging_in(meter->shell);
+	const char *text = ipmi_shell_obstacle(meter->shell, meter);
 
-	for (guint i = 0; i < meter->bridges->len; i++)
-		busy |= ipmi_shell_is_logging_in(
-			g_array_index(meter->bridges, struct bridge, i).shell);
-	return busy;
+	for (guint i = 0; i < meter->bridges->len && !text; i++)
+		text = ipmi_shell_obstacle(g_array_index(meter->bridges, struct bridge, i).shell,
+					   meter);
+	return text ?: meter->step == STEP_CHECK ? "reads the sensor's record again" : NULL;
 }
 
 static gboolean on_deadline(gpointer data)
 {
 	struct meter_ipmi *meter = data;
+	const char *text = obstacle(meter);
 	uint32_t read, all;
 
 	meter->base.timer_id =
@@ -592,10 +675,10 @@ static gboolean on_deadline(gpointer data)
 		power_meter_fail(&meter->base, POWER_METER_ERROR_NOT_YET,
 				 "BMC %s:%u: looks for the sensor: %u of %u records",
 				 meter->base.config->address, meter->base.config->port, read, all);
-	} else if (is_logging_in(meter)) {
+	} else if (text) {
 		meter->wanted = false;
-		power_meter_fail(&meter->base, POWER_METER_ERROR_NOT_YET, "BMC %s:%u: logging in",
-				 meter->base.config->address, meter->base.config->port);
+		power_meter_fail(&meter->base, POWER_METER_ERROR_NOT_YET, "BMC %s:%u: %s",
+				 meter->base.config->address, meter->base.config->port, text);
 	}
 	return G_SOURCE_REMOVE;
 }
@@ -640,11 +723,12 @@ static void ipmi_close(struct power_meter *base)
 {
 	struct meter_ipmi *meter = (struct meter_ipmi *)base;
 
-	ipmi_shell_free(meter->shell);
-	for (guint i = 0; meter->bridges && i < meter->bridges->len; i++)
-		ipmi_shell_free(g_array_index(meter->bridges, struct bridge, i).shell);
-	g_clear_pointer(&meter->bridges, g_array_unref);
 	ipmi_walk_free(meter->walk);
+	if (meter->shell)
+		ipmi_shell_drop(meter->shell, meter);
+	for (guint i = 0; meter->bridges && i < meter->bridges->len; i++)
+		ipmi_shell_drop(g_array_index(meter->bridges, struct bridge, i).shell, meter);
+	g_clear_pointer(&meter->bridges, g_array_unref);
 	g_free(meter->late_message);
 	g_free(meter->command);
 	g_free(meter->sent);

@@ -12,6 +12,7 @@
  * only.
  */
 struct meter_set {
+	struct ipmi_shells *shells;
 	struct redfish_services *services;
 	struct snmp_agents *agents;
 	/* Whether a VM of ours runs on the host of that name; NULL: it is not known. */
@@ -23,8 +24,8 @@ typedef struct meter_set meter_set_t;
 struct meter_set *meter_set_new(const struct platform *platform);
 
 /*
- * Gives all sessions back, as redfish_services_free() does, which may block. NULL is allowed. Its
- * meters were closed before.
+ * Gives all sessions back, as redfish_services_free() and ipmi_shells_free() do, which may block.
+ * NULL is allowed. Its meters were closed before.
  */
 void meter_set_free(struct meter_set *set);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(meter_set_t, meter_set_free)

@@ -14,8 +14,9 @@ itself), silent (commands that it does not answer, "2c 02"), answers (command ->
 controllers (address on the IPMB -> readings, answers), chain (number of the record after the last: the chain is a circle). A
 record has also name_hex, b, rexp, bexp, fmt (how the raw byte is meant), lin (linearization), percent (the bits beside fmt),
 lun (with the channel in its upper half). Also: bad_record (number of a record that it cannot return), compact (a compact, an
-event-only and an OEM record come first), lose (every so many requests of a session one is lost), role_refused. It prints its
-port, and each request.
+event-only and an OEM record come first), lose (every so many requests of a session one is lost), role_refused, then (what is
+otherwise after so many readings of sensors, "after", and a restart, unless it has "running": sdr, readings). It prints its
+port, and each request, with "login" and "logout" for those of sessions.
 """
 import socket, struct, hmac, hashlib, os, threading, time, random
 def cksum(b): return (-sum(b)) & 0xff
@@ -66,6 +67,7 @@ class BMC:
             if self.idle: self.sess={k:v for k,v in self.sess.items() if now-v['last']<self.idle}
             if len(self.sess)>=self.max:
                 self.send(self.plus(0x11,bytes([tag,0x01,0,0])+rsid),addr); return
+            print('login',flush=True)
             my=struct.pack('<I',random.getrandbits(31)|1)
             self.sess[my]=dict(rsid=rsid,auth=auth,integ=integ,seq=0,last=now,ok=False)
             self.send(self.plus(0x11,bytes([tag,0,priv,0])+rsid+my+p[8:32]),addr)
@@ -105,7 +107,7 @@ class BMC:
             s['last']=now
             m=p; netfn,cmd=m[1]>>2,m[5]; data=m[6:-1]
             if netfn==6 and cmd==0x3c:
-                self.sess.pop(my,None); r=(0,b'')
+                self.sess.pop(my,None); r=(0,b''); print('logout',flush=True)
             elif netfn==6 and cmd==0x3b: r=(0,data[:1])
             else:
                 self.log.append((round(now,2),netfn,cmd,data.hex()))
@@ -182,13 +184,29 @@ if __name__ == '__main__':
         recs += [struct.pack('<H', len(recs)) + bytes([0x51, 2, 27, 0x20, 0, 0x52, 7, 1, 0, 0, 7, 0x6f]) + bytes(7) + bytes([6]) + bytes(9) + b'\xc1P']
         recs += [struct.pack('<H', len(recs)) + bytes([0x51, 3, 13, 0x20, 0, 0x52, 7, 1, 7, 0x6f, 0, 0, 0]) + b'\xc1P']
         recs += [struct.pack('<H', len(recs)) + bytes([0x51, 0xc0, 3, 1, 2, 3])]
-    recs += [record(len(recs) + i, r) for i, r in enumerate(c.get('sdr', []))]
+    def add_records(): recs.extend([record(len(recs) + i, r) for i, r in enumerate(c.get('sdr', []))])
+    filled = len(recs)
+    add_records()
     def readings_of(o): return {int(k): (0, bytes([v, 0xc0, 0, 0])) for k, v in o.get('readings', {}).items()}
     h = std(dcmi, recs, readings_of(c))
     def answer_of(o, n, cmd):
         a = o.get('answers', {}).get('%02x %02x' % (n, cmd))
         return None if a is None else (a, b'') if isinstance(a, int) else (0, bytes.fromhex(a))
+    def restart():
+        global h
+        then = c.pop('then')
+        c.update(then)
+        del recs[filled:]
+        add_records()
+        h = std(dcmi, recs, readings_of(c))
+        if not then.get('running'): b.sess.clear()
     def handler(n, cmd, data):
+        if (n, cmd) == (4, 0x2d) and 'then' in c:
+            c['then']['after'] -= 1
+            if c['then']['after'] < 0:
+                running = c['then'].get('running')
+                restart()
+                if not running: return None
         if 'bad_record' in c and (n, cmd) == (0x0a, 0x23) and struct.unpack('<H', data[2:4])[0] == c['bad_record']: return 0xff, b''
         if '%02x %02x' % (n, cmd) in c.get('silent', []): return None
         if 'chassis' in c and (n, cmd) == (0, 1): return 0, bytes([c['chassis'], 0, 0])

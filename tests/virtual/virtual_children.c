@@ -89,6 +89,12 @@ static void kill_child(struct child_process *base)
 	child->timer = platform_soon(base->platform, G_PRIORITY_DEFAULT, end, child);
 }
 
+/* Nothing waits under virtual time. */
+static bool settle(struct child_process *base, double timeout_s)
+{
+	return ((struct child *)base)->timer == 0;
+}
+
 static void dismiss(struct child_process *base, guint term_ms, guint kill_ms)
 {
 	struct child *child = (struct child *)base;
@@ -111,6 +117,7 @@ const struct platform_children virtual_children = {
 	.start = start,
 	.say = say,
 	.kill = kill_child,
+	.settle = settle,
 	.dismiss = dismiss,
 	.run = run,
 };

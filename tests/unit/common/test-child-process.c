@@ -80,6 +80,34 @@ static void test_killed(void)
 }
 
 /* Under virtual time an hour's program is over at once. */
+/*
+ * A dialogue whose end is waited for, however much it has written that no one reads, and one that
+ * does not end.
+ */
+static void test_settled(void)
+{
+	static const char *const talks[] = {"sh", "-c",
+					    "read word; yes | head -c 300000; exec true", NULL};
+	static const char *const stays[] = {"sleep", "1000", NULL};
+	struct heard heard = {.text = g_string_new(NULL)};
+	struct child_setup setup = {
+		.argv = talks, .dialogue = true, .kept_fd = -1, .heard = on_heard, .data = &heard};
+	struct child_process *child = child_start(&platform_machine, &setup, NULL);
+
+	g_assert_false(child_settle(child, 0));
+	child_say(child, "exit\n");
+	g_assert_true(child_settle(child, 60));
+	g_assert_true(child_settle(child, 0));
+	child_dismiss(child, 0, 0);
+	setup.argv = stays;
+	child = child_start(&platform_machine, &setup, NULL);
+	g_assert_false(child_settle(child, 0.01));
+	child_kill(child);
+	g_assert_true(child_settle(child, 60));
+	child_dismiss(child, 0, 0);
+	g_string_free(heard.text, TRUE);
+}
+
 static void test_virtual(void)
 {
 	static const struct virtual_program programs[] = {{"meter", "120.5\n", .after_ms = 3600000,
@@ -161,6 +189,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/child-process/machine", test_machine);
 	g_test_add_func("/child-process/killed", test_killed);
+	g_test_add_func("/child-process/settled", test_settled);
 	g_test_add_func("/child-process/virtual", test_virtual);
 	g_test_add_func("/child-process/virtual, killed", test_virtual_killed);
 	g_test_add_func("/child-process/virtual, the end of the output", test_virtual_output_ends);

@@ -290,7 +290,17 @@ static void test_meters_of_a_bmc_agree(void)
 	static const struct {
 		const char *first, *second; /* what they have beside kind and address */
 		const char *key;            /* NULL: they are good */
+		const char *kind;           /* NULL: redfish */
 	} cases[] = {
+		{"password_file: @1, sensor: a", "password_file: @2, sensor: b", NULL, "ipmi"},
+		{"password_file: @1", "password_file: @3", "password_file", "ipmi"},
+		{"password_file: @1", "password_file: @3, port: 624", NULL, "ipmi"},
+		{"password_file: @1, ipmi: v1.5", "password_file: @1", "ipmi", "ipmi"},
+		{"password_file: @1, cipher_suite: 3", "password_file: @1", "cipher_suite", "ipmi"},
+		{"password_file: @1, privilege: OPERATOR", "password_file: @1", "privilege",
+		 "ipmi"},
+		{"password_file: @1, kg_file: @1", "password_file: @1, kg_file: @2", NULL, "ipmi"},
+		{"password_file: @1, kg_file: @1", "password_file: @1", "kg_file", "ipmi"},
 		{"password_file: @1", "password_file: @1", NULL},
 		{"password_file: @1", "password_file: @2", NULL},
 		{"password_file: @1", "password_file: @3", "password_file"},
@@ -318,11 +328,12 @@ static void test_meters_of_a_bmc_agree(void)
 
 		g_string_printf(hosts,
 				"    memory_mib: 100\n    hosts:\n"
-				"      - {uri: 'test:///default', meter: {kind: redfish, address: "
+				"      - {uri: 'test:///default', meter: {kind: %s, address: "
 				"BMC.example, %s}}\n"
-				"      - {uri: 'test:///default', meter: {kind: redfish, address: "
+				"      - {uri: 'test:///default', meter: {kind: %s, address: "
 				"bmc.example., %s}}\n",
-				cases[i].first, cases[i].second);
+				cases[i].kind ?: "redfish", cases[i].first,
+				cases[i].kind ?: "redfish", cases[i].second);
 		for (size_t f = 0; f < G_N_ELEMENTS(texts); f++) {
 			g_autofree char *word = g_strdup_printf("@%zu", f + 1);
 

@@ -78,7 +78,7 @@ static void test_counters_step_at_times_of_their_own(void)
 	assert_values(values, G_N_ELEMENTS(values));
 }
 
-/* It may be stuck, or be an outlet where nothing is plugged in: the values do not say which. */
+/* It may be stuck, or be an outlet where nothing is plugged in: the counter looks the same. */
 static void test_a_counter_that_never_moves_makes_no_sum(void)
 {
 	static const struct value values[] = {
