@@ -476,6 +476,7 @@ static void add_unreal(GPtrArray *list, const struct summary *measured)
 		{"cpu_cap", "mixed", "CPU quotas in place of some P-states"},
 		{"caps_effective", "no", "caps that did nothing on a host"},
 		{"meter", "rapl", "watts of CPU packages alone"},
+		{"meter", "amm", "watts that are allotted to a bay"},
 	};
 	g_autofree char *mean_s = store_get_meta(measured->store, "meter_mean_s");
 	g_autofree char *unknown = store_get_meta(measured->store, "meter_mean_unknown");

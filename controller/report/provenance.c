@@ -180,6 +180,9 @@ GPtrArray *provenance_notes(const struct provenance *origin, bool measured, bool
 	note_where(notes, measured, origin->modelled_watts, "true", words_of_watts(origin));
 	note_where(notes, measured, origin->meter, "rapl",
 		   "watts are those of CPU packages (RAPL), not of whole hosts");
+	note_where(notes, measured, origin->meter, "amm",
+		   "watts of a host are what a management module allots to its bay (AMM), which "
+		   "need not be measured");
 	if (mean)
 		add_note(notes, measured, mean);
 	add_holes(notes, origin, measured, brief);

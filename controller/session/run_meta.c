@@ -74,14 +74,22 @@ static const char *caps_effective(const struct run_session *session)
 	return order[worst];
 }
 
-/* With one meter that measures CPU packages only, the sum of watts is of CPU packages. */
+/*
+ * With one meter of CPU packages alone the sum of watts is of CPU packages, and with one of
+ * allotments it is in part of these.
+ */
 static char *meter_of_all(const struct run_session *session)
 {
-	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
-		const struct remote_link *link = remote_fleet_link(session->fleet, i);
+	static const char *const least[] = {"rapl", "amm"};
 
-		if (g_str_equal(capability_text(remote_link_capabilities(link), "meter"), "rapl"))
-			return g_strdup("rapl");
+	for (gsize k = 0; k < G_N_ELEMENTS(least); k++) {
+		for (uint32_t i = 0; i < session->config->clusters_count; i++) {
+			const struct remote_link *link = remote_fleet_link(session->fleet, i);
+			const json_t *capabilities = remote_link_capabilities(link);
+
+			if (g_str_equal(capability_text(capabilities, "meter"), least[k]))
+				return g_strdup(least[k]);
+		}
 	}
 	return run_meta_common(session, "meter");
 }

@@ -349,6 +349,9 @@ static char *meter_note(const struct run_check_answers *answers, const struct co
 	if (meter->kind == CONFIG_METER_RAPL ||
 	    (meter->kind == CONFIG_METER_HWMON && strcmp(text_of(energy, "source"), "rapl") == 0))
 		return g_strdup("watts are those of the CPU packages, not of the host");
+	if (meter->kind == CONFIG_METER_AMM)
+		return g_strdup("watts are what the management module allots to the bay (of a "
+				"BladeCenter H), which need not be measured");
 	if (json_is_true(json_object_get(energy, "mean_unknown")))
 		return g_strdup("watts are means over a time that is not known: changes show late; "
 				"give it as `mean_s`");

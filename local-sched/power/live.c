@@ -327,6 +327,7 @@ char *live_table(const json_t *json)
 	bool modelled = false;
 	bool simulated = false;
 	bool packages = false;
+	bool allotted = false;
 	bool mean_unknown = false;
 	double mean_s = 0;
 	const json_t *host;
@@ -343,6 +344,7 @@ char *live_table(const json_t *json)
 		mean_s = fmax(mean_s, number_of(host, "mean_s"));
 		mean_unknown |= json_is_true(json_object_get(host, "mean_unknown"));
 		packages |= strcmp(text_of(host, "source"), "rapl") == 0;
+		allotted |= strcmp(text_of(host, "source"), "amm") == 0;
 	}
 	if (modelled)
 		g_string_append(table,
@@ -353,6 +355,10 @@ char *live_table(const json_t *json)
 	if (packages)
 		g_string_append(table,
 				"note: rapl is the watts of CPU packages, not of the host\n");
+	if (allotted)
+		g_string_append(table,
+				"note: amm is the watts that the management module allots "
+				"to the bay (of a BladeCenter H), which need not be measured\n");
 	if (mean_s >= CONFIG_METER_MEAN_NOTED_S)
 		g_string_append_printf(table,
 				       "note: watts are means over up to %g s: changes show late\n",

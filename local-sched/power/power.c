@@ -233,7 +233,7 @@ const char *power_counter_id(const struct power *power, uint32_t index)
 const char *power_source(const struct power *power)
 {
 	static const char *const order[] = {"none",    "simulated", "model", "rapl",
-					    "command", "http",      "amm",   "snmp",
+					    "amm",     "command",   "http",  "snmp",
 					    "hwmon",   "acpi",      "raw",   "sensor",
 					    "sensors", "redfish",   "dcmi",  NULL};
 	int least = -1;

@@ -86,7 +86,7 @@ const char *power_counter_id(const struct power *power, uint32_t index);
 
 /*
  * The capability "meter" of docs/reference/api.md: the lowest of the hosts' sources, in the order
- * "none", "simulated", "model", "rapl", "command", "http", "amm", "snmp", "hwmon", "acpi", "raw",
+ * "none", "simulated", "model", "rapl", "amm", "command", "http", "snmp", "hwmon", "acpi", "raw",
  * "sensor", "sensors", "redfish", "dcmi".
  */
 const char *power_source(const struct power *power);

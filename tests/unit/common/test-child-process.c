@@ -80,10 +80,7 @@ static void test_killed(void)
 }
 
 /* Under virtual time an hour's program is over at once. */
-/*
- * A dialogue whose end is waited for, however much it has written that no one reads, and one that
- * does not end.
- */
+/* A dialogue whose end is waited for, for all that it has written, and another without an end. */
 static void test_settled(void)
 {
 	static const char *const talks[] = {"sh", "-c",

@@ -111,6 +111,7 @@ static void test_headings_say_what_is_not_real(struct directory *directory, cons
 	static const char *const metas[][3] = {
 		{"caps_effective", "no", "NOT EFFECTIVE"},
 		{"meter", "rapl", "CPU packages (RAPL)"},
+		{"meter", "amm", "allots to its bay"},
 		{"meter_mean_s", "300",
 		 "watts are means over up to 300 s, some over a time that is "
 		 "not known: changes show late"},

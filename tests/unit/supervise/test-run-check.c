@@ -185,6 +185,23 @@ static void test_simulated_watts(void)
 	forget(&parsed);
 }
 
+/* A management module tells what it allots to a bay. */
+static void test_allotted_watts(void)
+{
+	const struct config_meter before = meter;
+	g_autoptr(GPtrArray) rows = run_check_rows_new();
+	struct parsed parsed;
+	struct run_check_answers answers = parse(good, &parsed);
+
+	meter = (struct config_meter){.kind = CONFIG_METER_AMM};
+	run_check_add_cluster(rows, &answers);
+	assert_row(rows, "b1", "meter", RUN_CHECK_NOTE, "61.5 W");
+	g_assert_nonnull(strstr(find(rows, "b1", "meter")->cure, "allots"));
+	g_assert_nonnull(strstr(find(rows, "b1", RUN_CHECK_REPORT)->text, "allots"));
+	meter = before;
+	forget(&parsed);
+}
+
 /* What makes emulated VMs steady does no good to others. */
 static void test_steady_on_kvm(void)
 {
@@ -330,6 +347,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/run-check/a slow meter", test_slow_meter);
 	g_test_add_func("/run-check/watts that are simulated are said to be so",
 			test_simulated_watts);
+	g_test_add_func("/run-check/watts that are an allotment are said to be so",
+			test_allotted_watts);
 	g_test_add_func("/run-check/a cure is for the kind of meter", test_cures);
 	g_test_add_func("/run-check/silence is told once", test_silent);
 	return g_test_run();
