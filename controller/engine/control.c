@@ -42,6 +42,11 @@ uint32_t engine_tasks_count(const struct engine *engine)
 	return engine->setup.workload->tasks_count;
 }
 
+const struct engine_task *engine_task_at(const struct engine *engine, uint32_t task)
+{
+	return &engine->tasks[task];
+}
+
 /* All of a submitted task but its number and its arrival. */
 static json_t *describe_submission(const struct sched_task *task, bool held)
 {

@@ -112,11 +112,6 @@ const char *engine_reason(const struct engine *engine)
 	return engine->reason;
 }
 
-const struct engine_task *engine_task_at(const struct engine *engine, uint32_t task)
-{
-	return &engine->tasks[task];
-}
-
 static void end_run(struct engine *engine, enum engine_end ended_by, double time_s)
 {
 	engine->ended = true;
