@@ -8,7 +8,7 @@
 #include "common/error_fail.h"
 #include "common/json.h"
 #include "controller/backend/remote_private.h"
-#include "controller/backend/remote_suspension.h"
+#include "controller/backend/remote_task.h"
 
 /*
  * The attempt's turn has come: its execution time counts from here. An attempt that was killed

@@ -8,7 +8,7 @@
 
 #include "common/clock.h"
 #include "controller/backend/remote_private.h"
-#include "controller/backend/remote_suspension.h"
+#include "controller/backend/remote_task.h"
 
 /* What the local scheduler reports of the suspensions. */
 

@@ -5,10 +5,103 @@
 
 #include "common/error_fail.h"
 #include "common/json.h"
+#include "common/wire/wire_report.h"
 #include "controller/backend/remote_clock.h"
-#include "controller/backend/remote_sanitize.h"
 
 #define WHAT "task of the local scheduler"
+
+/*
+ * Impossible numbers in a local scheduler's description of a task: negative, too large, or no
+ * numbers at all. They do not make the description's other members unusable, so a task still ends:
+ * such a value becomes "not known", with a note.
+ */
+
+/* 300 years of CPU time of a single CPU; 2^58 uJ are more than any energy counter shows. */
+#define QUANTITY_MAX_S 1e10
+#define QUANTITY_MAX 288230376151711744.0
+#define QUOTE_MAX 64
+
+/* Appends "WHAT" to the list in `doubts`. */
+static void add_doubt(GString *doubts, const char *what)
+{
+	g_string_append_printf(doubts, "%s%s", doubts->len ? "; " : "", what);
+}
+
+/* Appends "cpu_s VALUE"; for nested members only the last name. */
+static void add_value(GString *doubts, const char *key, const json_t *value)
+{
+	g_autofree char *text = json_text(value);
+	g_autofree char *what = g_strdup_printf("%s %.*s", key, QUOTE_MAX, text);
+
+	add_doubt(doubts, what);
+}
+
+static bool is_quantity(const json_t *value, double max)
+{
+	return json_is_number(value) && json_number_value(value) >= 0 &&
+	       json_number_value(value) <= max;
+}
+
+static bool is_time(const json_t *value)
+{
+	return json_is_integer(value) && json_integer_value(value) >= 0 &&
+	       json_integer_value(value) <= WIRE_CLOCK_MAX_NS;
+}
+
+/* Whether `value` is possible for the member `key`. */
+static bool can_be(const char *key, const json_t *value, bool times)
+{
+	if (json_is_null(value))
+		return true;
+	if (g_str_has_suffix(key, "_ns"))
+		return !times || is_time(value);
+	if (g_str_has_suffix(key, "_s"))
+		return is_quantity(value, QUANTITY_MAX_S);
+	if (g_str_has_suffix(key, "_uj") || g_str_has_suffix(key, "_cores"))
+		return is_quantity(value, QUANTITY_MAX);
+	return true;
+}
+
+/*
+ * A copy of a task object (docs/reference/api.md) or a part of it in which each impossible quantity
+ * (members whose names end with _s, _uj or _cores) is null, and with `times` each instant and
+ * duration in nanoseconds (_ns) as well. What was replaced is appended to `doubts`, for a note.
+ * Returns a new reference, also for a value that is no object.
+ */
+static json_t *sanitize(const json_t *value, bool times, GString *doubts);
+
+static json_t *sanitize_object(const json_t *object, bool times, GString *doubts)
+{
+	json_t *clean = json_object();
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)object, key, value) {
+		if (can_be(key, value, times)) {
+			json_object_set_new(clean, key, sanitize(value, times, doubts));
+		} else {
+			add_value(doubts, key, value);
+			json_object_set_new(clean, key, json_null());
+		}
+	}
+	return clean;
+}
+
+static json_t *sanitize(const json_t *value, bool times, GString *doubts)
+{
+	json_t *list;
+
+	if (json_is_object(value))
+		return sanitize_object(value, times, doubts);
+	if (!json_is_array(value))
+		return json_incref((json_t *)value);
+	list = json_array();
+	for (size_t i = 0; i < json_array_size(value); i++)
+		json_array_append_new(list, sanitize(json_array_get(value, i), times, doubts));
+	return list;
+}
+
+/* Reading. */
 
 /* A reached deadline is the task's own fault (backend.h). */
 static const enum backend_outcome outcomes[] = {
@@ -47,7 +140,7 @@ static bool parse_outcome(const char *text, struct task *task, GError **error)
 	return true;
 }
 
-/* The quantities were checked before by remote_sanitize(). */
+/* The quantities were checked before by sanitize(). */
 static const struct record_field course_fields[] = {
 	{RECORD_FIELD_TIME(task, queued_ns)},
 	WIRE_TASK_TIMES,
@@ -97,7 +190,7 @@ static bool accept_part(struct task *task, bool good, GError **part, GString *do
 		g_propagate_error(error, g_steal_pointer(part));
 		return false;
 	}
-	remote_sanitize_add(doubts, (*part)->message);
+	add_doubt(doubts, (*part)->message);
 	g_clear_error(part);
 	return true;
 }
@@ -206,7 +299,7 @@ struct task *remote_task_parse(const json_t *object, GError **error)
 		return NULL;
 	task->id = g_strdup(id);
 	record_init(&task_share_record, &task->share);
-	clean = remote_sanitize(object, task->state == TASK_ENDED, doubts);
+	clean = sanitize(object, task->state == TASK_ENDED, doubts);
 	if (!parse(clean, task, doubts, error))
 		return NULL;
 	if (doubts->len)
@@ -218,7 +311,7 @@ static void sanitize_time(struct task *task, const char *what, int64_t *t_ns)
 {
 	g_autoptr(GString) doubts = g_string_new(task->doubts);
 
-	remote_sanitize_add(doubts, what);
+	add_doubt(doubts, what);
 	*t_ns = 0;
 	g_free(task->doubts);
 	task->doubts = g_strdup(doubts->str);
@@ -250,4 +343,64 @@ double remote_task_energy_j(const struct task *task, double idle_j)
 	    !task->requested_ns || task->ended_ns < task->requested_ns)
 		return (double)NAN;
 	return fmax(0, above_idle_j) * fmin(1, task->cpu_s / task->host_cpu_s);
+}
+
+/* What follows from the suspensions. */
+
+const struct task_suspension *remote_suspensions_find(const GPtrArray *suspensions, uint32_t n)
+{
+	for (guint i = 0; suspensions && i < suspensions->len; i++) {
+		const struct task_suspension *one = g_ptr_array_index(suspensions, i);
+
+		if (one->n == n)
+			return one;
+	}
+	return NULL;
+}
+
+/* Whether a suspension succeeded. While a failed one froze the task, that counts as execution. */
+static bool has_left(const struct task_suspension *suspension)
+{
+	return suspension->frozen_ns && suspension->suspended_ns;
+}
+
+double remote_suspensions_paused_s(const GPtrArray *suspensions, int64_t until_ns)
+{
+	double sum_s = 0;
+
+	for (guint i = 0; suspensions && i < suspensions->len; i++) {
+		const struct task_suspension *one = g_ptr_array_index(suspensions, i);
+		int64_t end_ns = one->running_ns ? MIN(one->running_ns, until_ns) : until_ns;
+
+		if (has_left(one) && end_ns > one->frozen_ns)
+			sum_s += (double)(end_ns - one->frozen_ns) * 1e-9;
+	}
+	return sum_s;
+}
+
+GArray *remote_suspensions_intervals(const GPtrArray *suspensions, int64_t from_ns, int64_t to_ns)
+{
+	GArray *intervals = g_array_new(FALSE, FALSE, sizeof(struct remote_interval));
+	struct remote_interval interval = {.from_ns = from_ns};
+
+	for (guint i = 0; suspensions && i < suspensions->len; i++) {
+		const struct task_suspension *one = g_ptr_array_index(suspensions, i);
+
+		if (!has_left(one))
+			continue;
+		interval.to_ns = MIN(one->frozen_ns, to_ns);
+		if (one->nodes) {
+			interval.nodes = one->nodes;
+			interval.count = one->count;
+		}
+		g_array_append_val(intervals, interval);
+		if (!one->running_ns)
+			return intervals;
+		interval.from_ns = one->running_ns;
+		interval.nodes = one->resumed_nodes;
+		interval.count = one->count;
+	}
+	interval.to_ns = to_ns;
+	g_array_append_val(intervals, interval);
+	return intervals;
 }

@@ -7,7 +7,6 @@
 #include "controller/backend/remote_clock.h"
 #include "controller/backend/remote_curve.h"
 #include "controller/backend/remote_meter.h"
-#include "controller/backend/remote_suspension.h"
 #include "controller/backend/remote_task.h"
 #include "controller/backend/remote_usage.h"
 
