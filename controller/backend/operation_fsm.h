@@ -7,7 +7,7 @@
 
 /*
  * The states of an operation of the remote backend, and the transitions between them, as data.
- * Pure; remote_operation.c, remote_request.c and remote_share_ctl.c act on it. An operation is what
+ * Pure; remote_operation.c, remote_request.c and remote_steps.c act on it. An operation is what
  * is requested for an attempt: its start, a suspension, a resumption, a migration, its share of the
  * CPU, its kill.
  *

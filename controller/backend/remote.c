@@ -62,7 +62,7 @@ static void on_failed(struct remote_link *link, const char *id, enum remote_fail
 		return;
 	g_assert(what == REMOTE_FAILURE_SHARE || steps[what] != REMOTE_OPERATION_START);
 	if (what == REMOTE_FAILURE_SHARE)
-		remote_share_ctl_failed(entry, reason);
+		remote_share_failed(entry, reason);
 	else
 		remote_operation_failed(&entry->step, steps[what], reason);
 	remote_request_due(entry);
@@ -223,7 +223,7 @@ static void set_nodes(struct remote_attempt *entry, const struct sched_allocatio
 	entry->nodes_count = config_type_nodes(type, &config->clusters[entry->cluster]);
 	entry->hosts = remote_slots_spread(placed->nodes, placed->nodes_count, entry->nodes_count);
 	entry->nodes = remote_slots_pick(entry, entry->hosts, NULL);
-	remote_share_ctl_want(entry, 1);
+	remote_share_want(entry, 1);
 }
 
 static struct remote_attempt *attempt_new(struct remote_backend *remote,
@@ -310,7 +310,7 @@ void remote_backend_adopt(struct backend *backend, const struct sched_allocation
 	remote_attempt_move(entry, ATTEMPT_REATTACH);
 	entry->reattached = true;
 	entry->enqueued = past->queued;
-	remote_suspend_ctl_adopt(entry, past);
+	remote_suspend_adopt(entry, past);
 	if (past->suspended || past->migrated || entry->hosts)
 		remote_request_check(entry);
 	else
@@ -366,7 +366,7 @@ static void remote_share(struct backend *backend, uint32_t task, uint32_t attemp
 
 	if (!entry || remote_attempt_is(entry, ATTEMPT_OVER))
 		return;
-	remote_share_ctl_want(entry, yield);
+	remote_share_want(entry, yield);
 	remote_request_due(entry);
 }
 

@@ -55,7 +55,7 @@ static void report_end(struct remote_attempt *entry, enum backend_outcome outcom
 	struct backend_event event = remote_attempt_event(entry, BACKEND_EVENT_ENDED, now_ns);
 
 	event.outcome = outcome;
-	event.exec_s = remote_suspend_ctl_executed_s(entry, now_ns);
+	event.exec_s = remote_suspend_executed_s(entry, now_ns);
 	event.energy_j = (double)NAN;
 	event.reason = reason;
 	remote_push(entry->remote, &event);
@@ -138,7 +138,7 @@ static void note_doubts(struct remote_attempt *entry, const struct task *task)
 static void take_nodes(struct remote_attempt *entry, const struct task *task)
 {
 	if (remote_attempt_is(entry, ATTEMPT_ANY_REATTACHED) && task->nodes &&
-	    remote_suspend_ctl_executes(entry) && task->nodes_count == entry->nodes_count)
+	    remote_suspend_executes(entry) && task->nodes_count == entry->nodes_count)
 		memcpy(entry->nodes, task->nodes, sizeof(*entry->nodes) * entry->nodes_count);
 }
 
@@ -157,13 +157,13 @@ void remote_attempt_take(struct remote_attempt *entry, const struct task *task)
 	report_begun(entry, task);
 	if (task->started_ns && task->state != TASK_STARTING)
 		report_started(entry, task->started_ns);
-	remote_suspend_ctl_take(entry, task);
-	remote_migrate_ctl_take(entry, task);
-	remote_share_ctl_take(entry, task);
+	remote_suspend_take(entry, task);
+	remote_migrate_take(entry, task);
+	remote_share_take(entry, task);
 	if (task->state == TASK_ENDED)
 		report_task_end(entry, task);
 	else if (task->requested_ns && remote_attempt_move(entry, ATTEMPT_DESCRIBE))
-		remote_suspend_ctl_reattach(entry, task);
+		remote_suspend_reattach(entry, task);
 }
 
 bool remote_attempt_read(struct remote_attempt *entry, const json_t *body,

@@ -57,7 +57,7 @@ static void guard_step(const struct remote_operation *step, int64_t now_ns)
 void remote_guard_attempt(struct remote_attempt *entry, int64_t now_ns)
 {
 	const double grace_s = config_patience(entry->remote->config, REMOTE_GRACE_S);
-	const double age_s = remote_suspend_ctl_executed_s(entry, now_ns);
+	const double age_s = remote_suspend_executed_s(entry, now_ns);
 
 	if (remote_attempt_is(entry, ATTEMPT_OVER)) {
 		kill_again(entry, now_ns);
@@ -80,7 +80,7 @@ void remote_guard_attempt(struct remote_attempt *entry, int64_t now_ns)
 	} else {
 		guard_step(&entry->step, now_ns);
 		if (remote_slots_shared(entry) && !remote_attempt_is(entry, ATTEMPT_UNSTARTED) &&
-		    remote_suspend_ctl_executes(entry))
+		    remote_suspend_executes(entry))
 			remote_request_check(entry); /* for the CPU that it gets of its share */
 	}
 }

@@ -8,9 +8,7 @@
  *  remote_guard.c        attempts that take too long, or of which nothing is known
  *  remote_request.c      requests to local schedulers about an attempt, and their answers
  *  remote_attempt.c      an attempt of a task: its descriptions and its end
- *  remote_suspend_ctl.c  its suspensions and resumptions
- *  remote_migrate_ctl.c  its migrations
- *  remote_share_ctl.c    its CPU share
+ *  remote_steps.c        its suspensions, resumptions and migrations, and its CPU share
  *  remote_operation.c    the states of an operation
  *  remote_slots.c        nodes of shared hosts
  *  remote_report.c       notes and events
@@ -286,10 +284,10 @@ void remote_attempt_abandon(struct remote_attempt *entry, const char *reason);
 /* Frees a struct remote_attempt; callbacks of its requests are dropped. */
 void remote_attempt_free(void *entry);
 
-/* remote_suspend_ctl.c */
+/* remote_steps.c: suspensions */
 
 /* Whether the task executes, once it has started: it may be migrating. */
-static inline bool remote_suspend_ctl_executes(const struct remote_attempt *entry)
+static inline bool remote_suspend_executes(const struct remote_attempt *entry)
 {
 	return !remote_attempt_is(entry, ATTEMPT_ANY_SUSPENDED) &&
 	       !remote_operation_is(&entry->step, REMOTE_OPERATION_SUSPEND);
@@ -299,44 +297,44 @@ static inline bool remote_suspend_ctl_executes(const struct remote_attempt *entr
  * Reattaches the suspensions that an earlier controller requested; entry->nodes are the nodes that
  * the attempt is on or is to go to.
  */
-void remote_suspend_ctl_adopt(struct remote_attempt *entry, const struct remote_past *past);
+void remote_suspend_adopt(struct remote_attempt *entry, const struct remote_past *past);
 
 /* Reports what is new in the suspensions of `task`. */
-void remote_suspend_ctl_take(struct remote_attempt *entry, const struct task *task);
+void remote_suspend_take(struct remote_attempt *entry, const struct task *task);
 
 /*
  * Processes the first description of a reattached task: reattaches a step that an earlier
  * controller requested.
  */
-void remote_suspend_ctl_reattach(struct remote_attempt *entry, const struct task *task);
+void remote_suspend_reattach(struct remote_attempt *entry, const struct task *task);
 
 /* How long the attempt has executed at now_ns, in seconds. */
-double remote_suspend_ctl_executed_s(const struct remote_attempt *entry, int64_t now_ns);
+double remote_suspend_executed_s(const struct remote_attempt *entry, int64_t now_ns);
 
-/* remote_migrate_ctl.c */
+/* remote_steps.c: migrations */
 
 /* Reports what is new in the migrations of `task`. */
-void remote_migrate_ctl_take(struct remote_attempt *entry, const struct task *task);
+void remote_migrate_take(struct remote_attempt *entry, const struct task *task);
 
 /*
  * Whether the migration that is to be requested is under way or has ended, because an earlier
  * controller requested it; its end then is reported.
  */
-bool remote_migrate_ctl_reattach(struct remote_attempt *entry);
+bool remote_migrate_reattach(struct remote_attempt *entry);
 
-/* remote_share_ctl.c */
+/* remote_steps.c: its CPU share */
 
 /* share() of the backend. */
-void remote_share_ctl_want(struct remote_attempt *entry, double yield);
+void remote_share_want(struct remote_attempt *entry, double yield);
 
 /* Processes the answer to the request. */
-void remote_share_ctl_answered(struct remote_attempt *entry, int status, const GError *error);
+void remote_share_answered(struct remote_attempt *entry, int status, const GError *error);
 
 /* Processes the event that a VM has not got its share. */
-void remote_share_ctl_failed(struct remote_attempt *entry, const char *reason);
+void remote_share_failed(struct remote_attempt *entry, const char *reason);
 
 /* Reports how much CPU the VMs of `task` get of their share. */
-void remote_share_ctl_take(struct remote_attempt *entry, const struct task *task);
+void remote_share_take(struct remote_attempt *entry, const struct task *task);
 
 /* remote_operation.c */
 

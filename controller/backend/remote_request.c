@@ -167,7 +167,7 @@ static void operation_done(int status, json_t *body, const GError *error, void *
 	else if (remote_attempt_unknown(entry, status, error))
 		return;
 	else if (operation->kind == REMOTE_OPERATION_SHARE)
-		remote_share_ctl_answered(entry, status, error);
+		remote_share_answered(entry, status, error);
 	else
 		step_answered(operation, status, error, state);
 	remote_request_due(entry);
@@ -240,7 +240,7 @@ static void send_step(struct remote_attempt *entry)
 	struct remote_operation *step = &entry->step;
 	const bool migrates = step->kind == REMOTE_OPERATION_MIGRATE;
 
-	if (migrates && remote_migrate_ctl_reattach(entry))
+	if (migrates && remote_migrate_reattach(entry))
 		return;
 	if (step->hosts) {
 		g_clear_pointer(&step->nodes, g_free);
