@@ -5,8 +5,8 @@
  * The insides of remote.h, for its files alone. Each of them depends only on files named after it:
  *  remote.c              the backend, and the listener of the links
  *  remote_orphans.c      attempts without a record
- *  remote_guard.c        attempts that take too long, or of which nothing is known
- *  remote_request.c      requests to local schedulers about an attempt, and their answers
+ *  remote_request.c      requests to local schedulers about an attempt, their answers, and what
+ *                        takes too long
  *  remote_attempt.c      an attempt of a task: its descriptions and its end
  *  remote_steps.c        its suspensions, resumptions and migrations, and its CPU share
  *  remote_operation.c    the states of an operation
@@ -193,7 +193,7 @@ void remote_orphans_guard(struct remote_backend *remote, int64_t now_ns);
 /* Ends the search and frees its state. */
 void remote_orphans_free(struct remote_backend *remote);
 
-/* remote_guard.c */
+/* remote_request.c */
 
 /*
  * Judges what takes long; to be called periodically. An attempt that outlives its deadline and the
@@ -202,8 +202,6 @@ void remote_orphans_free(struct remote_backend *remote);
  * scheduler were away. A request to end an attempt that was given up is repeated.
  */
 void remote_guard_attempt(struct remote_attempt *entry, int64_t now_ns);
-
-/* remote_request.c */
 
 /*
  * Sends the requests of the attempt's operations that wait and can be sent: for a kill once the

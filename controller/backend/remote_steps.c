@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the local scheduler reports of an attempt's suspensions and migrations, and its CPU share. */
+/* What is reported of an attempt's suspensions and migrations, and its CPU share. */
 #include <inttypes.h>
 #include <math.h>
 

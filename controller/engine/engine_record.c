@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Calls the recorder. A callback that fails ends the run. */
-
 #include "controller/engine/engine_record.h"
 
 #include <jansson.h>
