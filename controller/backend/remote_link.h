@@ -10,7 +10,6 @@
 #include "common/platform.h"
 #include "controller/backend/remote_meter.h"
 #include "controller/backend/remote_task.h"
-#include "controller/backend/remote_usage.h"
 
 /*
  * One local scheduler as the controller sees it (docs/reference/api.md): its identity, nodes,

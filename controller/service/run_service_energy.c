@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The energy account of a service's hosts; run_service_task_energy.c has the energy of its tasks.
- * The usage that local schedulers report between samples (remote_usage.h) is split and stored,
+ * The usage that local schedulers report between samples (remote_meter.h) is split and stored,
  * interval after interval of each host (ledger.h). The store has the end of each host's account, so
  * repeated reports are skipped; energy that cannot be attributed any more becomes a marked interval
  * of its own.

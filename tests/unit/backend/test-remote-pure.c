@@ -8,7 +8,6 @@
 #include "controller/backend/remote_curve.h"
 #include "controller/backend/remote_meter.h"
 #include "controller/backend/remote_task.h"
-#include "controller/backend/remote_usage.h"
 
 #define S INT64_C(1000000000)
 
