@@ -2,6 +2,217 @@
 #include "controller/journal/listener.h"
 
 #include <glib.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "controller/sched/decision_sum.h"
+
+/* Answers. */
+
+void answers_init(struct answers *answers)
+{
+	*answers = (struct answers){.bytes = g_byte_array_new()};
+}
+
+void answers_finish(struct answers *answers)
+{
+	g_byte_array_unref(answers->bytes);
+}
+
+void answers_restart(struct answers *answers)
+{
+	memset(answers->last, 0, sizeof(answers->last));
+}
+
+bool answers_begin(struct answers *answers, double time_s, const char *text)
+{
+	gsize size = 0;
+	g_autofree guchar *bytes = text ? g_base64_decode(text, &size) : NULL;
+
+	g_byte_array_set_size(answers->bytes, 0);
+	answers->expected = 0;
+	answers->at = 0;
+	if (!isnan(time_s))
+		answers->last[ANSWER_CLOCK] = time_s;
+	if (size > G_MAXINT)
+		return false;
+	if (size > 0)
+		g_byte_array_append(answers->bytes, bytes, (guint)size);
+	return !text || size > 0;
+}
+
+static uint64_t bits_of(double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+static double of_bits(uint64_t bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+/*
+ * Appends a difference: a byte with its sign, the number of its bytes and that of the zero bytes
+ * below them, which are left out, then the bytes. Round values have many zero bytes, and readings
+ * that follow one another closely few bytes at all. A difference of 0 is one byte of 0.
+ */
+static void append_difference(GByteArray *bytes, uint64_t difference)
+{
+	const bool negative = difference >> 63;
+	uint64_t left = negative ? -difference : difference;
+	guint8 text[9];
+	guint8 zeros = 0;
+	guint8 count = 0;
+
+	for (; left > 0 && (left & 0xff) == 0; left >>= 8)
+		zeros++;
+	for (; left > 0; left >>= 8)
+		text[++count] = (guint8)(left & 0xff);
+	text[0] = (guint8)((negative ? 0x80 : 0) | count << 3 | zeros);
+	g_byte_array_append(bytes, text, count + 1u);
+}
+
+void answers_add(struct answers *answers, enum answer_kind kind, double value)
+{
+	const uint64_t difference = bits_of(value) - bits_of(answers->last[kind]);
+
+	if (difference == 0) {
+		answers->expected++;
+		return;
+	}
+	for (; answers->expected > 0; answers->expected--)
+		append_difference(answers->bytes, 0);
+	append_difference(answers->bytes, difference);
+	answers->last[kind] = value;
+}
+
+char *answers_text(const struct answers *answers)
+{
+	return answers->bytes->len > 0 ? g_base64_encode(answers->bytes->data, answers->bytes->len)
+				       : NULL;
+}
+
+/* The next difference; 0 at the end, or where it is cut off. */
+static uint64_t next_difference(struct answers *answers)
+{
+	const guint8 *bytes = answers->bytes->data;
+	const guint left = answers->bytes->len - answers->at;
+	const guint8 head = left > 0 ? bytes[answers->at] : 0;
+	const guint count = head >> 3 & 0xf;
+	const guint zeros = head & 7;
+	uint64_t difference = 0;
+
+	if (left == 0)
+		return 0;
+	if (count + zeros > 8 || count >= left) {
+		answers->at = answers->bytes->len;
+		return 0;
+	}
+	for (guint i = 0; i < count; i++)
+		difference |= (uint64_t)bytes[answers->at + 1 + i] << (8 * (zeros + i));
+	answers->at += 1 + count;
+	return head & 0x80 ? -difference : difference;
+}
+
+double answers_next(struct answers *answers, enum answer_kind kind)
+{
+	const uint64_t difference = next_difference(answers);
+
+	if (difference != 0)
+		answers->last[kind] = of_bits(bits_of(answers->last[kind]) + difference);
+	return answers->last[kind];
+}
+
+bool answers_left(const struct answers *answers)
+{
+	return answers->at < answers->bytes->len;
+}
+
+/* Requests. */
+
+/* Bits of the sum below the bits of the kinds. */
+#define SUM_BITS 39
+
+const char *const requests_names[] = {
+	[REQUESTS_START] = "start",     [REQUESTS_KILL] = "kill",
+	[REQUESTS_SUSPEND] = "suspend", [REQUESTS_RESUME] = "resume",
+	[REQUESTS_MIGRATE] = "migrate", [REQUESTS_SHARE] = "share",
+	[REQUESTS_ENQUEUE] = "enqueue", [REQUESTS_LIMIT] = "limit",
+};
+G_STATIC_ASSERT(G_N_ELEMENTS(requests_names) == REQUESTS_KINDS && REQUESTS_KINDS <= 8);
+
+void requests_begin(struct requests *requests)
+{
+	*requests = (struct requests){0};
+}
+
+static void add(struct requests *requests, uint64_t word)
+{
+	requests->sum = sched_sums_join(requests->sum, word);
+}
+
+void requests_add(struct requests *requests, const struct request *request)
+{
+	const struct sched_allocation *placed = request->placed;
+	const uint32_t task = placed ? placed->task->id : request->task;
+	const uint32_t *nodes = placed ? placed->nodes : request->nodes;
+	const uint32_t nodes_count = placed ? placed->nodes_count : request->nodes_count;
+
+	if (requests->count < G_N_ELEMENTS(requests->first_kinds)) {
+		requests->first_kinds[requests->count] = (guint8)request->kind;
+		requests->first_tasks[requests->count] =
+			request->kind == REQUESTS_LIMIT ? UINT32_MAX : task;
+	}
+	requests->count++;
+	requests->kinds |= 1u << request->kind;
+	add(requests, (uint64_t)request->kind << 32 | task);
+	add(requests, (uint64_t)request->attempt << 32 | request->n);
+	add(requests, placed ? (uint64_t)placed->task->row << 32 | placed->cluster : 0);
+	add(requests, (uint64_t)(placed ? placed->pstate : 0) << 32 | nodes_count);
+	for (uint32_t i = 0; i < nodes_count; i++)
+		add(requests, nodes[i]);
+	add(requests, bits_of(request->start_before_s));
+	add(requests, bits_of(request->value));
+}
+
+int64_t requests_sum(const struct requests *requests)
+{
+	const uint64_t mask = (UINT64_C(1) << SUM_BITS) - 1;
+
+	return requests->kinds == 0
+		       ? -1
+		       : (int64_t)((uint64_t)requests->kinds << SUM_BITS | (requests->sum & mask));
+}
+
+guint requests_kinds_of(int64_t sum)
+{
+	return sum < 0 ? 0 : (guint)(sum >> SUM_BITS) & ((1u << REQUESTS_KINDS) - 1);
+}
+
+char *requests_text(const struct requests *requests)
+{
+	const guint shown = MIN(requests->count, G_N_ELEMENTS(requests->first_kinds));
+	GString *text = g_string_new(shown == 0 ? "none" : NULL);
+
+	for (guint i = 0; i < shown; i++) {
+		g_string_append_printf(text, "%s%s", i > 0 ? ", " : "",
+				       requests_names[requests->first_kinds[i]]);
+		if (requests->first_tasks[i] != UINT32_MAX)
+			g_string_append_printf(text, " of task %u", requests->first_tasks[i]);
+	}
+	if (requests->count > shown)
+		g_string_append_printf(text, " and %u more", requests->count - shown);
+	return g_string_free(text, FALSE);
+}
+
+/* The backend that notes both. */
 
 static struct listener *of(struct backend *backend)
 {

@@ -4,8 +4,7 @@
 #include <jansson.h>
 
 #include "controller/backend/backend.h"
-#include "controller/journal/answers.h"
-#include "controller/journal/requests.h"
+#include "controller/journal/listener.h"
 
 /*
  * The third backend: it answers from the inputs that are stored of a run. Its caller takes the next

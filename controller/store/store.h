@@ -199,13 +199,13 @@ struct store_input {
 	int64_t task, attempt;
 	double exec_s, energy_j;
 	char *detail; /* a JSON object with the rest, or NULL */
-	char *answers; /* what the backend answered meanwhile (journal/answers.h); NULL: as expected */
+	char *answers; /* what the backend answered meanwhile (journal/listener.h); NULL: as expected */
 	/*
 	 * Of what was decided in it (sched/decision_sum.h), as signed numbers; -1: nothing was, and
 	 * -2 for -1.
 	 */
 	int64_t snapshot_sum, plan_sum;
-	/* Of what was requested of the backend (journal/requests.h); -1: nothing was. */
+	/* Of what was requested of the backend (journal/listener.h); -1: nothing was. */
 	int64_t request_sum;
 	/*
 	 * How often its records were flushed until the process ended; -1: it was handled to its end.

@@ -9,7 +9,7 @@
 #include "controller/config/config_controller.h"
 #include "controller/engine/task_fsm.h"
 #include "controller/experiment/experiment.h"
-#include "controller/journal/answers.h"
+#include "controller/journal/listener.h"
 #include "controller/journal/recorder_store.h"
 #include "controller/rerun/rerun.h"
 #include "controller/sched/fcfs.h"
