@@ -14,10 +14,11 @@
 #include "controller/replay/replay_report.h"
 
 struct arguments {
-	const char *policies;  /* separated by commas; NULL: all */
+	const char *policies;  /* separated by commas; NULL: all but the orders of papers */
 	const char *estimates; /* "user" or "perfect" */
 	const char *out;       /* CSV file, or NULL */
 	uint32_t procs;        /* 0: as in the trace's header */
+	uint32_t skip;         /* 0: none */
 	uint32_t first;        /* 0: all */
 	bool json;
 	struct replay_setup setup;
@@ -35,13 +36,15 @@ static char *check_arguments(struct arguments *arguments)
 		return g_strdup("--policy: give at least one");
 	if (arguments->setup.keep && arguments->setup.rebuild)
 		return g_strdup("--keep-reservations and --rebuild exclude each other");
+	if (arguments->setup.rlscheduler && arguments->setup.keep)
+		return g_strdup("--rlscheduler and --keep-reservations exclude each other");
 	if (arguments->out && (!arguments->policies || strchr(arguments->policies, ',')))
 		return g_strdup("--out: give one --policy to go with it");
+	arguments->setup.overrun |= arguments->setup.rlscheduler;
 	arguments->setup.estimates = perfect ? REPLAY_ESTIMATES_PERFECT : REPLAY_ESTIMATES_USER;
 	return NULL;
 }
 
-/* Returns the chosen policies, NULL-terminated, or NULL with what is wrong in *ret_wrong. */
 /* The names of the policies that a fact is true of; NULL: of all. The caller frees. */
 static char *name_policies(bool (*fact)(const struct replay_policy *policy), const char *between)
 {
@@ -56,7 +59,11 @@ static char *name_policies(bool (*fact)(const struct replay_policy *policy), con
 	return g_strjoinv(between, (char **)names->pdata);
 }
 
-static const struct replay_policy **find_policies(const char *names, char **ret_wrong)
+/*
+ * Returns the chosen policies, NULL-terminated, or NULL with what is wrong in *ret_wrong. `ordered`:
+ * only those with an order are meant where none is named.
+ */
+static const struct replay_policy **find_policies(const char *names, bool ordered, char **ret_wrong)
 {
 	uint32_t count;
 	const struct replay_policy *const *all = replay_policies(&count);
@@ -70,7 +77,8 @@ static const struct replay_policy **find_policies(const char *names, char **ret_
 		return NULL;
 	}
 	for (uint32_t i = 0; !names && i < count; i++)
-		g_ptr_array_add(list, (gpointer)all[i]);
+		if (!replay_policy_is_order(all[i]) && (!ordered || replay_policy_ordered(all[i])))
+			g_ptr_array_add(list, (gpointer)all[i]);
 	for (char **name = split; *name; name++) {
 		const struct replay_policy *policy = replay_policy_find(*name);
 
@@ -99,6 +107,17 @@ static char *check_option(const char *option, bool (*fact)(const struct replay_p
 	return g_strdup_printf("%s is for --policy %s", option, names);
 }
 
+/* Returns why --rlscheduler cannot be with these policies, or NULL. The caller frees. */
+static char *check_rlscheduler(const struct replay_policy **policies)
+{
+	for (; *policies; policies++)
+		if (!replay_policy_ordered(*policies))
+			return g_strdup_printf("--rlscheduler is for policies that take jobs in an "
+					       "order, and not for %s",
+					       replay_policy_name(*policies));
+	return NULL;
+}
+
 /* Returns an option that has no effect under these policies, or NULL. The caller frees. */
 static char *pointless_option(const struct replay_setup *setup,
 			      const struct replay_policy **policies)
@@ -109,6 +128,8 @@ static char *pointless_option(const struct replay_setup *setup,
 		wrong = check_option("--rebuild", replay_policy_compresses, policies);
 	if (!wrong && setup->keep)
 		wrong = check_option("--keep-reservations", replay_policy_reserves, policies);
+	if (!wrong && setup->rlscheduler)
+		wrong = check_rlscheduler(policies);
 	return wrong;
 }
 
@@ -216,8 +237,10 @@ static int replay(const char *name, struct arguments *arguments,
 	if (arguments->json) {
 		command_print_json(list);
 	} else {
-		printf("%u processor%s, %s estimates\n", setup->procs, setup->procs == 1 ? "" : "s",
-		       setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "users'");
+		printf("%u processor%s, %s estimates%s\n", setup->procs,
+		       setup->procs == 1 ? "" : "s",
+		       setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "users'",
+		       setup->rlscheduler ? ", as RLScheduler's program" : "");
 		table = table_of_replays(document);
 		table_print(table, 0, stdout);
 	}
@@ -226,7 +249,9 @@ static int replay(const char *name, struct arguments *arguments,
 
 static int run_replay(const char *name, const char *path, struct arguments *arguments)
 {
-	const struct swf_filter filter = {.procs = arguments->procs, .first = arguments->first};
+	const struct swf_filter filter = {.procs = arguments->procs,
+					  .skip = arguments->skip,
+					  .first = arguments->first};
 	g_autofree const struct replay_policy **policies = NULL;
 	g_autofree char *wrong_policy = NULL;
 	g_autoptr(swf_trace_t) trace = NULL;
@@ -236,7 +261,7 @@ static int run_replay(const char *name, const char *path, struct arguments *argu
 
 	if (wrong)
 		return command_fail(COMMAND_BAD, name, "%s", wrong);
-	policies = find_policies(arguments->policies, &wrong_policy);
+	policies = find_policies(arguments->policies, arguments->setup.rlscheduler, &wrong_policy);
 	if (!policies)
 		return command_fail(COMMAND_BAD, name, "--policy: %s", wrong_policy);
 	pointless = pointless_option(&arguments->setup, policies);
@@ -259,13 +284,18 @@ int cmd_replay(int argc, char **argv)
 	struct replay_setup *setup = &arguments.setup;
 	const struct command_option options[] = {
 		{"policy", 'p', COMMAND_TEXT, &arguments.policies,
-		 "fcfs, easy, conservative (default: all)", "NAME,..."},
+		 "fcfs, easy, conservative (default: these three), or an order: sjf, spf, sqf, saf, wfp3, "
+		 "unicef, f1, f2, f3, f4, each as it is or with +easy",
+		 "NAME,..."},
 		{"procs", 0, COMMAND_COUNT, &arguments.procs,
 		 "processors of the machine (default: the trace's MaxProcs)", "P", 1, UINT32_MAX},
 		{"estimates", 0, COMMAND_TEXT, &arguments.estimates,
 		 "plan by the users' estimates (default) or by run times", "user|perfect"},
+		{"skip", 0, COMMAND_COUNT, &arguments.skip,
+		 "leave out the first N jobs that can be replayed", "N", 1, UINT32_MAX},
 		{"first", 0, COMMAND_COUNT, &arguments.first,
-		 "only the first N jobs that can be replayed", "N", 1, UINT32_MAX},
+		 "only the first N jobs that can be replayed, or of those that --skip leaves", "N",
+		 1, UINT32_MAX},
 		{"overrun", 0, COMMAND_FLAG, &setup->overrun,
 		 "let jobs that outlive their estimates run on instead of killing them"},
 		{"keep-reservations", 0, COMMAND_FLAG, &setup->keep,
@@ -273,6 +303,9 @@ int cmd_replay(int argc, char **argv)
 		{"rebuild", 0, COMMAND_FLAG, &setup->rebuild,
 		 "conservative makes its schedule from nothing where it would compress it: promises "
 		 "may slip"},
+		{"rlscheduler", 0, COMMAND_FLAG, &setup->rlscheduler,
+		 "events one by one, the first job of an order stays the first, and backfilling under "
+		 "one bound, as in the tables of RLScheduler; with --overrun"},
 		{"out", 'o', COMMAND_FILE, &arguments.out,
 		 "write one row per job; needs one policy", "jobs.csv"},
 		{"json", 0, COMMAND_FLAG, &arguments.json, "one JSON array"},

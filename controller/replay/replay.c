@@ -7,16 +7,29 @@
 /* Passes between two calls of progress(): a few milliseconds, unless queues are very long. */
 #define PASSES_PER_PROGRESS 256
 
+#define BOTH(order) &replay_orders[2 * (order)-2], &replay_orders[2 * (order)-1]
+
 static const struct replay_policy *const policies[] = {
-	&replay_fcfs,
-	&replay_easy,
-	&replay_conservative,
+	&replay_fcfs,           &replay_easy,        &replay_conservative, BOTH(JOB_ORDER_SJF),
+	BOTH(JOB_ORDER_SPF),    BOTH(JOB_ORDER_SQF), BOTH(JOB_ORDER_SAF),  BOTH(JOB_ORDER_WFP3),
+	BOTH(JOB_ORDER_UNICEF), BOTH(JOB_ORDER_F1),  BOTH(JOB_ORDER_F2),   BOTH(JOB_ORDER_F3),
+	BOTH(JOB_ORDER_F4),
 };
 
 const struct replay_policy *const *replay_policies(uint32_t *ret_count)
 {
 	*ret_count = G_N_ELEMENTS(policies);
 	return policies;
+}
+
+bool replay_policy_ordered(const struct replay_policy *policy)
+{
+	return policy->pass_rlscheduler;
+}
+
+bool replay_policy_is_order(const struct replay_policy *policy)
+{
+	return policy->order && policy->order != &job_orders[JOB_ORDER_FCFS];
 }
 
 const char *replay_policy_name(const struct replay_policy *policy)
@@ -108,6 +121,19 @@ static void add_expected(struct replay *replay, const struct replay_running *run
 static double estimate_s(const struct replay *replay, const struct swf_job *job)
 {
 	return replay->setup->estimates == REPLAY_ESTIMATES_PERFECT ? job->run_s : job->estimate_s;
+}
+
+double replay_key(const struct replay *replay, const struct replay_waiting *waiting)
+{
+	const double submit_s = replay->setup->trace->jobs[waiting->job].submit_s;
+	const struct job_order_facts facts = {
+		.waited_s = replay->now_s - submit_s,
+		.requested_s = waiting->estimate_s,
+		.processors = waiting->procs,
+		.submitted_s = submit_s,
+	};
+
+	return replay->setup->policy->order->key(&facts);
 }
 
 void replay_start(struct replay *replay, const struct replay_waiting *waiting)
@@ -205,7 +231,21 @@ static void submit(struct replay *replay, uint32_t index)
 	replay->arrived++;
 }
 
-/* Handles all events of the next instant. Returns false if there is none. */
+/* Handles one event of this instant, a submission if there is one. */
+static void happen_once(struct replay *replay, uint32_t *submitted)
+{
+	const struct swf_trace *trace = replay->setup->trace;
+
+	if (*submitted < trace->jobs_count && trace->jobs[*submitted].submit_s <= replay->now_s)
+		submit(replay, (*submitted)++);
+	else
+		complete(replay);
+}
+
+/*
+ * Handles all events of the next instant; with rlscheduler one of them. Returns false if there is
+ * none.
+ */
 static bool step(struct replay *replay, uint32_t *submitted)
 {
 	const struct swf_trace *trace = replay->setup->trace;
@@ -216,17 +256,24 @@ static bool step(struct replay *replay, uint32_t *submitted)
 		next_s = replay->ends[0].time_s;
 	if (*submitted < trace->jobs_count)
 		next_s = fmin(next_s, trace->jobs[*submitted].submit_s);
-	if (policy->next_s)
+	if (policy->next_s && !replay->setup->rlscheduler)
 		next_s = fmin(next_s, policy->next_s(replay));
 	if (isinf(next_s))
 		return false;
 	replay->now_s = next_s;
-	while (replay->ends_count > 0 && replay->ends[0].time_s <= next_s)
-		complete(replay);
-	while (*submitted < trace->jobs_count && trace->jobs[*submitted].submit_s <= next_s)
-		submit(replay, (*submitted)++);
+	if (replay->setup->rlscheduler) {
+		happen_once(replay, submitted);
+	} else {
+		while (replay->ends_count > 0 && replay->ends[0].time_s <= next_s)
+			complete(replay);
+		while (*submitted < trace->jobs_count && trace->jobs[*submitted].submit_s <= next_s)
+			submit(replay, (*submitted)++);
+	}
 	if (replay->queue_count > 0) {
-		policy->pass(replay);
+		if (replay->setup->rlscheduler)
+			policy->pass_rlscheduler(replay);
+		else
+			policy->pass(replay);
 		replay->result->passes++;
 	}
 	replay->arrived = 0;

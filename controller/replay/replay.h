@@ -8,8 +8,8 @@
 #include "controller/replay/swf.h"
 
 /*
- * Replays batch traces on one homogeneous system under FCFS, EASY and Conservative Backfilling, in
- * virtual time. Processors are interchangeable: jobs have widths and no placements.
+ * Replays batch traces on one homogeneous system under FCFS, EASY and Conservative Backfilling, and
+ * under the orders that papers compare with, in virtual time. Processors are interchangeable: jobs have widths and no placements.
  *
  * Order at one instant: completions, then submissions in trace order, then one scheduling pass.
  *
@@ -21,6 +21,8 @@
  *   in order of arrival. When a job ends early the schedule is compressed: in that order each
  *   waiting job is taken out of it and put back at its earliest start, with all other jobs, running
  *   and reserved, in place. So no reservation moves back.
+ *
+ * - The orders (replay_order.c): as FCFS, or with "+easy" as EASY, but by the key of the order.
  *
  * A job that runs past its estimate is taken to end at any moment. Only that makes reservations
  * move back: reservations whose time has passed are moved to now, and in the order of the
@@ -57,6 +59,11 @@ struct replay_setup {
 	 * job ended early or runs past its estimate; reservations may move back. Not with `keep`.
 	 */
 	bool rebuild;
+	/*
+	 * As the program of RLScheduler replays (replay_rlscheduler.c). Only for a policy with an
+	 * order, and with `overrun`; not with `keep`.
+	 */
+	bool rlscheduler;
 	/* Called at intervals with the number of jobs submitted so far; or NULL. */
 	void (*progress)(uint32_t submitted, uint32_t jobs, void *data);
 	void *data; /* for progress; borrowed */
@@ -84,7 +91,7 @@ struct replay_result {
 /* The policy of that name, or NULL. */
 const struct replay_policy *replay_policy_find(const char *name);
 
-/* All policies, *ret_count of them. */
+/* All policies, *ret_count of them: FCFS, EASY, Conservative, then the orders. */
 const struct replay_policy *const *replay_policies(uint32_t *ret_count);
 /* The name of a policy, for replay_policy_find(). */
 const char *replay_policy_name(const struct replay_policy *policy);
@@ -94,6 +101,12 @@ bool replay_policy_reserves(const struct replay_policy *policy);
 
 /* Whether the schedule is compressed, so that replay_setup.rebuild has an effect. */
 bool replay_policy_compresses(const struct replay_policy *policy);
+
+/* Whether jobs are taken in an order, so that replay_setup.rlscheduler can be. */
+bool replay_policy_ordered(const struct replay_policy *policy);
+
+/* Whether it is one of the orders of papers (replay_order.c), which are replayed where named. */
+bool replay_policy_is_order(const struct replay_policy *policy);
 
 /*
  * Replays the trace to its last end and fills *ret_result, whose arrays replay_finish() frees.

@@ -4,5 +4,7 @@
 
 const struct replay_policy replay_fcfs = {
 	.name = "fcfs",
+	.order = &job_orders[JOB_ORDER_FCFS],
 	.pass = replay_start_heads,
+	.pass_rlscheduler = replay_rlscheduler_pass,
 };

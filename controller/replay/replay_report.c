@@ -148,11 +148,12 @@ json_t *replay_summary_json(const struct replay_setup *setup, const struct repla
 {
 	g_autoptr(json_t) numbers = record_to_json(&summary_record, summary);
 	json_t *object =
-		json_pack("{s:s, s:s, s:b, s:b, s:b, s:I}", "policy",
+		json_pack("{s:s, s:s, s:b, s:b, s:b, s:b, s:I}", "policy",
 			  replay_policy_name(setup->policy), "estimates",
 			  setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "user",
 			  "overrun", setup->overrun, "keep_reservations", setup->keep, "rebuild",
-			  setup->rebuild, "nb_computing_machines", (json_int_t)setup->procs);
+			  setup->rebuild, "rlscheduler", setup->rlscheduler,
+			  "nb_computing_machines", (json_int_t)setup->procs);
 
 	json_object_update(object, numbers);
 	if (summary->nb_jobs_promised == 0) {

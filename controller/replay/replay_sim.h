@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controller/replay/replay.h"
+#include "controller/sched/job_order.h"
 
 /*
  * The internals of a replay, shared by the loop (replay.c) and the policies. A policy is a table of
@@ -20,6 +21,7 @@ struct replay_waiting {
 	double estimate_s;
 	double start_s; /* Conservative: its reservation; INFINITY: none yet */
 	double least_s; /* Conservative: its earliest reservation so far */
+	double key;     /* orders: the lowest goes first */
 	uint32_t job;
 	uint32_t procs;
 };
@@ -51,9 +53,10 @@ struct replay {
 	bool early; /* a job ended since the last pass before its expected time */
 
 	/* Data of the policies. */
-	double shadow_s;      /* EASY: when the head can start */
-	uint32_t extra;       /* EASY: processors left over at shadow_s */
-	bool reserved;        /* EASY with setup->keep: the head holds shadow_s */
+	double shadow_s; /* EASY: when the head can start */
+	uint32_t extra;  /* EASY: processors left over at shadow_s */
+	/* EASY with setup->keep: the head holds shadow_s. With setup->rlscheduler: it is chosen. */
+	bool reserved;
 	uint32_t steps_count; /* Conservative: free processors over time */
 	uint32_t steps_capacity;
 	struct replay_step *steps;
@@ -64,10 +67,14 @@ struct replay {
 /* The table of a policy. */
 struct replay_policy {
 	const char *name;
-	bool reserves;   /* jobs get reservations */
-	bool compresses; /* the schedule is compressed when a job ends early */
+	bool reserves;                 /* jobs get reservations */
+	bool compresses;               /* the schedule is compressed when a job ends early */
+	bool backfills;                /* with `order`: jobs may overtake its first */
+	const struct job_order *order; /* NULL: Conservative, which has none */
 	/* One scheduling pass: starts jobs of the queue. Required. */
 	void (*pass)(struct replay *replay);
+	/* The pass under setup->rlscheduler; NULL: it cannot be replayed so. */
+	void (*pass_rlscheduler)(struct replay *replay);
 	/*
 	 * Called before the pass when a running job ended whose expected end was expected->time_s;
 	 * its processors are free already. Optional.
@@ -80,6 +87,10 @@ struct replay_policy {
 extern const struct replay_policy replay_fcfs;
 extern const struct replay_policy replay_easy;
 extern const struct replay_policy replay_conservative;
+
+/* The orders of papers but FCFS, each without and with EASY Backfilling. */
+#define REPLAY_ORDERS_COUNT (2 * (JOB_ORDERS_COUNT - 1))
+extern const struct replay_policy replay_orders[REPLAY_ORDERS_COUNT];
 
 /* The waiting job at index `place` of the queue; 0: the head. */
 static inline struct replay_waiting *replay_waiting(const struct replay *replay, uint32_t place)
@@ -95,6 +106,24 @@ void replay_unqueue(struct replay *replay, uint32_t place);
 
 /* Starts jobs from the head of the queue as long as they fit. */
 void replay_start_heads(struct replay *replay);
+
+/* The key of a waiting job now; the policy has an order. */
+double replay_key(const struct replay *replay, const struct replay_waiting *waiting);
+
+/*
+ * Finds when the head, which does not fit now, can start by estimates (shadow_s), and the processors
+ * left over then (extra).
+ */
+void replay_find_shadow(struct replay *replay);
+
+/* Starts jobs that may overtake the head, from index `place` of the queue on. */
+void replay_backfill(struct replay *replay, uint32_t place);
+
+/* EASY Backfilling of the queue as it is: starts heads, then what may overtake the one left. */
+void replay_backfill_queue(struct replay *replay);
+
+/* The pass_rlscheduler of every policy with an order. */
+void replay_rlscheduler_pass(struct replay *replay);
 
 /* The expected end of running job `i`; not before now. */
 static inline double replay_expected_s(const struct replay *replay, uint32_t i)

@@ -220,6 +220,10 @@ static bool read_job(struct reader *reader, const char *line)
 		trace->refused++;
 		return true;
 	}
+	if (trace->before < reader->filter->skip) {
+		trace->before++;
+		return true;
+	}
 	if (reader->jobs->len >= INT32_MAX)
 		return set_line_error(reader, SWF_ERROR_SIZE, "more than %d jobs", INT32_MAX);
 

@@ -28,6 +28,7 @@ struct swf_trace {
 	uint32_t jobs_count;
 	struct swf_job *jobs; /* by submit time, equal ones in the order of the file */
 	uint64_t lines;       /* job lines read */
+	uint32_t before;      /* jobs left out by the filter's `skip` */
 	uint64_t skipped;     /* whole jobs without a positive size or run time */
 	uint64_t refused;     /* jobs wider than the system */
 	uint64_t parts;       /* lines of parts of jobs: completion codes 2 to 4 */
@@ -51,7 +52,8 @@ enum swf_error {
 /* Options of swf_read(). */
 struct swf_filter {
 	uint32_t procs; /* processors of the system; 0: the header's MaxProcs, else its MaxNodes */
-	uint32_t first; /* keep only this many jobs, the first in file order; 0: all */
+	uint32_t skip;  /* leave out this many jobs that can be replayed, the first in file order */
+	uint32_t first; /* keep only this many jobs, the first of the rest; 0: all */
 };
 
 /*

@@ -160,13 +160,27 @@ refused() {
 	[ "$(cat mean)" = "$(jq -r '.[1].mean_waiting_time' plain | xargs printf '%.3f\n')" ]
 }
 
+@test "orders of papers are replayed where they are named, and policies of a simulation" {
+	local trace=$ROOT/tests/unit/replay/traces/synthetic.swf
+	virtbed replay "$trace" --policy saf,saf+easy --skip 10 --first 100 --json >orders
+	[ "$(jq -r '[.[] | "\(.policy) \(.nb_jobs_finished)"] | join(" ")' orders)" = "saf 100 saf+easy 100" ]
+	[ "$(jq '.[0].mean_waiting_time > .[1].mean_waiting_time' orders)" = true ]
+	[ "$(virtbed replay "$trace" --rlscheduler --json | jq -r '[.[].policy] | join(" ")')" = "fcfs easy" ]
+	[ "$(virtbed replay "$trace" --rlscheduler --json | jq '.[0].overrun')" = true ]
+	virtbed policies --json | jq -e 'map(.name) | contains(["sjf", "unicef", "f4", "value-per-watt"])'
+	virtbed simulate --trials 1 --policy wfp3+easy,value-per-watt "$ROOT/configs/testbed-hs22.yaml" >table
+	grep -q "^100 %  wfp3+easy" table
+}
+
 @test "bad traces and options of replay are refused in one line" {
 	local traces=$ROOT/tests/unit/replay/traces
 	refused "short-line.swf:3" virtbed replay "$traces/short-line.swf"
 	refused "cut short" virtbed replay "$traces/cut-short.swf.gz"
 	refused "give --procs" virtbed replay "$traces/no-size.swf"
 	refused "neither user nor perfect" virtbed replay --estimates mine "$traces/synthetic.swf"
-	refused "known: fcfs easy conservative" virtbed replay --policy sjf "$traces/synthetic.swf"
+	refused "known: fcfs easy conservative" virtbed replay --policy longest "$traces/synthetic.swf"
+	refused "and not for conservative" virtbed replay --rlscheduler --policy conservative "$traces/synthetic.swf"
+	refused "--rlscheduler and --keep" virtbed replay --rlscheduler --keep-reservations "$traces/synthetic.swf"
 	refused '"easy" is given twice' virtbed replay --policy easy,fcfs,easy "$traces/synthetic.swf"
 	refused "one --policy" virtbed replay --out jobs.csv "$traces/synthetic.swf"
 	refused "exclude each other" virtbed replay --keep-reservations --rebuild "$traces/synthetic.swf"
