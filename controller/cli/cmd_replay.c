@@ -17,6 +17,7 @@ struct arguments {
 	const char *policies;  /* separated by commas; NULL: all but the orders of papers */
 	const char *estimates; /* "user" or "perfect" */
 	const char *out;       /* CSV file, or NULL */
+	const char *left_out;  /* CSV file, or NULL */
 	uint32_t procs;        /* 0: as in the trace's header */
 	uint32_t skip;         /* 0: none */
 	uint32_t first;        /* 0: all */
@@ -60,8 +61,8 @@ static char *name_policies(bool (*fact)(const struct replay_policy *policy), con
 }
 
 /*
- * Returns the chosen policies, NULL-terminated, or NULL with what is wrong in *ret_wrong. `ordered`:
- * only those with an order are meant where none is named.
+ * Returns the chosen policies, NULL-terminated, or NULL with what is wrong in *ret_wrong.
+ * `ordered`: only those with an order are meant where none is named.
  */
 static const struct replay_policy **find_policies(const char *names, bool ordered, char **ret_wrong)
 {
@@ -251,7 +252,8 @@ static int run_replay(const char *name, const char *path, struct arguments *argu
 {
 	const struct swf_filter filter = {.procs = arguments->procs,
 					  .skip = arguments->skip,
-					  .first = arguments->first};
+					  .first = arguments->first,
+					  .list = arguments->left_out};
 	g_autofree const struct replay_policy **policies = NULL;
 	g_autofree char *wrong_policy = NULL;
 	g_autoptr(swf_trace_t) trace = NULL;
@@ -271,6 +273,8 @@ static int run_replay(const char *name, const char *path, struct arguments *argu
 	if (!trace)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	trace_notes_print(name, path, trace);
+	if (arguments->left_out && !replay_write_left_out(trace, arguments->left_out, &error))
+		return command_fail(COMMAND_FAILED, name, "%s", error->message);
 	if (trace->jobs_count == 0)
 		return command_fail(COMMAND_BAD, name, "%s: no job that can be replayed", path);
 	arguments->setup.trace = trace;
@@ -308,6 +312,9 @@ int cmd_replay(int argc, char **argv)
 		 "one bound, as in the tables of RLScheduler; with --overrun"},
 		{"out", 'o', COMMAND_FILE, &arguments.out,
 		 "write one row per job; needs one policy", "jobs.csv"},
+		{"left-out", 0, COMMAND_FILE, &arguments.left_out,
+		 "write every line of the trace that is not replayed, with its number and why",
+		 "lines.csv"},
 		{"json", 0, COMMAND_FLAG, &arguments.json, "one JSON array"},
 		{NULL},
 	};

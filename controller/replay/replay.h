@@ -9,7 +9,8 @@
 
 /*
  * Replays batch traces on one homogeneous system under FCFS, EASY and Conservative Backfilling, and
- * under the orders that papers compare with, in virtual time. Processors are interchangeable: jobs have widths and no placements.
+ * under the orders that papers compare with, in virtual time. Processors are interchangeable: jobs
+ * have widths and no placements.
  *
  * Order at one instant: completions, then submissions in trace order, then one scheduling pass.
  *

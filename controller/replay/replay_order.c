@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The orders of a queue that papers compare with (controller/sched/job_order.h): the waiting jobs
- * are kept sorted by their keys, equal ones by arrival. Without backfilling the first starts as soon
- * as it fits, and nothing overtakes it; with "+easy" the rest is EASY Backfilling in that order. The
- * first job of an order need not stay the first: another one may come before it in the next pass.
+ * are kept sorted by their keys, equal ones by arrival. Without backfilling the first starts as
+ * soon as it fits, and nothing overtakes it; with "+easy" the rest is EASY Backfilling in that
+ * order. The first job of an order need not stay the first: another one may come before it in the
+ * next pass.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -263,14 +263,33 @@ static char *put_job(char *at, const struct replay_setup *setup, const struct re
 	return at;
 }
 
+/* Closes a file, and sets the error if that or what was done before (`good`) failed. */
+static bool close_file(int fd, bool good, const char *path, GError **error)
+{
+	int code = errno;
+
+	if (fd >= 0 && close(fd) < 0 && good) {
+		code = errno;
+		good = false;
+	}
+	if (!good)
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code),
+			    "%s: cannot be written: %s", path, g_strerror(code));
+	return good;
+}
+
+static int open_file(const char *path)
+{
+	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
 bool replay_write_csv(const struct replay_setup *setup, const struct replay_result *result,
 		      const char *path, GError **error)
 {
-	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	const int fd = open_file(path);
 	g_autofree char *buffer = g_malloc(BUFFER_SIZE);
 	char *at = put_text(buffer, heading);
 	bool good = fd >= 0;
-	int code;
 
 	for (uint32_t i = 0; good && i < result->jobs_count; i++) {
 		at = put_job(at, setup, result, i);
@@ -280,13 +299,19 @@ bool replay_write_csv(const struct replay_setup *setup, const struct replay_resu
 		at = buffer;
 	}
 	good = good && file_write_all(fd, buffer, (size_t)(at - buffer));
-	code = errno;
-	if (fd >= 0 && close(fd) < 0 && good) {
-		code = errno;
-		good = false;
-	}
-	if (!good)
-		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code),
-			    "%s: cannot be written: %s", path, g_strerror(code));
-	return good;
+	return close_file(fd, good, path, error);
+}
+
+bool replay_write_left_out(const struct swf_trace *trace, const char *path, GError **error)
+{
+	const int fd = open_file(path);
+	g_autoptr(GString) rows = g_string_new("line,job_id,reason\n");
+	bool good = fd >= 0;
+
+	for (uint32_t i = 0; i < trace->left_out_count; i++)
+		g_string_append_printf(rows, "%" G_GUINT64_FORMAT ",%" G_GINT64_FORMAT ",\"%s\"\n",
+				       trace->left_out[i].line, trace->left_out[i].id,
+				       swf_reason_texts[trace->left_out[i].reason]);
+	good = good && file_write_all(fd, rows->str, rows->len);
+	return close_file(fd, good, path, error);
 }

@@ -40,6 +40,13 @@ struct replay_summary {
 	double mean_bounded_slowdown_30;
 };
 
+/*
+ * Writes one CSV row per line of the trace that is not replayed to `path`: the line's number, the
+ * job's, and why. The trace has a list of them. Returns true, or false with `error` (GFileError)
+ * set.
+ */
+bool replay_write_left_out(const struct swf_trace *trace, const char *path, GError **error);
+
 /* Computes the summary. */
 void replay_summarize(const struct replay_setup *setup, const struct replay_result *result,
 		      struct replay_summary *ret_summary);

@@ -7,9 +7,9 @@
  * - Events are handled one by one, submissions before completions, with a pass after each.
  * - The first job of the order, once chosen, stays the first until it starts.
  * - With backfilling, the time at which enough processors would be free for it by estimates is
- *   found once, when it is chosen. Until it starts, any other job that fits now and would end before
- *   that time, not at it, may start, by order of submission. Processors that the first job leaves
- *   over are not used.
+ *   found once, when it is chosen. Until it starts, any other job that fits now and would end
+ *   before that time, not at it, may start, by order of submission. Processors that the first job
+ *   leaves over are not used.
  */
 #include <string.h>
 

@@ -111,8 +111,8 @@ void replay_start_heads(struct replay *replay);
 double replay_key(const struct replay *replay, const struct replay_waiting *waiting);
 
 /*
- * Finds when the head, which does not fit now, can start by estimates (shadow_s), and the processors
- * left over then (extra).
+ * Finds when the head, which does not fit now, can start by estimates (shadow_s), and the
+ * processors left over then (extra).
  */
 void replay_find_shadow(struct replay *replay);
 

@@ -9,6 +9,14 @@
 
 G_DEFINE_QUARK(swf_error_quark, swf_error)
 
+const char *const swf_reason_texts[SWF_REASONS_COUNT] = {
+	[SWF_REASON_SIZE] = "no positive number of processors",
+	[SWF_REASON_TIME] = "no positive run time",
+	[SWF_REASON_WIDE] = "wider than the machine",
+	[SWF_REASON_PART] = "a part of a job, whose whole is another line",
+	[SWF_REASON_BEFORE] = "before the jobs to replay",
+};
+
 /* Fields of a line, counted from 0. */
 enum field {
 	FIELD_ID = 0,
@@ -22,6 +30,9 @@ enum field {
 	FIELD_STATUS = 10,
 	FIELDS = 18,
 };
+
+/* What programs on Windows write at the beginning of a text in UTF-8. */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 /* Bytes of a field that a message quotes. */
 #define QUOTE_MAX 20
@@ -42,6 +53,7 @@ struct reader {
 	GArray *jobs;
 	GArray *wholes; /* int64_t: the jobs with a line of the whole job */
 	GArray *parts;  /* int64_t: the job of each part */
+	GArray *left_out;
 	GError **error;
 };
 
@@ -95,7 +107,17 @@ static int quoted(const char *text)
 
 static bool is_end(const char *at)
 {
-	return is_blank(*at) || *at == '\0';
+	return is_blank(*at) || *at == '\0' || *at == ';';
+}
+
+/* Lists a line that is not replayed, where that is asked for. Returns true. */
+static bool leave_out(struct reader *reader, int64_t id, enum swf_reason reason)
+{
+	const struct swf_left_out line = {.line = reader->line, .id = id, .reason = reason};
+
+	if (reader->filter->list)
+		g_array_append_val(reader->left_out, line);
+	return true;
 }
 
 /* Reads a field. A job's number is read exactly, as it identifies the job. */
@@ -107,10 +129,13 @@ static const char *read_field(const char *text, uint32_t field, int64_t *ret_id,
 		return read_number_front(text, ret_value);
 	end = read_number_front_integer(text, ret_id);
 	*ret_value = end ? (double)*ret_id : 0;
+	/* Some sites write all numbers with a fraction. */
+	if (end && end[0] == '.' && end[1] == '0')
+		end += 1 + strspn(end + 1, "0");
 	return end;
 }
 
-static bool read_fields(const struct reader *reader, const char *line, int64_t *ret_id,
+static bool read_fields(struct reader *reader, const char *line, int64_t *ret_id,
 			double *ret_fields)
 {
 	const char *at = line;
@@ -120,11 +145,12 @@ static bool read_fields(const struct reader *reader, const char *line, int64_t *
 	for (;;) {
 		while (is_blank(*at))
 			at++;
-		if (*at == '\0')
+		if (*at == '\0' || *at == ';')
 			break;
-		if (count == FIELDS)
-			return set_line_error(reader, SWF_ERROR_LINE, "more than %d fields",
-					      FIELDS);
+		if (count == FIELDS) {
+			reader->trace->longer++;
+			break;
+		}
 		end = read_field(at, count, ret_id, &ret_fields[count]);
 		if (!end || !is_end(end))
 			return set_line_error(reader, SWF_ERROR_LINE,
@@ -209,20 +235,20 @@ static bool read_job(struct reader *reader, const char *line)
 	trace->lines++;
 	g_array_append_val(is_part(fields) ? reader->parts : reader->wholes, id);
 	if (is_part(fields))
-		return true;
+		return leave_out(reader, id, SWF_REASON_PART);
 	if (!read_procs(reader, fields, &procs) || !check_times(reader, fields))
 		return false;
 	if (procs <= 0 || fields[FIELD_RUN] <= 0) {
 		trace->skipped++;
-		return true;
+		return leave_out(reader, id, procs <= 0 ? SWF_REASON_SIZE : SWF_REASON_TIME);
 	}
 	if (procs > trace->procs) {
 		trace->refused++;
-		return true;
+		return leave_out(reader, id, SWF_REASON_WIDE);
 	}
 	if (trace->before < reader->filter->skip) {
 		trace->before++;
-		return true;
+		return leave_out(reader, id, SWF_REASON_BEFORE);
 	}
 	if (reader->jobs->len >= INT32_MAX)
 		return set_line_error(reader, SWF_ERROR_SIZE, "more than %d jobs", INT32_MAX);
@@ -268,10 +294,25 @@ static bool read_header_value(const struct reader *reader, const char *key, cons
 		}
 	}
 	behind = value + strspn(value, G_CSET_DIGITS);
-	return set_line_error(reader, SWF_ERROR_LINE, "header: %s \"%.*s\" is %s", key,
+	return set_line_error(reader, SWF_ERROR_LINE, "header: %s: \"%.*s\" is %s", key,
 			      (int)MIN(strcspn(value, "\r"), QUOTE_MAX), value,
 			      behind > value && *behind == '\0' ? "out of range; give --procs"
 								: "no whole number");
+}
+
+/*
+ * The value of a header line whose key is `key`, in any case and with blanks before the colon;
+ * NULL: the key is another one.
+ */
+static const char *header_value(const char *line, const char *key)
+{
+	const size_t length = strlen(key);
+
+	if (g_ascii_strncasecmp(line, key, length) != 0)
+		return NULL;
+	for (line += length; is_blank(*line); line++)
+		;
+	return *line == ':' ? line + 1 : NULL;
 }
 
 /*
@@ -289,19 +330,21 @@ static bool read_header(const struct reader *reader, const char *line)
 		int64_t *value;
 		bool matters;
 	} lines[] = {
-		{"MaxProcs:", &max_procs, reader->filter->procs == 0 && max_procs == 0},
-		{"MaxNodes:", &max_nodes, reader->filter->procs == 0 && max_nodes == 0},
+		{"MaxProcs", &max_procs, reader->filter->procs == 0 && max_procs == 0},
+		{"MaxNodes", &max_nodes, reader->filter->procs == 0 && max_nodes == 0},
 	};
 
 	if (trace->lines > 0)
 		return true;
-	while (is_blank(*key) || *key == ';')
+	while (is_blank(*key) || *key == ';' || *key == '#')
 		key++;
-	for (size_t i = 0; i < G_N_ELEMENTS(lines); i++)
-		if (lines[i].matters && g_str_has_prefix(key, lines[i].key) &&
-		    !read_header_value(reader, lines[i].key, key + strlen(lines[i].key),
-				       lines[i].value))
+	for (size_t i = 0; i < G_N_ELEMENTS(lines); i++) {
+		const char *value = header_value(key, lines[i].key);
+
+		if (lines[i].matters && value &&
+		    !read_header_value(reader, lines[i].key, value, lines[i].value))
 			return false;
+	}
 	trace->max_procs = (uint64_t)max_procs;
 	trace->max_nodes = (uint64_t)max_nodes;
 	return true;
@@ -322,7 +365,10 @@ static bool read_lines(struct reader *reader, struct swf_input *input)
 	       (got = swf_input_line(input, &line, &length, reader->error)) != 0) {
 		if (got < 0)
 			return false;
-		reader->line++;
+		if (reader->line++ == 0 && g_str_has_prefix(line, BYTE_ORDER_MARK)) {
+			line += strlen(BYTE_ORDER_MARK);
+			length -= strlen(BYTE_ORDER_MARK);
+		}
 		while (is_blank(*line)) {
 			line++;
 			length--;
@@ -330,8 +376,8 @@ static bool read_lines(struct reader *reader, struct swf_input *input)
 		if (strlen(line) != length)
 			return set_line_error(reader, SWF_ERROR_LINE,
 					      "a zero byte; this is not a trace");
-		if (*line == ';' ? !read_header(reader, line)
-				 : *line != '\0' && !read_job(reader, line))
+		if (*line == ';' || *line == '#' ? !read_header(reader, line)
+						 : *line != '\0' && !read_job(reader, line))
 			return false;
 	}
 	return reader->trace->procs > 0 || find_procs(reader);
@@ -378,6 +424,7 @@ struct swf_trace *swf_read(const char *path, const struct swf_filter *filter, GE
 		.jobs = g_array_new(FALSE, FALSE, sizeof(struct swf_job)),
 		.wholes = g_array_new(FALSE, FALSE, sizeof(int64_t)),
 		.parts = g_array_new(FALSE, FALSE, sizeof(int64_t)),
+		.left_out = g_array_new(FALSE, FALSE, sizeof(struct swf_left_out)),
 		.error = error,
 	};
 	const bool good = input && read_lines(&reader, input);
@@ -386,6 +433,9 @@ struct swf_trace *swf_read(const char *path, const struct swf_filter *filter, GE
 	count_parts(&reader);
 	g_array_unref(reader.wholes);
 	g_array_unref(reader.parts);
+	trace->left_out_count = reader.left_out->len;
+	trace->left_out =
+		(struct swf_left_out *)(void *)g_array_free(reader.left_out, !filter->list);
 	trace->jobs_count = reader.jobs->len;
 	trace->jobs = (struct swf_job *)(void *)g_array_free(reader.jobs, FALSE);
 	if (!good)
@@ -401,5 +451,6 @@ void swf_free(struct swf_trace *trace)
 	if (!trace)
 		return;
 	g_free(trace->jobs);
+	g_free(trace->left_out);
 	g_free(trace);
 }

@@ -7,8 +7,8 @@
 
 /*
  * Traces in the Standard Workload Format, version 2.2: one job per line of 18 numbers, -1 for
- * unknown, and header lines after ";". Files may be plain or gzipped. Nothing in a trace is
- * trusted.
+ * unknown, and header lines after ";". Files may be plain or gzipped, also as several gzip members
+ * one after another. Nothing in a trace is trusted.
  */
 
 /* One job that can be replayed. Times are seconds. */
@@ -19,6 +19,26 @@ struct swf_job {
 	double estimate_s; /* field 9 if positive, else run_s */
 	uint32_t procs;    /* field 8 if positive, else field 5; > 0 */
 	double memory_kb;  /* per processor: the larger of fields 7 and 10; 0: neither is known */
+};
+
+/* Why a line of a job is not replayed. */
+enum swf_reason {
+	SWF_REASON_SIZE = 0, /* no positive size */
+	SWF_REASON_TIME,     /* no positive run time */
+	SWF_REASON_WIDE,     /* wider than the system */
+	SWF_REASON_PART,     /* a part of a job */
+	SWF_REASON_BEFORE,   /* the filter's `skip` */
+	SWF_REASONS_COUNT,
+};
+
+/* The texts of the reasons. */
+extern const char *const swf_reason_texts[SWF_REASONS_COUNT];
+
+/* A line of a job that is not replayed. */
+struct swf_left_out {
+	uint64_t line; /* number, from 1 */
+	int64_t id;    /* field 1 */
+	enum swf_reason reason;
 };
 
 /* A trace. */
@@ -34,8 +54,11 @@ struct swf_trace {
 	uint64_t parts;       /* lines of parts of jobs: completion codes 2 to 4 */
 	uint64_t partial;     /* jobs with lines of parts only, without a line of the whole job */
 	int64_t partial_id;   /* number of the first partial job */
-	uint64_t unsorted;    /* jobs submitted before the one in the line above */
-	uint32_t procs;       /* processors of the system: the filter's, else the header's */
+	uint64_t longer;      /* lines with more than 18 fields, of which 18 count */
+	uint32_t left_out_count;
+	struct swf_left_out *left_out; /* in the order of the file; NULL: not asked for */
+	uint64_t unsorted;             /* jobs submitted before the one in the line above */
+	uint32_t procs; /* processors of the system: the filter's, else the header's */
 };
 
 #define SWF_ERROR (swf_error_quark())
@@ -54,6 +77,7 @@ struct swf_filter {
 	uint32_t procs; /* processors of the system; 0: the header's MaxProcs, else its MaxNodes */
 	uint32_t skip;  /* leave out this many jobs that can be replayed, the first in file order */
 	uint32_t first; /* keep only this many jobs, the first of the rest; 0: all */
+	bool list;      /* fill swf_trace.left_out */
 };
 
 /*
@@ -61,10 +85,12 @@ struct swf_filter {
  * the system refused and counted. Submissions out of order are sorted stably and counted. Lines of
  * parts of a job (completion codes 2 to 4) are left out and counted, as another line has the whole
  * job; a job without such a line is left out with them, and counted, too: its parts may not be
- * complete. An error is: a short line, a field that is not a number (common/read_number.h), a job
- * number beyond 64 bits, a negative submit time, or a header without a number of processors if it
- * is needed. Comments after the first job are ignored. Returns a new trace, or NULL with `error`
- * set.
+ * complete. Of a line with more than 18 fields the first 18 count, whatever the others are, and
+ * such lines are counted. An error is: a short line, a field that is not a number
+ * (common/read_number.h), a job number beyond 64 bits, a negative submit time, or a header without
+ * a number of processors if it is needed. A line that begins with ";" or "#" is a comment, and so
+ * is the rest of a job's line behind ";"; comments after the first job are ignored. A byte order
+ * mark is skipped. Returns a new trace, or NULL with `error` set.
  */
 struct swf_trace *swf_read(const char *path, const struct swf_filter *filter, GError **error);
 

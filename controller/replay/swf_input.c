@@ -101,6 +101,14 @@ static bool inflate_some(struct swf_input *input, GError **error)
 		input->ended = true;
 		return input->between || fail_zip(input, "is cut short", error);
 	}
+	if (input->between && *stream->next_in == 0) {
+		/* Zeros behind the last member: the end of a tape's or a copy's block. */
+		while (stream->avail_in > 0 && *stream->next_in == 0) {
+			stream->next_in++;
+			stream->avail_in--;
+		}
+		return true;
+	}
 	input->between = false;
 	stream->next_out = (unsigned char *)input->text + input->end;
 	stream->avail_out = (uInt)(TEXT_SIZE - input->end);

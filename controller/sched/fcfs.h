@@ -40,7 +40,7 @@ int fcfs_explain(struct mapping *mapping, const struct sched_task *task,
 int fcfs_map_in_turn(struct mapping *mapping);
 
 /*
- * Maps tasks in the order of mapping->tasks with up to `reservations` new reservations. Returns 0, or
- * -ENOMEM.
+ * Maps tasks in the order of mapping->tasks with up to `reservations` new reservations. Returns 0,
+ * or -ENOMEM.
  */
 int fcfs_map(struct mapping *mapping, uint32_t reservations);

@@ -17,14 +17,14 @@
 #include <math.h>
 
 /* The least time of which a logarithm is taken. */
-#define LOG_LEAST_S 0.1
+#define LOG_LEAST 0.1
 
 /* What UNICEF adds, so that it does not divide by 0. */
 #define UNICEF_LEAST 1e-15
 
 static double log_time(double time_s)
 {
-	return log10(fmax(time_s, LOG_LEAST_S));
+	return log10(fmax(time_s, LOG_LEAST));
 }
 
 static double fcfs(const struct job_order_facts *facts)

@@ -6,9 +6,9 @@
 
 /*
  * The orders of a queue that papers compare schedulers with. An order gives every waiting job a
- * number, its key. The job with the lowest key goes first; equal keys go by arrival. The policies
- * of the registry (policies/orders.c) and the replay of traces
- * (controller/replay/) read the same formulas.
+ * number, its key: the job with the lowest key goes first, and equal keys go by arrival. The
+ * policies of the registry (policies/orders.c) and the replay of traces (controller/replay/) read
+ * the same formulas.
  *
  * In the formulas w is the time that a job has waited, r the time that its user asked for, n its
  * processors and s the time of its submission; times are seconds. Where a logarithm would have no

@@ -172,6 +172,16 @@ refused() {
 	grep -q "^100 %  wfp3+easy" table
 }
 
+@test "lines that are not replayed are named, and lines of more fields are read" {
+	local trace=$ROOT/tests/unit/replay/traces/too-wide.swf
+	awk '!/^;/ { $0 = $0 " 8.5e6 gpu batch" } 1' "$trace" >longer.swf
+	virtbed replay longer.swf --policy fcfs --left-out lines.csv >table 2>notes
+	grep -q "4 lines with more than 18 fields" notes
+	[ "$(wc -l <lines.csv)" -eq 4 ]
+	grep -qE '^[0-9]+,[0-9]+,"wider than the machine"$' lines.csv
+	run -1 virtbed replay longer.swf --left-out nowhere/lines.csv
+}
+
 @test "bad traces and options of replay are refused in one line" {
 	local traces=$ROOT/tests/unit/replay/traces
 	refused "short-line.swf:3" virtbed replay "$traces/short-line.swf"

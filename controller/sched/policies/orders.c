@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The orders that papers compare with (job_order.h), and value per watt: the waiting tasks are taken
- * in the order instead of by arrival, each to the cluster where it can start earliest at P-state 0,
- * as under FCFS (fcfs.h). Nothing overtakes the first task that has to wait, which gets a
- * place-holder, so that another one can be first at the next event. With +easy tasks may overtake it
- * that do not delay its planned start.
+ * The orders that papers compare with (job_order.h), and value per watt: the waiting tasks are
+ * taken in the order instead of by arrival, each to the cluster where it can start earliest at
+ * P-state 0, as under FCFS (fcfs.h). Nothing overtakes the first task that has to wait, which gets
+ * a place-holder, so that another one can be first at the next event. With +easy tasks may overtake
+ * it that do not delay its planned start.
  *
  * r and n are the execution time and the nodes of a task where it is fastest at P-state 0, s its
  * arrival, w the time since. Tasks with a higher priority come first; equal keys (rank_key.h) keep

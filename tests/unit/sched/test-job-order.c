@@ -4,7 +4,9 @@
 
 #include "controller/sched/job_order.h"
 
-/* The keys of two jobs, worked out by hand: 100 s waited, 1000 s asked for, 8 processors, at 10 s. */
+/*
+ * The keys of two jobs, worked out by hand: 100 s waited, 1000 s asked for, 8 processors, at 10 s.
+ */
 static void test_formulas(void)
 {
 	static const struct job_order_facts job = {100, 1000, 8, 10};
