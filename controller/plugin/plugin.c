@@ -559,6 +559,17 @@ static bool decide_outside(struct plugin *plugin, const struct policy *policy,
 	return ask(plugin, snapshot, context->arena, ret_plan, ret_failure, ret_why);
 }
 
+/* One line, as JSON may have it: parts of it come from the program. */
+static char *reason_of(enum plugin_failure failure, const char *why)
+{
+	g_autofree char *text = g_strdup_printf("%s: %s", plugin_failure_names[failure], why);
+
+	for (char *at = text; *at; at++)
+		if ((unsigned char)*at < ' ')
+			*at = ' ';
+	return g_utf8_make_valid(text, -1);
+}
+
 static int decide(struct policy_outside *outside, const struct policy *policy,
 		  const struct sched_snapshot *snapshot, struct policy_context *context,
 		  struct sched_plan *ret_plan)
@@ -585,7 +596,7 @@ static int decide(struct policy_outside *outside, const struct policy *policy,
 	note(plugin, false, failure);
 	plugin->why = why;
 	plugin->failure = failure;
-	reason = g_strdup_printf("%s: %s", plugin_failure_names[failure], why);
+	reason = reason_of(failure, why);
 	if (!plugin->in_force.settings.fallback) {
 		g_free(plugin->problem);
 		plugin->problem = g_strdup_printf("policy \"%s\" did not decide mapping event "

@@ -289,7 +289,12 @@ enum plugin_io plugin_process_read(struct plugin_process *process, int64_t deadl
 			return PLUGIN_IO_LONG;
 		if (process->output_ended)
 			return PLUGIN_IO_ENDED;
-		if (!listen_until(process, false, deadline_ns))
+		/* It has ended, though a process that it has left may hold its output open. */
+		if (process->trouble < 0)
+			process->output_ended =
+				!drain(process, process->output) ||
+				process->heard->len - process->begin == process->scanned;
+		else if (!listen_until(process, false, deadline_ns))
 			return PLUGIN_IO_LATE;
 	}
 }
@@ -328,12 +333,15 @@ void plugin_process_free(struct plugin_process *process, bool kindly)
 	if (!process)
 		return;
 	close_fd(&process->input);
-	while (kindly && process->trouble >= 0 && listen_until(process, false, deadline_ns) &&
-	       clock_now_ns() < deadline_ns)
+	while (kindly && process->trouble >= 0 && listen_until(process, false, deadline_ns))
 		g_string_truncate(process->heard, 0); /* nobody reads it any more */
+	/* The host ends them all, and itself. */
+	close_fd(&process->lifeline);
+	deadline_ns = clock_now_ns() + BYE_NS;
+	while (process->trouble >= 0 && listen_until(process, false, deadline_ns))
+		g_string_truncate(process->heard, 0);
 	kill(-process->pid, SIGKILL);
 	kill(process->pid, SIGKILL);
-	close_fd(&process->lifeline);
 	deadline_ns = clock_now_ns() + KILLED_NS;
 	while (waitpid(process->pid, &status, WNOHANG) == 0 && clock_now_ns() < deadline_ns)
 		g_usleep(G_USEC_PER_SEC / 1000);

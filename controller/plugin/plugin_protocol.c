@@ -11,6 +11,8 @@
 
 /* The longest name, note and reason of a program. */
 #define TEXT_MAX 255
+/* Bytes of a wrong answer that an error shows. */
+#define SHOWN_MAX 60
 
 /* A task as a program knows it. */
 struct known_task {
@@ -170,9 +172,10 @@ static json_t *parse(const char *line, size_t length, const char **ret_type, cha
 	g_autoptr(json_t) message = json_parse(line, length, "its answer", &error);
 
 	if (!message) {
-		*ret_why = g_strdup_printf("%s; it wrote: %.60s%s", error->message,
-					   length > 0 ? line : "(an empty line)",
-					   length > 60 ? "..." : "");
+		*ret_why = length > 0 ? g_strdup_printf("%s; it wrote: %.*s%s", error->message,
+							(int)MIN(length, SHOWN_MAX), line,
+							length > SHOWN_MAX ? "..." : "")
+				      : g_strdup("its answer is an empty line");
 		return NULL;
 	}
 	*ret_type = json_string_value(json_object_get(message, "type"));

@@ -12,7 +12,7 @@
  *
  * With --sandbox there are three processes: this one; the first process of a PID namespace, whose
  * end the kernel makes that of all others in it, also of those that left the process group; and the
- * program. Without it this one and the program are one process group.
+ * program. Without it this one becomes the parent of all that the program leaves, and ends these.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +38,8 @@
 #define STATUS_REFUSED 125
 
 #define MIB (1024 * 1024)
+/* How often processes that a program left are looked for, each of which may have left more. */
+#define GENERATIONS_MAX 1000
 
 struct options {
 	bool sandbox;
@@ -257,6 +259,29 @@ static _Noreturn void be_init(const struct options *options)
 	}
 }
 
+/*
+ * Kills the processes that the program has left, also those that left its group: this process is
+ * the parent of all whose own has ended.
+ */
+static void end_children(void)
+{
+	char path[64];
+	long pid;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	/* Each of them may leave children itself. */
+	for (int i = 0; i < GENERATIONS_MAX; i++) {
+		FILE *list = fopen(path, "re");
+
+		while (list && fscanf(list, "%ld", &pid) == 1)
+			kill((pid_t)pid, SIGKILL);
+		if (list)
+			fclose(list);
+		if (wait(NULL) < 0)
+			return;
+	}
+}
+
 /* Waits until the child has ended or virtbed is gone, and ends whatever is left. */
 static void watch(pid_t child, bool sandbox)
 {
@@ -283,7 +308,8 @@ static void watch(pid_t child, bool sandbox)
 			break;
 		}
 	}
-	kill(0, SIGKILL); /* the group, with this process */
+	kill(child, SIGKILL);
+	end_children();
 }
 
 int main(int argc, char **argv)
@@ -297,6 +323,7 @@ int main(int argc, char **argv)
 	    fcntl(TROUBLE_FD, F_SETFD, FD_CLOEXEC) < 0)
 		usage();
 	setpgid(0, 0);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &ends, NULL);

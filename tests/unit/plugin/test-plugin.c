@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <glib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "controller/plugin/plugin.h"
+#include "controller/snapshot/snapshot_json.h"
+#include "tests/oracle/snapshots.h"
+
+static const char *twin; /* the program */
+
+static const struct plugin_settings usual = {
+	.deadline_s = 20,
+	.cpu_s = 60,
+	.memory_mib = 256,
+	.file_mib = 1,
+	.files = 32,
+	.processes = 8,
+};
+
+/* exec: with the program and its arguments. */
+static struct policy policy_of(const char *arguments)
+{
+	g_autofree char *name = g_strdup_printf("exec:%s %s", twin, arguments);
+	struct policy policy;
+	char message[512];
+
+	g_assert_cmpint(policy_parse(name, &policy, message, sizeof(message)), ==, 0);
+	g_assert_true(policy_is_outside(&policy));
+	g_assert_cmpstr(policy.name, ==, name);
+	return policy;
+}
+
+static char *actions_of(const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+{
+	return snapshot_text_actions(snapshot->system, plan, NULL);
+}
+
+/* What the policy of the tree decides. */
+static char *own_actions(const char *name, const struct sched_snapshot *snapshot)
+{
+	struct policy_context context = {.arena = arena_new()};
+	struct policy policy;
+	struct sched_plan plan;
+	char *text;
+
+	g_assert_cmpint(policy_parse(name, &policy, NULL, 0), ==, 0);
+	g_assert_cmpint(policy_decide(&policy, snapshot, &context, &plan), ==, 0);
+	text = actions_of(snapshot, &plan);
+	arena_free(context.arena);
+	return text;
+}
+
+/* A run with a plug-in. */
+struct bench {
+	struct random_snapshot *random;
+	struct sched_snapshot snapshot;
+	struct plugin *plugin;
+	struct policy policy;
+	struct policy_context context;
+	struct sched_plan plan;
+};
+
+static void bench_init(struct bench *bench, uint64_t seed, const char *arguments,
+		       const struct plugin_settings *settings)
+{
+	*bench = (struct bench){.random = random_snapshot_new(seed)};
+	bench->snapshot = bench->random->snapshot;
+	bench->plugin = plugin_new(settings, bench->snapshot.system, 1);
+	bench->policy = policy_of(arguments);
+	bench->context.arena = arena_new();
+	bench->context.outside = plugin_outside(bench->plugin);
+}
+
+static void bench_clear(struct bench *bench)
+{
+	plugin_free(bench->plugin);
+	arena_free(bench->context.arena);
+	random_snapshot_free(bench->random);
+}
+
+static int bench_decide(struct bench *bench)
+{
+	bench->snapshot.event++;
+	return policy_decide(&bench->policy, &bench->snapshot, &bench->context, &bench->plan);
+}
+
+static void assert_as(const struct bench *bench, const char *policy)
+{
+	g_autofree char *own = own_actions(policy, &bench->snapshot);
+	g_autofree char *there = actions_of(&bench->snapshot, &bench->plan);
+
+	g_assert_cmpstr(there, ==, own);
+}
+
+/* Plans. */
+
+static void test_twin(void)
+{
+	static const char *const names[] = {"easy", "max-upe", "conservative", "event-based"};
+
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		struct bench bench;
+
+		bench_init(&bench, seed, names[seed % G_N_ELEMENTS(names)], &usual);
+		g_assert_cmpint(bench_decide(&bench), ==, 0);
+		g_assert_null(bench.plan.fallback);
+		assert_as(&bench, names[seed % G_N_ELEMENTS(names)]);
+		bench_clear(&bench);
+	}
+}
+
+/* What is left out of actions is filled in. */
+static void test_bare(void)
+{
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct policy_context context = {.arena = arena_new()};
+		struct policy easy;
+		struct sched_plan own;
+		struct bench bench;
+
+		bench_init(&bench, seed, "--bare easy", &usual);
+		g_assert_cmpint(policy_parse("easy", &easy, NULL, 0), ==, 0);
+		g_assert_cmpint(bench_decide(&bench), ==, 0);
+		g_assert_cmpint(policy_decide(&easy, &bench.snapshot, &context, &own), ==, 0);
+		g_assert_cmpuint(bench.plan.actions_count, ==, own.actions_count);
+		for (uint32_t i = 0; i < own.actions_count; i++) {
+			const struct sched_action *action = &bench.plan.actions[i];
+
+			g_assert_cmpuint(action->task, ==, own.actions[i].task);
+			g_assert_cmpint(action->kind, ==, own.actions[i].kind);
+			g_assert_cmpfloat(action->start_s, ==, own.actions[i].start_s);
+			g_assert_cmpfloat(action->end_s, ==, own.actions[i].end_s);
+			g_assert_cmpfloat(action->energy_j, ==, own.actions[i].energy_j);
+			g_assert_cmpint(action->reason, ==, SCHED_REASON_OUTSIDE);
+		}
+		arena_free(context.arena);
+		bench_clear(&bench);
+	}
+}
+
+/*
+ * The snapshot that a program rebuilds from differences is that of virtbed: it decides the same,
+ * while tasks come, change and go. The twin ends where one goes that it never had.
+ */
+static void test_differences(void)
+{
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct bench bench;
+		uint32_t count;
+
+		bench_init(&bench, seed, "--differences max-upe", &usual);
+		count = bench.snapshot.waiting_count;
+		bench.snapshot.placeholders_count = 0;
+		for (uint32_t step = 0; step < 6; step++) {
+			struct sched_task changed;
+			const struct sched_task **waiting =
+				g_memdup2(bench.random->snapshot.waiting,
+					  count * sizeof(struct sched_task *));
+
+			/* The first task changes, and the last ones come and go. */
+			if (count > 0) {
+				changed = *waiting[0];
+				changed.utility.max *= 1 + step % 3;
+				waiting[0] = &changed;
+			}
+			bench.snapshot.waiting = waiting;
+			bench.snapshot.waiting_count = count - (step * count / 3) % (count + 1);
+			g_assert_cmpint(bench_decide(&bench), ==, 0);
+			assert_as(&bench, "max-upe");
+			g_free(waiting);
+		}
+		g_assert_cmpuint(plugin_account(bench.plugin).used, ==, 6);
+		bench_clear(&bench);
+	}
+}
+
+/* Faults. */
+
+static void test_faults(void)
+{
+	const struct {
+		const char *fault;
+		enum plugin_failure failure;
+		const char *says;
+		double deadline_s;
+	} cases[] = {
+		{"hang", PLUGIN_LATE, "late: it did not answer within 0.3 s", 0.3},
+		{"silent", PLUGIN_LATE, "late: it did not answer", 0.3},
+		{"late", PLUGIN_LATE, "late: it did not answer", 0.3},
+		{"busy", PLUGIN_LATE, "late: it did not answer", 0.3},
+		{"die", PLUGIN_DIED,
+		 "died: it ended with exit status 3; its last words: Traceback: all is lost", 20},
+		{"rubbish", PLUGIN_RUBBISH, "it wrote: Segmentation fault (not really)", 20},
+		{"endless", PLUGIN_RUBBISH, "longer than 64 MiB", 20},
+		{"number", PLUGIN_RUBBISH, "it answered to message 3, and the last one is 2", 20},
+		{"illegal", PLUGIN_ILLEGAL, "illegal: actions[0]", 20},
+		{"error", PLUGIN_REFUSED, "refused: no idea", 20},
+		{"fork", PLUGIN_DIED, "died: it ended with exit status 0", 20},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *arguments =
+			g_strdup_printf("--differences --at 2 %s max-upe", cases[i].fault);
+		struct plugin_settings settings = usual;
+		struct plugin_account account;
+		struct bench bench;
+		int64_t begun_ns;
+
+		settings.fallback = "easy";
+		bench_init(&bench, 3, arguments, &settings);
+		g_assert_true(plugin_start(bench.plugin, &bench.policy, NULL));
+		g_assert_cmpint(bench_decide(&bench), ==, 0);
+		g_assert_null(bench.plan.fallback);
+		settings.deadline_s = cases[i].deadline_s;
+		plugin_reload(bench.plugin, &settings);
+		begun_ns = clock_now_ns();
+		g_assert_cmpint(bench_decide(&bench), ==, 0);
+		if (cases[i].deadline_s < 1)
+			g_assert_cmpfloat(clock_elapsed_s(begun_ns, clock_now_ns()), <, 10);
+		g_assert_cmpstr(bench.plan.fallback, ==, "easy");
+		g_assert_true(strstr(bench.plan.fallback_reason, cases[i].says));
+		assert_as(&bench, "easy");
+		account = plugin_account(bench.plugin);
+		g_assert_cmpuint(account.events, ==, 2);
+		g_assert_cmpuint(account.used, ==, 1);
+		g_assert_cmpuint(account.failed[cases[i].failure], ==, 1);
+		/* The next event: of the same process or another, but for one that hangs. */
+		settings.deadline_s = 20;
+		if (g_str_equal(cases[i].fault, "hang") || g_str_equal(cases[i].fault, "busy"))
+			settings.deadline_s = 0.1;
+		plugin_reload(bench.plugin, &settings);
+		g_assert_cmpint(bench_decide(&bench), ==, 0);
+		if (settings.deadline_s > 1) {
+			g_assert_null(bench.plan.fallback);
+			assert_as(&bench, "max-upe");
+		} else {
+			g_assert_nonnull(bench.plan.fallback);
+		}
+		bench_clear(&bench);
+	}
+}
+
+/* Old answers in any number are dropped. */
+static void test_old_answers(void)
+{
+	struct bench bench;
+
+	bench_init(&bench, 3, "--at 1 many max-upe", &usual);
+	g_assert_cmpint(bench_decide(&bench), ==, 0);
+	assert_as(&bench, "max-upe");
+	bench_clear(&bench);
+}
+
+static void test_disabled(void)
+{
+	struct plugin_settings settings = usual;
+	struct bench bench;
+
+	settings.fallback = "easy";
+	bench_init(&bench, 3, "--at 0 error max-upe", &settings);
+	for (int i = 0; i < 5; i++) {
+		g_assert_cmpint(bench_decide(&bench), ==, 0);
+		g_assert_true(g_str_has_prefix(bench.plan.fallback_reason,
+					       i < PLUGIN_FAILURES_MAX ? "rubbish" : "disabled"));
+		g_assert_cmpint(plugin_account(bench.plugin).disabled, ==,
+				i + 1 >= PLUGIN_FAILURES_MAX);
+	}
+	/* Another policy of the same run is asked, and so is this one after a reload. */
+	plugin_reload(bench.plugin, &settings);
+	g_assert_cmpint(bench_decide(&bench), ==, 0);
+	g_assert_true(g_str_has_prefix(bench.plan.fallback_reason, "rubbish"));
+	bench.policy = policy_of("max-upe");
+	g_assert_cmpint(bench_decide(&bench), ==, 0);
+	g_assert_null(bench.plan.fallback);
+	bench_clear(&bench);
+}
+
+/* Without a fallback there is no plan, and the problem names policy and event. */
+static void test_no_fallback(void)
+{
+	struct bench bench;
+
+	bench_init(&bench, 3, "--at 1 die max-upe", &usual);
+	g_assert_cmpint(bench_decide(&bench), ==, -EIO);
+	g_assert_true(g_str_has_prefix(bench.context.outside->problem, "policy \"exec:"));
+	g_assert_true(strstr(bench.context.outside->problem, "did not decide mapping event "));
+	g_assert_true(strstr(bench.context.outside->problem, "its last words: Traceback"));
+	bench_clear(&bench);
+}
+
+/* Starting. */
+
+static void check_refused(const char *name, enum plugin_error code, const char *says)
+{
+	struct random_snapshot *random = random_snapshot_new(3);
+	g_autoptr(GError) error = NULL;
+	struct policy policy;
+
+	g_assert_cmpint(policy_parse(name, &policy, NULL, 0), ==, 0);
+	g_assert_false(plugin_check(&policy, &usual, random->system, 1, &error));
+	g_assert_error(error, PLUGIN_ERROR, (int)code);
+	g_assert_true(strstr(error->message, says));
+	g_assert_true(strstr(error->message, name));
+	random_snapshot_free(random);
+}
+
+static void test_start(void)
+{
+	g_autofree char *shared = g_strdup_printf("exec:%s --models shared easy", twin);
+	g_autofree char *dies = g_strdup_printf("exec:%s --at 0 die easy", twin);
+	struct policy policy;
+	char message[512];
+
+	check_refused("exec:/nowhere/mine.py", PLUGIN_ERROR_START,
+		      "cannot execute \"/nowhere/mine.py\": No such file or directory");
+	check_refused("exec:echo 'one", PLUGIN_ERROR_NAME, "cannot be split");
+	check_refused("exec:echo hello", PLUGIN_ERROR_START, "it wrote: hello");
+	check_refused("exec:true", PLUGIN_ERROR_START, "it ended with exit status 0");
+	check_refused(dies, PLUGIN_ERROR_START, "its last words: Traceback: all is lost");
+	check_refused(shared, PLUGIN_ERROR_REFUSED, "does not decide in the model \"nodes\"");
+	g_assert_cmpint(policy_parse("exec: ", &policy, message, sizeof(message)), ==, -EINVAL);
+	g_assert_true(strstr(message, "names nothing"));
+	g_assert_cmpint(policy_parse("exec:a\nb", &policy, message, sizeof(message)), ==, -EINVAL);
+	g_assert_true(strstr(message, "control character"));
+}
+
+/* The sandbox. */
+
+/* Whether the sandbox can be had here; else the test is skipped. */
+static bool has_sandbox(void)
+{
+	struct random_snapshot *random = random_snapshot_new(3);
+	struct plugin_settings settings = usual;
+	struct policy policy = policy_of("easy");
+	g_autoptr(GError) error = NULL;
+	bool good;
+
+	settings.sandbox = true;
+	good = plugin_check(&policy, &settings, random->system, 1, &error);
+	random_snapshot_free(random);
+	if (!good && strstr(error->message, "the sandbox cannot have"))
+		g_test_skip(error->message);
+	else if (!good && strstr(error->message, "in the sandbox as user"))
+		g_test_skip("the build is not readable to nobody");
+	else
+		g_assert_no_error(error);
+	return good;
+}
+
+/* The processes whose command line has a text. */
+static unsigned count_processes(const char *token)
+{
+	g_autoptr(GDir) dir = g_dir_open("/proc", 0, NULL);
+	unsigned count = 0;
+
+	for (const char *name; (name = g_dir_read_name(dir));) {
+		g_autofree char *path = g_strdup_printf("/proc/%s/cmdline", name);
+		g_autofree char *text = NULL;
+		gsize length = 0;
+
+		if (g_ascii_isdigit(*name) && g_file_get_contents(path, &text, &length, NULL))
+			count += g_strstr_len(text, (gssize)length, token) != NULL ||
+				 memmem(text, length, token, strlen(token)) != NULL;
+	}
+	return count;
+}
+
+static void test_sandbox(void)
+{
+	const struct {
+		const char *fault;
+		const char *says;
+	} cases[] = {
+		{"network", "refused: Network is unreachable"},
+		{"leak", "its last words: out of memory"},
+		{"fork", "died: it ended with exit status 0"},
+	};
+
+	if (!has_sandbox())
+		return;
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *token =
+			g_strdup_printf("token-%d-%s", (int)getpid(), cases[i].fault);
+		g_autofree char *arguments =
+			g_strdup_printf("--token %s --at 1 %s easy", token, cases[i].fault);
+		struct plugin_settings settings = usual;
+		struct bench bench;
+
+		settings.sandbox = true;
+		settings.fallback = "easy";
+		bench_init(&bench, 3, arguments, &settings);
+		g_assert_cmpint(bench_decide(&bench), ==, 0);
+		g_assert_cmpstr(bench.plan.fallback, ==, "easy");
+		if (!strstr(bench.plan.fallback_reason, cases[i].says))
+			g_error("%s: %s", cases[i].fault, bench.plan.fallback_reason);
+		bench_clear(&bench);
+		/* Also what had left the process group. */
+		g_assert_cmpuint(count_processes(token), ==, 0);
+	}
+}
+
+/* Without the sandbox nobody is left, in the group or not. */
+static void test_group(void)
+{
+	static const char *const faults[] = {"hang", "fork"};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(faults); i++) {
+		g_autofree char *token = g_strdup_printf("token-%d-%s-", (int)getpid(), faults[i]);
+		g_autofree char *arguments =
+			g_strdup_printf("--token %s --at 1 %s easy", token, faults[i]);
+		struct plugin_settings settings = usual;
+		struct bench bench;
+
+		settings.deadline_s = i == 0 ? 0.3 : 20;
+		bench_init(&bench, 3, arguments, &settings);
+		g_assert_cmpint(bench_decide(&bench), ==, -EIO);
+		g_assert_true(i > 0 || count_processes(token) > 0);
+		bench_clear(&bench);
+		g_assert_cmpuint(count_processes(token), ==, 0);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	if (argc < 2)
+		g_error("give the twin");
+	twin = argv[1];
+	g_test_add_func("/plugin/a program decides as the policy of the tree that it asks",
+			test_twin);
+	g_test_add_func("/plugin/what actions leave out is filled in", test_bare);
+	g_test_add_func("/plugin/differences make the same snapshot", test_differences);
+	g_test_add_func("/plugin/the fallback decides where a program does not", test_faults);
+	g_test_add_func("/plugin/old answers are dropped", test_old_answers);
+	g_test_add_func("/plugin/three failures in a row disable a program", test_disabled);
+	g_test_add_func("/plugin/without a fallback there is no plan", test_no_fallback);
+	g_test_add_func("/plugin/a program that does not start is refused", test_start);
+	g_test_add_func("/plugin/a sandbox has no network, and limits", test_sandbox);
+	g_test_add_func("/plugin/all processes of a program are ended", test_group);
+	return g_test_run();
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A program that is a policy (docs/reference/policy-protocol.md) and decides as one of the tree
+ * does; or misbehaves at some of its decisions, for tests and benchmarks.
+ *
+ *     twin [--differences] [--models MODEL] [--bare] [--token TEXT] [--at N FAULT] POLICY
+ *
+ * --bare leaves out of actions what virtbed fills in. FAULT, at the Nth `decide` of this process
+ * (0: at all, and at the hello): hang, die, rubbish, endless, late, illegal, error, fork, leak,
+ * busy, number, many, silent, network.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "controller/snapshot/snapshot_json.h"
+
+struct twin {
+	const char *policy;
+	bool differences, bare;
+	const char *models;
+	unsigned at;
+	const char *fault; /* NULL: none */
+	unsigned decided;
+	json_t *system;
+	GHashTable *tasks; /* differences: by id, json_t */
+	char *late;        /* an answer that was not sent; NULL: none */
+};
+
+static void say(const char *text)
+{
+	fputs(text, stdout);
+	fputc('\n', stdout);
+	fflush(stdout);
+}
+
+static _Noreturn void hang(void)
+{
+	for (;;)
+		pause();
+}
+
+/* A process that leaves the group and keeps the output open. */
+static void leave_child(void)
+{
+	if (fork() == 0) {
+		setsid();
+		hang();
+	}
+}
+
+/* Writes on until the reader is gone. */
+static void write_endless(void)
+{
+	char *block = malloc(1 << 20);
+
+	memset(block, 'x', 1 << 20);
+	while (write(STDOUT_FILENO, block, 1 << 20) > 0)
+		;
+	exit(1);
+}
+
+static _Noreturn void leak(void)
+{
+	for (;;) {
+		char *block = malloc(16 << 20);
+
+		if (!block) {
+			fputs("out of memory\n", stderr);
+			exit(3);
+		}
+		memset(block, 1, 16 << 20);
+	}
+}
+
+/* Refuses with what a connection to this machine gives. */
+static void say_network(json_int_t number)
+{
+	const struct sockaddr_in here = {
+		.sin_family = AF_INET,
+		.sin_port = htons(9),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+	const bool good = connect(fd, (const struct sockaddr *)&here, sizeof(here)) == 0;
+
+	printf("{\"type\": \"error\", \"number\": %" JSON_INTEGER_FORMAT ", \"reason\": \"%s\"}\n",
+	       number, good ? "connected" : strerror(errno));
+	close(fd);
+	fflush(stdout);
+}
+
+/* Misbehaves; whether the answer is given. */
+static bool misbehave(struct twin *twin, json_int_t number)
+{
+	const char *fault = twin->fault;
+
+	if (g_str_equal(fault, "hang"))
+		hang();
+	if (g_str_equal(fault, "die")) {
+		fputs("Traceback: all is lost\n", stderr);
+		exit(3);
+	}
+	if (g_str_equal(fault, "endless"))
+		write_endless();
+	if (g_str_equal(fault, "leak"))
+		leak();
+	if (g_str_equal(fault, "fork")) {
+		leave_child();
+		exit(0);
+	}
+	if (g_str_equal(fault, "busy"))
+		for (;;)
+			;
+	if (g_str_equal(fault, "silent"))
+		return false;
+	if (g_str_equal(fault, "network")) {
+		say_network(number);
+		return false;
+	}
+	if (g_str_equal(fault, "rubbish"))
+		say("Segmentation fault (not really)");
+	else if (g_str_equal(fault, "error"))
+		printf("{\"type\": \"error\", \"number\": %" JSON_INTEGER_FORMAT
+		       ", \"reason\": \"no idea\"}\n",
+		       number);
+	else if (g_str_equal(fault, "illegal"))
+		printf("{\"type\": \"plan\", \"number\": %" JSON_INTEGER_FORMAT
+		       ", \"actions\": [{\"kind\": \"drop\", \"task\": 4711}]}\n",
+		       number);
+	else if (g_str_equal(fault, "number"))
+		printf("{\"type\": \"plan\", \"number\": %" JSON_INTEGER_FORMAT
+		       ", \"actions\": []}\n",
+		       number + 1);
+	else if (g_str_equal(fault, "many"))
+		for (int i = 0; i < 100000; i++)
+			printf("{\"type\": \"plan\", \"number\": 0, \"actions\": []}\n");
+	fflush(stdout);
+	return g_str_equal(fault, "many") || g_str_equal(fault, "late");
+}
+
+static void greet(struct twin *twin, const json_t *message)
+{
+	g_autoptr(json_t) answer = json_pack("{s:s, s:i, s:s, s:b}", "type", "hello", "protocol", 1,
+					     "name", "twin", "differences", (int)twin->differences);
+	g_autofree char *text = NULL;
+
+	if (twin->models)
+		json_object_set_new(answer, "models", json_pack("[s]", twin->models));
+	json_decref(twin->system);
+	twin->system = json_incref(json_object_get(message, "system"));
+	text = json_text(answer);
+	if (!twin->fault || twin->at > 0 || misbehave(twin, 0))
+		say(text);
+}
+
+/* Takes over what is new of the tasks, and puts all into the snapshot. */
+static void rebuild(struct twin *twin, json_t *snapshot)
+{
+	json_t *list = json_array();
+	json_t *task, *id;
+	size_t i;
+	GHashTableIter iter;
+	gpointer value;
+
+	json_array_foreach (json_object_get(snapshot, "tasks"), i, task)
+		g_hash_table_insert(twin->tasks,
+				    GUINT_TO_POINTER(
+					    json_integer_value(json_object_get(task, "id"))),
+				    json_incref(task));
+	json_array_foreach (json_object_get(snapshot, "gone"), i, id)
+		if (!g_hash_table_remove(twin->tasks, GUINT_TO_POINTER(json_integer_value(id)))) {
+			fputs("a task is gone that was never there\n", stderr);
+			exit(4);
+		}
+	g_hash_table_iter_init(&iter, twin->tasks);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		json_array_append(list, value);
+	json_object_set_new(snapshot, "tasks", list);
+	json_object_del(snapshot, "gone");
+}
+
+static void strip(json_t *actions)
+{
+	static const char *const filled[] = {"end_s", "energy_j", "utility", "objective", "reason"};
+	json_t *action;
+	size_t i;
+
+	json_array_foreach (actions, i, action) {
+		const char *kind = json_string_value(json_object_get(action, "kind"));
+
+		for (size_t k = 0; k < G_N_ELEMENTS(filled); k++)
+			json_object_del(action, filled[k]);
+		if (g_str_equal(kind, "start") || g_str_equal(kind, "resume"))
+			json_object_del(action, "start_s");
+	}
+}
+
+static char *decide(struct twin *twin, json_t *message)
+{
+	const int64_t begun_ns = clock_now_ns();
+	json_t *snapshot = json_object_get(message, "snapshot");
+	g_autoptr(snapshot_json_t) read = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) answer = NULL;
+	struct policy_context context = {.arena = arena_new()};
+	struct sched_plan plan;
+	struct policy policy;
+	char wrong[512];
+
+	if (twin->differences)
+		rebuild(twin, snapshot);
+	if (json_object_get(snapshot, "system")) {
+		json_decref(twin->system);
+		twin->system = json_incref(json_object_get(snapshot, "system"));
+	}
+	json_object_set(snapshot, "system", twin->system);
+	read = snapshot_json_read(snapshot, "the snapshot", &error);
+	if (!read || policy_parse(twin->policy, &policy, wrong, sizeof(wrong)) < 0 ||
+	    policy_decide(&policy, &read->snapshot, &context, &plan) < 0) {
+		fprintf(stderr, "%s\n", error ? error->message : wrong);
+		exit(5);
+	}
+	answer = json_pack("{s:s, s:O, s:o, s:f}", "type", "plan", "number",
+			   json_object_get(message, "number"), "actions",
+			   snapshot_json_actions(read->system, &plan, false), "compute_s",
+			   clock_elapsed_s(begun_ns, clock_now_ns()));
+	if (plan.note)
+		json_object_set_new(answer, "note", json_string(plan.note));
+	if (twin->bare)
+		strip(json_object_get(answer, "actions"));
+	arena_free(context.arena);
+	return json_text(answer);
+}
+
+static void handle(struct twin *twin, const char *line, size_t length)
+{
+	g_autoptr(json_t) message = json_parse(line, length, "a message", NULL);
+	const char *type = json_string_value(json_object_get(message, "type"));
+	g_autofree char *answer = NULL;
+	bool faulty;
+
+	if (g_strcmp0(type, "hello") == 0) {
+		greet(twin, message);
+		return;
+	}
+	if (g_strcmp0(type, "decide") != 0)
+		exit(g_strcmp0(type, "bye") == 0 ? 0 : 6);
+	answer = decide(twin, message);
+	if (twin->late) {
+		say(twin->late);
+		g_clear_pointer(&twin->late, g_free);
+	}
+	twin->decided++;
+	faulty = twin->fault && (twin->at == twin->decided || twin->at == 0);
+	if (faulty && g_str_equal(twin->fault, "late"))
+		twin->late = g_steal_pointer(&answer);
+	else if (!faulty || misbehave(twin, json_integer_value(json_object_get(message, "number"))))
+		say(answer);
+}
+
+int main(int argc, char **argv)
+{
+	struct twin twin = {
+		.tasks = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)json_decref),
+	};
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t length;
+
+	for (int i = 1; i < argc; i++) {
+		if (g_str_equal(argv[i], "--differences"))
+			twin.differences = true;
+		else if (g_str_equal(argv[i], "--bare"))
+			twin.bare = true;
+		else if (g_str_equal(argv[i], "--models") && i + 1 < argc)
+			twin.models = argv[++i];
+		else if (g_str_equal(argv[i], "--token") && i + 1 < argc)
+			i++;
+		else if (g_str_equal(argv[i], "--at") && i + 2 < argc) {
+			twin.at = (unsigned)strtoul(argv[++i], NULL, 10);
+			twin.fault = argv[++i];
+		} else
+			twin.policy = argv[i];
+	}
+	while ((length = getline(&line, &size, stdin)) > 0)
+		handle(&twin, line, (size_t)length);
+	free(line);
+	json_decref(twin.system);
+	g_hash_table_unref(twin.tasks);
+	return 7; /* without a bye */
+}
