@@ -246,7 +246,7 @@ static bool find_failure(struct checking *checking, const struct asked *asked, u
 }
 
 /* The action at which two texts of plans differ: from there on, and at most so long. */
-#define SHOWN 200
+#define SHOWN 160
 
 static char *describe_difference(const char *first, const char *second)
 {
@@ -316,7 +316,10 @@ static bool ask_first(struct checking *checking, struct asked *asked, uint32_t n
 	return true;
 }
 
-/* The first two processes, side by side. */
+/*
+ * The first two processes, side by side: they are asked as often, so that what one keeps between
+ * events the other keeps, too.
+ */
 static bool check_forth(struct checking *checking, struct asked *first, struct asked *second,
 			GError **error)
 {
@@ -330,6 +333,7 @@ static bool check_forth(struct checking *checking, struct asked *first, struct a
 		good = ask_first(checking, first, i, made.snapshot, error) &&
 		       (is_over(checking) ||
 			(compare(checking, CHECK_REPEAT, first, i, made.snapshot, error) &&
+			 compare(checking, CHECK_MEMORY, second, i, made.snapshot, error) &&
 			 compare(checking, CHECK_MEMORY, second, i, made.snapshot, error)));
 		model_snapshot_clear(&made);
 		tick(checking);
@@ -363,14 +367,33 @@ static bool check_shuffled(struct checking *checking, struct asked *third, GErro
 	return good;
 }
 
+/* A policy that answers anew each time does so in any process and order: that says no more. */
+static void drop_consequences(struct checking *checking)
+{
+	GPtrArray *findings = checking->result->findings;
+
+	if (!is_found(checking, CHECK_REPEAT))
+		return;
+	for (guint i = findings->len; i > 0; i--) {
+		const struct check_finding *finding = findings->pdata[i - 1];
+
+		if (finding->rule == CHECK_MEMORY || finding->rule == CHECK_ORDER)
+			g_ptr_array_remove_index(findings, i - 1);
+	}
+}
+
 /* Whether a policy that does not start in a model refuses it, which is not wrong. */
 static bool note_misfit(struct checking *checking, GError *problem, GError **error)
 {
+	/* The name before it is that of a program where the policy is one of the tree. */
+	static const char before[] = " refuses the system: ";
+	const char *why = strstr(problem->message, before);
+
 	if (!g_error_matches(problem, PLUGIN_ERROR, PLUGIN_ERROR_REFUSED)) {
 		g_propagate_error(error, problem);
 		return false;
 	}
-	checking->result->misfit = g_strdup(problem->message);
+	checking->result->misfit = g_strdup(why ? why + strlen(before) : problem->message);
 	g_error_free(problem);
 	return true;
 }
@@ -390,13 +413,14 @@ static bool check_model(struct checking *checking, GError **error)
 	else
 		good = start(checking, &contents[1], made.snapshot, &second, error) &&
 		       check_forth(checking, &first, &second, error) &&
-		       (is_over(checking) ||
+		       (is_over(checking) || is_found(checking, CHECK_REPEAT) ||
 			(start(checking, &contents[0], made.snapshot, &third, error) &&
 			 check_shuffled(checking, &third, error)));
 	finish(&first);
 	finish(&second);
 	finish(&third);
 	model_snapshot_clear(&made);
+	drop_consequences(checking);
 	checking->result->event = times_of(checking->event_s);
 	checking->result->compute = times_of(checking->compute_s);
 	return good;

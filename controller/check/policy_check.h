@@ -11,10 +11,10 @@
  * processes of its own, of which three are asked about the same snapshots:
  *
  * - the first one twice about each;
- * - the second one with other contents of new memory, other addresses and other hash seeds;
- * - the third one in another order.
+ * - the second one likewise, with other contents of new memory, other addresses and hash seeds;
+ * - the third one once, in another order.
  *
- * All four answers are to be equal. One that differs comes from a clock or random numbers, from a
+ * All answers are to be equal. One that differs comes from a clock or random numbers, from a
  * variable that is not initialised or an address, or from what is kept between two events.
  */
 

@@ -19,6 +19,7 @@ const struct command commands[] = {
 	{"report", cmd_report, "RUN_DIR...", "tables, charts and a page of runs", ""},
 	{"decide", cmd_decide, "SNAPSHOT", "one mapping event on a snapshot", ""},
 	{"policies", cmd_policies, "", "list the policies", ""},
+	{"policy", cmd_policy, "check POLICY", "check the rules of all policies on one", "check"},
 	{"lab", cmd_lab, "up|down|status|check|probe CONFIG", "emulated blades on this machine",
 	 "up down status check probe"},
 	{"submit", cmd_submit, "TYPE", "submit tasks to a service", ""},

@@ -16,8 +16,8 @@
  * and is reserved. A START and a RESUME are now, a PLACEHOLDER and a RESERVE later, all before the
  * end of the day. A SUSPEND is of a preemptible task and stands before the action that takes its
  * nodes. `end_s`, `energy_j` and `utility` are what the estimates say, to 12 digits (rank_key.h).
- * Where the system is `immediate` nothing is planned. Where the snapshot has a `gate` no action
- * needs more energy than remains of the budget, in the order of the plan.
+ * Where the snapshot has a `gate` no action needs more energy than remains of the budget, in the
+ * order of the plan.
  *
  * Shared hosts: after the last action no host has more VMs than memory, or gives more than its CPU;
  * yields are above 0 and at most 1; a host that gets a VM is up; a task on its way is neither

@@ -202,8 +202,6 @@ static bool check_start(struct nodes *nodes, uint32_t action, struct rules_task 
 
 	if (task->list != RULES_WAITING)
 		return rules_refuse_list(rules, action, task);
-	if (kind != SCHED_ACTION_START && rules->system->immediate)
-		return rules_refuse(rules, action, "no start is planned in this system");
 	option = check_option(nodes, action, task);
 	task->ended = true;
 	return option && check_time(nodes, action) &&

@@ -72,7 +72,8 @@ OTHERS = {
     "config": "check --live starts local schedulers, or asks one again until its --timeout",
     "lab": "its daemons have no such API",
     "simulate": "files alone", "replay": "files alone", "study": "files alone", "compare": "files alone",
-    "report": "files alone", "decide": "files alone", "rerun": "files alone", "policies": "nothing", "completion": "nothing",
+    "report": "files alone", "decide": "files alone", "rerun": "files alone", "policies": "nothing", "policy": "files alone",
+    "completion": "nothing",
 }
 
 # What a command may print where nothing came about, and what was printed with the meters' errors in it.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/plugin/so/conversation.h"
 
+#include <alloca.h>
 #include <glib.h>
 #include <inttypes.h>
 #include <string.h>
@@ -10,10 +11,14 @@
 #include "controller/snapshot/snapshot_json.h"
 
 #define PROTOCOL 1
+/* How much of the stack is filled: policies keep lists in the arena. */
+#define STACK_FILL 65536
 
 struct conversation {
 	const struct policy *policy;
 	struct arena *arena;
+	bool fills;
+	uint8_t fill;      /* with `fills`: what the stack is filled with */
 	json_t *system;    /* as the last message said; NULL: none so far */
 	GHashTable *tasks; /* json_t * of each task that the other side has named, by id */
 };
@@ -36,6 +41,21 @@ void conversation_free(struct conversation *conversation)
 	json_decref(conversation->system);
 	g_hash_table_unref(conversation->tasks);
 	g_free(conversation);
+}
+
+void conversation_fill_stack(struct conversation *conversation, uint8_t byte)
+{
+	conversation->fills = true;
+	conversation->fill = byte;
+}
+
+/* Fills the stack below the caller. */
+static __attribute__((noinline)) void fill_stack(uint8_t byte)
+{
+	volatile uint8_t *stack = alloca(STACK_FILL);
+
+	for (size_t i = 0; i < STACK_FILL; i++)
+		stack[i] = byte;
 }
 
 /* A message as a line; takes over the object. */
@@ -148,6 +168,8 @@ static char *answer_decide(struct conversation *conversation, json_t *message)
 	misfit = policy_misfit(conversation->policy, read->system);
 	if (misfit)
 		return refuse(number, misfit);
+	if (conversation->fills)
+		fill_stack(conversation->fill);
 	begun_ns = clock_now_ns();
 	if (policy_decide(conversation->policy, &read->snapshot, &context, &plan) < 0)
 		return refuse(number, "out of memory");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "controller/sched/policy.h"
 
@@ -16,6 +17,9 @@ struct conversation *conversation_new(const struct policy *policy);
 
 /* NULL is allowed. */
 void conversation_free(struct conversation *conversation);
+
+/* Before each decision the stack that the policy will use is filled with the byte. */
+void conversation_fill_stack(struct conversation *conversation, uint8_t byte);
 
 /*
  * The answer to a message, with its line feed; the caller frees it. NULL: `bye`, or no message of

@@ -10,7 +10,6 @@
  * so that a variable that it does not initialise has another value in another process (`virtbed
  * policy check`).
  */
-#include <alloca.h>
 #include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +19,6 @@
 #include "common/read_number.h"
 #include "controller/plugin/so/conversation.h"
 #include "controller/plugin/so/plugin_so.h"
-
-/* How much of the stack is filled: policies keep lists in the arena. */
-#define STACK_FILL 65536
 
 /* Lines go to what was standard output. */
 static FILE *take_output(void)
@@ -35,15 +31,6 @@ static FILE *take_output(void)
 		exit(EXIT_FAILURE);
 	}
 	return output;
-}
-
-/* Fills the stack below the caller. */
-static __attribute__((noinline)) void fill_stack(uint64_t byte)
-{
-	volatile char *stack = alloca(STACK_FILL);
-
-	for (size_t i = 0; i < STACK_FILL; i++)
-		stack[i] = (char)byte;
 }
 
 static const struct policy *find_policy(const char *name, struct plugin_so **ret_so,
@@ -90,11 +77,10 @@ int main(int argc, char **argv)
 	if (!policy)
 		return EXIT_FAILURE;
 	conversation = conversation_new(policy);
+	if (fills)
+		conversation_fill_stack(conversation, (uint8_t)fill);
 	while ((length = getline(&line, &room, stdin)) >= 0) {
 		g_autofree char *answer = NULL;
-
-		if (fills)
-			fill_stack(fill);
 		answer = conversation_answer(conversation, line, (size_t)length);
 		if (!answer || fputs(answer, output) < 0 || fflush(output) != 0)
 			break;

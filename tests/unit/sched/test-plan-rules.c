@@ -254,20 +254,6 @@ static void test_queues(void)
 	check(queues, queues_cases, G_N_ELEMENTS(queues_cases));
 }
 
-/* Nothing is planned where tasks start at an event or wait. */
-static void test_immediate(void)
-{
-	static const struct rules_case cases[] = {
-		{START(1, "2"), NULL},
-		{PLACE("placeholder", 1, "c", 0, "1", 140), "no start is planned in this system"},
-		{PLACE("reserve", 1, "c", 0, "1", 140), "no start is planned in this system"},
-	};
-	g_autoptr(GString) text = g_string_new(nodes);
-
-	g_string_replace(text, "'types'", "'immediate': true, 'types'", 1);
-	check(text->str, cases, G_N_ELEMENTS(cases));
-}
-
 /*
  * With a gate a plan uses no more energy than is left: of 30 J running tasks will use 3 J and 4 J,
  * and the reserved one 9 J.
@@ -342,7 +328,6 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/plan-rules/nodes of a task's own", test_nodes);
-	g_test_add_func("/plan-rules/no planned starts", test_immediate);
 	g_test_add_func("/plan-rules/a gate of energy", test_gate);
 	g_test_add_func("/plan-rules/shared hosts", test_hosts);
 	g_test_add_func("/plan-rules/queues", test_queues);

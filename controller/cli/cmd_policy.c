@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/json.h"
+#include "controller/check/policy_check.h"
+#include "controller/cli/commands.h"
+#include "controller/report/table.h"
+#include "controller/sched/policy.h"
+
+#define FOLDER "policy-check"
+#define SNAPSHOTS 300
+#define DEADLINE_S 30
+
+static const char *const rule_texts[] = {
+	[CHECK_ANSWERS] = "it does not answer",
+	[CHECK_LEGAL] = "a plan is not legal",
+	[CHECK_REPEAT] = "another answer to the same snapshot",
+	[CHECK_MEMORY] = "another answer in another process: memory that is not initialised, an "
+			 "address, or the order of a hash table",
+	[CHECK_ORDER] =
+		"another answer after other snapshots: something is kept between events, or "
+		"an address decides",
+};
+
+/* The progress line. */
+struct progress {
+	const char *name;
+	bool shown;
+};
+
+static void show_progress(uint32_t done, uint32_t total, void *data)
+{
+	struct progress *progress = data;
+
+	progress->shown = true;
+	fprintf(stderr, "\r%s: %u of %u", progress->name, done, total);
+}
+
+/* Whether a text is a policy's name already. */
+static bool is_policy(const char *text)
+{
+	struct policy policy;
+
+	return policy_parse(text, &policy, NULL, 0) == 0;
+}
+
+/* A word as a shell takes it; the caller frees it. */
+static char *shell_word(const char *text)
+{
+	for (const char *at = text; *at; at++)
+		if (!g_ascii_isalnum(*at) && !strchr("_./:+-,=", *at))
+			return g_shell_quote(text);
+	return g_strdup(text);
+}
+
+/* What a user means: a policy, or a file that is one. The caller frees it. */
+static char *policy_name(const char *text)
+{
+	g_autofree char *path = NULL;
+	g_autofree char *quoted = NULL;
+
+	if (is_policy(text) || !g_file_test(text, G_FILE_TEST_IS_REGULAR))
+		return g_strdup(text);
+	if (g_str_has_suffix(text, ".so"))
+		return g_strconcat("so:", text, NULL);
+	/* A command without "/" would be looked for in PATH. */
+	path = strchr(text, '/') ? g_strdup(text) : g_strconcat("./", text, NULL);
+	quoted = shell_word(path);
+	if (g_str_has_suffix(text, ".py") && access(text, X_OK) != 0)
+		return g_strconcat("exec:python3 ", quoted, NULL);
+	return g_strconcat("exec:", quoted, NULL);
+}
+
+/* The command that shows a finding again; the caller frees it. NULL: no snapshot was written. */
+static char *decide_command(const char *policy, const struct check_finding *finding)
+{
+	g_autofree char *file = NULL;
+	g_autofree char *name = NULL;
+
+	if (!finding->file)
+		return NULL;
+	file = shell_word(finding->file);
+	name = shell_word(policy);
+	return g_strdup_printf("virtbed decide %s --policy %s", file, name);
+}
+
+/* JSON. */
+
+static json_t *times_json(const struct check_times *times)
+{
+	return json_pack("{s:o, s:o, s:o}", "median_s", json_number_or_null(times->median_s),
+			 "high_s", json_number_or_null(times->high_s), "most_s",
+			 json_number_or_null(times->most_s));
+}
+
+static json_t *finding_json(const char *policy, const struct check_finding *finding)
+{
+	g_autofree char *command = decide_command(policy, finding);
+
+	return json_pack("{s:s, s:i, s:s, s:s?, s:s?}", "rule", check_rule_names[finding->rule],
+			 "snapshot", finding->number, "what", finding->what, "file", finding->file,
+			 "command", command);
+}
+
+static json_t *model_json(const char *policy, const struct check_model *model)
+{
+	json_t *findings = json_array();
+
+	for (guint i = 0; i < model->findings->len; i++)
+		json_array_append_new(findings, finding_json(policy, model->findings->pdata[i]));
+	return json_pack("{s:s, s:s?, s:i, s:o, s:o, s:o}", "model", model->name, "misfit",
+			 model->misfit, "snapshots", model->checked, "event",
+			 times_json(&model->event), "compute", times_json(&model->compute),
+			 "findings", findings);
+}
+
+static void print_json(const struct check_settings *settings, const struct check_result *result)
+{
+	json_t *models = json_array();
+	g_autoptr(json_t) document = NULL;
+
+	for (guint i = 0; i < result->models->len; i++)
+		json_array_append_new(models,
+				      model_json(settings->policy, result->models->pdata[i]));
+	document = json_pack("{s:s, s:I, s:i, s:b, s:o}", "policy", settings->policy, "seed",
+			     (json_int_t)settings->seed, "snapshots", settings->count, "good",
+			     check_result_is_good(result), "models", models);
+	command_print_json(document);
+}
+
+/* Tables. */
+
+static const char *verdict(const struct check_model *model, enum check_rule rule)
+{
+	bool asked = true;
+
+	for (guint i = 0; i < model->findings->len; i++) {
+		const struct check_finding *finding = model->findings->pdata[i];
+
+		if (finding->rule == rule)
+			return "NO";
+		/* After these three the other rules are not looked into. */
+		asked &= finding->rule > rule || finding->rule > CHECK_REPEAT;
+	}
+	return asked ? "yes" : "-";
+}
+
+static void print_models(const struct check_result *result)
+{
+	g_autoptr(table_t) table =
+		table_with("<model", ">snapshots", "<answers", "<legal", "<repeat", "<memory",
+			   "<order", ">event ms", ">99 %", ">computing ms", ">99 %", NULL);
+
+	for (guint i = 0; i < result->models->len; i++) {
+		const struct check_model *model = result->models->pdata[i];
+
+		if (model->misfit)
+			continue;
+		table_row(table);
+		table_text(table, model->name);
+		table_integer(table, model->checked);
+		for (int rule = 0; rule < CHECK_RULES; rule++)
+			table_text(table, verdict(model, (enum check_rule)rule));
+		table_number(table, model->event.median_s * 1e3, 3);
+		table_number(table, model->event.high_s * 1e3, 3);
+		table_number(table, model->compute.median_s * 1e3, 3);
+		table_number(table, model->compute.high_s * 1e3, 3);
+	}
+	table_print(table, 0, stdout);
+	for (guint i = 0; i < result->models->len; i++) {
+		const struct check_model *model = result->models->pdata[i];
+
+		if (model->misfit)
+			printf("not in the model %s: %s\n", model->name, model->misfit);
+	}
+}
+
+static void print_findings(const struct check_settings *settings, const struct check_model *model)
+{
+	for (guint i = 0; i < model->findings->len; i++) {
+		const struct check_finding *finding = model->findings->pdata[i];
+		g_autofree char *command = decide_command(settings->policy, finding);
+
+		printf("\n%s, snapshot %u, %s: %s\n  %s\n", model->name, finding->number,
+		       check_rule_names[finding->rule], rule_texts[finding->rule], finding->what);
+		if (command)
+			printf("  see it: %s\n", command);
+	}
+}
+
+static int check(const char *name, struct check_settings *settings, bool json)
+{
+	struct progress progress = {.name = name};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(check_result_t) result = NULL;
+
+	if (isatty(STDERR_FILENO)) {
+		settings->progress = show_progress;
+		settings->data = &progress;
+	}
+	result = policy_check(settings, &error);
+	if (progress.shown)
+		fputs("\r\033[K", stderr);
+	if (!result)
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	if (json) {
+		print_json(settings, result);
+	} else {
+		printf("%s, %u snapshots of each model, seed %" G_GUINT64_FORMAT "\n",
+		       settings->policy, settings->count, (guint64)settings->seed);
+		print_models(result);
+		for (guint i = 0; i < result->models->len; i++)
+			print_findings(settings, result->models->pdata[i]);
+	}
+	return check_result_is_good(result) ? COMMAND_DONE : COMMAND_FAILED;
+}
+
+int cmd_policy(int argc, char **argv)
+{
+	int64_t seed = 1;
+	uint32_t count = SNAPSHOTS;
+	double deadline_s = DEADLINE_S;
+	const char *out = FOLDER;
+	bool json = false;
+	const struct command_option options[] = {
+		{"snapshots", 'n', COMMAND_COUNT, &count,
+		 "how many of each model (300); three processes are asked about each", "N", 1,
+		 1000000},
+		{"seed", 's', COMMAND_INTEGER, &seed, "of the snapshots (1)", "N", 0, INT32_MAX},
+		{"deadline", 0, COMMAND_NUMBER, &deadline_s, "of an answer (30)", "SECONDS", 0.001,
+		 86400},
+		{"out", 'o', COMMAND_FILE, &out,
+		 "folder for snapshots that show a broken rule (" FOLDER ")", "DIR"},
+		{"json", 0, COMMAND_FLAG, &json, "one JSON object"},
+		{NULL},
+	};
+	g_autofree char *policy = NULL;
+
+	if (!command_parse(&argc, &argv, "check POLICY",
+			   "Checks the rules of all policies on random snapshots. POLICY is "
+			   "exec:COMMAND, so:FILE,\n"
+			   "a name of `virtbed policies`, or a file: a program, or a shared object "
+			   "(.so).",
+			   options))
+		return COMMAND_BAD;
+	if (argc != 3 || strcmp(argv[1], "check") != 0)
+		return command_fail(COMMAND_BAD, argv[0], "give check and one policy");
+	policy = policy_name(argv[2]);
+
+	struct check_settings settings = {
+		.policy = policy,
+		.seed = (uint64_t)seed,
+		.count = count,
+		.deadline_s = deadline_s,
+		.dir = out,
+	};
+
+	return check(argv[0], &settings, json);
+}
