@@ -439,6 +439,8 @@ static void report_meter(GString *line, const struct run_check_answers *answers,
 	g_string_append_printf(line, " %.1f W by %s",
 			       json_number_value(json_object_get(energy, "watts")),
 			       text_of(energy, "source"));
+	if (host->meter->kind == CONFIG_METER_AMM)
+		g_string_append(line, ", what the management module allots to the bay");
 	if (mean_s > 0)
 		g_string_append_printf(line, ", means over %g s", mean_s);
 	if (json_is_true(json_object_get(energy, "mean_unknown")))

@@ -1,30 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The usage of 64 hosts, two tasks on each, over the hour for which a controller may be away. */
 #include "common/platform.h"
+#include "common/json.h"
 #include "local-sched/core/host_usage.h"
 
 #include <malloc.h>
 
 #include "local-sched/cpu/cpu_account.h"
+#include "local-sched/power/power.h"
+#include "local-sched/power/sample_ring.h"
+#include "tests/virtual/virtual_platform.h"
 
-enum { HOSTS = 64, HOUR_S = 3600, BYTES_MAX = 64 << 20 };
+enum { HOSTS = 64, HOUR_S = 3600, BYTES_MAX = 64 << 20, MW = 200000 };
 
 #define S INT64_C(1000000000)
 
-/* A meter that the test reads itself. */
-static void read_never(struct power_meter *meter)
+/* A meter that always reads 200 W. */
+static bool sample_watts(struct power_meter *meter, int64_t *ret_mw, GError **error)
 {
+	*ret_mw = MW;
+	return true;
 }
 
-static const struct power_meter_ops silent_ops = {.kind = CONFIG_METER_SIMULATED,
-						  .read = read_never};
+static const struct power_meter_ops steady_ops = {.kind = CONFIG_METER_SIMULATED,
+						  .sample = sample_watts};
 
-static struct power_meter *open_silent(uint32_t host, void *data)
+static struct power_meter *open_steady(uint32_t host, void *data)
 {
 	struct power_meter *meter = g_new0(struct power_meter, 1);
 
-	meter->platform = &platform_machine;
-	meter->ops = &silent_ops;
+	meter->platform = data;
+	meter->ops = &steady_ops;
 	return meter;
 }
 
@@ -82,8 +88,53 @@ static guint fetch(struct host_usage *usage, int64_t *ret_cpu_ns, int64_t *ret_u
 	}
 }
 
+/*
+ * Fetches all samples as a controller does that comes back: none is missing, of any host, and each
+ * one is a second after the one before.
+ */
+static void assert_samples(const struct power *power)
+{
+	int64_t count[HOSTS] = {0}, last_ns[HOSTS] = {0}, after = 0, wanted = 1;
+
+	for (;;) {
+		g_autoptr(json_t) answer = power_samples_json(power, (uint64_t)after);
+		json_t *samples = json_object_get(answer, "samples");
+		json_t *sample;
+		size_t i;
+
+		json_array_foreach (samples, i, sample) {
+			const char *name = json_string_value(json_object_get(sample, "host"));
+			const int64_t t_ns = json_integer_value(json_object_get(sample, "t_ns"));
+			const gsize host = (gsize)g_ascii_strtoull(name + 1, NULL, 10);
+
+			g_assert_cmpint(json_integer_value(json_object_get(sample, "seq")), ==,
+					wanted++);
+			g_assert_cmpint(json_integer_value(json_object_get(sample, "energy_uj")),
+					==, count[host] * MW * 1000);
+			g_assert_true(count[host] == 0 || t_ns - last_ns[host] == S);
+			g_assert_false(json_is_true(json_object_get(sample, "gap")));
+			last_ns[host] = t_ns;
+			count[host]++;
+		}
+		if (json_array_size(samples) == 0)
+			break;
+		after = json_integer_value(json_object_get(answer, "last"));
+	}
+	for (gsize i = 0; i < HOSTS; i++)
+		g_assert_cmpint(count[i], ==, HOUR_S + 1);
+}
+
+/* The intervals are taken from the samples as they come. */
+static void on_sample(uint32_t index, const struct sample_ring_entry *sample, void *data)
+{
+	host_usage_sampled(data, index, sample);
+}
+
+/* By the samplers themselves, under virtual time; what is counted is all that is allocated. */
 static void test_an_hour_of_64_hosts_is_kept_in_64_mib(void)
 {
+	g_autoptr(virtual_platform_t) virtual = virtual_platform_new(1);
+	const struct platform *platform = virtual_platform_of(virtual);
 	const size_t before = used_bytes();
 	struct config_meter meter = {.kind = CONFIG_METER_SIMULATED, .interval_s = 1};
 	struct config_host config_hosts[HOSTS] = {0};
@@ -94,35 +145,27 @@ static void test_an_hour_of_64_hosts_is_kept_in_64_mib(void)
 	struct host_usage *usage;
 	struct power *power;
 	int64_t cpu_ns = 0, uj = 0;
-	uint64_t seq = 0;
 
 	for (uint32_t i = 0; i < HOSTS; i++) {
 		names[i] = g_strdup_printf("h%u", i);
 		config_hosts[i].name = names[i];
-		hosts[i] =
-			(struct power_host){.name = names[i], .meter = &meter, .open = open_silent};
+		hosts[i] = (struct power_host){.name = names[i],
+					       .meter = &meter,
+					       .open = open_steady,
+					       .open_data = (void *)platform};
 	}
-	power = power_new(&platform_machine, hosts, HOSTS, NULL, on_event, NULL, &error);
+	power = power_new(platform, hosts, HOSTS, NULL, on_event, NULL, &error);
 	g_assert_no_error(error);
-	g_assert_cmpuint(power_samples_kept(power), >, HOSTS * HOUR_S);
 	usage = host_usage_new(&cluster, power, read_cpus, NULL);
+	power_watch(power, on_sample, usage);
 	json_decref(host_usage_json(usage, 0));
-	for (int64_t second = 0; second <= HOUR_S; second++) {
-		for (uint32_t i = 0; i < HOSTS; i++) {
-			const struct sample_ring_entry sample = {.seq = ++seq,
-								 .host = i,
-								 .t_ns = second * S,
-								 .mw = 200000,
-								 .energy_uj = (uint64_t)second *
-									      200000000};
-
-			host_usage_sampled(usage, i, &sample);
-		}
-	}
+	while (virtual_platform_s(virtual) < HOUR_S + 0.5)
+		g_main_context_iteration(NULL, TRUE);
 	g_test_message("%zu KiB", (used_bytes() - before) / 1024);
 	g_assert_cmpuint(used_bytes() - before, <, BYTES_MAX);
+	assert_samples(power);
 	g_assert_cmpuint(fetch(usage, &cpu_ns, &uj), ==, HOSTS * HOUR_S);
-	g_assert_cmpint(uj, ==, (int64_t)HOSTS * HOUR_S * 200000000);
+	g_assert_cmpint(uj, ==, (int64_t)HOSTS * HOUR_S * MW * 1000);
 	g_assert_cmpint(cpu_ns, ==, (int64_t)HOSTS * HOUR_S * S);
 	host_usage_free(usage);
 	power_free(power);

@@ -111,7 +111,6 @@ static void test_headings_say_what_is_not_real(struct directory *directory, cons
 	static const char *const metas[][3] = {
 		{"caps_effective", "no", "NOT EFFECTIVE"},
 		{"meter", "rapl", "CPU packages (RAPL)"},
-		{"meter", "amm", "allots to its bay"},
 		{"meter_mean_s", "300",
 		 "watts are means over up to 300 s, some over a time that is "
 		 "not known: changes show late"},
@@ -151,6 +150,23 @@ static void test_headings_say_that_a_time_is_not_known(struct directory *directo
 	g_ptr_array_add(heading, NULL);
 	text = g_strjoinv("\n", (char **)heading->pdata);
 	g_assert_nonnull(strstr(text, "watts are means over a time that is not known"));
+}
+
+/* A management module's watts of a bay need not be measured. */
+static void test_headings_say_that_watts_are_an_allotment(struct directory *directory,
+							  const void *data)
+{
+	g_autoptr(summary_t) summary = NULL;
+	g_autoptr(GPtrArray) heading = NULL;
+	g_autofree char *text = NULL;
+
+	add(directory, "easy", 1, 1, "time", 1);
+	g_assert_true(store_set_meta(directory->store, "meter", "amm", NULL));
+	summary = load(directory);
+	heading = summary_heading(summary);
+	g_ptr_array_add(heading, NULL);
+	text = g_strjoinv("\n", (char **)heading->pdata);
+	g_assert_nonnull(strstr(text, "allots to its bay"));
 }
 
 /* Watts of simulated clusters are no model's of CPU time. */
@@ -435,6 +451,8 @@ int main(int argc, char **argv)
 	TEST("/summary/headings say what is not real", test_headings_say_what_is_not_real);
 	TEST("/summary/headings say that a time is not known",
 	     test_headings_say_that_a_time_is_not_known);
+	TEST("/summary/headings say that watts are an allotment",
+	     test_headings_say_that_watts_are_an_allotment);
 	TEST("/summary/headings say that watts are simulated",
 	     test_headings_say_that_watts_are_simulated);
 	TEST("/summary/starts later than promised are counted", test_overdue);
