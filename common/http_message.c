@@ -3,9 +3,12 @@
 #include <libsoup/soup.h>
 #include <string.h>
 
+#include "common/http_error.h"
 #include "common/http_private.h"
 #include "common/json.h"
 #include "common/read_number.h"
+
+G_DEFINE_QUARK(virtbed_http, http_error)
 
 /* Framing. */
 
