@@ -28,6 +28,8 @@
 #define AGAIN_TIMES 2
 #define AGAIN_EVERY_MS 500
 
+#define FOR_SCRIPTS "--time, --cores, --nodes, --stage-in and --stage-out are for a --script"
+
 /* The body. */
 
 G_DEFINE_QUARK(virtbed_submission, submission_error)
@@ -37,83 +39,71 @@ static bool fail_option(GError **error, const char *words)
 	return error_fail(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION, "%s", words);
 }
 
-/* Sets `key` to an option's duration in seconds, if the option was given. */
-static bool set_duration(json_t *body, const char *key, const char *option, const char *text,
-			 GError **error)
+/* What an option is in the body. */
+struct row {
+	const char *key;
+	const char *option;
+	int64_t min, max; /* of a whole number; both 0: it is a time span */
+};
+
+/* Texts and the utility are not in it. In the order in which they are checked. */
+static const struct row rows[SUBMISSION_OPTIONS] = {
+	[SUBMISSION_COUNT] = {"count", "--count", 1, SUBMISSION_COUNT_MAX},
+	[SUBMISSION_ARRAY] = {"count", "--array", 1, SUBMISSION_COUNT_MAX},
+	[SUBMISSION_PRIORITY] = {"priority", "--priority", INT32_MIN, INT32_MAX},
+	[SUBMISSION_CONSTANT] = {"constant_s", "--constant"},
+	[SUBMISSION_ZERO_AT] = {"zero_s", "--zero-at"},
+	[SUBMISSION_DEADLINE] = {"deadline_s", "--deadline"},
+	[SUBMISSION_CORES] = {"cores", "--cores", 1, INT32_MAX},
+	[SUBMISSION_NODES] = {"nodes", "--nodes", 1, INT32_MAX},
+	[SUBMISSION_TIME] = {"time_s", "--time"},
+};
+
+static json_t *read_duration(const char *option, const char *text, GError **error)
 {
 	double seconds;
 
-	if (!text)
-		return true;
-	if (!read_number_duration(text, &seconds) || !(seconds > 0))
-		return error_fail(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
-				  "%s: \"%s\" is no time span above 0; write 90s, 10m or 1h30m",
-				  option, text);
-	json_object_set_new(body, key, json_real(seconds));
+	if (read_number_duration(text, &seconds) && seconds > 0)
+		return json_real(seconds);
+	error_fail(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
+		   "%s: \"%s\" is no time span above 0; write 90s, 10m or 1h30m", option, text);
+	return NULL;
+}
+
+/* Sets the numbers and time spans that were given. */
+static bool set_numbers(json_t *body, const char *const *typed, GError **error)
+{
+	for (int i = 0; i < SUBMISSION_OPTIONS; i++) {
+		const struct row *row = &rows[i];
+		json_t *value = NULL;
+		int64_t number;
+
+		if (!row->key || !typed[i])
+			continue;
+		if (row->max == 0)
+			value = read_duration(row->option, typed[i], error);
+		else if (number_option_integer(row->option, typed[i], row->min, row->max, &number,
+					       error))
+			value = json_integer(number);
+		if (!value)
+			return false;
+		json_object_set_new(body, row->key, value);
+	}
 	return true;
 }
 
-static bool set_utility(json_t *body, const struct submission *submission, GError **error)
+static bool set_utility(json_t *body, const char *typed, GError **error)
 {
 	double utility;
 
-	if (!submission->utility)
+	if (!typed)
 		return true;
-	if (!read_number(submission->utility, 0, RUN_SERVICE_UTILITY_MAX, &utility) || utility == 0)
+	if (!read_number(typed, 0, RUN_SERVICE_UTILITY_MAX, &utility) || utility == 0)
 		return error_fail(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
-				  "--utility: \"%s\" is no number above 0 and at most %.0f",
-				  submission->utility, RUN_SERVICE_UTILITY_MAX);
+				  "--utility: \"%s\" is no number above 0 and at most %.0f", typed,
+				  RUN_SERVICE_UTILITY_MAX);
 	json_object_set_new(body, "utility_max", json_real(utility));
 	return true;
-}
-
-/* Sets the utility function: constant, then falling to 0; or constant until a deadline. */
-static bool set_worth(json_t *body, const struct submission *submission, GError **error)
-{
-	if (submission->deadline && (submission->constant || submission->zero_at))
-		return fail_option(error,
-				   "--deadline says all about when a task is worth something; "
-				   "leave out --constant and --zero-at, or it");
-	if (submission->constant && !submission->zero_at)
-		return fail_option(error,
-				   "--constant needs --zero-at, when the task is worth nothing "
-				   "any more");
-	if (!set_duration(body, "constant_s", "--constant", submission->constant, error) ||
-	    !set_duration(body, "zero_s", "--zero-at", submission->zero_at, error) ||
-	    !set_duration(body, "deadline_s", "--deadline", submission->deadline, error))
-		return false;
-	if (submission->constant && json_number_value(json_object_get(body, "constant_s")) >
-					    json_number_value(json_object_get(body, "zero_s")))
-		return fail_option(error, "--constant must not be longer than --zero-at");
-	return set_utility(body, submission, error);
-}
-
-/* Sets `key` to an option's number, if the option was given. */
-static bool set_number(json_t *body, const char *key, const char *option, const char *text,
-		       int64_t min, int64_t max, GError **error)
-{
-	int64_t number;
-
-	if (!text)
-		return true;
-	if (!number_option_integer(option, text, min, max, &number, error))
-		return false;
-	json_object_set_new(body, key, json_integer(number));
-	return true;
-}
-
-/* Sets the number of tasks, by default one. */
-static bool set_count(json_t *body, const struct submission *submission, GError **error)
-{
-	if (submission->count && submission->array)
-		return fail_option(
-			error,
-			"--array and --count say the same, how many tasks; give one of them");
-	json_object_set_new(body, "count", json_integer(1));
-	return set_number(body, "count", "--count", submission->count, 1, SUBMISSION_COUNT_MAX,
-			  error) &&
-	       set_number(body, "count", "--array", submission->array, 1, SUBMISSION_COUNT_MAX,
-			  error);
 }
 
 static bool set_type(json_t *body, const char *type, GError **error)
@@ -127,57 +117,59 @@ static bool set_type(json_t *body, const char *type, GError **error)
 			  "'%s' is not UTF-8, and no task type", shown);
 }
 
-/* Sets the type, or the script, which has a type or is given one by its size. */
-static bool set_work(json_t *body, const struct submission *submission, GError **error)
+/* Which options exclude each other, or need another one. */
+static bool check_together(const char *const *typed, GError **error)
 {
-	const bool sized = submission->time || submission->cores || submission->nodes;
-	json_t *script;
+	const char *size = typed[SUBMISSION_CORES] ?: typed[SUBMISSION_NODES];
+	const char *script = typed[SUBMISSION_SCRIPT];
 
-	if (!submission->script && (sized || submission->stage_in || submission->stage_out))
+	if (typed[SUBMISSION_COUNT] && typed[SUBMISSION_ARRAY])
+		return fail_option(
+			error,
+			"--array and --count say the same, how many tasks; give one of them");
+	if (typed[SUBMISSION_DEADLINE] && (typed[SUBMISSION_CONSTANT] || typed[SUBMISSION_ZERO_AT]))
 		return fail_option(error,
-				   "--time, --cores, --nodes, --stage-in and --stage-out are for "
-				   "a --script");
-	if (submission->type && sized)
+				   "--deadline says all about when a task is worth something; "
+				   "leave out --constant and --zero-at, or it");
+	if (typed[SUBMISSION_CONSTANT] && !typed[SUBMISSION_ZERO_AT])
+		return fail_option(error,
+				   "--constant needs --zero-at, when the task is worth nothing "
+				   "any more");
+	if (!script && (size || typed[SUBMISSION_TIME]))
+		return fail_option(error, FOR_SCRIPTS);
+	if (typed[SUBMISSION_TYPE] && (size || typed[SUBMISSION_TIME]))
 		return fail_option(error,
 				   "--type says how large and for how long; leave out --cores, "
 				   "--nodes and --time, or it");
-	if (submission->cores && submission->nodes)
+	if (typed[SUBMISSION_CORES] && typed[SUBMISSION_NODES])
 		return fail_option(error,
 				   "--nodes: they are whole, with all their cores; leave out "
 				   "--cores, or it");
-	if (submission->script && !submission->type && !submission->time)
+	if (script && !typed[SUBMISSION_TYPE] && !typed[SUBMISSION_TIME])
 		return fail_option(error,
 				   "--script: say how long it may run with --time, or give its "
 				   "--type");
-	if (!set_type(body, submission->type, error) ||
-	    !set_number(body, "cores", "--cores", submission->cores, 1, INT32_MAX, error) ||
-	    !set_number(body, "nodes", "--nodes", submission->nodes, 1, INT32_MAX, error) ||
-	    !set_duration(body, "time_s", "--time", submission->time, error))
-		return false;
-	if (!submission->script)
-		return true;
-	script = script_files_read(submission->script, submission->arguments, submission->stage_in,
-				   submission->stage_out, error);
-	if (script)
-		json_object_set_new(body, "script", script);
-	return script != NULL;
+	return true;
 }
 
-json_t *submission_body(const struct submission *submission, GError **error)
+json_t *submission_body(const char *const typed[SUBMISSION_OPTIONS], GError **error)
 {
-	g_autoptr(json_t) body = json_object();
+	g_autoptr(json_t) body = json_pack("{s:i}", "count", 1);
 
-	if (!set_count(body, submission, error) ||
-	    !set_number(body, "priority", "--priority", submission->priority, INT32_MIN, INT32_MAX,
-			error) ||
-	    !set_worth(body, submission, error) || !set_work(body, submission, error))
+	if (!check_together(typed, error) || !set_numbers(body, typed, error) ||
+	    !set_utility(body, typed[SUBMISSION_UTILITY], error) ||
+	    !set_type(body, typed[SUBMISSION_TYPE], error))
 		return NULL;
-	if (submission->name)
-		json_object_set_new(body, "name", json_string(submission->name));
-	if (submission->key)
-		json_object_set_new(body, "key", json_string(submission->key));
-	if (submission->held)
-		json_object_set_new(body, "held", json_true());
+	if (typed[SUBMISSION_CONSTANT] &&
+	    json_number_value(json_object_get(body, "constant_s")) >
+		    json_number_value(json_object_get(body, "zero_s"))) {
+		fail_option(error, "--constant must not be longer than --zero-at");
+		return NULL;
+	}
+	if (typed[SUBMISSION_NAME])
+		json_object_set_new(body, "name", json_string(typed[SUBMISSION_NAME]));
+	if (typed[SUBMISSION_KEY])
+		json_object_set_new(body, "key", json_string(typed[SUBMISSION_KEY]));
 	return g_steal_pointer(&body);
 }
 
@@ -283,64 +275,75 @@ static int submit(struct client *client, json_t *body, bool wait)
 	return wait ? wait_for(client, numbers) : COMMAND_DONE;
 }
 
-/*
- * Takes the words as a type or, with a script, as its arguments. The "--" before them stays in
- * argv.
- */
-static bool take_words(struct submission *submission, int argc, char **argv)
+/* The words are a type or, with a script, its arguments. The "--" before them stays in argv. */
+static bool take_words(const char **typed, char **words)
 {
-	char **words = argv + 1 + (argc > 1 && g_str_equal(argv[1], "--"));
-
-	if (submission->script) {
-		submission->arguments = words;
+	if (typed[SUBMISSION_SCRIPT])
 		return true;
-	}
-	if (submission->type || g_strv_length(words) != 1)
-		return submission->type && g_strv_length(words) == 0;
-	submission->type = words[0];
+	if (typed[SUBMISSION_TYPE] || g_strv_length(words) != 1)
+		return typed[SUBMISSION_TYPE] && g_strv_length(words) == 0;
+	typed[SUBMISSION_TYPE] = words[0];
 	return true;
+}
+
+/* Adds the script with its files to the body, if one is given. */
+static bool add_script(json_t *body, const char *const *typed, char **arguments, char **stage_in,
+		       char **stage_out, GError **error)
+{
+	json_t *script;
+
+	if (!typed[SUBMISSION_SCRIPT])
+		return (!stage_in && !stage_out) || fail_option(error, FOR_SCRIPTS);
+	script = script_files_read(typed[SUBMISSION_SCRIPT], arguments, stage_in, stage_out, error);
+	if (script)
+		json_object_set_new(body, "script", script);
+	return script != NULL;
 }
 
 int cmd_submit(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
 	g_autofree char *random = g_uuid_string_random();
-	struct submission submission = {.key = random};
+	const char *typed[SUBMISSION_OPTIONS] = {[SUBMISSION_KEY] = random};
+	char **stage_in = NULL;
+	char **stage_out = NULL;
+	char **words;
+	bool held = false;
 	bool wait = false;
 	const struct command_option options[] = {
-		{"count", 'n', COMMAND_TEXT, &submission.count, "How many such tasks (default 1)",
-		 "N"},
-		{"array", 0, COMMAND_TEXT, &submission.array,
+		{"count", 'n', COMMAND_TEXT, &typed[SUBMISSION_COUNT],
+		 "How many such tasks (default 1)", "N"},
+		{"array", 0, COMMAND_TEXT, &typed[SUBMISSION_ARRAY],
 		 "The same; each script finds its place, from 0, in VIRTBED_INDEX", "N"},
-		{"script", 's', COMMAND_FILE, &submission.script,
+		{"script", 's', COMMAND_FILE, &typed[SUBMISSION_SCRIPT],
 		 "Run this script, on each of the task's nodes", "FILE"},
-		{"type", 't', COMMAND_TEXT, &submission.type,
+		{"type", 't', COMMAND_TEXT, &typed[SUBMISSION_TYPE],
 		 "As a task of this type, which must be one for scripts", "TYPE"},
-		{"time", 'T', COMMAND_TEXT, &submission.time,
+		{"time", 'T', COMMAND_TEXT, &typed[SUBMISSION_TIME],
 		 "Instead of a type: it runs no longer than that", "TIME"},
-		{"cores", 'C', COMMAND_TEXT, &submission.cores, "... on so many cores (default 1)",
-		 "N"},
-		{"nodes", 'N', COMMAND_TEXT, &submission.nodes,
+		{"cores", 'C', COMMAND_TEXT, &typed[SUBMISSION_CORES],
+		 "... on so many cores (default 1)", "N"},
+		{"nodes", 'N', COMMAND_TEXT, &typed[SUBMISSION_NODES],
 		 "... or on so many whole nodes of one cluster", "N"},
-		{"stage-in", 'i', COMMAND_FILES, &submission.stage_in,
+		{"stage-in", 'i', COMMAND_FILES, &stage_in,
 		 "Put this file into its directory; may be repeated", "FILE"},
-		{"stage-out", 'o', COMMAND_FILES, &submission.stage_out,
+		{"stage-out", 'o', COMMAND_FILES, &stage_out,
 		 "Keep this file or directory of its directory in the end; may be repeated",
 		 "NAME"},
-		{"name", 0, COMMAND_TEXT, &submission.name, "A name for people, shown by queue",
-		 "NAME"},
-		{"hold", 0, COMMAND_FLAG, &submission.held, "They wait until they are released"},
-		{"priority", 'p', COMMAND_TEXT, &submission.priority,
+		{"name", 0, COMMAND_TEXT, &typed[SUBMISSION_NAME],
+		 "A name for people, shown by queue", "NAME"},
+		{"hold", 0, COMMAND_FLAG, &held, "They wait until they are released"},
+		{"priority", 'p', COMMAND_TEXT, &typed[SUBMISSION_PRIORITY],
 		 "Wait before tasks with a lower one (default 0; above is for operators)", "N"},
-		{"utility", 'u', COMMAND_TEXT, &submission.utility,
+		{"utility", 'u', COMMAND_TEXT, &typed[SUBMISSION_UTILITY],
 		 "What each is worth while it is in time (default 1)", "U"},
-		{"constant", 'c', COMMAND_TEXT, &submission.constant,
+		{"constant", 'c', COMMAND_TEXT, &typed[SUBMISSION_CONSTANT],
 		 "Worth all of it so long after now, then less and less until --zero-at", "TIME"},
-		{"zero-at", 'z', COMMAND_TEXT, &submission.zero_at, "Worth nothing from then on",
-		 "TIME"},
-		{"deadline", 'd', COMMAND_TEXT, &submission.deadline,
+		{"zero-at", 'z', COMMAND_TEXT, &typed[SUBMISSION_ZERO_AT],
+		 "Worth nothing from then on", "TIME"},
+		{"deadline", 'd', COMMAND_TEXT, &typed[SUBMISSION_DEADLINE],
 		 "Worth all of it until then, nothing later", "TIME"},
-		{"key", 'k', COMMAND_TEXT, &submission.key,
+		{"key", 'k', COMMAND_TEXT, &typed[SUBMISSION_KEY],
 		 "Submit once: the same key again gives the same tasks", "KEY"},
 		{"wait", 'w', COMMAND_FLAG, &wait,
 		 "Wait until all have ended; exit status 0 if all completed"},
@@ -355,12 +358,15 @@ int cmd_submit(int argc, char **argv)
 		    "numbers, one a line.\nTIME is seconds, or 90s, 10m, 1h30m, 2d.",
 		    options))
 		return COMMAND_BAD;
-	if (!take_words(&submission, argc, argv))
+	words = argv + 1 + (argc > 1 && g_str_equal(argv[1], "--"));
+	if (!take_words(typed, words))
 		return command_fail(COMMAND_BAD, client.name,
 				    "give one TYPE of task, as `virtbed clusters` lists them, or a "
 				    "--script; try --help");
-	body = submission_body(&submission, &error);
-	if (!body)
+	body = submission_body(typed, &error);
+	if (!body || !add_script(body, typed, words, stage_in, stage_out, &error))
 		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
+	if (held)
+		json_object_set_new(body, "held", json_true());
 	return client_open(&client) ? submit(&client, body, wait) : client.status;
 }

@@ -3,30 +3,32 @@
 
 #include <glib.h>
 #include <jansson.h>
-#include <stdbool.h>
 
-/* The options of `virtbed submit`, and the body of POST /v1/tasks made of them. Borrowed. */
-struct submission {
-	const char *name, *key;    /* NULL: none */
-	const char *count, *array; /* numbers as typed, at most one of them; NULL: 1 */
-	const char *utility;       /* a number as typed; NULL: the controller's default */
-	const char *constant, *zero_at, *deadline; /* durations as typed; NULL: none */
-	bool held;
-	const char *priority;      /* a number as typed; NULL: the controller's default, 0 */
-	const char *type;          /* NULL: chosen for the script by `cores` and `nodes` */
-	const char *cores, *nodes; /* numbers as typed, at most one of them; NULL: not given */
-	const char *time;          /* a duration as typed; NULL: not given */
-	const char *script;        /* path of a script to run; NULL: a benchmark */
-	char **arguments;          /* its arguments, NULL-terminated; NULL: none */
-	char **stage_in;  /* paths of files that go in with it, NULL-terminated; NULL: none */
-	char **stage_out; /* names of its output files, NULL-terminated; NULL: none */
+/* The options of `virtbed submit` that have one value. */
+enum submission_option {
+	SUBMISSION_NAME = 0,
+	SUBMISSION_KEY,
+	SUBMISSION_TYPE,  /* not given: chosen for the script by cores, nodes and time */
+	SUBMISSION_COUNT, /* at most one of these two; not given: 1 */
+	SUBMISSION_ARRAY,
+	SUBMISSION_PRIORITY, /* not given, here and below: as the controller has it */
+	SUBMISSION_CONSTANT,
+	SUBMISSION_ZERO_AT,
+	SUBMISSION_DEADLINE,
+	SUBMISSION_UTILITY,
+	SUBMISSION_CORES, /* at most one of these two */
+	SUBMISSION_NODES,
+	SUBMISSION_TIME,
+	SUBMISSION_SCRIPT, /* its path; it is not in the body */
+	SUBMISSION_OPTIONS,
 };
 
 /*
- * Makes the body. Returns a new reference, or NULL with `error` that names the option and its
- * allowed values (SUBMISSION_ERROR, or G_OPTION_ERROR for a number).
+ * Makes the body of POST /v1/tasks, but for its script, of the options as typed; NULL: not given.
+ * Returns a new reference, or NULL with `error` that names the option and its allowed values
+ * (SUBMISSION_ERROR, or G_OPTION_ERROR for a number).
  */
-json_t *submission_body(const struct submission *submission, GError **error);
+json_t *submission_body(const char *const typed[SUBMISSION_OPTIONS], GError **error);
 
 #define SUBMISSION_ERROR (submission_error_quark())
 GQuark submission_error_quark(void);

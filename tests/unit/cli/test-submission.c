@@ -4,93 +4,97 @@
 #include "controller/cli/cmd_submit.h"
 #include "tests/unit/cli/document.h"
 
-static void assert_body(const struct submission *submission, const char *expected)
-{
-	struct submission typed = *submission;
-	g_autoptr(GError) error = NULL;
-	g_autoptr(json_t) body = NULL;
-	g_autoptr(json_t) wanted = document(expected);
-
-	typed.type = (char *)"IS.2";
-	body = submission_body(&typed, &error);
-	g_assert_no_error(error);
-	g_assert_true(json_equal(body, wanted));
-}
-
 static void test_bodies(void)
 {
-	struct submission plain = {0};
-	struct submission dear = {.utility = (char *)"1e6"};
-	struct submission decaying = {.count = (char *)"3",
-				      .utility = (char *)"2.5",
-				      .name = (char *)"night",
-				      .key = (char *)"k1",
-				      .held = TRUE,
-				      .constant = (char *)"10m",
-				      .zero_at = (char *)"1h"};
-	struct submission falling = {.zero_at = (char *)"90s"};
-	struct submission due = {.deadline = (char *)"1h30m", .priority = (char *)"-5"};
+	static const struct {
+		const char *typed[SUBMISSION_OPTIONS];
+		const char *body;
+	} cases[] = {
+		{{NULL}, "{\"type\": \"IS.2\", \"count\": 1}"},
+		{{[SUBMISSION_UTILITY] = "1e6"},
+		 "{\"type\": \"IS.2\", \"count\": 1, \"utility_max\": 1000000.0}"},
+		{{[SUBMISSION_COUNT] = "3",
+		  [SUBMISSION_UTILITY] = "2.5",
+		  [SUBMISSION_NAME] = "night",
+		  [SUBMISSION_KEY] = "k1",
+		  [SUBMISSION_CONSTANT] = "10m",
+		  [SUBMISSION_ZERO_AT] = "1h"},
+		 "{\"type\": \"IS.2\", \"count\": 3, \"name\": \"night\", \"key\": \"k1\", "
+		 "\"utility_max\": 2.5, \"constant_s\": 600.0, \"zero_s\": 3600.0}"},
+		{{[SUBMISSION_ARRAY] = "10000"}, "{\"type\": \"IS.2\", \"count\": 10000}"},
+		{{[SUBMISSION_ZERO_AT] = "90s"},
+		 "{\"type\": \"IS.2\", \"count\": 1, \"zero_s\": 90.0}"},
+		{{[SUBMISSION_DEADLINE] = "1h30m", [SUBMISSION_PRIORITY] = "-5"},
+		 "{\"type\": \"IS.2\", \"count\": 1, \"deadline_s\": 5400.0, \"priority\": -5}"},
+	};
 
-	assert_body(&plain, "{\"type\": \"IS.2\", \"count\": 1}");
-	assert_body(&dear, "{\"type\": \"IS.2\", \"count\": 1, \"utility_max\": 1000000.0}");
-	assert_body(&decaying, "{\"type\": \"IS.2\", \"count\": 3, \"name\": \"night\", "
-			       "\"key\": \"k1\", \"held\": true, \"utility_max\": 2.5, "
-			       "\"constant_s\": 600.0, \"zero_s\": 3600.0}");
-	assert_body(&falling, "{\"type\": \"IS.2\", \"count\": 1, \"zero_s\": 90.0}");
-	assert_body(&due,
-		    "{\"type\": \"IS.2\", \"count\": 1, \"deadline_s\": 5400.0, \"priority\": -5}");
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const char *typed[SUBMISSION_OPTIONS];
+		g_autoptr(GError) error = NULL;
+		g_autoptr(json_t) body = NULL;
+		g_autoptr(json_t) wanted = document(cases[i].body);
+
+		memcpy(typed, cases[i].typed, sizeof(typed));
+		typed[SUBMISSION_TYPE] = "IS.2";
+		body = submission_body(typed, &error);
+		g_assert_no_error(error);
+		g_assert_true(json_equal(body, wanted));
+	}
 }
 
 static void test_refused(void)
 {
 	static const struct {
-		struct submission submission;
+		const char *typed[SUBMISSION_OPTIONS];
 		const char *words;
 	} cases[] = {
-		{{.count = (char *)"0"}, "--count: \"0\" is no whole number from 1 to 10000"},
-		{{.count = (char *)"10001"}, "--count"},
-		{{.count = (char *)"-1"}, "--count"},
-		{{.count = (char *)"0x10"}, "--count"},
-		{{.count = (char *)"1e1"}, "--count"},
-		{{.count = (char *)""}, "--count"},
-		{{.array = (char *)"2.0"}, "--array"},
-		{{.count = (char *)"2", .array = (char *)"3"}, "--array and --count"},
-		{{.priority = (char *)"0x1"}, "--priority"},
-		{{.priority = (char *)"99999999999"}, "--priority"},
-		{{.utility = (char *)"0"}, "--utility"},
-		{{.utility = (char *)"-1"}, "--utility"},
-		{{.utility = (char *)"nan"},
+		{{[SUBMISSION_COUNT] = "0"}, "--count: \"0\" is no whole number from 1 to 10000"},
+		{{[SUBMISSION_COUNT] = "10001"}, "--count"},
+		{{[SUBMISSION_COUNT] = "-1"}, "--count"},
+		{{[SUBMISSION_COUNT] = "0x10"}, "--count"},
+		{{[SUBMISSION_COUNT] = "1e1"}, "--count"},
+		{{[SUBMISSION_COUNT] = ""}, "--count"},
+		{{[SUBMISSION_ARRAY] = "2.0"}, "--array"},
+		{{[SUBMISSION_COUNT] = "2", [SUBMISSION_ARRAY] = "3"}, "--array and --count"},
+		{{[SUBMISSION_PRIORITY] = "0x1"}, "--priority"},
+		{{[SUBMISSION_PRIORITY] = "99999999999"}, "--priority"},
+		{{[SUBMISSION_UTILITY] = "0"}, "--utility"},
+		{{[SUBMISSION_UTILITY] = "-1"}, "--utility"},
+		{{[SUBMISSION_UTILITY] = "nan"},
 		 "--utility: \"nan\" is no number above 0 and at most 1000000"},
-		{{.utility = (char *)"inf"}, "--utility"},
-		{{.utility = (char *)"1e999"}, "--utility"},
-		{{.utility = (char *)"1000001"}, "--utility"},
-		{{.deadline = (char *)"soon"}, "--deadline: \"soon\""},
-		{{.deadline = (char *)"0"}, "--deadline: \"0\""},
-		{{.constant = (char *)"1m"}, "--zero-at"},
-		{{.constant = (char *)"2m", .zero_at = (char *)"1m"},
+		{{[SUBMISSION_UTILITY] = "inf"}, "--utility"},
+		{{[SUBMISSION_UTILITY] = "1e999"}, "--utility"},
+		{{[SUBMISSION_UTILITY] = "1000001"}, "--utility"},
+		{{[SUBMISSION_DEADLINE] = "soon"}, "--deadline: \"soon\""},
+		{{[SUBMISSION_DEADLINE] = "0"}, "--deadline: \"0\""},
+		{{[SUBMISSION_CONSTANT] = "1m"}, "--zero-at"},
+		{{[SUBMISSION_CONSTANT] = "2m", [SUBMISSION_ZERO_AT] = "1m"},
 		 "--constant must not be longer"},
-		{{.zero_at = (char *)"1m", .deadline = (char *)"1m"}, "--deadline says all"},
-		{{.time = (char *)"1m"}, "for a --script"},
-		{{.script = (char *)"x"}, "--time"},
-		{{.script = (char *)"x", .time = (char *)"1m", .type = (char *)"T"}, "--type says"},
-		{{.nodes = (char *)"2"}, "for a --script"},
-		{{.script = (char *)"x", .nodes = (char *)"2", .type = (char *)"T"}, "--type says"},
-		{{.script = (char *)"x",
-		  .time = (char *)"1m",
-		  .cores = (char *)"2",
-		  .nodes = (char *)"2"},
+		{{[SUBMISSION_ZERO_AT] = "1m", [SUBMISSION_DEADLINE] = "1m"},
+		 "--deadline says all"},
+		{{[SUBMISSION_TIME] = "1m"}, "for a --script"},
+		{{[SUBMISSION_SCRIPT] = "x"}, "--time"},
+		{{[SUBMISSION_SCRIPT] = "x", [SUBMISSION_TIME] = "1m", [SUBMISSION_TYPE] = "T"},
+		 "--type says"},
+		{{[SUBMISSION_NODES] = "2"}, "for a --script"},
+		{{[SUBMISSION_SCRIPT] = "x", [SUBMISSION_NODES] = "2", [SUBMISSION_TYPE] = "T"},
+		 "--type says"},
+		{{[SUBMISSION_SCRIPT] = "x",
+		  [SUBMISSION_TIME] = "1m",
+		  [SUBMISSION_CORES] = "2",
+		  [SUBMISSION_NODES] = "2"},
 		 "leave out --cores"},
-		{{.script = (char *)"x", .time = (char *)"1m", .nodes = (char *)"0"},
+		{{[SUBMISSION_SCRIPT] = "x", [SUBMISSION_TIME] = "1m", [SUBMISSION_NODES] = "0"},
 		 "--nodes: \"0\""},
-		{{.script = (char *)"x", .time = (char *)"1m", .cores = (char *)"-1"},
+		{{[SUBMISSION_SCRIPT] = "x", [SUBMISSION_TIME] = "1m", [SUBMISSION_CORES] = "-1"},
 		 "--cores: \"-1\""},
-		{{.script = (char *)"x", .time = (char *)"never"}, "--time: \"never\""},
+		{{[SUBMISSION_SCRIPT] = "x", [SUBMISSION_TIME] = "never"}, "--time: \"never\""},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GError) error = NULL;
 
-		g_assert_null(submission_body(&cases[i].submission, &error));
+		g_assert_null(submission_body(cases[i].typed, &error));
 		g_assert_nonnull(error);
 		g_assert_nonnull(strstr(error->message, cases[i].words));
 	}
