@@ -7,10 +7,12 @@
 
 #include "common/json.h"
 #include "common/duplicates.h"
+#include "common/version/build_version.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
 #include "controller/cli/tables.h"
 #include "controller/cli/trace_notes.h"
+#include "controller/replay/replay_batsim.h"
 #include "controller/replay/replay_report.h"
 
 struct arguments {
@@ -18,6 +20,7 @@ struct arguments {
 	const char *estimates; /* "user" or "perfect" */
 	const char *out;       /* CSV file, or NULL */
 	const char *left_out;  /* CSV file, or NULL */
+	const char *batsim;    /* directory, or NULL */
 	uint32_t procs;        /* 0: as in the trace's header */
 	uint32_t skip;         /* 0: none */
 	uint32_t first;        /* 0: all */
@@ -39,8 +42,10 @@ static char *check_arguments(struct arguments *arguments)
 		return g_strdup("--keep-reservations and --rebuild exclude each other");
 	if (arguments->setup.rlscheduler && arguments->setup.keep)
 		return g_strdup("--rlscheduler and --keep-reservations exclude each other");
-	if (arguments->out && (!arguments->policies || strchr(arguments->policies, ',')))
-		return g_strdup("--out: give one --policy to go with it");
+	if ((arguments->out || arguments->batsim) &&
+	    (!arguments->policies || strchr(arguments->policies, ',')))
+		return g_strdup_printf("--%s: give one --policy to go with it",
+				       arguments->out ? "out" : "batsim");
 	arguments->setup.overrun |= arguments->setup.rlscheduler;
 	arguments->setup.estimates = perfect ? REPLAY_ESTIMATES_PERFECT : REPLAY_ESTIMATES_USER;
 	return NULL;
@@ -209,6 +214,14 @@ static void replay_watched(struct replay_setup *setup, struct replay_result *ret
 		fputs("\r\033[K", stderr);
 }
 
+static bool write_batsim(const struct replay_setup *setup, const struct replay_result *result,
+			 const char *dir, GError **error)
+{
+	g_autoptr(batsim_schedule_t) schedule = replay_batsim(setup, result, build_version());
+
+	return batsim_schedule_write(schedule, dir, error);
+}
+
 /* Replays the trace under each policy, prints and writes the results. */
 static int replay(const char *name, struct arguments *arguments,
 		  const struct replay_policy **policies)
@@ -231,6 +244,8 @@ static int replay(const char *name, struct arguments *arguments,
 		json_array_append_new(list, replay_summary_json(setup, &summary));
 		if (arguments->out)
 			written = replay_write_csv(setup, &result, arguments->out, &error);
+		if (written && arguments->batsim)
+			written = write_batsim(setup, &result, arguments->batsim, &error);
 		replay_finish(&result);
 		if (!written)
 			return command_fail(COMMAND_FAILED, name, "%s", error->message);
@@ -312,6 +327,8 @@ int cmd_replay(int argc, char **argv)
 		 "one bound, as in the tables of RLScheduler; with --overrun"},
 		{"out", 'o', COMMAND_FILE, &arguments.out,
 		 "write one row per job; needs one policy", "jobs.csv"},
+		{"batsim", 0, COMMAND_FILE, &arguments.batsim,
+		 "write jobs.csv and schedule.json as Batsim does; needs one policy", "DIR"},
 		{"left-out", 0, COMMAND_FILE, &arguments.left_out,
 		 "write every line of the trace that is not replayed, with its number and why",
 		 "lines.csv"},

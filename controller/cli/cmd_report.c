@@ -12,7 +12,9 @@
 #include "controller/attribution/attribution_print.h"
 #include "controller/attribution/chart_causes.h"
 #include "controller/cli/attribute.h"
+#include "common/version/build_version.h"
 #include "controller/cli/commands.h"
+#include "controller/report/batsim_export.h"
 #include "controller/report/charts.h"
 #include "controller/report/page.h"
 #include "controller/report/report.h"
@@ -265,13 +267,11 @@ static int put_charts(const struct arguments *arguments, GPtrArray *summaries,
 	return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
 }
 
-/* Writes one run as a trace. */
-static int write_trace(const struct arguments *arguments, GPtrArray *summaries, const GArray *runs)
+/* The one run that a trace or a schedule is of. Returns COMMAND_DONE, or what went wrong, told. */
+static int choose_run(const struct arguments *arguments, GPtrArray *summaries, const GArray *runs,
+		      const struct store_run **ret_run)
 {
 	const struct summary *summary = summaries->pdata[0];
-	g_autoptr(GError) error = NULL;
-	const struct store_run *run;
-	g_autofree char *text = NULL;
 	gint64 id = 0;
 
 	if (arguments->runs && runs->len != 1)
@@ -279,17 +279,50 @@ static int write_trace(const struct arguments *arguments, GPtrArray *summaries, 
 				    "--run: \"%s\" is no run number such as 4", arguments->runs);
 	if (runs->len == 1)
 		id = g_array_index(runs, gint64, 0);
-	run = swf_export_run(summary, id);
-	if (summaries->len > 1 || !run)
-		return command_fail(
-			COMMAND_BAD, arguments->name,
-			"a trace is one run of one directory: choose one of the %u that "
-			"have ended with --run",
-			summary->runs->len);
-	text = swf_export(summary, run, &error);
+	*ret_run = swf_export_run(summary, id);
+	if (summaries->len > 1 || !*ret_run)
+		return command_fail(COMMAND_BAD, arguments->name,
+				    "a %s is one run of one directory: choose one of the %u that "
+				    "have ended with --run",
+				    strcmp(arguments->format, "swf") == 0 ? "trace" : "schedule",
+				    summary->runs->len);
+	return COMMAND_DONE;
+}
+
+/* Writes one run as a trace. */
+static int write_trace(const struct arguments *arguments, GPtrArray *summaries, const GArray *runs)
+{
+	const struct store_run *run;
+	const int chosen = choose_run(arguments, summaries, runs, &run);
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = NULL;
+
+	if (chosen != COMMAND_DONE)
+		return chosen;
+	text = swf_export(summaries->pdata[0], run, &error);
 	if (text && write_text(arguments, text, &error))
 		return COMMAND_DONE;
 	return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
+}
+
+/* Writes one run in Batsim's files, and prints their paths. */
+static int write_schedule(const struct arguments *arguments, GPtrArray *summaries,
+			  const GArray *runs, const char *run_dir)
+{
+	const struct store_run *run;
+	const int chosen = choose_run(arguments, summaries, runs, &run);
+	g_autofree char *dir = arguments->out ? g_strdup(arguments->out)
+					      : g_build_filename(run_dir, "batsim", NULL);
+	g_autoptr(batsim_schedule_t) schedule = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (chosen != COMMAND_DONE)
+		return chosen;
+	schedule = batsim_export(summaries->pdata[0], run, build_version(), &error);
+	if (!schedule || !batsim_schedule_write(schedule, dir, &error))
+		return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
+	printf("%s/jobs.csv\n%s/schedule.json\n", dir, dir);
+	return COMMAND_DONE;
 }
 
 /* The command. */
@@ -300,6 +333,12 @@ static bool is_text_format(const char *format)
 	       strcmp(format, "json") == 0;
 }
 
+/* Whether the format is of one run. */
+static bool is_run_format(const char *format)
+{
+	return strcmp(format, "swf") == 0 || strcmp(format, "batsim") == 0;
+}
+
 /* Returns an option that has no effect in this format, with its use, or NULL. */
 static const char *pointless_option(const struct arguments *arguments, bool drawn)
 {
@@ -307,9 +346,10 @@ static const char *pointless_option(const struct arguments *arguments, bool draw
 
 	if (arguments->kinds && !drawn && !csv)
 		return "--chart is for the formats png, svg, pdf, html and csv";
-	if (arguments->runs && !drawn && strcmp(arguments->format, "swf") != 0 &&
+	if (arguments->runs && !drawn && !is_run_format(arguments->format) &&
 	    !(csv && arguments->kinds))
-		return "--run is for the formats png, svg, pdf, html, swf, and csv with --chart";
+		return "--run is for the formats png, svg, pdf, html, swf, batsim, and csv with "
+		       "--chart";
 	if (arguments->attribute && !drawn)
 		return "--attribute is for the formats png, svg, pdf and html";
 	if (arguments->table && (!csv || arguments->kinds))
@@ -329,7 +369,7 @@ static int report(const struct arguments *arguments, char **dirs)
 	g_autofree char *text = NULL;
 	struct charts_choice choice;
 
-	if (!drawn && !is_text_format(format) && strcmp(format, "swf") != 0)
+	if (!drawn && !is_text_format(format) && !is_run_format(format))
 		return command_fail(COMMAND_BAD, arguments->name,
 				    "unknown format \"%s\"; known: %s", format,
 				    COMMAND_REPORT_FORMATS);
@@ -349,6 +389,8 @@ static int report(const struct arguments *arguments, char **dirs)
 				    "--attribute: give a measured and a simulated run directory");
 	if (strcmp(format, "swf") == 0)
 		return write_trace(arguments, summaries, runs);
+	if (strcmp(format, "batsim") == 0)
+		return write_schedule(arguments, summaries, runs, dirs[0]);
 	if (drawn || kinds)
 		return put_charts(arguments, summaries, &choice, dirs[0]);
 	text = render(summaries, arguments, &error);
@@ -363,7 +405,8 @@ int cmd_report(int argc, char **argv)
 	bool json = false;
 	const struct command_option options[] = {
 		{"format", 'f', COMMAND_TEXT, &arguments.format,
-		 "What to make: table (default), csv, json, swf (a trace), png, svg, pdf, html",
+		 "What to make: table (default), csv, json, swf (a trace), batsim (its jobs.csv "
+		 "and schedule.json), png, svg, pdf, html",
 		 "FORMAT"},
 		{"json", 0, COMMAND_FLAG, &json, "The same as --format json"},
 		{"chart", 'c', COMMAND_TEXT, &arguments.kinds,
@@ -374,14 +417,15 @@ int cmd_report(int argc, char **argv)
 		 "migrations-by-policy, shares",
 		 "TABLE"},
 		{"run", 'r', COMMAND_TEXT, &arguments.runs,
-		 "Single runs to draw (default: the first of every policy and limit); with swf, the run",
+		 "Single runs to draw (default: the first of every policy and limit); with swf or batsim, the "
+		 "run",
 		 "N,..."},
 		{"attribute", 0, COMMAND_FLAG, &arguments.attribute,
 		 "Also why a measured and a simulated directory differ, as compare --attribute; "
 		 "simulates"},
 		{"out", 'o', COMMAND_FILE, &arguments.out,
-		 "Directory for what is made; by default plots go to RUN_DIR/plots and the page to "
-		 "RUN_DIR/index.html",
+		 "Directory for what is made; by default plots go to RUN_DIR/plots, the page to "
+		 "RUN_DIR/index.html, and Batsim's files to RUN_DIR/batsim",
 		 "DIR"},
 		{NULL},
 	};

@@ -28,7 +28,7 @@ int cmd_compare(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_rerun(int argc, char **argv);
 /* The formats of `report --format`. */
-#define COMMAND_REPORT_FORMATS "table csv json swf png svg pdf html"
+#define COMMAND_REPORT_FORMATS "table csv json swf batsim png svg pdf html"
 /* `virtbed decide SNAPSHOT`: decides one mapping event. */
 int cmd_decide(int argc, char **argv);
 /* `virtbed policies`: lists the policies with the section of the paper of each. */

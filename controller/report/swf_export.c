@@ -8,6 +8,7 @@
 #include "common/config/config.h"
 #include "common/visible.h"
 #include "controller/config/config_controller.h"
+#include "controller/report/course.h"
 #include "controller/store/store_service.h"
 
 /* The data of a trace. */
@@ -23,10 +24,7 @@ struct export
 	GPtrArray *users;
 	/* index of the next submission, since tasks are visited by number too */
 	guint at;
-	GPtrArray *suspensions; /* of struct store_suspension by task, attempt and n */
-	guint at_suspension;
-	GPtrArray *lost; /* of struct store_task by task and attempt */
-	guint at_lost;
+	struct courses courses;
 	/* number of tasks that were suspended, and that started more than once */
 	guint suspended, again;
 	guint unknown; /* number of tasks whose earlier attempts are not recorded */
@@ -95,71 +93,6 @@ static int user_of(struct export *export, const struct store_task *task)
 	return -1;
 }
 
-/* The history of a task over all of its attempts. */
-struct course {
-	double started_s;  /* first start; NAN: never */
-	double ended_s;    /* end of the last attempt; NAN: not started, or not ended */
-	double executed_s; /* NAN: not started, or not ended */
-	bool suspended;
-	uint32_t attempts; /* number of attempts that started */
-	const char *nodes; /* of the last of these */
-};
-
-/*
- * Adds the execution time of an attempt: from its start to its end without its suspensions. A
- * suspension that was rolled back took no time.
- */
-static void add_attempt(struct export *export, struct course *course,
-			const struct store_task *attempt)
-{
-	double since_s = attempt->started_s;
-
-	for (; export->at_suspension < export->suspensions->len; export->at_suspension++) {
-		const struct store_suspension *one =
-			export->suspensions->pdata[export->at_suspension];
-
-		if (one->task > attempt->task ||
-		    (one->task == attempt->task && one->attempt > attempt->attempts))
-			break;
-		if (one->task < attempt->task || one->attempt < attempt->attempts ||
-		    !isfinite(one->suspended_s) || !isfinite(one->exec_s))
-			continue;
-		course->suspended = true;
-		course->executed_s += one->exec_s;
-		since_s = one->since_s;
-	}
-	if (isfinite(since_s))
-		course->executed_s += fmax(0, attempt->ended_s - since_s);
-	if (!isfinite(course->started_s))
-		course->started_s = attempt->started_s;
-	course->ended_s = attempt->ended_s;
-	course->nodes = attempt->nodes;
-	course->attempts++;
-}
-
-/* Tasks are visited by number, and their records are in that order too. */
-static struct course course_of(struct export *export, const struct store_task *task)
-{
-	struct course course = {.started_s = NAN};
-	bool listed = false;
-
-	for (; export->at_lost < export->lost->len; export->at_lost++) {
-		const struct store_task *lost = export->lost->pdata[export->at_lost];
-
-		if (lost->task > task->task)
-			break;
-		if (lost->task < task->task || !isfinite(lost->started_s))
-			continue;
-		add_attempt(export, &course, lost);
-		listed = listed || lost->attempts == task->attempts;
-	}
-	if (!listed && isfinite(task->started_s))
-		add_attempt(export, &course, task);
-	if (course.attempts == 0 || !isfinite(task->ended_s))
-		course.ended_s = course.executed_s = NAN;
-	return course;
-}
-
 /*
  * Field 4: the run time. A job without interruptions fills the time between its rounded start and
  * end, so that the next job on its nodes still follows it.
@@ -184,7 +117,7 @@ static int64_t asked_of(const struct course *course, const struct store_task *ta
 
 static void add_job(GString *swf, struct export *export, const struct store_task *task)
 {
-	const struct course course = course_of(export, task);
+	const struct course course = courses_next(&export->courses, task);
 	const int64_t nodes = count_nodes(task->nodes ?: course.nodes);
 	const int64_t wait_s = between(task->arrival_s, course.started_s, 0);
 	const int64_t run_s = run_of(&course);
@@ -225,8 +158,8 @@ static int64_t count_processors(const struct export *export)
 		widest = MAX(widest, count_nodes(task->nodes));
 		see_nodes(seen, task->cluster, task->nodes);
 	}
-	for (guint i = 0; i < export->lost->len; i++) {
-		const struct store_task *lost = export->lost->pdata[i];
+	for (guint i = 0; i < export->courses.lost->len; i++) {
+		const struct store_task *lost = export->courses.lost->pdata[i];
 
 		widest = MAX(widest, count_nodes(lost->nodes));
 		see_nodes(seen, lost->cluster, lost->nodes);
@@ -330,8 +263,7 @@ char *swf_export(const struct summary *summary, const struct store_run *run, GEr
 		.clusters = clusters,
 		.submissions = submissions,
 		.users = users,
-		.suspensions = suspensions,
-		.lost = lost,
+		.courses = {.suspensions = suspensions, .lost = lost},
 	};
 
 	if (!lost)

@@ -958,8 +958,27 @@ make_single() {
 	[ "$(wc -l <jobs.csv)" -gt 1 ]
 }
 
+@test "a run and a replay are schedules of Batsim" {
+	refused "a schedule is one run of one directory" virtbed report "$RUNS/agree/measured" --format batsim
+	virtbed report "$RUNS/agree/measured" --format batsim --run 2 --out batsim >paths
+	[ "$(cat paths)" = "batsim/jobs.csv
+batsim/schedule.json" ]
+	head -1 batsim/jobs.csv >names
+	# a task that ended is in the trace of the run too, with the same nodes
+	virtbed report "$RUNS/agree/measured" --format swf --run 2 | awk '!/^;/ && $11 == 1' >ended
+	[ "$(grep -c COMPLETED_SUCCESSFULLY batsim/jobs.csv)" -eq "$(wc -l <ended)" ]
+	[ "$(jq .nb_jobs_success batsim/schedule.json)" -eq "$(wc -l <ended)" ]
+	[ "$(jq '.nb_computing_machines > 0 and .time_computing > 0 and .consumed_joules > 0' batsim/schedule.json)" = true ]
+	virtbed replay "$ROOT/tests/unit/replay/traces/synthetic.swf" --policy saf+easy --batsim replayed --json >summary
+	cmp <(head -1 replayed/jobs.csv) names
+	for key in nb_jobs nb_jobs_finished nb_jobs_killed mean_waiting_time mean_slowdown max_turnaround_time; do
+		[ "$(jq ".[0].$key * 1e6 | round" summary)" = "$(jq ".$key * 1e6 | round" replayed/schedule.json)" ]
+	done
+	refused "--batsim: give one --policy" virtbed replay "$ROOT/tests/unit/replay/traces/synthetic.swf" --batsim replayed
+}
+
 @test "an unknown format is refused with the known ones" {
-	refused "known: table csv json swf png svg pdf html" virtbed report "$RUNS/agree/measured" --format gif
+	refused "known: table csv json swf batsim png svg pdf html" virtbed report "$RUNS/agree/measured" --format gif
 }
 
 @test "plots are drawn, and can be drawn again from their script" {
