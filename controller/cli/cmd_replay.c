@@ -14,6 +14,7 @@
 #include "controller/cli/trace_notes.h"
 #include "controller/replay/replay_batsim.h"
 #include "controller/replay/replay_report.h"
+#include "controller/replay/trace_read.h"
 
 struct arguments {
 	const char *policies;  /* separated by commas; NULL: all but the orders of papers */
@@ -284,7 +285,7 @@ static int run_replay(const char *name, const char *path, struct arguments *argu
 	pointless = pointless_option(&arguments->setup, policies);
 	if (pointless)
 		return command_fail(COMMAND_BAD, name, "%s", pointless);
-	trace = swf_read(path, &filter, &error);
+	trace = trace_read(path, &filter, &error);
 	if (!trace)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	trace_notes_print(name, path, trace);
@@ -337,8 +338,8 @@ int cmd_replay(int argc, char **argv)
 	};
 
 	if (!command_parse(&argc, &argv, "TRACE",
-			   "Replays a trace in the Standard Workload Format, plain or gzipped, on "
-			   "one machine under batch policies.",
+			   "Replays a trace in the Standard Workload Format, plain or gzipped, or "
+			   "a workload of Batsim,\non one machine under batch policies.",
 			   options))
 		return COMMAND_BAD;
 	if (argc != 2)

@@ -10,7 +10,8 @@ static const struct config_key environment_keys[] = {
 	 .help = "mean number of arrivals in 24 h; needed without a trace; default: 1 with sharing and pruning, "
 		 "where it does not count."},
 	{CONFIG_TEXT(environment, trace),
-	 .help = "file in the Standard Workload Format, plain or gzipped, whose jobs are the tasks."},
+	 .help = "file in the Standard Workload Format, plain or gzipped, or a workload of Batsim, whose jobs "
+		 "are the tasks."},
 	{CONFIG_UINT(environment, trace_day), .fallback = 1,
 	 .help = "the day of the trace that trial 1 runs; the "
 		 "next trials run those after it. Days on which no job is submitted are skipped and do not count."},

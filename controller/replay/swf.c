@@ -49,7 +49,6 @@ struct reader {
 	const struct swf_filter *filter;
 	struct swf_trace *trace;
 	uint64_t line; /* number, from 1 */
-	double last_submit_s;
 	GArray *jobs;
 	GArray *wholes; /* int64_t: the jobs with a line of the whole job */
 	GArray *parts;  /* int64_t: the job of each part */
@@ -263,8 +262,6 @@ static bool read_job(struct reader *reader, const char *line)
 		.memory_kb = fmax(0, fmax(fields[FIELD_USED_MEMORY], fields[FIELD_ASKED_MEMORY])),
 	};
 
-	trace->unsorted += job.submit_s < reader->last_submit_s;
-	reader->last_submit_s = job.submit_s;
 	g_array_append_val(reader->jobs, job);
 	return true;
 }
@@ -392,6 +389,15 @@ static int compare_jobs(gconstpointer left, gconstpointer right, gpointer data)
 	return (a->submit_s > b->submit_s) - (a->submit_s < b->submit_s);
 }
 
+void swf_sort(struct swf_trace *trace)
+{
+	for (uint32_t i = 1; i < trace->jobs_count; i++)
+		trace->unsorted += trace->jobs[i].submit_s < trace->jobs[i - 1].submit_s;
+	if (trace->unsorted > 0)
+		g_qsort_with_data(trace->jobs, (gint)trace->jobs_count, sizeof(*trace->jobs),
+				  compare_jobs, NULL);
+}
+
 /* Counts the parts, and the jobs that have only parts. */
 static void count_parts(const struct reader *reader)
 {
@@ -420,7 +426,6 @@ struct swf_trace *swf_read(const char *path, const struct swf_filter *filter, GE
 		.path = path,
 		.filter = filter,
 		.trace = trace,
-		.last_submit_s = -INFINITY,
 		.jobs = g_array_new(FALSE, FALSE, sizeof(struct swf_job)),
 		.wholes = g_array_new(FALSE, FALSE, sizeof(int64_t)),
 		.parts = g_array_new(FALSE, FALSE, sizeof(int64_t)),
@@ -440,9 +445,7 @@ struct swf_trace *swf_read(const char *path, const struct swf_filter *filter, GE
 	trace->jobs = (struct swf_job *)(void *)g_array_free(reader.jobs, FALSE);
 	if (!good)
 		return NULL;
-	if (trace->unsorted > 0)
-		g_qsort_with_data(trace->jobs, (gint)trace->jobs_count, sizeof(*trace->jobs),
-				  compare_jobs, NULL);
+	swf_sort(trace);
 	return g_steal_pointer(&trace);
 }
 

@@ -94,6 +94,9 @@ struct swf_filter {
  */
 struct swf_trace *swf_read(const char *path, const struct swf_filter *filter, GError **error);
 
+/* Counts the jobs that were submitted before the one in front of them, and sorts jobs stably. */
+void swf_sort(struct swf_trace *trace);
+
 /* NULL is allowed. */
 void swf_free(struct swf_trace *trace);
 typedef struct swf_trace swf_trace_t;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/config/config.h"
+#include "common/read_number.h"
 #include "controller/report/course.h"
 
 /* A cluster and the numbers of its nodes among all resources. */
@@ -26,6 +27,15 @@ static struct cluster *find_cluster(GArray *clusters, char *name)
 	return &g_array_index(clusters, struct cluster, clusters->len - 1);
 }
 
+/* The number of a node in a list of the store. */
+static uint32_t node_number(const char *word)
+{
+	uint64_t number = 0;
+
+	read_number_front_unsigned(word, &number);
+	return (uint32_t)MIN(number, UINT32_MAX - 1);
+}
+
 /* Makes the cluster as large as the nodes of a task need: "0,3" is of four. */
 static void see_nodes(GArray *clusters, const struct store_task *task)
 {
@@ -36,8 +46,7 @@ static void see_nodes(GArray *clusters, const struct store_task *task)
 		return;
 	cluster = find_cluster(clusters, task->cluster);
 	for (char **word = words; *word; word++)
-		cluster->nodes =
-			MAX(cluster->nodes, (uint32_t)g_ascii_strtoull(*word, NULL, 10) + 1);
+		cluster->nodes = MAX(cluster->nodes, node_number(*word) + 1);
 }
 
 /* Numbers the resources. Returns how many there are. */
@@ -68,9 +77,9 @@ static char *resources_of(GArray *clusters, const struct store_task *task, const
 		return NULL;
 	text = g_string_new(NULL);
 	for (char **word = words;; word++) {
-		const uint32_t number = *word ? find_cluster(clusters, task->cluster)->first +
-							(uint32_t)g_ascii_strtoull(*word, NULL, 10)
-					      : 0;
+		const uint32_t number =
+			*word ? find_cluster(clusters, task->cluster)->first + node_number(*word)
+			      : 0;
 
 		if (*word && last != UINT32_MAX && (number == last || number == last + 1)) {
 			last = number;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "controller/config/config_environment.h"
+#include "controller/replay/trace_read.h"
 #include "controller/workload/environment_pruning.h"
 #include "controller/workload/environment_serial.h"
 #include "controller/workload/environment_sharing.h"
@@ -322,7 +323,7 @@ struct swf_trace *environment_trace_new(const struct config *config, GError **er
 	const struct config_environment *environment = config_environment(config);
 	const struct swf_filter filter = {.procs = environment->trace_cores};
 	g_autoptr(GError) why = NULL;
-	struct swf_trace *trace = swf_read(environment->trace, &filter, &why);
+	struct swf_trace *trace = trace_read(environment->trace, &filter, &why);
 
 	if (!trace)
 		g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM, "environment.trace: %s",

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "controller/replay/replay.h"
-#include "controller/replay/swf.h"
+#include "controller/replay/trace_read.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Longer ones take time and show nothing more. */
@@ -49,7 +49,7 @@ static void replay(const struct swf_trace *trace, const struct replay_policy *po
 static void read_trace(const char *path, const struct swf_filter *filter)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(swf_trace_t) trace = swf_read(path, filter, &error);
+	g_autoptr(swf_trace_t) trace = trace_read(path, filter, &error);
 	uint32_t count;
 	const struct replay_policy *const *policies = replay_policies(&count);
 

@@ -182,6 +182,19 @@ refused() {
 	run -1 virtbed replay longer.swf --left-out nowhere/lines.csv
 }
 
+@test "a workload of Batsim is replayed and simulated" {
+	jq -n '{nb_res: 8, profiles: {d: {type: "delay", delay: 3600}},
+		jobs: [range(200) | {id: "\(.)", subtime: (. * 400), res: (. % 8 + 1), walltime: 4000, profile: "d"}]}' \
+		>workload.json
+	[ "$(virtbed replay workload.json --policy sjf --json | jq '.[0].nb_jobs_finished')" -eq 200 ]
+	jq '.profiles.d.type = "parallel"' workload.json >parallel.json
+	refused 'parallel.json: jobs[0]: profile "d" is of type "parallel"' virtbed replay parallel.json
+	sed 's/^  trace: .*/  trace: workload.json/' "$ROOT/configs/papers/energy-fig14.yaml" >trace.yaml
+	grep -q "trace: workload.json" trace.yaml
+	virtbed simulate trace.yaml --trials 1 --policy easy >table
+	grep -q easy table
+}
+
 @test "bad traces and options of replay are refused in one line" {
 	local traces=$ROOT/tests/unit/replay/traces
 	refused "short-line.swf:3" virtbed replay "$traces/short-line.swf"

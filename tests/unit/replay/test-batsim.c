@@ -6,6 +6,7 @@
 
 #include "common/json.h"
 #include "controller/replay/replay_batsim.h"
+#include "controller/replay/trace_read.h"
 
 /* The texts of both files of a schedule. */
 struct files {
@@ -139,11 +140,107 @@ static void test_states(void)
 	free_files(&files);
 }
 
+/* The trace of a workload of that text, or NULL with `error`. */
+static struct swf_trace *read_text(const char *text, const struct swf_filter *filter,
+				   GError **error)
+{
+	g_autofree char *dir = g_dir_make_tmp("virtbed-batsim-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(dir, "w.json", NULL);
+	struct swf_trace *trace;
+
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+	trace = trace_read(path, filter, error);
+	g_unlink(path);
+	g_rmdir(dir);
+	return trace;
+}
+
+/* Both generations of names, a sequence, a walltime and jobs that cannot be replayed. */
+static void test_workload(void)
+{
+	static const struct swf_job expected[] = {{7, 1, 20.25, 20.25, 2, 0},
+						  {2, 5, 12, 30, 1, 0},
+						  {3, 5, 4, 4, 4, 0}};
+	static const char text[] =
+		"\n {\"nb_res\": 4, \"jobs\": ["
+		"{\"id\": \"2\", \"subtime\": 5, \"res\": 1, \"profile\": \"s\", \"walltime\": 30},"
+		"{\"id\": 7, \"subtime\": 1, \"res\": 2, \"profile\": \"d\", \"walltime\": -1},"
+		"{\"id\": 3, \"subtime\": 5.0, \"res\": 4, \"profile\": \"old\"},"
+		"{\"id\": 4, \"subtime\": 6, \"res\": 5, \"profile\": \"d\"},"
+		"{\"id\": 5, \"subtime\": 6, \"res\": 1, \"profile\": \"none\"}],"
+		"\"profiles\": {\"d\": {\"type\": \"DelayProfile\", \"delay\": 20.25},"
+		"\"old\": {\"type\": \"delay\", \"delay\": 4}, \"none\": {\"type\": \"delay\", \"delay\": 0},"
+		"\"s\": {\"type\": \"SequentialCompositionProfile\", \"repeat\": 3, \"seq\": [\"old\"]}}}";
+	const struct swf_filter all = {.list = true};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(swf_trace_t) trace = read_text(text, &all, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(trace->procs, ==, 4);
+	g_assert_cmpuint(trace->unsorted, ==, 1);
+	g_assert_cmpuint(trace->refused, ==, 1);
+	g_assert_cmpuint(trace->skipped, ==, 1);
+	g_assert_cmpuint(trace->left_out_count, ==, 2);
+	g_assert_cmpuint(trace->left_out[1].line, ==, 5);
+	g_assert_cmpuint(trace->jobs_count, ==, G_N_ELEMENTS(expected));
+	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++) {
+		g_assert_cmpint(trace->jobs[i].id, ==, expected[i].id);
+		g_assert_cmpfloat(trace->jobs[i].submit_s, ==, expected[i].submit_s);
+		g_assert_cmpfloat(trace->jobs[i].run_s, ==, expected[i].run_s);
+		g_assert_cmpfloat(trace->jobs[i].estimate_s, ==, expected[i].estimate_s);
+		g_assert_cmpuint(trace->jobs[i].procs, ==, expected[i].procs);
+	}
+}
+
+static void test_bad_workloads(void)
+{
+#define JOBS(fields) "{\"nb_res\": 4, \"jobs\": [{\"id\": \"w0!1\", " fields "}], \"profiles\": "
+#define DELAY "{\"d\": {\"type\": \"delay\", \"delay\": 4}}}"
+	static const struct {
+		const char *text;
+		const char *says;
+	} cases[] = {
+		{"{\"jobs\": 1}", "a workload has jobs, a list"},
+		{"{\"jobs\": [", "w.json"},
+		{"{\"jobs\": [], \"profiles\": {}}", "nb_res does not say"},
+		{JOBS("\"subtime\": -1, \"res\": 1, \"profile\": \"d\"") DELAY,
+		 "jobs[0]: subtime is no time"},
+		{JOBS("\"subtime\": 1, \"res\": 0, \"profile\": \"d\"") DELAY,
+		 "jobs[0]: res is no number"},
+		{JOBS("\"subtime\": 1, \"res\": 1.5, \"profile\": \"d\"") DELAY,
+		 "res is no number"},
+		{JOBS("\"subtime\": 1, \"res\": 1, \"profile\": \"e\"") DELAY,
+		 "there is no profile \"e\""},
+		{JOBS("\"subtime\": 1, \"res\": 1, \"profile\": \"d\", \"walltime\": \"1\"") DELAY,
+		 "walltime is no time"},
+		{JOBS("\"subtime\": 1, \"res\": 1, \"profile\": \"p\"") "{\"p\": {\"type\": "
+									"\"parallel_homogeneous\", \"cpu\": 1e9}}}",
+		 "profile \"p\" is of type \"parallel_homogeneous\", whose run time depends on a "
+		 "platform"},
+		{JOBS("\"subtime\": 1, \"res\": 1, \"profile\": \"p\"") "{\"p\": {\"type\": "
+									"\"composed\", \"seq\": [\"p\"]}}}",
+		 "sequences in more than"},
+	};
+	const struct swf_filter all = {0};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(swf_trace_t) trace = read_text(cases[i].text, &all, &error);
+
+		g_assert_null(trace);
+		g_assert_true(error && error->domain == SWF_ERROR);
+		if (!strstr(error->message, cases[i].says))
+			g_error("\"%s\" does not say \"%s\"", error->message, cases[i].says);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/batsim/a replay is a schedule with processors", test_replay);
 	g_test_add_func("/batsim/processors may be in pieces", test_pieces);
 	g_test_add_func("/batsim/what is not known is empty", test_states);
+	g_test_add_func("/batsim/a workload is a trace", test_workload);
+	g_test_add_func("/batsim/a bad workload is refused with its job", test_bad_workloads);
 	return g_test_run();
 }
