@@ -7,7 +7,7 @@
 #include "common/read_file.h"
 #include "controller/replay/batsim_workload.h"
 
-/* Bytes in which the first one that is no blank is looked for. */
+/* Bytes in which the first character of a file is looked for, behind blanks. */
 #define LOOKED_AT 4096
 
 /* Whether the file begins as a JSON object does. A file that cannot be read does not. */
