@@ -242,7 +242,7 @@ static bool find_failure(struct checking *checking, const struct asked *asked, u
 	if (!why)
 		return error_fail(error, CHECK_ERROR, 1, "out of memory");
 	return find(checking, failure == PLUGIN_ILLEGAL ? CHECK_LEGAL : CHECK_ANSWERS, number,
-		    snapshot, g_strdup_printf("%s: %s", plugin_failure_names[failure], why), error);
+		    snapshot, g_strdup(why), error);
 }
 
 /* The action at which two texts of plans differ: from there on, and at most so long. */
