@@ -114,11 +114,10 @@ static struct check_times times_of(GArray *list)
 	};
 }
 
-/* The policy as one that is from outside. */
+/* The policy as a program. */
 
 /*
- * A policy of the tree decides in a process, too, so that one that crashes or hangs is found as
- * well.
+ * A policy of the tree decides in a process, too, so that a crash and a hang are found as well.
  */
 static bool find_policy(struct checking *checking, GError **error)
 {
@@ -367,7 +366,7 @@ static bool check_shuffled(struct checking *checking, struct asked *third, GErro
 	return good;
 }
 
-/* A policy that answers anew each time does so in any process and order: that says no more. */
+/* A policy whose answers are never the same breaks these two rules as a consequence. */
 static void drop_consequences(struct checking *checking)
 {
 	GPtrArray *findings = checking->result->findings;

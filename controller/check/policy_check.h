@@ -11,11 +11,11 @@
  * processes of its own, of which three are asked about the same snapshots:
  *
  * - the first one twice about each;
- * - the second one likewise, with other contents of new memory, other addresses and hash seeds;
+ * - the second one twice, with other contents of new memory, other addresses and hash seeds;
  * - the third one once, in another order.
  *
- * All answers are to be equal. One that differs comes from a clock or random numbers, from a
- * variable that is not initialised or an address, or from what is kept between two events.
+ * All answers are to be equal. They differ by a clock or random numbers, by a variable that is not
+ * initialised or an address, or by what is kept between two events.
  */
 
 /* The rules, in the order in which they are listed. */
