@@ -22,7 +22,7 @@ teardown() {
 
 @test "the package has everything, and nothing of the machine that made it" {
 	dpkg-deb -c "$deb" >contents
-	for path in usr/bin/virtbed usr/libexec/virtbed/virtbed-{controller,local-sched,lab,meters} \
+	for path in usr/bin/virtbed usr/libexec/virtbed/virtbed-{controller,local-sched,lab,meters,policy-host,policy-so} \
 		usr/lib/x86_64-linux-gnu/virtbed/dcmi_module.so usr/lib/systemd/system/virtbed-controller.service \
 		usr/lib/systemd/system/virtbed-controller-lab.service usr/lib/systemd/system/virtbed-local-sched@.service \
 		usr/lib/sysusers.d/virtbed.conf usr/lib/tmpfiles.d/virtbed.conf usr/share/man/man1/virtbed.1.gz \
@@ -48,10 +48,28 @@ teardown() {
 	(cd tree && md5sum --quiet -c ../control/md5sums)
 }
 
+@test "the package for policies has what builds one outside the tree, and the packaged command checks it" {
+	command -v cc >/dev/null && command -v pkg-config >/dev/null || skip "no cc, or no pkg-config"
+	dev=$(ls "$run_build"/virtbed-dev_*.deb)
+	[ "$(dpkg-deb -f "$dev" Depends)" = "virtbed (= $(dpkg-deb -f "$deb" Version))" ]
+	! dpkg-deb -c "$deb" | grep -q ' \./usr/include/' || return 1
+	dpkg-deb -x "$deb" tree
+	dpkg-deb -x "$dev" tree
+	dpkg-deb -e "$dev" control
+	(cd tree && md5sum --quiet -c ../control/md5sums)
+	! grep -rlF -e "$root" -e "$run_build" tree/usr/include tree/usr/share/pkgconfig || return 1
+	export PKG_CONFIG_SYSROOT_DIR=$PWD/tree PKG_CONFIG_PATH=$PWD/tree/usr/share/pkgconfig
+	cp "$root/tests/policy/wrong.c" mine.c
+	# shellcheck disable=SC2046
+	cc -shared -fPIC $(pkg-config --cflags virtbed-policy) -o mine.so mine.c
+	unset VIRTBED_LIBEXEC
+	tree/usr/bin/virtbed policy check mine.so --snapshots 20 | grep -q '^nodes *20  yes      yes    yes     yes     yes'
+}
+
 @test "lintian finds nothing that is not explained" {
 	[ -n "${VIRTBED_LONG:-}" ] || skip "takes a minute: ./testbed check --long"
 	command -v lintian >/dev/null || skip "no lintian"
-	run lintian --allow-root --fail-on error,warning "$deb"
+	run lintian --allow-root --fail-on error,warning "$deb" "$run_build"/virtbed-dev_*.deb
 	echo "$output"
 	[ "$status" -eq 0 ]
 }
@@ -62,6 +80,7 @@ teardown() {
 	ln -s "$run_build/image" "$run_build/benchmarks" "$run_build/vm-images" build/
 	"$root/configs/debian/package" build
 	cmp "$deb" build/virtbed_*.deb
+	cmp "$run_build"/virtbed-dev_*.deb build/virtbed-dev_*.deb
 }
 
 @test "what was unpacked serves, with a local scheduler that runs already" {
