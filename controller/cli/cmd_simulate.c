@@ -90,7 +90,8 @@ static int run_trials(const char *name, struct trials *trials, const double *lim
 	if (watched && g_get_monotonic_time() - begun > G_TIME_SPAN_SECOND)
 		fputs("\r\033[K", stderr);
 	if (!results)
-		return command_fail(COMMAND_BAD, name, "%s", error->message);
+		return command_fail(error->domain == PLUGIN_ERROR ? COMMAND_FAILED : COMMAND_BAD,
+				    name, "%s", error->message);
 	summary = simulate_summary_new(trials, limits, budget_j,
 				       simulate_summary_baseline(trials->experiment,
 								 arguments->baseline),

@@ -16,8 +16,8 @@ static const struct config_key plugin_keys[] = {
 	 .help = "whether it has no network, no new privileges and the limits below in runs and "
 		 "services; where the kernel refuses that, it does not start."},
 	{CONFIG_FLAG(plugin, sandbox_simulations), .help = "the same elsewhere."},
-	{CONFIG_TEXT(plugin, user), .fallback_text = "nobody",
-	 .help = "who it runs as in the sandbox where virtbed runs as root."},
+	{CONFIG_TEXT(plugin, user), .fallback_text = CONFIG_PLUGIN_USER,
+	 .help = "the user that it runs as in the sandbox where virtbed runs as root."},
 	{CONFIG_UINT(plugin, cpu_s), .fallback = 36000, CONFIG_NOT_ZERO, CONFIG_MOST(1, 1000000000),
 	 .help = "CPU time of a process in the sandbox; it is started again after that."},
 	{CONFIG_UINT(plugin, memory_mib), .fallback = 4096, CONFIG_NOT_ZERO,
@@ -41,6 +41,6 @@ struct config_plugin config_plugin_of(const struct config *config)
 		return *given;
 	config_section_fill(&config_plugin_section, &plugin);
 	g_free(plugin.user);
-	plugin.user = (char *)"nobody";
+	plugin.user = (char *)CONFIG_PLUGIN_USER;
 	return plugin;
 }

@@ -3,6 +3,8 @@
 
 #include "common/config/config.h"
 
+#define CONFIG_PLUGIN_USER "nobody"
+
 /* How policies from outside (exec:COMMAND, so:FILE) run (docs/reference/policy-protocol.md). */
 struct config_plugin {
 	char *fallback;             /* NULL: that of the system's model */
@@ -10,7 +12,7 @@ struct config_plugin {
 	double simulate_deadline_s; /* elsewhere; default 60 */
 	bool sandbox;               /* in runs and services; default true */
 	bool sandbox_simulations;   /* elsewhere; default false */
-	char *user;                 /* in the sandbox, where virtbed is root; default "nobody" */
+	char *user; /* in the sandbox, where virtbed is root; default CONFIG_PLUGIN_USER */
 	/* Limits in the sandbox. */
 	uint32_t cpu_s;
 	uint32_t memory_mib;

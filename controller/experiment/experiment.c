@@ -101,6 +101,23 @@ static bool check_different(const struct policy *policies, const char *const *na
 	return false;
 }
 
+/* Where a policy is from outside: whether its fallback is one of the tree that fits. */
+static bool check_fallback(const struct experiment *experiment, GError **error)
+{
+	const struct config_environment *environment = config_environment(experiment->config);
+	const struct sched_queueing queueing = {.length = 1};
+	const struct sched_system model = {
+		.shared = (environment && environment->sharing) ||
+			  experiment->config->clusters[0].shared,
+		.queueing = environment && environment->pruning ? &queueing : NULL,
+	};
+
+	for (uint32_t i = 0; i < experiment->policies_count; i++)
+		if (policy_is_outside(&experiment->policies[i]))
+			return plugin_config_check(experiment->config, &model, error);
+	return true;
+}
+
 static bool parse_policies(struct experiment *experiment, const char *const *names, uint32_t count,
 			   GError **error)
 {
@@ -121,7 +138,7 @@ static bool parse_policies(struct experiment *experiment, const char *const *nam
 			return false;
 	}
 	experiment->policies_count = count;
-	return true;
+	return check_fallback(experiment, error);
 }
 
 /* An experiment with its policies and without a system. */

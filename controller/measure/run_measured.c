@@ -144,8 +144,7 @@ static bool restore_run(struct measured_run *run, GError **error)
 
 /*
  * Starts the program of a policy from outside, which decides on a thread of its own: a run of it
- * must not stand still until a deadline. A run that continues goes on with the fallback at the
- * worst.
+ * must not stand still until a deadline. A run that continues has the fallback at the worst.
  */
 static bool open_plugin(struct measured_run *run, GError **error)
 {

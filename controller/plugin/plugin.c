@@ -583,8 +583,11 @@ static int decide(struct policy_outside *outside, const struct policy *policy,
 					    : NULL;
 	bool was_disabled;
 
-	if (stored)
+	if (stored) {
+		/* It was not asked, or its process may have ended by it: the next one is new. */
+		end_process(plugin, false);
 		return fall_back(stored, snapshot, context, "as the record says", ret_plan);
+	}
 	take_settings(plugin);
 	was_disabled = plugin_account(plugin).disabled;
 	g_clear_pointer(&plugin->why, g_free);

@@ -26,7 +26,7 @@ struct plugin_settings {
 	double deadline_s; /* of an answer, > 0 */
 	bool in_process;   /* shared objects are loaded into this process, without a deadline */
 	bool sandbox;      /* with the limits below */
-	const char *user;  /* who it runs as where this is root; NULL: nobody */
+	const char *user;  /* that it runs as where this is root; needed there */
 	uint32_t cpu_s, memory_mib, file_mib, files, processes; /* > 0 */
 };
 

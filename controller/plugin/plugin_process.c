@@ -24,7 +24,7 @@
 #define END_NS G_GINT64_CONSTANT(500000000)
 /* A program that is killed is gone, but for a call that cannot be interrupted, by then. */
 #define KILLED_NS G_GINT64_CONSTANT(2000000000)
-/* Lines of standard error that are logged between two answers; the longest that is kept of one. */
+/* Lines of standard error that are logged between two answers; the longest part of a line that is kept. */
 #define COMPLAINTS_MAX 100
 #define COMPLAINT_LENGTH 1000
 #define PIPE_BYTES (1 << 20)
@@ -222,7 +222,7 @@ static bool listen_until(struct plugin_process *process, bool writing, int64_t d
 	return true;
 }
 
-/* Writes what the pipe takes. -1: nobody reads it. SIGPIPE of it does not reach the process. */
+/* Writes what the pipe takes. -1: it has no reader. SIGPIPE of it does not reach the process. */
 static ssize_t write_some(int fd, const char *text, size_t length)
 {
 	const struct timespec at_once = {0};
@@ -334,7 +334,7 @@ void plugin_process_free(struct plugin_process *process, bool kindly)
 		return;
 	close_fd(&process->input);
 	while (kindly && process->trouble >= 0 && listen_until(process, false, deadline_ns))
-		g_string_truncate(process->heard, 0); /* nobody reads it any more */
+		g_string_truncate(process->heard, 0); /* it is not read any more */
 	/* The host ends them all, and itself. */
 	close_fd(&process->lifeline);
 	deadline_ns = clock_now_ns() + BYE_NS;

@@ -64,7 +64,7 @@ char *plugin_write_hello(struct plugin_told *told, const char *policy, uint64_t 
 				 snapshot_json_system(system)));
 }
 
-/* Whether a program has yet to be told of a task as it is; afterwards it has been. */
+/* Whether a program does not know a task as it is; afterwards it does. */
 static bool is_news(struct plugin_told *told, const struct sched_task *task)
 {
 	const uint64_t sum = sched_tasks_sum(task, 1);

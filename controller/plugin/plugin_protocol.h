@@ -40,7 +40,7 @@ char *plugin_write_decide(struct plugin_told *told, uint64_t number,
 
 /* What a program answered. */
 enum plugin_answer {
-	PLUGIN_ANSWER_WRONG = 0, /* no message of the protocol, or not the one that is due */
+	PLUGIN_ANSWER_WRONG = 0, /* no message of the protocol, or not what is due */
 	PLUGIN_ANSWER_GOOD,
 	PLUGIN_ANSWER_NONE,    /* the answer to an earlier message, which came late */
 	PLUGIN_ANSWER_REFUSED, /* `refuse` or `error` */

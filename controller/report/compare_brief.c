@@ -5,6 +5,7 @@
 
 #include "common/json.h"
 #include "controller/report/accuracy.h"
+#include "controller/report/plugins.h"
 #include "controller/report/provenance.h"
 
 /*
@@ -546,6 +547,7 @@ static GPtrArray *limitations_of(const struct summary *summary, const GArray *ac
 	if (summary->measured) {
 		add_unreal(list, summary);
 		add_troubles(list, summary);
+		plugins_add_lines(summary, list);
 	}
 	add_doubts(list, summary, accuracies);
 	return list;

@@ -9,6 +9,7 @@
 #include "controller/report/compare.h"
 #include "controller/report/deviation.h"
 #include "controller/report/listing.h"
+#include "controller/report/plugins.h"
 
 static void append_heading(GString *text, const struct compare *compare,
 			   const struct compare_side *side)
@@ -403,6 +404,18 @@ static void append_verdict(GString *text, const struct compare *compare,
 				       compare->sides->mixed ? "" : side->label, verdict);
 }
 
+/* In how many events policies from outside were used, where a fallback decided some. */
+static void append_fallbacks(GString *text, const struct compare *compare)
+{
+	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+
+	for (int i = 0; i < 2; i++)
+		if (i == 0 || !compare->sides->mixed)
+			plugins_add_lines(compare->sides->side[i].summary, lines);
+	for (guint i = 0; i < lines->len; i++)
+		g_string_append_printf(text, "%s%s\n", i ? "" : "\n", (char *)lines->pdata[i]);
+}
+
 char *compare_text(const struct compare *compare)
 {
 	GString *text = g_string_new(NULL);
@@ -424,6 +437,7 @@ char *compare_text(const struct compare *compare)
 	for (guint i = 0; i < compare->missing->len; i++)
 		g_string_append_printf(text, "%snot compared: %s\n", i ? "" : "\n",
 				       (char *)compare->missing->pdata[i]);
+	append_fallbacks(text, compare);
 	g_string_append_printf(text, "\nVerdict: %s.\n", sentence);
 	return g_string_free(text, FALSE);
 }

@@ -7,12 +7,14 @@
 #include "controller/report/csv.h"
 #include "controller/report/dropped.h"
 #include "controller/report/migrations.h"
+#include "controller/report/plugins.h"
 #include "controller/report/shares.h"
 #include "controller/report/suspensions.h"
 #include "controller/store/store_energy.h"
 
 const struct listing_part *const report_parts[] = {&suspensions_part, &migrations_part,
-						   &shares_part, &dropped_part, NULL};
+						   &shares_part,      &dropped_part,
+						   &plugins_part,     NULL};
 
 static void add_cell(struct table *table, const struct summary_cell *cell,
 		     const struct summary *summary)

@@ -74,7 +74,7 @@ enum policy_flags {
 
 /*
  * What decides for policies from outside the tree in one run: programs and shared objects that it
- * starts. The room controller/plugin/ makes it.
+ * starts. It belongs to its maker (controller/plugin/).
  */
 struct policy_outside {
 	/*

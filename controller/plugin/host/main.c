@@ -32,12 +32,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/read_number.h"
+
 #define LIFELINE_FD 3
 #define TROUBLE_FD 4
 /* Of this program where the other could not be started. */
 #define STATUS_REFUSED 125
 
 #define MIB (1024 * 1024)
+#define LIMIT_MAX 1e12
 /* How often processes that a program left are looked for, each of which may have left more. */
 #define GENERATIONS_MAX 1000
 
@@ -79,17 +82,16 @@ static _Noreturn void usage(void)
 
 static rlim_t number(const char *text)
 {
-	char *end;
-	const unsigned long long value = text ? strtoull(text, &end, 10) : 0;
+	double value;
 
-	if (!text || *end || value == 0)
+	if (!text || !read_number(text, 1, LIMIT_MAX, &value))
 		usage();
-	return value;
+	return (rlim_t)value;
 }
 
 static struct options read_options(char **argv)
 {
-	struct options options = {.user = "nobody"};
+	struct options options = {.sandbox = false};
 
 	for (argv++; *argv && strncmp(*argv, "--", 2) == 0; argv++) {
 		if (strcmp(*argv, "--sandbox") == 0)
@@ -156,13 +158,14 @@ static void limit(int resource, rlim_t most, const char *what)
 		refuse_sandbox(what);
 }
 
-/* Another user than root, of whom the kernel limits neither processes nor files. */
+/* Becomes another user than root: the kernel limits neither the processes of root nor its files. */
 static void leave_root(const char *name)
 {
-	const struct passwd *user = getpwnam(name);
+	const struct passwd *user = name ? getpwnam(name) : NULL;
 
 	if (!user)
-		refuse("the sandbox has no user \"%s\"; set plugin.user to one that exists", name);
+		refuse("the sandbox has no user \"%s\"; set plugin.user to a user of this machine",
+		       name ? name : "");
 	if (user->pw_uid == 0)
 		refuse("the sandbox cannot run it as root; set plugin.user to another user");
 	if (setgroups(0, NULL) < 0 || setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||

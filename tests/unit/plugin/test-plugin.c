@@ -9,6 +9,8 @@
 #include "controller/snapshot/snapshot_json.h"
 #include "tests/oracle/snapshots.h"
 
+#define USER_OF_ROOT "nobody"
+
 static const char *twin; /* the program */
 
 static const struct plugin_settings usual = {
@@ -18,6 +20,7 @@ static const struct plugin_settings usual = {
 	.file_mib = 1,
 	.files = 32,
 	.processes = 8,
+	.user = USER_OF_ROOT,
 };
 
 /* exec: with the program and its arguments. */
@@ -227,7 +230,7 @@ static void test_faults(void)
 		g_assert_cmpuint(account.events, ==, 2);
 		g_assert_cmpuint(account.used, ==, 1);
 		g_assert_cmpuint(account.failed[cases[i].failure], ==, 1);
-		/* The next event: of the same process or another, but for one that hangs. */
+		/* The next event: of the same process or another, unless it hangs. */
 		settings.deadline_s = 20;
 		if (g_str_equal(cases[i].fault, "hang") || g_str_equal(cases[i].fault, "busy"))
 			settings.deadline_s = 0.1;
@@ -344,7 +347,7 @@ static bool has_sandbox(void)
 	if (!good && strstr(error->message, "the sandbox cannot have"))
 		g_test_skip(error->message);
 	else if (!good && strstr(error->message, "in the sandbox as user"))
-		g_test_skip("the build is not readable to nobody");
+		g_test_skip("the user of the sandbox cannot read the build");
 	else
 		g_assert_no_error(error);
 	return good;
@@ -402,7 +405,7 @@ static void test_sandbox(void)
 	}
 }
 
-/* Without the sandbox nobody is left, in the group or not. */
+/* Without the sandbox no process is left, in the group or not. */
 static void test_group(void)
 {
 	static const char *const faults[] = {"hang", "fork"};

@@ -1,0 +1,145 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Policies that are programs of their own (`exec:COMMAND`): tests/unit/plugin/twin.c decides as a policy of the tree
+# does, and misbehaves where it is told to. Runs and services have local schedulers without VMs.
+
+bats_require_minimum_version 1.5.0
+load lab
+load run
+load service
+
+# What simulations need, in a place that the sandbox's user can read. use_twin
+use_twin() {
+	place=$(mktemp -d)
+	echo "$place" >"$BATS_TEST_TMPDIR/place"
+	chmod 755 "$place"
+	cp "$run_build/tests/unit/plugin/policy-twin" "$place/twin" || skip "tests are not built"
+	twin=exec:$place/twin
+	run_use_scripted
+	run_write_config "$config"
+	run_write_estimates "$estimates"
+	out=$BATS_TEST_TMPDIR/out
+}
+
+# The figures of a policy in what `simulate --json` printed. figures POLICY FILE
+figures() {
+	jq -cS --arg policy "$1" '[.[] | select(.policy == $policy) | del(.policy)]' "$2"
+}
+
+@test "a program that decides as a policy of the tree has its results, in simulate, study and decide" {
+	use_twin
+	local snapshot hs22=$BATS_TEST_DIRNAME/../../configs/testbed-hs22.yaml
+	"$virtbed" simulate "$hs22" --trials 3 --limit 1,0.5 --policy "max-upe,$twin --differences max-upe" \
+		--json --out "$out" >results.json
+	[ "$(figures max-upe results.json)" = "$(figures "$twin --differences max-upe" results.json)" ]
+	[ "$(figures max-upe results.json)" != "[]" ]
+	"$virtbed" simulate "$hs22" --trials 3 --limit 1,0.5 --policy "max-upe,$twin --differences max-upe" \
+		--jobs 1 --json | cmp - results.json
+	# What is stored reads back, and is decided again by both.
+	run "$virtbed" rerun "$out"
+	[ "$(grep -c "all as stored" <<<"$output")" -eq 4 ]
+	snapshot=$(run_query "$out" "SELECT snapshot FROM decision WHERE run = 2 AND actions <> '[]' LIMIT 1")
+	"$virtbed" decide --json --policy max-upe - <<<"$snapshot" >own.json
+	"$virtbed" decide --json - <<<"$snapshot" | cmp - own.json
+	[ "$(jq length own.json)" -gt 0 ]
+	[ "$(run_query "$out" "SELECT policy FROM run WHERE run = 2")" = "$twin --differences max-upe" ]
+	"$virtbed" report "$out" | grep -qF "$twin --differences max-upe"
+	sed -n '/^    {"policy": "dynmcb8"/,/^     "down": /s/^    //p' \
+		"$BATS_TEST_DIRNAME/../../docs/reference/snapshot.md" >shared.json
+	"$virtbed" decide --json shared.json >own.json
+	"$virtbed" decide --json --policy "$twin dynmcb8" shared.json | cmp - own.json
+	write_study
+	"$virtbed" study study.yaml --out study --policy "max-upe,$twin max-upe"
+	[ "$(study_of max-upe)" = "$(study_of "$twin max-upe")" ]
+	[ "$(study_of max-upe | wc -l)" -eq 4 ]
+}
+
+# A study of a small environment: study.yaml
+write_study() {
+	sed 's/^workload:/study: {trials: 2}\n&/; s/limits: .*/limits: [1, 0.5]/' \
+		"$BATS_TEST_DIRNAME/../../configs/testbed-hs22.yaml" >study.yaml
+}
+
+# What a policy earned in a study, trial by trial. study_of POLICY
+study_of() {
+	sqlite3 study/study.sqlite "SELECT trial, \"limit\", utility, energy_j FROM result WHERE policy = '$1' ORDER BY 1, 2"
+}
+
+@test "a program that does not decide ends a simulation with the reason" {
+	use_twin
+	local hs22=$BATS_TEST_DIRNAME/../../configs/testbed-hs22.yaml
+	run "$virtbed" simulate "$hs22" --trials 1 --limit 1 --policy "$twin --at 3 illegal easy"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"policy \"$twin --at 3 illegal easy\" did not decide mapping event "*": illegal: actions[0], drop of task 4711: "* ]]
+	run "$virtbed" simulate "$hs22" --trials 1 --policy "exec:$place/nothing"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"cannot execute \"$place/nothing\": No such file"* ]]
+	sed 's/^workload:/plugin: {simulate_deadline_s: 0.2}\n&/' "$hs22" >short.yaml
+	run "$virtbed" simulate short.yaml --trials 1 --limit 1 --policy "$twin --at 2 hang easy"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *": late: it did not answer within 0.2 s"* ]]
+	write_study
+	run "$virtbed" study study.yaml --out study --policy "$twin --at 2 error easy"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *": refused: no idea"* ]]
+	sed 's/^workload:/plugin: {fallback: nonsense}\n&/' "$hs22" >other.yaml
+	run "$virtbed" simulate other.yaml --trials 1 --limit 1 --policy "$twin easy"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"plugin.fallback: unknown policy \"nonsense\""* ]]
+}
+
+@test "a program decides in a run, its fallback where it fails, and both are carried out again" {
+	use_twin
+	run_start run "$config" --estimates "$estimates" --limit 1 --out "$out" \
+		--policy "$twin --differences max-upr,$twin --at 2 die max-upr"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	cat "$run_words"
+	[ "$(run_query "$out" "SELECT count(*) FROM event WHERE run = 1 AND kind = 'fallback'")" -eq 0 ]
+	[ "$(run_query "$out" "SELECT detail FROM event WHERE run = 1 AND kind = 'outside'" |
+		jq '.events == .used and .events > 1')" = true ]
+	run_query "$out" "SELECT detail FROM event WHERE run = 2 AND kind = 'fallback' LIMIT 1" |
+		jq -e '.fallback == "easy" and (.reason | startswith("died: it ended with exit status 3"))'
+	run_query "$out" "SELECT detail FROM event WHERE run = 2 AND kind = 'outside'" |
+		jq -e '.events > .used and .died == .events - .used'
+	run "$virtbed" rerun "$out"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "all as stored" <<<"$output")" -eq 2 ]
+	run "$virtbed" report "$out"
+	echo "$output"
+	[[ "$output" == *"Policies from outside: mapping events in which they were used"* ]]
+	"$virtbed" report "$out" --format json | jq -e '[.. | objects | .plugins? // empty] | flatten |
+		length == 2 and (.[0] | .events == .used and .own_ms > 0) and (.[1] | .died > 0)'
+	TWIN_GOOD=1 "$virtbed" simulate "$out/config.yaml" --trials 3 --out "$out-sim" --limit 1 \
+		--policy "$twin --differences max-upr,$twin --at 2 die max-upr"
+	"$virtbed" compare "$out" "$out-sim" >compared
+	cat compared
+	grep -qF "$twin --differences max-upr" compared
+	grep -qE "at 100 % was used in [0-9]+ of [0-9]+ mapping events; its fallback decided the others$" compared
+	run_assert_nobody "$out"
+}
+
+@test "a service keeps its deadline, falls back, disables a program and asks it again after a reload" {
+	use_twin
+	sed -i "s|^workload:|service: {mapping_interval_s: 60, policy: '$twin --at 1 hang easy'}\nplugin: {deadline_s: 0.3}\n&|" "$config"
+	serve
+	submit '{"type": "IS.S.2", "count": 2}'
+	wait_state 0 completed
+	wait_state 1 completed
+	run_query "$state" "SELECT detail FROM event WHERE kind = 'fallback' LIMIT 1" |
+		jq -e '.fallback == "easy" and (.reason | startswith("late: it did not answer within 0.3 s"))'
+	api GET /metrics | grep -E '^virtbed_fallback_decisions_total [1-9]'
+	sed -i 's| --at 1 hang easy| easy|' "$config"
+	kill -HUP "$run_pid"
+	run_wait_for "policy $twin easy"
+	local before
+	before=$(run_query "$state" "SELECT count(*) FROM event WHERE kind = 'fallback'")
+	submit '{"type": "IS.S.2"}'
+	wait_state 2 completed
+	[ "$(run_query "$state" "SELECT count(*) FROM event WHERE kind = 'fallback'")" -eq "$before" ]
+	kill -TERM "$run_pid"
+	run_wait
+	"$virtbed" rerun "$state"
+}
