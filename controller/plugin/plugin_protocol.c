@@ -18,12 +18,21 @@
 struct known_task {
 	uint64_t sum;    /* sched_tasks_sum() */
 	uint64_t number; /* of the last message that named it */
+	char *text;      /* without differences: as messages have it, since few tasks change */
 };
+
+static void free_known(void *data)
+{
+	struct known_task *known = data;
+
+	g_free(known->text);
+	g_free(known);
+}
 
 void plugin_told_init(struct plugin_told *told)
 {
 	*told = (struct plugin_told){
-		.tasks = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free),
+		.tasks = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, free_known),
 	};
 }
 
@@ -64,18 +73,24 @@ char *plugin_write_hello(struct plugin_told *told, const char *policy, uint64_t 
 				 snapshot_json_system(system)));
 }
 
+static struct known_task *find_known(const struct plugin_told *told, const struct sched_task *task)
+{
+	return g_hash_table_lookup(told->tasks, GUINT_TO_POINTER(task->id));
+}
+
 /* Whether a program does not know a task as it is; afterwards it does. */
 static bool is_news(struct plugin_told *told, const struct sched_task *task)
 {
 	const uint64_t sum = sched_tasks_sum(task, 1);
-	struct known_task *known = g_hash_table_lookup(told->tasks, GUINT_TO_POINTER(task->id));
+	struct known_task *known = find_known(told, task);
 	bool news = !known || known->sum != sum;
 
 	if (!known) {
 		known = g_new0(struct known_task, 1);
 		g_hash_table_insert(told->tasks, GUINT_TO_POINTER(task->id), known);
 	}
-	*known = (struct known_task){sum, told->number};
+	known->sum = sum;
+	known->number = told->number;
 	return news;
 }
 
@@ -108,37 +123,70 @@ static json_t *forget_gone(struct plugin_told *told)
 	return json_numbers((const uint32_t *)(const void *)gone->data, gone->len);
 }
 
-/* The tasks to tell of: all, or those that are news. */
-static GPtrArray *pick_tasks(struct plugin_told *told, const struct sched_snapshot *snapshot)
+/* The tasks that are news. */
+static GPtrArray *find_news(struct plugin_told *told, const GPtrArray *tasks)
 {
-	GPtrArray *tasks = snapshot_json_tasks(snapshot);
-	guint kept = 0;
+	GPtrArray *news = g_ptr_array_new();
 
-	for (guint i = 0; told->differences && i < tasks->len; i++)
+	for (guint i = 0; i < tasks->len; i++)
 		if (is_news(told, tasks->pdata[i]))
-			tasks->pdata[kept++] = tasks->pdata[i];
-	if (told->differences)
-		g_ptr_array_set_size(tasks, (gint)kept);
-	return tasks;
+			g_ptr_array_add(news, tasks->pdata[i]);
+	return news;
+}
+
+/*
+ * Appends all tasks as a JSON array. Those that are news are written, the other texts are kept:
+ * writing thousands of tasks takes longer than most policies do.
+ */
+static void append_tasks(const struct plugin_told *told, GString *text, const GPtrArray *tasks,
+			 const GPtrArray *news, const json_t *written)
+{
+	for (guint i = 0; i < news->len; i++) {
+		struct known_task *known = find_known(told, news->pdata[i]);
+
+		g_free(known->text);
+		known->text = json_text(json_array_get(written, i));
+	}
+	g_string_append_c(text, '[');
+	for (guint i = 0; i < tasks->len; i++) {
+		if (i > 0)
+			g_string_append_c(text, ',');
+		g_string_append(text, find_known(told, tasks->pdata[i])->text);
+	}
+	g_string_append_c(text, ']');
 }
 
 char *plugin_write_decide(struct plugin_told *told, uint64_t number,
 			  const struct sched_snapshot *snapshot)
 {
 	const uint64_t system = sched_system_sum(snapshot->system);
-	g_autoptr(GPtrArray) tasks = NULL;
-	json_t *object;
+	g_autoptr(GPtrArray) tasks = snapshot_json_tasks(snapshot);
+	GString *line = g_string_new("{\"type\":\"decide\",\"number\":");
+	g_autoptr(GPtrArray) news = NULL;
+	g_autoptr(json_t) object = NULL;
+	g_autoptr(json_t) gone = NULL;
+	g_autofree char *rest = NULL;
 
 	told->number = number;
-	tasks = pick_tasks(told, snapshot);
-	object = snapshot_json_write_part(snapshot, tasks);
-	if (told->differences)
-		json_object_set_new(object, "gone", forget_gone(told));
+	news = find_news(told, tasks);
+	object = snapshot_json_write_part(snapshot, news);
+	gone = forget_gone(told);
 	if (told->system != system)
 		json_object_set_new(object, "system", snapshot_json_system(snapshot->system));
 	told->system = system;
-	return line_of(json_pack("{s:s, s:I, s:o}", "type", "decide", "number", (json_int_t)number,
-				 "snapshot", object));
+	g_string_append_printf(line, "%" G_GUINT64_FORMAT ",\"snapshot\":{", (guint64)number);
+	if (told->differences) {
+		json_object_set(object, "gone", gone);
+	} else {
+		g_string_append(line, "\"tasks\":");
+		append_tasks(told, line, tasks, news, json_object_get(object, "tasks"));
+		g_string_append_c(line, ',');
+		json_object_del(object, "tasks");
+	}
+	rest = json_text(object);
+	g_string_append(line, rest + 1); /* without its brace */
+	g_string_append(line, "}\n");
+	return g_string_free(line, FALSE);
 }
 
 /* Reading. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Policies that are programs of their own (`exec:COMMAND`): tests/unit/plugin/twin.c decides as a policy of the tree
+# Policies that are programs of their own (`exec:COMMAND`): tests/oracle/twin.c decides as a policy of the tree
 # does, and misbehaves where it is told to. Runs and services have local schedulers without VMs.
 
 bats_require_minimum_version 1.5.0
@@ -13,7 +13,7 @@ use_twin() {
 	place=$(mktemp -d)
 	echo "$place" >"$BATS_TEST_TMPDIR/place"
 	chmod 755 "$place"
-	cp "$run_build/tests/unit/plugin/policy-twin" "$place/twin" || skip "tests are not built"
+	cp "$run_build/tests/oracle/policy-twin" "$place/twin" || skip "tests are not built"
 	twin=exec:$place/twin
 	run_use_scripted
 	run_write_config "$config"

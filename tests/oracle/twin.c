@@ -3,9 +3,9 @@
  * A program that is a policy (docs/reference/policy-protocol.md) and decides as one of the tree
  * does; or misbehaves at some of its decisions, for tests and benchmarks.
  *
- *     twin [--differences] [--models MODEL] [--bare] [--token TEXT] [--at N FAULT] POLICY
+ *     twin [--differences] [--idle] [--models MODEL] [--bare] [--token TEXT] [--at N FAULT] POLICY
  *
- * --bare leaves out of actions what virtbed fills in. FAULT, at the Nth `decide` of this process
+ * --idle has an empty plan at each event. --bare leaves out of actions what virtbed fills in. FAULT, at the Nth `decide` of this process
  * (0: at all, and at the hello): hang, die, rubbish, endless, late, illegal, error, fork, leak,
  * busy, number, many, silent, network. With TWIN_GOOD in the environment there is none.
  */
@@ -23,7 +23,7 @@
 
 struct twin {
 	const char *policy;
-	bool differences, bare;
+	bool differences, bare, idle;
 	const char *models;
 	unsigned at;
 	const char *fault; /* NULL: none */
@@ -160,14 +160,11 @@ static void greet(struct twin *twin, const json_t *message)
 		say(text);
 }
 
-/* Takes over what is new of the tasks, and puts all into the snapshot. */
-static void rebuild(struct twin *twin, json_t *snapshot)
+/* Takes over what is new of the tasks. */
+static void keep_tasks(struct twin *twin, const json_t *snapshot)
 {
-	json_t *list = json_array();
 	json_t *task, *id;
 	size_t i;
-	GHashTableIter iter;
-	gpointer value;
 
 	json_array_foreach (json_object_get(snapshot, "tasks"), i, task)
 		g_hash_table_insert(twin->tasks,
@@ -179,6 +176,16 @@ static void rebuild(struct twin *twin, json_t *snapshot)
 			fputs("a task is gone that was never there\n", stderr);
 			exit(4);
 		}
+}
+
+/* Puts all tasks into the snapshot. */
+static void rebuild(struct twin *twin, json_t *snapshot)
+{
+	json_t *list = json_array();
+	GHashTableIter iter;
+	gpointer value;
+
+	keep_tasks(twin, snapshot);
 	g_hash_table_iter_init(&iter, twin->tasks);
 	while (g_hash_table_iter_next(&iter, NULL, &value))
 		json_array_append(list, value);
@@ -204,7 +211,6 @@ static void strip(json_t *actions)
 
 static char *decide(struct twin *twin, json_t *message)
 {
-	const int64_t begun_ns = clock_now_ns();
 	json_t *snapshot = json_object_get(message, "snapshot");
 	g_autoptr(snapshot_json_t) read = NULL;
 	g_autoptr(GError) error = NULL;
@@ -213,6 +219,8 @@ static char *decide(struct twin *twin, json_t *message)
 	struct sched_plan plan;
 	struct policy policy;
 	char wrong[512];
+	int64_t begun_ns;
+	double compute_s;
 
 	if (twin->differences)
 		rebuild(twin, snapshot);
@@ -222,20 +230,33 @@ static char *decide(struct twin *twin, json_t *message)
 	}
 	json_object_set(snapshot, "system", twin->system);
 	read = snapshot_json_read(snapshot, "the snapshot", &error);
+	begun_ns = clock_now_ns();
 	if (!read || policy_parse(twin->policy, &policy, wrong, sizeof(wrong)) < 0 ||
 	    policy_decide(&policy, &read->snapshot, &context, &plan) < 0) {
 		fprintf(stderr, "%s\n", error ? error->message : wrong);
 		exit(5);
 	}
+	compute_s = clock_elapsed_s(begun_ns, clock_now_ns());
 	answer = json_pack("{s:s, s:O, s:o, s:f}", "type", "plan", "number",
 			   json_object_get(message, "number"), "actions",
 			   snapshot_json_actions(read->system, &plan, false), "compute_s",
-			   clock_elapsed_s(begun_ns, clock_now_ns()));
+			   compute_s);
 	if (plan.note)
 		json_object_set_new(answer, "note", json_string(plan.note));
 	if (twin->bare)
 		strip(json_object_get(answer, "actions"));
 	arena_free(context.arena);
+	return json_text(answer);
+}
+
+/* Keeps what it is told, and has an empty plan. */
+static char *idle(struct twin *twin, json_t *message)
+{
+	g_autoptr(json_t) answer = json_pack("{s:s, s:O, s:[]}", "type", "plan", "number",
+					     json_object_get(message, "number"), "actions");
+
+	if (twin->differences)
+		keep_tasks(twin, json_object_get(message, "snapshot"));
 	return json_text(answer);
 }
 
@@ -252,7 +273,7 @@ static void handle(struct twin *twin, const char *line, size_t length)
 	}
 	if (g_strcmp0(type, "decide") != 0)
 		exit(g_strcmp0(type, "bye") == 0 ? 0 : 6);
-	answer = decide(twin, message);
+	answer = twin->idle ? idle(twin, message) : decide(twin, message);
 	if (twin->late) {
 		say(twin->late);
 		g_clear_pointer(&twin->late, g_free);
@@ -280,6 +301,8 @@ int main(int argc, char **argv)
 			twin.differences = true;
 		else if (g_str_equal(argv[i], "--bare"))
 			twin.bare = true;
+		else if (g_str_equal(argv[i], "--idle"))
+			twin.idle = true;
 		else if (g_str_equal(argv[i], "--models") && i + 1 < argc)
 			twin.models = argv[++i];
 		else if (g_str_equal(argv[i], "--token") && i + 1 < argc)
