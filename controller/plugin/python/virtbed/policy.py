@@ -65,14 +65,16 @@ class _Conversation:
 
     def snapshot(self, document):
         """The snapshot of a message, in which only new and changed tasks are described."""
-        if "system" in document:  # it has changed
-            self.system = System(document["system"])
-            self.tasks = {number: Task(task.document, self.system)
-                          for number, task in self.tasks.items()}
-        for task in document["tasks"]:
-            self.tasks[task["id"]] = Task(task, self.system)
+        described = document["tasks"]
         for number in document.get("gone", ()):
             self.tasks.pop(number, None)
+        if "system" in document:  # it has changed, and may lack types of tasks that have as well
+            self.system = System(document["system"])
+            for task in described:
+                self.tasks.pop(task["id"], None)
+            described = [task.document for task in self.tasks.values()] + described
+        for task in described:
+            self.tasks[task["id"]] = Task(task, self.system)
         return Snapshot(document, self.system, self.tasks)
 
     def decide(self, message):
