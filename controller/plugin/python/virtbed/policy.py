@@ -30,7 +30,7 @@ class Policy:
 
     def decide(self, snapshot):
         """The plan for a mapping event (virtbed.snapshot.Snapshot): a list of actions
-        (virtbed.actions), or a dict of `actions` and, as the protocol has them, `note` or `pruner`.
+        (virtbed.actions), or a dict of `actions` and `note`, a text.
         It has to be a function of the snapshot alone: the same answer whenever that is asked."""
         raise NotImplementedError(f"{type(self).__name__} has no decide()")
 
