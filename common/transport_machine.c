@@ -246,8 +246,10 @@ struct transport_exchange {
 	GString *body;
 	size_t largest;
 	bool too_large;
-	bool by_socket; /* to a Unix socket */
-	bool finished;  /* libcurl has finished it */
+	bool by_socket;  /* to a Unix socket */
+	bool finished;   /* libcurl has finished it */
+	bool may_repeat; /* it is a GET */
+	bool is_raw;     /* its body is taken as it is */
 	CURLcode result;
 	char reason[CURL_ERROR_SIZE];
 	transport_answered_f answered;
@@ -351,6 +353,30 @@ static void finish(struct transport_client *client, struct transport_exchange *e
 	g_source_set_ready_time(&client->source, 0);
 }
 
+/*
+ * Some firmware says "Content-Encoding: UTF-8", of bodies that are not encoded, which libcurl
+ * refuses: asks again, and takes the body as it is. Returns false if that would not help.
+ */
+static bool take_raw(struct transport_client *client, struct transport_exchange *exchange)
+{
+	static const char *const charsets[] = {"utf-8", "utf8", "iso-8859-1", "us-ascii", NULL};
+	struct curl_header *header;
+	bool is_charset = false;
+
+	if (exchange->is_raw || !exchange->may_repeat ||
+	    curl_easy_header(exchange->easy, "Content-Encoding", 0, CURLH_HEADER, -1, &header) !=
+		    CURLHE_OK)
+		return false;
+	for (gsize i = 0; charsets[i]; i++)
+		is_charset |= g_ascii_strcasecmp(header->value, charsets[i]) == 0;
+	if (!is_charset)
+		return false;
+	exchange->is_raw = true;
+	g_string_truncate(exchange->body, 0);
+	curl_easy_setopt(exchange->easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
+	return curl_multi_add_handle(client->curl, exchange->easy) == CURLM_OK;
+}
+
 /* Moves the transfers that libcurl has finished to client->finished. */
 static void collect_finished(struct transport_client *client)
 {
@@ -366,6 +392,8 @@ static void collect_finished(struct transport_client *client)
 			continue;
 		curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
 		curl_multi_remove_handle(client->curl, easy); /* frees the message */
+		if (result == CURLE_BAD_CONTENT_ENCODING && take_raw(client, exchange))
+			continue;
 		finish(client, exchange, result);
 	}
 }
@@ -621,6 +649,7 @@ static struct transport_exchange *send_request(struct transport_client *client,
 	exchange->body = g_string_new(NULL);
 	exchange->largest = request->largest;
 	exchange->by_socket = request->socket_path != NULL;
+	exchange->may_repeat = strcmp(request->method, "GET") == 0;
 	exchange->answered = answered;
 	exchange->data = data;
 	set_options(exchange, request);

@@ -318,15 +318,6 @@ static void on_walked(const GError *error, void *data)
 		read_sensors(meter);
 }
 
-/* The sum of the sensors is there, each as its record says. */
-static void end_sum(struct meter_ipmi *meter)
-{
-	if (llround(meter->sum_w * 1e3) > 0)
-		end_read(meter, llround(meter->sum_w * 1e3));
-	else
-		send_command(meter, meter->shell, STEP_POWER, CHASSIS_COMMAND);
-}
-
 static void on_checked(const GError *error, void *data)
 {
 	struct meter_ipmi *meter = data;
@@ -354,10 +345,10 @@ static void on_checked(const GError *error, void *data)
 	meter->checked_ns = platform_now_ns(meter->base.platform);
 	if (!meter->wanted)
 		return;
-	if (meter->index == meter->base.config->sensor_count)
-		end_sum(meter);
-	else
-		read_sensor(meter);
+	/* What was read before the login may have been by another number, or other factors. */
+	meter->index = 0;
+	meter->sum_w = 0;
+	read_sensor(meter);
 }
 
 /* What a refusal means, with the key to look at; the caller frees. */
@@ -530,8 +521,10 @@ static void take_sensor(struct meter_ipmi *meter, const struct ipmi_factors *fac
 		read_sensor(meter);
 	else if (logged_in_since(meter))
 		check_records(meter);
+	else if (llround(meter->sum_w * 1e3) > 0)
+		end_read(meter, llround(meter->sum_w * 1e3));
 	else
-		end_sum(meter);
+		send_command(meter, meter->shell, STEP_POWER, CHASSIS_COMMAND);
 }
 
 /* The sensor gave no reading: nor does the sum. */

@@ -463,7 +463,7 @@ static void on_sensors(const struct redfish_answer *answer, void *data)
 		return;
 	}
 	if (answer->body)
-		meter_redfish_parse_members(answer->body, meter->sensors, &next);
+		meter_redfish_parse_members(answer->body, answer->path, meter->sensors, &next);
 	meter->cut = next && ++meter->pages >= SENSOR_PAGES_MAX;
 	if (next && !meter->cut)
 		redfish_service_get(meter->service, next, 0, on_sensors, meter);

@@ -298,7 +298,8 @@ enum meter_redfish_state meter_redfish_parse_state(const json_t *resource)
 
 /* Collections. */
 
-bool meter_redfish_parse_members(const json_t *collection, GPtrArray *paths, char **ret_next)
+bool meter_redfish_parse_members(const json_t *collection, const char *path, GPtrArray *paths,
+				 char **ret_next)
 {
 	const json_t *members = json_object_get(collection, "Members");
 	const json_t *next = json_object_get(collection, "Members@odata.nextLink")
@@ -313,6 +314,14 @@ bool meter_redfish_parse_members(const json_t *collection, GPtrArray *paths, cha
 			g_ptr_array_add(paths, escape(link_of(member)));
 	}
 	*ret_next = escape(link_of(next));
+	/* A reference to another query of the same path (RFC 3986, section 5.2). */
+	if (json_is_string(next) && json_string_value(next)[0] == '?' &&
+	    !strchr(json_string_value(next), '#')) {
+		g_autofree char *bare = g_strndup(path, strcspn(path, "?"));
+		g_autofree char *whole = g_strconcat(bare, json_string_value(next), NULL);
+
+		*ret_next = escape(whole);
+	}
 	return *ret_next || !next || json_is_null(next) ||
 	       (json_is_string(next) && json_string_length(next) == 0);
 }
@@ -796,7 +805,7 @@ struct meter_redfish_watts meter_redfish_parse_power(const json_t *power,
 						     struct meter_redfish_entry *entry)
 {
 	g_autoptr(json_t) entries = entries_of(power);
-	struct meter_redfish_watts watts;
+	struct meter_redfish_watts watts, vendor;
 	struct candidates found;
 
 	if (!json_is_object(power))
@@ -817,14 +826,15 @@ struct meter_redfish_watts meter_redfish_parse_power(const json_t *power,
 		keep_entry(entry, entries, found.wholes == 1 ? found.whole : found.first);
 		return watts_of_entry(json_array_get(entries, (size_t)entry->index));
 	}
-	/* 0 W may be all that an entry ever says. */
+	/* 0 W, or null, may be all that an entry ever says. */
 	watts = watts_of_none(entries, machine);
-	if (watts.code != POWER_METER_ERROR_SETUP)
+	vendor = watts_of_vendor(power);
+	if (watts.code == POWER_METER_OK || watts.code == POWER_METER_ERROR_GARBAGE ||
+	    (watts.code == POWER_METER_ERROR_NOT_ACTIVE && vendor.code != POWER_METER_OK))
 		return watts;
-	watts = watts_of_vendor(power);
-	if (watts.code == POWER_METER_OK)
+	if (vendor.code == POWER_METER_OK)
 		entry->index = VENDOR_ENTRY;
-	return watts;
+	return vendor;
 }
 
 /* Whether a reading is one of another quantity than power, by its type or its unit. */
@@ -849,6 +859,16 @@ char *meter_redfish_describe_quantity(const json_t *resource)
 		type ?: "not said", units ?: "not said");
 }
 
+/* Whether a resource says of itself that it does not work (DSP0268, Status.State). */
+static bool is_out_of_use(const json_t *resource)
+{
+	static const char *const states[] = {"Absent", "Disabled", "StandbyOffline",
+					     "UnavailableOffline", NULL};
+	const char *state = json_string_value(find(resource, "Status/State"));
+
+	return state && g_strv_contains(states, state);
+}
+
 struct meter_redfish_watts meter_redfish_parse_reading(const json_t *resource)
 {
 	static const char *const places[] = {"PowerWatts/Reading", "InputPowerWatts/Reading",
@@ -858,6 +878,10 @@ struct meter_redfish_watts meter_redfish_parse_reading(const json_t *resource)
 		return none(POWER_METER_ERROR_GARBAGE, "it is no object");
 	if (is_of_another_quantity(resource))
 		return none(POWER_METER_ERROR_GARBAGE, "it is no power in watts");
+	/* Its reading may be the last that it had. */
+	if (is_out_of_use(resource))
+		return none(POWER_METER_ERROR_NOT_ACTIVE,
+			    "by its Status it is absent, disabled or not available");
 	for (gsize i = 0; i < G_N_ELEMENTS(places); i++)
 		if (find(resource, places[i]))
 			return watts_of(find(resource, places[i]));

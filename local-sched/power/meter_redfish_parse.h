@@ -64,11 +64,12 @@ char *meter_redfish_list(const GPtrArray *chassis);
 enum meter_redfish_state meter_redfish_parse_state(const json_t *resource);
 
 /*
- * Adds the links of a collection's members to `paths` (of char *, freed by the array). Returns
- * false if it is no collection, or if its next page is at no path of the service. *ret_next is the
- * next page (the caller frees), or NULL.
+ * Adds the links of the members of the collection at `path` to `paths` (of char *, freed by the
+ * array). Returns false if it is no collection, or if its next page is at no path of the service.
+ * *ret_next is the next page (the caller frees), or NULL.
  */
-bool meter_redfish_parse_members(const json_t *collection, GPtrArray *paths, char **ret_next);
+bool meter_redfish_parse_members(const json_t *collection, const char *path, GPtrArray *paths,
+				 char **ret_next);
 
 /* The paths in Links.Chassis of a computer system that `path` is among. */
 bool meter_redfish_parse_holds(const json_t *system, const char *path);

@@ -106,7 +106,8 @@ static void enter(struct redfish_search *search, enum phase phase, const char *p
 }
 
 /* Takes a page of a list: its members, and its next page in place of this one. */
-static bool take_page(struct redfish_search *search, const json_t *body, guint most)
+static bool take_page(struct redfish_search *search, const struct redfish_answer *answer,
+		      guint most)
 {
 	g_autofree char *next = NULL;
 
@@ -114,7 +115,7 @@ static bool take_page(struct redfish_search *search, const json_t *body, guint m
 		g_ptr_array_set_size(search->paths, 0);
 	else
 		g_ptr_array_remove_index(search->paths, search->paths->len - 1);
-	if (!meter_redfish_parse_members(body, search->paths, &next))
+	if (!meter_redfish_parse_members(answer->body, answer->path, search->paths, &next))
 		return false;
 	search->cut = search->paths->len > most || (next && ++search->pages >= PAGES_MAX) ||
 		      (next && search->paths->len == most);
@@ -146,7 +147,7 @@ static void handle_list(struct redfish_search *search, const struct redfish_answ
 		fail(search, POWER_METER_ERROR_SETUP, denied);
 	else if (answer->code != POWER_METER_OK)
 		fail(search, answer->code, answer->reason);
-	else if (!take_page(search, answer->body, CHASSIS_MAX))
+	else if (!take_page(search, answer, CHASSIS_MAX))
 		fail(search, POWER_METER_ERROR_GARBAGE, "its list of chassis is none");
 	else if (search->phase == PHASE_LIST)
 		fail_if_cut(search, "chassis", CHASSIS_MAX);
@@ -179,7 +180,7 @@ static void handle_systems(struct redfish_search *search, const struct redfish_a
 {
 	if (answer->status == 0)
 		fail(search, answer->code, answer->reason);
-	else if (answer->code != POWER_METER_OK || !take_page(search, answer->body, SYSTEMS_MAX))
+	else if (answer->code != POWER_METER_OK || !take_page(search, answer, SYSTEMS_MAX))
 		g_ptr_array_set_size(search->paths, 0);
 	else
 		fail_if_cut(search, "computer systems", SYSTEMS_MAX);

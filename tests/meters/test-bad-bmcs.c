@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * An hour of BMCs that are slow, say null or 0 W, redirect, forget sessions and restart, and of a
- * counter that wraps: no joule is wrong, and every gap is accounted for. The hour is virtual
- * (virtual_time.h); with VIRTBED_LONG it is ten real minutes.
+ * counter that wraps: no joule is wrong, and every gap is accounted for. By IPMI one is busy, says
+ * that it does not measure, and restarts, and one gives its sensors other numbers and factors
+ * whenever it restarts. The hour is virtual (virtual_time.h); with VIRTBED_LONG it is ten real
+ * minutes.
  *
  * Each BMC keeps what it sent. A sample has to be something that was sent just then, and the
  * host's counter has to be the integral of that, which is computed here on its own.
@@ -20,6 +22,7 @@
 #include "local-sched/lab/bmc/redfish.h"
 #include "local-sched/power/power.h"
 #include "local-sched/power/sample_ring.h"
+#include "tests/meters/fake_ipmitool.h"
 #include "tests/meters/virtual_time.h"
 
 #define HOUR_S 3600.0
@@ -29,12 +32,29 @@
 #define GAP_S 3.0 /* three intervals of a second */
 #define POWER_PATH "/redfish/v1/Chassis/1/Power"
 
-enum kind { STEADY, SLOW, SLOWER, NULLS, REDIRECTING, EXPIRING, RESTARTING, KINDS };
+enum kind {
+	STEADY,
+	SLOW,
+	SLOWER,
+	NULLS,
+	REDIRECTING,
+	EXPIRING,
+	RESTARTING,
+	IPMI, /* by DCMI; the kinds before are Redfish */
+	IPMI_SENSORS,
+	KINDS,
+};
 
 enum { HOSTS = KINDS + 1, WRAPPING = KINDS, EXPIRES_AFTER = 7, FEED_MS = 100 };
 
-static const char *const names[HOSTS] = {"steady",      "slow",     "slower",     "nulls",
-					 "redirecting", "expiring", "restarting", "wrapping"};
+static const char *const names[HOSTS] = {"steady",       "slow",     "slower",     "nulls",
+					 "redirecting",  "expiring", "restarting", "ipmi",
+					 "ipmi-sensors", "wrapping"};
+
+/* Sensors of the BMC that restarts with others; two of them are read. */
+enum { PS1, FAN, PS2, CPU, SENSORS, TITLE_MAX = 16, FIRST_NUMBER = 0x50 };
+static const char *const sensor_names[SENSORS] = {"PS1 Power In", "Fans", "PS2 Power In", "CPU"};
+static const char *const wanted_sensors[] = {"PS1 Power In", "PS2 Power In"};
 
 /* Watts that were sent, and when. */
 struct sent {
@@ -45,8 +65,16 @@ struct sent {
 struct bmc {
 	enum kind kind;
 	const struct bed *bed;
-	struct http_server *server; /* NULL: it restarts */
+	struct http_server *server; /* NULL: it restarts, or speaks IPMI */
 	uint16_t port;
+	/* By IPMI. */
+	bool is_off;            /* it restarts */
+	unsigned session;       /* the last one */
+	unsigned ended;         /* the last one before a restart */
+	uint8_t place[SENSORS]; /* which sensor a record is of; its number follows from the place */
+	uint8_t factor[SENSORS]; /* M of a sensor */
+	int64_t ps1_mw;          /* of its last reading */
+	uint32_t moves;          /* times that the place of its watts was lost */
 	struct random_stream random;
 	int nulls_left;  /* so many answers without watts */
 	int uses;        /* of the present session */
@@ -82,6 +110,7 @@ struct bed {
 	struct bmc bmcs[KINDS];
 	struct counter counter;
 	struct config_meter meters[HOSTS];
+	struct fake_ipmitool tools;
 	struct power *power;
 };
 
@@ -244,6 +273,159 @@ static void start_bmc(struct bmc *bmc)
 	bmc->port = (uint16_t)strtoul(strrchr(http_server_address(bmc->server), ':') + 1, NULL, 10);
 }
 
+/* BMCs by IPMI. */
+
+/* The firmware gives its sensors numbers and factors. */
+static void number_sensors(struct bmc *bmc)
+{
+	for (uint8_t i = 0; i < SENSORS; i++) {
+		const uint8_t at = (uint8_t)random_stream_below(&bmc->random, i + 1);
+
+		bmc->place[i] = bmc->place[at];
+		bmc->place[at] = i;
+		bmc->factor[i] = (uint8_t)(1 + random_stream_below(&bmc->random, 4));
+	}
+}
+
+static struct bmc *find_ipmi(struct bed *bed, uint16_t port)
+{
+	for (int i = IPMI; i < KINDS; i++)
+		if (bed->bmcs[i].port == port)
+			return &bed->bmcs[i];
+	g_assert_not_reached();
+}
+
+static unsigned on_ipmi_login(uint16_t port, guint *ret_ms, void *data)
+{
+	struct bmc *bmc = find_ipmi(data, port);
+
+	*ret_ms = 50 + (guint)random_stream_below(&bmc->random, 3000);
+	return bmc->is_off ? 0 : ++bmc->session;
+}
+
+static void reply(struct fake_ipmi_answer *answer, const uint8_t *bytes, size_t size)
+{
+	answer->code = 0;
+	answer->size = size;
+	memcpy(answer->bytes, bytes, size);
+}
+
+/* Get Power Reading: now and then refused, deactivated, or no power. */
+static void give_dcmi(struct bmc *bmc, struct fake_ipmi_answer *answer)
+{
+	const uint64_t chance = random_stream_below(&bmc->random, 40);
+	const uint16_t watts = (uint16_t)(100 + random_stream_below(&bmc->random, 300));
+	const uint16_t told = chance == 0 ? 0 : chance == 1 ? 65535 : watts;
+	const struct sent sent = {.t_ns = clock_now_ns() + answer->after_ms * INT64_C(1000000),
+				  .mw = watts * 1000};
+	const uint8_t bytes[18] = {0xdc,
+				   (uint8_t)told,
+				   (uint8_t)(told >> 8),
+				   1,
+				   0,
+				   0xf4,
+				   1,
+				   100,
+				   0,
+				   0,
+				   0,
+				   0,
+				   0,
+				   1,
+				   0,
+				   0,
+				   0,
+				   chance == 2 ? 0 : 0x40};
+
+	if (chance == 3 || chance == 4) {
+		answer->code = chance == 3 ? 0xc0 : 0xcb;
+		return;
+	}
+	if (chance > 4)
+		g_array_append_val(bmc->sent, sent);
+	reply(answer, bytes, chance == 5 ? 7 : sizeof bytes);
+	if (chance == 5)
+		g_array_set_size(bmc->sent, bmc->sent->len - 1);
+}
+
+static void give_record(const struct bmc *bmc, uint8_t id, struct fake_ipmi_answer *answer)
+{
+	const uint8_t sensor = bmc->place[id];
+	const uint8_t length = (uint8_t)strlen(sensor_names[sensor]);
+	const uint8_t next = id + 1 < SENSORS ? id + 1 : 0xff;
+	uint8_t bytes[2 + 48 + TITLE_MAX] = {next, next == 0xff ? 0xff : 0};
+	uint8_t *record = bytes + 2;
+
+	record[0] = id;
+	record[2] = 0x51;
+	record[3] = 0x01;
+	record[4] = (uint8_t)(43 + length);
+	record[5] = 0x20;
+	record[7] = FIRST_NUMBER + id;
+	record[21] = 6; /* watts */
+	record[24] = bmc->factor[sensor];
+	record[47] = 0xc0 | length;
+	memcpy(record + 48, sensor_names[sensor], length);
+	reply(answer, bytes, 2 + 48 + (size_t)length);
+}
+
+/* The sum is sent with the second sensor. */
+static void give_sensor(struct bmc *bmc, uint8_t number, struct fake_ipmi_answer *answer)
+{
+	const uint8_t sensor = bmc->place[(number - FIRST_NUMBER) % SENSORS];
+	const uint8_t raw = (uint8_t)(20 + random_stream_below(&bmc->random, 200));
+	const int64_t mw = INT64_C(1000) * raw * bmc->factor[sensor];
+	const struct sent sent = {.t_ns = clock_now_ns() + answer->after_ms * INT64_C(1000000),
+				  .mw = bmc->ps1_mw + mw};
+
+	reply(answer, (const uint8_t[]){raw, 0xc0, 0, 0}, 4);
+	if (sensor == PS1)
+		bmc->ps1_mw = mw;
+	if (sensor == PS2)
+		g_array_append_val(bmc->sent, sent);
+}
+
+static void on_ipmi_request(uint16_t port, unsigned session, const uint8_t *request, size_t size,
+			    struct fake_ipmi_answer *answer, void *data)
+{
+	struct bmc *bmc = find_ipmi(data, port);
+	const unsigned command = size < 2 ? 0 : (unsigned)request[0] << 8 | request[1];
+
+	answer->code = 0xc1;
+	answer->after_ms = 5 + (guint)random_stream_below(&bmc->random, 200);
+	if (bmc->is_off || session <= bmc->ended)
+		answer->code = -1;
+	else if (command == 0x2c02 && bmc->kind == IPMI)
+		give_dcmi(bmc, answer);
+	else if (command == 0x0001)
+		reply(answer, (const uint8_t[]){0x01, 0, 0}, 3);
+	else if (command == 0x0a20)
+		reply(answer, (const uint8_t[14]){0x51, SENSORS}, 14);
+	else if (command == 0x0a22)
+		reply(answer, (const uint8_t[]){1, 0}, 2);
+	else if (command == 0x0a23 && size == 8 && request[4] < SENSORS)
+		give_record(bmc, request[4], answer);
+	else if (command == 0x042d && size == 3)
+		give_sensor(bmc, request[2], answer);
+}
+
+static gboolean on_ipmi_restart(gpointer data)
+{
+	struct bmc *bmc = data;
+	guint next_s;
+
+	bmc->is_off = !bmc->is_off;
+	if (bmc->is_off) {
+		bmc->ended = bmc->session;
+		number_sensors(bmc);
+		next_s = 2 + (guint)random_stream_below(&bmc->random, 59);
+	} else {
+		next_s = 20 + (guint)random_stream_below(&bmc->random, 181);
+	}
+	g_timeout_add_seconds(next_s, on_ipmi_restart, bmc);
+	return G_SOURCE_REMOVE;
+}
+
 /* A BMC restarts within 2 to 60 seconds, after it ran for 20 to 200; it has no sessions then. */
 static gboolean on_restart(gpointer data)
 {
@@ -320,6 +502,7 @@ static void on_event(const char *host, enum power_event event, const char *text,
 			continue;
 		bed->bmcs[i].losses += event == POWER_EVENT_LOST;
 		bed->bmcs[i].returns += event == POWER_EVENT_BACK;
+		bed->bmcs[i].moves += event == POWER_EVENT_PLACE_LOST;
 	}
 }
 
@@ -352,6 +535,24 @@ static void bed_init(struct bed *bed)
 		random_stream_init(&bmc->random, 1, (uint64_t)i);
 		bmc->sent = g_array_new(FALSE, FALSE, sizeof(struct sent));
 		bmc->samples = g_array_new(FALSE, FALSE, sizeof(struct sample_ring_entry));
+		if (i >= IPMI) {
+			number_sensors(bmc);
+			bmc->port = (uint16_t)(i + 1);
+			bed->meters[i] =
+				(struct config_meter){.kind = CONFIG_METER_IPMI,
+						      .address = (char *)"bmc",
+						      .port = bmc->port,
+						      .user = (char *)"ADMIN",
+						      .privilege = (char *)"USER",
+						      .password_file = bed->password,
+						      .interval_s = 1,
+						      .sensor = (char **)wanted_sensors,
+						      .sensor_count =
+							      i == IPMI_SENSORS
+								      ? G_N_ELEMENTS(wanted_sensors)
+								      : 0};
+			continue;
+		}
 		start_bmc(bmc);
 		bed->meters[i] = (struct config_meter){.kind = CONFIG_METER_REDFISH,
 						       .address = (char *)"127.0.0.1",
@@ -375,10 +576,16 @@ static void bed_start(struct bed *bed)
 	on_feed(&bed->counter);
 	g_timeout_add(FEED_MS, on_feed, &bed->counter);
 	g_timeout_add_seconds(20, on_restart, &bed->bmcs[RESTARTING]);
+	g_timeout_add_seconds(30, on_ipmi_restart, &bed->bmcs[IPMI]);
+	g_timeout_add_seconds(40, on_ipmi_restart, &bed->bmcs[IPMI_SENSORS]);
+	fake_ipmitool_init(&bed->tools, &platform_machine);
+	bed->tools.log_in = on_ipmi_login;
+	bed->tools.ask = on_ipmi_request;
+	bed->tools.data = bed;
 	for (int i = 0; i < HOSTS; i++)
 		hosts[i] = (struct power_host){.name = names[i], .meter = &bed->meters[i]};
 	bed->power =
-		power_new(&platform_machine, hosts, HOSTS, bed->journal, on_event, bed, &error);
+		power_new(&bed->tools.platform, hosts, HOSTS, bed->journal, on_event, bed, &error);
 	g_assert_no_error(error);
 	power_watch(bed->power, on_sample, bed);
 }
@@ -440,7 +647,7 @@ static void check_samples(struct bmc *bmc, int64_t slack_ns)
 		g_assert_nonnull(sent); /* otherwise it was never sent */
 		if (last) {
 			between_s = clock_elapsed_s(last->t_ns, sent->t_ns);
-			if (bmc->kind != SLOW && bmc->kind != SLOWER)
+			if (bmc->kind != SLOW && bmc->kind != SLOWER && bmc->kind < IPMI)
 				g_assert_true(sample->gap == (between_s > GAP_S) ||
 					      fabs(between_s - GAP_S) < 0.1);
 			if (sample->gap) {
@@ -478,6 +685,7 @@ static void check_bmc(struct bed *bed, struct bmc *bmc, double seconds, bool is_
 	g_assert_cmpfloat(fabs((double)counter->energy_uj / bmc->expected_uj - 1), <,
 			  is_virtual ? 1e-4 : 0.01);
 	g_assert_cmpuint(bmc->losses - bmc->returns, <=, 1);
+	g_assert_true((bmc->moves > 0) == (bmc->kind == IPMI_SENSORS));
 	if (bmc->kind == STEADY || bmc->kind == SLOWER || bmc->kind == REDIRECTING ||
 	    bmc->kind == EXPIRING) {
 		g_assert_cmpuint(bmc->losses, ==, 0);

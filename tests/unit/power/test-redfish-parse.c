@@ -560,20 +560,27 @@ static void test_members_are_listed(void)
 	g_autoptr(json_t) empty = parse("{'Members': [], 'Members@odata.nextLink': ''}");
 	g_autoptr(json_t) lost = parse("{'Members': [], 'Members@odata.nextLink': 'elsewhere'}");
 	g_autoptr(json_t) none = parse("{'Members': {}}");
+	g_autoptr(json_t) query = parse("{'Members': [], '@odata.nextLink': '?$skip=4'}");
+	g_autoptr(json_t) part = parse("{'Members': [], '@odata.nextLink': '?$skip=4#a'}");
+	const char *path = "/redfish/v1/Chassis?$skip=2";
 	g_autoptr(GPtrArray) links = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *next = NULL;
 	g_autofree char *no_next = NULL;
+	g_autofree char *query_next = NULL;
 
-	g_assert_true(meter_redfish_parse_members(good, links, &next));
+	g_assert_true(meter_redfish_parse_members(good, path, links, &next));
 	g_assert_cmpuint(links->len, ==, 2);
 	g_assert_cmpstr(links->pdata[1], ==, "/redfish/v1/Chassis/b");
 	g_assert_cmpstr(next, ==, "/redfish/v1/Chassis?$skip=2");
-	g_assert_true(meter_redfish_parse_members(empty, links, &no_next));
+	g_assert_true(meter_redfish_parse_members(empty, path, links, &no_next));
 	g_assert_cmpuint(links->len, ==, 2);
 	g_assert_null(no_next);
-	g_assert_false(meter_redfish_parse_members(lost, links, &no_next));
-	g_assert_false(meter_redfish_parse_members(none, links, &no_next));
-	g_assert_false(meter_redfish_parse_members(NULL, links, &no_next));
+	g_assert_true(meter_redfish_parse_members(query, path, links, &query_next));
+	g_assert_cmpstr(query_next, ==, "/redfish/v1/Chassis?$skip=4");
+	g_assert_false(meter_redfish_parse_members(part, path, links, &no_next));
+	g_assert_false(meter_redfish_parse_members(lost, path, links, &no_next));
+	g_assert_false(meter_redfish_parse_members(none, path, links, &no_next));
+	g_assert_false(meter_redfish_parse_members(NULL, path, links, &no_next));
 }
 
 static void test_systems_say_what_they_are_in(void)
