@@ -96,8 +96,20 @@ static const struct channel *find_channel(const struct chip *chip, const char *n
 }
 
 /*
+ * Whether a channel is the power of a battery (kernel, hwmon/acpi_power_meter), which is that of the
+ * machine only while it has no other.
+ */
+static bool is_of_battery(const struct chip *chip, const char *name)
+{
+	g_autofree char *file = g_strconcat(name, "_is_battery", NULL);
+	g_autofree char *text = read_file(chip, file);
+
+	return g_strcmp0(text, "1") == 0;
+}
+
+/*
  * Adds channel `name` with file NAME_input, or NAME_average where its power is known as a mean only,
- * as that of ACPI is, unless it is there.
+ * as that of ACPI is, unless it is there, or is that of a battery.
  */
 static void add_channel(struct chip *chip, const char *name)
 {
@@ -109,7 +121,7 @@ static void add_channel(struct chip *chip, const char *name)
 	struct channel *channel;
 
 	path = path ?: find_file(chip, input) ?: find_file(chip, average);
-	if (!path || find_channel(chip, name)) {
+	if (!path || find_channel(chip, name) || is_of_battery(chip, name)) {
 		g_free(path);
 		return;
 	}
