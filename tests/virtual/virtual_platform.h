@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/platform.h"
+#include "tests/virtual/virtual_disk.h"
 
 /*
  * A platform (common/platform.h) in memory, for daemons that run in one process and on one thread
@@ -22,6 +23,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(virtual_platform_t, virtual_platform_free)
 
 /* What objects get. */
 const struct platform *virtual_platform_of(struct virtual_platform *virtual);
+
+/*
+ * Has it keep its files on a disk in memory, which is borrowed, until the end of the disk's present
+ * life. At first it has this machine's disk.
+ */
+void virtual_platform_use_disk(struct virtual_platform *virtual, struct virtual_disk *disk);
 
 /* Of the clock, seconds since the platform was made. */
 double virtual_platform_s(const struct virtual_platform *virtual);

@@ -15,6 +15,10 @@ struct virtual_platform {
 	GSource *jump; /* moves the clock when no other source is ready */
 	struct random_stream random;
 	const struct virtual_program *programs; /* NULL: none */
+	/* The disk; NULL: that of this machine. */
+	struct virtual_disk *disk;
+	guint disk_life; /* of the disk, which it belongs to */
+	struct platform_disk disk_table;
 	/* The transport. */
 	guint delay_ms;
 	guint next_port;
