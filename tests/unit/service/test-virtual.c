@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A controller's service and a local scheduler with a simulated cluster in one process, on one
- * thread, under virtual time: no socket, no sleep. A user submits a task by a request, and waits
+ * thread, under virtual time and on a disk in memory: no socket, no sleep. A user submits a task by a request, and waits
  * until it has completed and its energy is known. What both daemons have on record then depends on
  * the seed alone.
  */
@@ -36,6 +36,7 @@ enum { LOOK_MS = 1000, TASK_S = 500 };
 
 struct bed {
 	struct daemons daemons;
+	struct virtual_disk *disk;
 	struct virtual_platform *virtual;
 	struct run_session *session;
 	struct status_api *status;
@@ -126,12 +127,13 @@ static void pass(const struct bed *bed, guint s)
 }
 
 /* Adds all rows of a database to a text, table by table. */
-static void add_rows(GString *text, const char *path)
+static void add_rows(GString *text, const struct virtual_disk *disk, const char *path)
 {
 	sqlite3 *db = NULL;
 	sqlite3_stmt *tables = NULL;
 
-	g_assert_cmpint(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, virtual_disk_vfs(disk)),
+			==, SQLITE_OK);
 	g_assert_cmpint(sqlite3_prepare_v2(db,
 					   "SELECT name FROM sqlite_master WHERE type = 'table' "
 					   "ORDER BY name",
@@ -164,7 +166,9 @@ static char *live(struct bed *bed, uint64_t seed)
 	g_autofree char *run = g_build_filename(bed->daemons.dir, "run.sqlite", NULL);
 	g_autofree char *local = g_build_filename(bed->daemons.dir, "s1", "local.sqlite", NULL);
 
+	bed->disk = virtual_disk_new();
 	bed->virtual = virtual_platform_new(seed);
+	virtual_platform_use_disk(bed->virtual, bed->disk);
 	bed->has_asked = bed->stopped = false;
 	bed->completed_s = bed->energy_j = 0;
 	bed->daemons.platform = platform_of(bed);
@@ -173,10 +177,12 @@ static char *live(struct bed *bed, uint64_t seed)
 	serve(bed);
 	daemons_end_local(&bed->daemons);
 	pass(bed, 60);
-	add_rows(text, run);
-	add_rows(text, local);
+	add_rows(text, bed->disk, run);
+	add_rows(text, bed->disk, local);
 	g_string_append_printf(text, "end: %.9f s\n", virtual_platform_s(bed->virtual));
 	g_clear_pointer(&bed->virtual, virtual_platform_free);
+	g_clear_pointer(&bed->disk, virtual_disk_free);
+	g_assert_false(g_file_test(run, G_FILE_TEST_EXISTS));
 	return g_string_free(text, FALSE);
 }
 
