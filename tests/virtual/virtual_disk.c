@@ -524,7 +524,7 @@ static int randomness(sqlite3_vfs *vfs, int length, char *bytes)
 	return length;
 }
 
-/* All is on one thread: who waits for a lock waits in vain. */
+/* All is on one thread: nothing gives a lock back meanwhile. */
 static int disk_sleep(sqlite3_vfs *vfs, int us)
 {
 	return us;

@@ -17,7 +17,7 @@ static int64_t now_ns(const struct platform *platform)
 
 static int64_t utc_us(const struct platform *platform)
 {
-	return EPOCH_US + now_ns(platform) / 1000;
+	return virtual_of(platform)->epoch_us + now_ns(platform) / 1000;
 }
 
 static int64_t thread_ns(const struct platform *platform)
@@ -27,7 +27,7 @@ static int64_t thread_ns(const struct platform *platform)
 
 static char *boot_id(const struct platform *platform)
 {
-	return g_strdup("00000000-0000-4000-8000-000000000001");
+	return g_strdup_printf("00000000-0000-4000-8000-%012u", virtual_of(platform)->boot);
 }
 
 struct virtual_timer {
@@ -177,6 +177,8 @@ struct virtual_platform *virtual_platform_new(uint64_t seed)
 	virtual->base.random = &virtual_random;
 	virtual->base.children = &virtual_children;
 	virtual->now_ns = virtual->begun_ns = BOOT_NS;
+	virtual->epoch_us = EPOCH_US;
+	virtual->boot = 1;
 	virtual->next_port = 40000;
 	random_stream_init(&virtual->random, seed, 0);
 	g_queue_init(&virtual->timers);
@@ -187,6 +189,14 @@ struct virtual_platform *virtual_platform_new(uint64_t seed)
 	g_source_set_callback(virtual->jump, jump, virtual, NULL);
 	g_source_attach(virtual->jump, NULL);
 	return virtual;
+}
+
+void virtual_platform_follow(struct virtual_platform *virtual,
+			     const struct virtual_platform *former, bool boots)
+{
+	virtual->boot = former->boot + boots;
+	virtual->now_ns = virtual->begun_ns = boots ? BOOT_NS : former->now_ns;
+	virtual->epoch_us = utc_us(&former->base) - virtual->now_ns / 1000;
 }
 
 void virtual_platform_free(struct virtual_platform *virtual)

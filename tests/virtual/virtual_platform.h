@@ -17,6 +17,13 @@ typedef struct virtual_platform virtual_platform_t; /* for g_autoptr() */
 /* The clock begins at one second after the boot, on 2026-01-01. */
 struct virtual_platform *virtual_platform_new(uint64_t seed);
 
+/*
+ * Has its clocks go on where those of `former` are, which the daemons had before it. With `boots`
+ * the machine was started again: the boot clock begins anew, under another boot id.
+ */
+void virtual_platform_follow(struct virtual_platform *virtual,
+			     const struct virtual_platform *former, bool boots);
+
 /* To be called after all that was made with it is gone. */
 void virtual_platform_free(struct virtual_platform *virtual);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(virtual_platform_t, virtual_platform_free)

@@ -11,6 +11,8 @@ struct virtual_platform {
 	struct platform base; /* first: operations cast back */
 	int64_t now_ns;
 	int64_t begun_ns;
+	int64_t epoch_us; /* since 1970, when the boot clock is 0 */
+	guint boot;       /* from 1 */
 	GQueue timers; /* struct virtual_timer elements that are not destroyed, as they were set */
 	GSource *jump; /* moves the clock when no other source is ready */
 	struct random_stream random;

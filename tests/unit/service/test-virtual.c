@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A controller's service and a local scheduler with a simulated cluster in one process, on one
+ * A controller's service and a local scheduler with a simulated cluster in one process and on one
  * thread, under virtual time and on a disk in memory: no socket, no sleep. A user submits a task by a request, and waits
  * until it has completed and its energy is known. What both daemons have on record then depends on
  * the seed alone.
@@ -43,6 +43,8 @@ struct bed {
 	struct http_client *user;
 	bool has_asked;
 	bool stopped;
+	bool crashes;       /* the machine does, when the user has the answer to the submission */
+	bool again;         /* the service has been on this disk before */
 	double energy_j;    /* of the task */
 	double completed_s; /* of the clock */
 };
@@ -71,7 +73,14 @@ static void on_task(int status, json_t *body, const GError *error, void *data)
 
 static void on_submitted(int status, json_t *body, const GError *error, void *data)
 {
+	struct bed *bed = data;
+
 	g_assert_no_error(error);
+	if (!bed->crashes)
+		return;
+	virtual_disk_crash(bed->disk);
+	bed->stopped = true;
+	run_session_stop(bed->session, "the machine has no power");
 }
 
 /* The user submits a task, and then asks about it. */
@@ -99,11 +108,15 @@ static void serve(struct bed *bed)
 
 	bed->session = run_session_open(platform_of(bed), bed->daemons.dir, &error);
 	g_assert_no_error(error);
+	bed->session->go_on = bed->again;
 	bed->status = status_api_new(bed->daemons.controller, bed->session, &error);
 	g_assert_no_error(error);
 	source = platform_after_ms(platform_of(bed), LOOK_MS, look, bed);
 	g_assert_false(run_service_work(bed->session, &error));
-	g_assert_error(error, RUN_ERROR, RUN_ERROR_STOPPED);
+	if (bed->crashes)
+		g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL);
+	else
+		g_assert_error(error, RUN_ERROR, RUN_ERROR_STOPPED);
 	g_source_remove(source);
 	g_clear_pointer(&bed->user, http_client_free);
 	status_api_free(bed->status);
@@ -159,6 +172,27 @@ static void add_rows(GString *text, const struct virtual_disk *disk, const char 
 	sqlite3_close(db);
 }
 
+/* A life of both daemons, on the disk as it is. */
+static void live_once(struct bed *bed, struct virtual_platform *virtual)
+{
+	bed->virtual = virtual;
+	virtual_platform_use_disk(virtual, bed->disk);
+	bed->stopped = false;
+	bed->completed_s = bed->energy_j = 0;
+	bed->daemons.platform = platform_of(bed);
+	daemons_start_local(&bed->daemons);
+	serve(bed);
+	daemons_end_local(&bed->daemons);
+	pass(bed, 60);
+}
+
+static void begin(struct bed *bed)
+{
+	bed->disk = virtual_disk_new();
+	bed->has_asked = false;
+	daemons_write(&bed->daemons, config_text);
+}
+
 /* Runs all, and returns what is on record. */
 static char *live(struct bed *bed, uint64_t seed)
 {
@@ -166,17 +200,8 @@ static char *live(struct bed *bed, uint64_t seed)
 	g_autofree char *run = g_build_filename(bed->daemons.dir, "run.sqlite", NULL);
 	g_autofree char *local = g_build_filename(bed->daemons.dir, "s1", "local.sqlite", NULL);
 
-	bed->disk = virtual_disk_new();
-	bed->virtual = virtual_platform_new(seed);
-	virtual_platform_use_disk(bed->virtual, bed->disk);
-	bed->has_asked = bed->stopped = false;
-	bed->completed_s = bed->energy_j = 0;
-	bed->daemons.platform = platform_of(bed);
-	daemons_write(&bed->daemons, config_text);
-	daemons_start_local(&bed->daemons);
-	serve(bed);
-	daemons_end_local(&bed->daemons);
-	pass(bed, 60);
+	begin(bed);
+	live_once(bed, virtual_platform_new(seed));
 	add_rows(text, bed->disk, run);
 	add_rows(text, bed->disk, local);
 	g_string_append_printf(text, "end: %.9f s\n", virtual_platform_s(bed->virtual));
@@ -241,6 +266,29 @@ static void test_same_again(struct bed *bed, gconstpointer data)
 	assert_same(one, other);
 }
 
+/* What a user has been answered is there after a crash: the task is carried out by the next life. */
+static void test_crash(struct bed *bed, gconstpointer data)
+{
+	struct virtual_platform *former;
+	struct virtual_platform *virtual;
+
+	begin(bed);
+	bed->crashes = true;
+	live_once(bed, virtual_platform_new(1));
+	g_assert_cmpfloat(bed->completed_s, ==, 0);
+	former = bed->virtual;
+	virtual = virtual_platform_new(2);
+	virtual_platform_follow(virtual, former, true);
+	virtual_platform_free(former);
+	bed->crashes = false;
+	bed->again = true;
+	live_once(bed, virtual);
+	g_assert_cmpfloat(bed->completed_s, >, TASK_S);
+	g_assert_cmpfloat(bed->energy_j, >, 0);
+	g_clear_pointer(&bed->virtual, virtual_platform_free);
+	g_clear_pointer(&bed->disk, virtual_disk_free);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -248,5 +296,7 @@ int main(int argc, char **argv)
 		   test_completes, tear_down);
 	g_test_add("/service/virtual/the same seed, the same record", struct bed, NULL, set_up,
 		   test_same_again, tear_down);
+	g_test_add("/service/virtual/what a user was answered survives a crash", struct bed, NULL,
+		   set_up, test_crash, tear_down);
 	return g_test_run();
 }
