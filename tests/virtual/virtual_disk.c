@@ -12,6 +12,7 @@
 struct undo {
 	size_t size; /* of the whole file */
 	size_t offset;
+	size_t length; /* of what was written; 0: the file was truncated */
 	GBytes *bytes;
 };
 
@@ -41,6 +42,8 @@ struct virtual_disk {
 	GHashTable *names;  /* path -> struct inode */
 	GHashTable *synced; /* the same as on the disk */
 	guint life;
+	int fail_code; /* 0: nothing fails */
+	guint fail_after;
 };
 
 /* An open database file, as SQLite has it. */
@@ -100,12 +103,12 @@ static void inode_unref(gpointer data)
 	g_free(inode);
 }
 
-/* Remembers what is in a place, and how long the file is. */
-static void remember(struct inode *inode, size_t offset, size_t length)
+/* Remembers what is in a place, and how long the file is, before `written` bytes are put there. */
+static void remember(struct inode *inode, size_t offset, size_t length, size_t written)
 {
 	const size_t size = inode->bytes->len;
 	const size_t there = offset < size ? MIN(length, size - offset) : 0;
-	const struct undo undo = {size, offset,
+	const struct undo undo = {size, offset, written,
 				  g_bytes_new(there ? inode->bytes->data + offset : NULL, there)};
 
 	g_array_append_val(inode->undos, undo);
@@ -123,7 +126,7 @@ static void resize(struct inode *inode, size_t size)
 
 static void inode_write(struct inode *inode, size_t offset, const void *bytes, size_t length)
 {
-	remember(inode, offset, length);
+	remember(inode, offset, length, length);
 	if (offset + length > inode->bytes->len)
 		resize(inode, offset + length);
 	if (length > 0)
@@ -132,7 +135,7 @@ static void inode_write(struct inode *inode, size_t offset, const void *bytes, s
 
 static void inode_truncate(struct inode *inode, size_t size)
 {
-	remember(inode, size, inode->bytes->len > size ? inode->bytes->len - size : 0);
+	remember(inode, size, inode->bytes->len > size ? inode->bytes->len - size : 0, 0);
 	resize(inode, size);
 }
 
@@ -141,17 +144,42 @@ static void inode_sync(struct inode *inode)
 	g_array_set_size(inode->undos, 0);
 }
 
-/* Puts back what was there when it was last synced. */
-static void inode_lose(struct inode *inode)
+static void put_back(struct inode *inode, const struct undo *undo)
 {
-	for (guint i = inode->undos->len; i > 0; i--) {
-		const struct undo *undo = &g_array_index(inode->undos, struct undo, i - 1);
-		gsize length;
-		const void *bytes = g_bytes_get_data(undo->bytes, &length);
+	gsize length;
+	const void *bytes = g_bytes_get_data(undo->bytes, &length);
 
-		resize(inode, undo->size);
-		if (length > 0)
-			memcpy(inode->bytes->data + undo->offset, bytes, length);
+	resize(inode, undo->size);
+	if (length > 0)
+		memcpy(inode->bytes->data + undo->offset, bytes, length);
+}
+
+/* Puts back the last write but for its first bytes. */
+static void tear(struct inode *inode, const struct undo *undo, size_t kept)
+{
+	g_autofree void *bytes = g_memdup2(inode->bytes->data + undo->offset, kept);
+
+	put_back(inode, undo);
+	if (kept == 0)
+		return;
+	if (undo->offset + kept > inode->bytes->len)
+		resize(inode, undo->offset + kept);
+	memcpy(inode->bytes->data + undo->offset, bytes, kept);
+}
+
+/* Puts back what was there when it was last synced; with `random`, at some time since then. */
+static void inode_lose(struct inode *inode, struct random_stream *random)
+{
+	const guint count = inode->undos->len;
+	const guint kept = random ? (guint)random_stream_below(random, count + 1) : 0;
+
+	for (guint i = count; i > kept; i--) {
+		const struct undo *undo = &g_array_index(inode->undos, struct undo, i - 1);
+
+		if (random && i == kept + 1 && undo->length > 0)
+			tear(inode, undo, random_stream_below(random, undo->length));
+		else
+			put_back(inode, undo);
 	}
 	inode_sync(inode);
 }
@@ -197,6 +225,18 @@ static void sync_names(struct virtual_disk *disk, const char *path)
 static struct inode *find(const struct virtual_disk *disk, const char *path)
 {
 	return g_hash_table_lookup(disk->names, path);
+}
+
+/* Whether a change fails, with errno. */
+static bool fails(struct virtual_disk *disk)
+{
+	if (disk->fail_code == 0)
+		return false;
+	errno = disk->fail_code;
+	if (disk->fail_after == 0)
+		return true;
+	disk->fail_after--;
+	return false;
 }
 
 /* Locks of a database file; all connections are on one thread. */
@@ -399,6 +439,8 @@ static int disk_write(sqlite3_file *file, const void *bytes, int length, sqlite3
 {
 	if (is_dead(handle_of(file)))
 		return SQLITE_IOERR_WRITE;
+	if (fails(handle_of(file)->disk))
+		return errno == ENOSPC ? SQLITE_FULL : SQLITE_IOERR_WRITE;
 	inode_write(handle_of(file)->inode, (size_t)offset, bytes, (size_t)length);
 	return SQLITE_OK;
 }
@@ -415,7 +457,7 @@ static int disk_sync(sqlite3_file *file, int flags)
 {
 	struct handle *handle = handle_of(file);
 
-	if (is_dead(handle))
+	if (is_dead(handle) || fails(handle->disk))
 		return SQLITE_IOERR_FSYNC;
 	inode_sync(handle->inode);
 	if (handle->syncs_name)
@@ -581,9 +623,9 @@ static bool write_text(const struct platform *platform, const char *path, const 
 	struct virtual_disk *disk = disk_of(platform);
 	struct inode *inode;
 
-	if (!disk)
-		return error_fail(error, G_FILE_ERROR, G_FILE_ERROR_IO,
-				  "'%s' cannot be written: %s", path, g_strerror(EIO));
+	if (!disk || fails(disk))
+		return error_fail(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
+				  "'%s' cannot be written: %s", path, g_strerror(errno));
 	inode = inode_new();
 	inode_write(inode, 0, text, length);
 	inode_sync(
@@ -597,13 +639,15 @@ static bool write_text(const struct platform *platform, const char *path, const 
 static bool append_text(const struct platform *platform, const char *path, const char *text,
 			size_t length)
 {
-	const struct virtual_disk *disk = disk_of(platform);
+	struct virtual_disk *disk = disk_of(platform);
 	struct inode *inode = disk ? find(disk, path) : NULL;
 
 	if (!inode) {
 		errno = disk ? ENOENT : EIO;
 		return false;
 	}
+	if (fails(disk))
+		return false;
 	inode_write(inode, inode->bytes->len, text, length);
 	return true;
 }
@@ -617,6 +661,8 @@ static bool rename_file(const struct platform *platform, const char *from, const
 		errno = disk ? ENOENT : EIO;
 		return false;
 	}
+	if (fails(disk))
+		return false;
 	inode_ref(inode);
 	g_hash_table_remove(disk->names, from);
 	g_hash_table_insert(disk->names, g_strdup(to), inode);
@@ -641,6 +687,8 @@ static bool sync_name(const struct platform *platform, const char *path)
 		errno = disk ? ENOENT : EIO;
 		return false;
 	}
+	if (fails(disk))
+		return false;
 	sync_names(disk, path);
 	return true;
 }
@@ -728,14 +776,25 @@ void virtual_disk_kill(struct virtual_disk *disk)
 	drop_locks(disk->synced);
 }
 
-void virtual_disk_crash(struct virtual_disk *disk)
+void virtual_disk_tear(struct virtual_disk *disk, struct random_stream *random)
 {
-	GHashTableIter iter;
-	gpointer inode;
+	g_autoptr(GList) paths = NULL;
 
 	virtual_disk_kill(disk);
 	copy_names(disk->names, disk->synced, NULL);
-	g_hash_table_iter_init(&iter, disk->names);
-	while (g_hash_table_iter_next(&iter, NULL, &inode))
-		inode_lose(inode);
+	/* In an order that depends on nothing else. */
+	paths = g_list_sort(g_hash_table_get_keys(disk->names), (GCompareFunc)strcmp);
+	for (const GList *at = paths; at; at = at->next)
+		inode_lose(find(disk, at->data), random);
+}
+
+void virtual_disk_crash(struct virtual_disk *disk)
+{
+	virtual_disk_tear(disk, NULL);
+}
+
+void virtual_disk_fail(struct virtual_disk *disk, int code, guint after)
+{
+	disk->fail_code = code;
+	disk->fail_after = after;
 }

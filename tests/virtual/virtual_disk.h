@@ -3,6 +3,8 @@
 
 #include <glib.h>
 
+#include "common/random.h"
+
 /*
  * A disk in memory, for virtual platforms: files by their paths, databases among them. It outlives
  * the platforms that use it one after another, each of which is a life of the daemons on it.
@@ -31,3 +33,16 @@ const char *virtual_disk_vfs(const struct virtual_disk *disk);
  */
 void virtual_disk_kill(struct virtual_disk *disk);
 void virtual_disk_crash(struct virtual_disk *disk);
+
+/*
+ * A crash in which a part of what was not synced is on the disk after all: of each file as many
+ * writes as `random` says, in their order, and the first bytes of the next one. Names are lost as
+ * in any crash.
+ */
+void virtual_disk_tear(struct virtual_disk *disk, struct random_stream *random);
+
+/*
+ * Has writes, syncs and changes of names fail with errno `code` (ENOSPC, EIO) once `after` more
+ * have succeeded; 0: they succeed again.
+ */
+void virtual_disk_fail(struct virtual_disk *disk, int code, guint after);

@@ -18,8 +18,8 @@ typedef struct virtual_platform virtual_platform_t; /* for g_autoptr() */
 struct virtual_platform *virtual_platform_new(uint64_t seed);
 
 /*
- * Has its clocks go on where those of `former` are, which the daemons had before it. With `boots`
- * the machine was started again: the boot clock begins anew, under another boot id.
+ * Has its clocks continue those of `former`, which the daemons had before it. With `boots` the
+ * machine was started again: the boot clock begins at its first time, under another boot id.
  */
 void virtual_platform_follow(struct virtual_platform *virtual,
 			     const struct virtual_platform *former, bool boots);

@@ -2,6 +2,7 @@
 /* The disk in memory of tests (tests/virtual): what it keeps over a kill and a crash. */
 #include <errno.h>
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/virtual/virtual_platform.h"
@@ -139,26 +140,34 @@ static void succeed(sqlite3 *db, const char *sql)
 	g_assert_cmpint(execute(db, sql), ==, SQLITE_OK);
 }
 
+/* The first column of the first row. */
+static char *ask(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *statement = NULL;
+	char *text;
+
+	g_assert_cmpint(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_step(statement), ==, SQLITE_ROW);
+	text = g_strdup((const char *)sqlite3_column_text(statement, 0));
+	sqlite3_finalize(statement);
+	return text;
+}
+
 /* How many rows the table has. */
 static int count(sqlite3 *db)
 {
-	sqlite3_stmt *statement = NULL;
-	int rows;
+	g_autofree char *rows = ask(db, "SELECT count(*) FROM t");
 
-	g_assert_cmpint(sqlite3_prepare_v2(db, "SELECT count(*) FROM t", -1, &statement, NULL), ==,
-			SQLITE_OK);
-	g_assert_cmpint(sqlite3_step(statement), ==, SQLITE_ROW);
-	rows = sqlite3_column_int(statement, 0);
-	sqlite3_finalize(statement);
-	return rows;
+	return atoi(rows);
 }
 
 static int count_again(const struct bed *bed)
 {
 	sqlite3 *db = open_database(bed);
 	const int rows = count(db);
+	g_autofree char *whole = ask(db, "PRAGMA integrity_check");
 
-	succeed(db, "PRAGMA integrity_check");
+	g_assert_cmpstr(whole, ==, "ok");
 	sqlite3_close(db);
 	return rows;
 }
@@ -240,6 +249,77 @@ static void test_lives(struct bed *bed, gconstpointer data)
 	g_assert_cmpint(count_again(bed), ==, lives[i].rows);
 }
 
+/* Writes without a sync are there up to one of them, and that one in part. */
+static void test_torn_file(struct bed *bed, gconstpointer data)
+{
+	static const char all[] = "syncedaaaabbbb";
+	bool found[sizeof(all)] = {false};
+
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		struct random_stream random;
+		g_autofree char *text = NULL;
+
+		random_stream_init(&random, seed, 0);
+		put(bed, "/a/file", "synced", true);
+		g_assert_true(platform_append(bed->platform, "/a/file", "aaaa", 4));
+		g_assert_true(platform_append(bed->platform, "/a/file", "bbbb", 4));
+		virtual_disk_tear(bed->disk, &random);
+		live(bed);
+		text = platform_read(bed->platform, "/a/file", 100, NULL, NULL);
+		g_assert_true(text && g_str_has_prefix(all, text));
+		found[strlen(text)] = true;
+	}
+	for (size_t length = 0; length < sizeof(all); length++)
+		g_assert_cmpint(found[length], ==, length >= strlen("synced"));
+}
+
+/* Of commits without a sync, the first ones are there; the database is whole. */
+static void test_torn_database(struct bed *bed, gconstpointer data)
+{
+	bool found[4] = {false};
+
+	for (uint64_t seed = 0; seed < 50; seed++) {
+		sqlite3 *db = open_database(bed);
+		struct random_stream random;
+		int rows;
+
+		random_stream_init(&random, seed, 0);
+		succeed(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+			    "CREATE TABLE IF NOT EXISTS t (n INTEGER); DELETE FROM t;"
+			    "INSERT INTO t VALUES (1); PRAGMA synchronous = NORMAL;"
+			    "INSERT INTO t VALUES (2); INSERT INTO t VALUES (3)");
+		virtual_disk_tear(bed->disk, &random);
+		sqlite3_close(db);
+		live(bed);
+		rows = count_again(bed);
+		g_assert_cmpint(rows, >=, 1);
+		g_assert_cmpint(rows, <=, 3);
+		found[rows] = true;
+	}
+	g_assert_true(found[1] && found[2] && found[3]);
+}
+
+static void test_full(struct bed *bed, gconstpointer data)
+{
+	sqlite3 *db = open_database(bed);
+
+	succeed(db, "PRAGMA journal_mode = WAL; CREATE TABLE t (n INTEGER)");
+	put(bed, "/a/file", "old", true);
+	virtual_disk_fail(bed->disk, ENOSPC, 1);
+	g_assert_true(platform_append(bed->platform, "/a/file", "er", 2));
+	g_assert_false(platform_append(bed->platform, "/a/file", "!", 1));
+	g_assert_cmpint(errno, ==, ENOSPC);
+	g_assert_false(platform_write(bed->platform, "/a/file", "new", 3, true, NULL));
+	g_assert_cmpint(execute(db, "INSERT INTO t VALUES (1)"), ==, SQLITE_FULL);
+	virtual_disk_fail(bed->disk, EIO, 0);
+	g_assert_cmpint(execute(db, "INSERT INTO t VALUES (1)"), ==, SQLITE_IOERR);
+	virtual_disk_fail(bed->disk, 0, 0);
+	succeed(db, "INSERT INTO t VALUES (1)");
+	sqlite3_close(db);
+	assert_file(bed, "/a/file", "older");
+	g_assert_cmpint(count_again(bed), ==, 1);
+}
+
 #define ADD(name, function)                                                                        \
 	g_test_add("/virtual-disk/" name, struct bed, NULL, set_up, function, tear_down)
 
@@ -252,6 +332,9 @@ int main(int argc, char **argv)
 	ADD("a life that has ended writes nothing", test_dead);
 	ADD("connections exclude one another", test_connections);
 	ADD("connections exclude one another without WAL", test_rollback_journal);
+	ADD("a torn write is there in part", test_torn_file);
+	ADD("a database is whole after torn writes", test_torn_database);
+	ADD("a full disk takes nothing", test_full);
 	for (guint i = 0; i < G_N_ELEMENTS(lives); i++) {
 		g_autofree char *path = g_strconcat("/virtual-disk/", lives[i].name, NULL);
 
