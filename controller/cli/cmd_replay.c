@@ -13,8 +13,14 @@
 #include "controller/cli/tables.h"
 #include "controller/cli/trace_notes.h"
 #include "controller/replay/replay_batsim.h"
-#include "controller/replay/replay_report.h"
+#include "controller/replay/replay_trials.h"
 #include "controller/replay/trace_read.h"
+
+/* The longest think time within a session, unless another one is given: 20 minutes. */
+#define THINK_MOST_S 1200
+
+/* The most seconds of --shake and --think-most. */
+#define MOVE_MOST_S 1e9
 
 struct arguments {
 	const char *policies;  /* separated by commas; NULL: all but the orders of papers */
@@ -25,6 +31,10 @@ struct arguments {
 	uint32_t procs;        /* 0: as in the trace's header */
 	uint32_t skip;         /* 0: none */
 	uint32_t first;        /* 0: all */
+	double shake_s;        /* 0: none */
+	uint32_t trials;       /* 0: not given */
+	int64_t seed;
+	double think_most_s; /* below 0: not given */
 	bool json;
 	struct replay_setup setup;
 };
@@ -47,6 +57,15 @@ static char *check_arguments(struct arguments *arguments)
 	    (!arguments->policies || strchr(arguments->policies, ',')))
 		return g_strdup_printf("--%s: give one --policy to go with it",
 				       arguments->out ? "out" : "batsim");
+	if (arguments->trials > 0 && arguments->shake_s <= 0)
+		return g_strdup("--trials is for --shake: replays of one trace are all the same");
+	if ((arguments->out || arguments->batsim) && arguments->trials > 1)
+		return g_strdup_printf("--%s is of one replay, and not for --trials",
+				       arguments->out ? "out" : "batsim");
+	if (arguments->think_most_s >= 0 && !arguments->setup.semi_open)
+		return g_strdup("--think-most is for --semi-open");
+	arguments->setup.think_most_s =
+		arguments->think_most_s >= 0 ? arguments->think_most_s : THINK_MOST_S;
 	arguments->setup.overrun |= arguments->setup.rlscheduler;
 	arguments->setup.estimates = perfect ? REPLAY_ESTIMATES_PERFECT : REPLAY_ESTIMATES_USER;
 	return NULL;
@@ -157,6 +176,7 @@ static struct table *table_of_replays(const json_t *document)
 		{">max wait s", "max_waiting_time"},
 		{">mean slowdown", "mean_slowdown", 2},
 		{">bounded, 10 s", "mean_bounded_slowdown_10", 2},
+		{">deviation", "mean_bounded_slowdown_10_deviation", 2, .unless_0 = true},
 		{">bounded, 30 s", "mean_bounded_slowdown_30", 2},
 		{">slipped", "nb_jobs_slipped"},
 	};
@@ -223,45 +243,112 @@ static bool write_batsim(const struct replay_setup *setup, const struct replay_r
 	return batsim_schedule_write(schedule, dir, error);
 }
 
-/* Replays the trace under each policy, prints and writes the results. */
-static int replay(const char *name, struct arguments *arguments,
+/*
+ * Replays one trial, shaken or not, and writes what is wanted of it. Returns false with `error` if
+ * that failed.
+ */
+static bool replay_trial(const struct arguments *arguments, const struct swf_trace *trace,
+			 const struct replay_policy *policy, uint32_t trial,
+			 struct replay_summary *ret_summary, GError **error)
+{
+	g_autoptr(swf_trace_t) shaken =
+		arguments->shake_s > 0
+			? replay_shake(trace, arguments->shake_s, (uint64_t)arguments->seed, trial)
+			: NULL;
+	struct replay_setup setup = arguments->setup;
+	struct replay_result result;
+	bool written = true;
+
+	setup.trace = shaken ? shaken : trace;
+	setup.policy = policy;
+	replay_watched(&setup, &result);
+	replay_summarize(&setup, &result, ret_summary);
+	if (arguments->out)
+		written = replay_write_csv(&setup, &result, arguments->out, error);
+	if (written && arguments->batsim)
+		written = write_batsim(&setup, &result, arguments->batsim, error);
+	replay_finish(&result);
+	return written;
+}
+
+/* Replays the trace under a policy, in all trials. Returns a new object, or NULL with `error`. */
+static json_t *replay_policy(const char *name, const struct arguments *arguments,
+			     const struct swf_trace *trace, const struct replay_policy *policy,
+			     GError **error)
+{
+	const uint32_t trials = MAX(arguments->trials, 1);
+	g_autofree struct replay_summary *summaries = g_new(struct replay_summary, trials);
+	struct replay_setup setup = arguments->setup;
+	struct replay_summary means;
+	struct replay_summary deviations;
+	json_t *object;
+
+	for (uint32_t i = 0; i < trials; i++)
+		if (!replay_trial(arguments, trace, policy, i + 1, &summaries[i], error))
+			return NULL;
+	replay_summary_means(summaries, trials, &means, &deviations);
+	setup.policy = policy;
+	print_slips(name, &setup, &means);
+	object = replay_summary_json(&setup, &means);
+	json_object_set_new(object, "shake", json_real(arguments->shake_s));
+	json_object_set_new(object, "trials", json_integer(trials));
+	if (trials > 1)
+		replay_summary_add_deviations(object, &deviations);
+	return object;
+}
+
+/* The line above the table. */
+static void print_heading(const struct arguments *arguments, const json_t *first)
+{
+	const struct replay_setup *setup = &arguments->setup;
+
+	printf("%u processor%s, %s estimates%s\n", setup->procs, setup->procs == 1 ? "" : "s",
+	       setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "users'",
+	       setup->rlscheduler ? ", as RLScheduler's program" : "");
+	if (setup->semi_open)
+		printf("semi-open: %.0f sessions, %.0f batches that follow one within %.0f s\n",
+		       field_number(first, "nb_sessions"),
+		       field_number(first, "nb_batches_followed"), setup->think_most_s);
+	if (arguments->shake_s > 0)
+		printf("submissions shaken by up to %.10g s: %s%u replay%s, seed %" G_GINT64_FORMAT
+		       "\n",
+		       arguments->shake_s, arguments->trials > 1 ? "means of " : "",
+		       MAX(arguments->trials, 1), arguments->trials > 1 ? "s" : "",
+		       arguments->seed);
+}
+
+/* Replays the trace under each policy, and prints the results. */
+static int replay(const char *name, struct arguments *arguments, const struct swf_trace *trace,
 		  const struct replay_policy **policies)
 {
-	struct replay_setup *setup = &arguments->setup;
 	g_autoptr(json_t) list = json_array();
 	g_autoptr(json_t) document = json_pack("{s:O}", "replays", list);
 	g_autoptr(table_t) table = NULL;
 	g_autoptr(GError) error = NULL;
 
 	for (; *policies; policies++) {
-		struct replay_result result;
-		struct replay_summary summary;
-		bool written = true;
+		json_t *object = replay_policy(name, arguments, trace, *policies, &error);
 
-		setup->policy = *policies;
-		replay_watched(setup, &result);
-		replay_summarize(setup, &result, &summary);
-		print_slips(name, setup, &summary);
-		json_array_append_new(list, replay_summary_json(setup, &summary));
-		if (arguments->out)
-			written = replay_write_csv(setup, &result, arguments->out, &error);
-		if (written && arguments->batsim)
-			written = write_batsim(setup, &result, arguments->batsim, &error);
-		replay_finish(&result);
-		if (!written)
+		if (!object)
 			return command_fail(COMMAND_FAILED, name, "%s", error->message);
+		json_array_append_new(list, object);
 	}
 	if (arguments->json) {
 		command_print_json(list);
 	} else {
-		printf("%u processor%s, %s estimates%s\n", setup->procs,
-		       setup->procs == 1 ? "" : "s",
-		       setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "users'",
-		       setup->rlscheduler ? ", as RLScheduler's program" : "");
+		print_heading(arguments, json_array_get(list, 0));
 		table = table_of_replays(document);
 		table_print(table, 0, stdout);
 	}
 	return COMMAND_DONE;
+}
+
+static bool has_users(const struct swf_trace *trace)
+{
+	for (uint32_t i = 0; i < trace->jobs_count; i++)
+		if (trace->jobs[i].user >= 0)
+			return true;
+	return false;
 }
 
 static int run_replay(const char *name, const char *path, struct arguments *arguments)
@@ -293,14 +380,19 @@ static int run_replay(const char *name, const char *path, struct arguments *argu
 		return command_fail(COMMAND_FAILED, name, "%s", error->message);
 	if (trace->jobs_count == 0)
 		return command_fail(COMMAND_BAD, name, "%s: no job that can be replayed", path);
+	if (arguments->setup.semi_open && !has_users(trace))
+		return command_fail(COMMAND_BAD, name,
+				    "--semi-open: %s: no job has a user (field 12), so that every "
+				    "job would be a session",
+				    path);
 	arguments->setup.trace = trace;
 	arguments->setup.procs = trace->procs;
-	return replay(name, arguments, policies);
+	return replay(name, arguments, trace, policies);
 }
 
 int cmd_replay(int argc, char **argv)
 {
-	struct arguments arguments = {.estimates = "user"};
+	struct arguments arguments = {.estimates = "user", .seed = 1, .think_most_s = -1};
 	struct replay_setup *setup = &arguments.setup;
 	const struct command_option options[] = {
 		{"policy", 'p', COMMAND_TEXT, &arguments.policies,
@@ -326,6 +418,19 @@ int cmd_replay(int argc, char **argv)
 		{"rlscheduler", 0, COMMAND_FLAG, &setup->rlscheduler,
 		 "events one by one, the first job of an order stays the first, and backfilling under "
 		 "one bound, as in the tables of RLScheduler; with --overrun"},
+		{"shake", 0, COMMAND_NUMBER, &arguments.shake_s,
+		 "move every submission by a random time of up to S seconds, before or after", "S",
+		 0, MOVE_MOST_S},
+		{"trials", 0, COMMAND_COUNT, &arguments.trials,
+		 "with --shake: so many replays, shaken otherwise each; their means", "N", 1,
+		 100000},
+		{"seed", 0, COMMAND_INTEGER, &arguments.seed, "of the shaking (1)", "N", 1,
+		 (double)INT64_MAX},
+		{"semi-open", 0, COMMAND_FLAG, &setup->semi_open,
+		 "sessions begin as in the trace, and within them users wait for their jobs and think"},
+		{"think-most", 0, COMMAND_NUMBER, &arguments.think_most_s,
+		 "with --semi-open: after a longer think time a session begins (1200)", "S", 0,
+		 MOVE_MOST_S},
 		{"out", 'o', COMMAND_FILE, &arguments.out,
 		 "write one row per job; needs one policy", "jobs.csv"},
 		{"batsim", 0, COMMAND_FILE, &arguments.batsim,

@@ -180,7 +180,7 @@ static bool read_fields(const struct reading *reading, size_t index, const json_
 static bool read_job(struct reading *reading, size_t index, const json_t *from, bool ids)
 {
 	struct swf_trace *trace = reading->trace;
-	struct swf_job job = {.id = (int64_t)index + 1};
+	struct swf_job job = {.id = (int64_t)index + 1, .wait_s = -1, .user = -1};
 
 	if (ids)
 		read_id(json_object_get(from, "id"), &job.id);

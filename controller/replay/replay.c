@@ -125,7 +125,7 @@ static double estimate_s(const struct replay *replay, const struct swf_job *job)
 
 double replay_key(const struct replay *replay, const struct replay_waiting *waiting)
 {
-	const double submit_s = replay->setup->trace->jobs[waiting->job].submit_s;
+	const double submit_s = replay->result->submit_s[waiting->job];
 	const struct job_order_facts facts = {
 		.waited_s = replay->now_s - submit_s,
 		.requested_s = waiting->estimate_s,
@@ -194,6 +194,7 @@ static void complete(struct replay *replay)
 	const uint32_t at = find_expected(replay, &expected);
 
 	pop_end(replay);
+	replay_arrivals_ended(replay->arrivals, ended.job, replay->now_s);
 	replay->free += ended.procs;
 	replay->completed = true;
 	replay->surprised |= replay->now_s != expected.time_s;
@@ -205,9 +206,10 @@ static void complete(struct replay *replay)
 		replay->setup->policy->ended(replay, &expected);
 }
 
-/* Puts a job at the end of the queue. */
-static void submit(struct replay *replay, uint32_t index)
+/* Puts the next job at the end of the queue. */
+static void submit(struct replay *replay)
 {
+	const uint32_t index = replay_arrivals_take(replay->arrivals);
 	const struct swf_job *job = &replay->setup->trace->jobs[index];
 	const struct replay_waiting waiting = {
 		.estimate_s = estimate_s(replay, job),
@@ -215,8 +217,10 @@ static void submit(struct replay *replay, uint32_t index)
 		.least_s = INFINITY,
 		.job = index,
 		.procs = job->procs,
+		.number = replay->submitted++,
 	};
 
+	replay->result->submit_s[index] = replay->now_s;
 	if (replay->queue_first + replay->queue_count == replay->queue_capacity) {
 		if (replay->queue_first <= replay->queue_capacity / 2) {
 			replay->queue_capacity = 2 * replay->queue_capacity + 64;
@@ -232,12 +236,10 @@ static void submit(struct replay *replay, uint32_t index)
 }
 
 /* Handles one event of this instant, a submission if there is one. */
-static void happen_once(struct replay *replay, uint32_t *submitted)
+static void happen_once(struct replay *replay)
 {
-	const struct swf_trace *trace = replay->setup->trace;
-
-	if (*submitted < trace->jobs_count && trace->jobs[*submitted].submit_s <= replay->now_s)
-		submit(replay, (*submitted)++);
+	if (replay_arrivals_next_s(replay->arrivals) <= replay->now_s)
+		submit(replay);
 	else
 		complete(replay);
 }
@@ -246,28 +248,25 @@ static void happen_once(struct replay *replay, uint32_t *submitted)
  * Handles all events of the next instant; with rlscheduler one of them. Returns false if there is
  * none.
  */
-static bool step(struct replay *replay, uint32_t *submitted)
+static bool step(struct replay *replay)
 {
-	const struct swf_trace *trace = replay->setup->trace;
 	const struct replay_policy *policy = replay->setup->policy;
-	double next_s = INFINITY;
+	double next_s = replay_arrivals_next_s(replay->arrivals);
 
 	if (replay->ends_count > 0)
-		next_s = replay->ends[0].time_s;
-	if (*submitted < trace->jobs_count)
-		next_s = fmin(next_s, trace->jobs[*submitted].submit_s);
+		next_s = fmin(next_s, replay->ends[0].time_s);
 	if (policy->next_s && !replay->setup->rlscheduler)
 		next_s = fmin(next_s, policy->next_s(replay));
 	if (isinf(next_s))
 		return false;
 	replay->now_s = next_s;
 	if (replay->setup->rlscheduler) {
-		happen_once(replay, submitted);
+		happen_once(replay);
 	} else {
 		while (replay->ends_count > 0 && replay->ends[0].time_s <= next_s)
 			complete(replay);
-		while (*submitted < trace->jobs_count && trace->jobs[*submitted].submit_s <= next_s)
-			submit(replay, (*submitted)++);
+		while (replay_arrivals_next_s(replay->arrivals) <= next_s)
+			submit(replay);
 	}
 	if (replay->queue_count > 0) {
 		if (replay->setup->rlscheduler)
@@ -281,22 +280,11 @@ static bool step(struct replay *replay, uint32_t *submitted)
 	return true;
 }
 
-void replay_run(const struct replay_setup *setup, struct replay_result *ret_result)
+/* Allocates the arrays of a result. */
+static void begin_result(const struct swf_trace *trace, struct replay_result *ret_result)
 {
-	const struct swf_trace *trace = setup->trace;
-	const uint32_t most = MIN(setup->procs, trace->jobs_count);
-	struct replay replay = {
-		.setup = setup,
-		.result = ret_result,
-		.now_s = -INFINITY,
-		.free = setup->procs,
-		.ends = g_new(struct replay_running, most + 1),
-		.expected = g_new(struct replay_running, most + 1),
-	};
-	uint32_t submitted = 0;
-	double last_s = 0;
-
 	*ret_result = (struct replay_result){
+		.submit_s = g_new(double, trace->jobs_count),
 		.start_s = g_new(double, trace->jobs_count),
 		.end_s = g_new(double, trace->jobs_count),
 		.promised_s = g_new(double, trace->jobs_count),
@@ -306,12 +294,36 @@ void replay_run(const struct replay_setup *setup, struct replay_result *ret_resu
 	};
 	for (uint32_t i = 0; i < trace->jobs_count; i++)
 		ret_result->promised_s[i] = INFINITY;
-	while (step(&replay, &submitted))
+}
+
+void replay_run(const struct replay_setup *setup, struct replay_result *ret_result)
+{
+	const struct swf_trace *trace = setup->trace;
+	const uint32_t most = MIN(setup->procs, trace->jobs_count);
+	struct replay replay = {
+		.setup = setup,
+		.arrivals = setup->semi_open ? replay_arrivals_semi_open(trace, setup->think_most_s)
+					     : replay_arrivals_open(trace),
+		.result = ret_result,
+		.now_s = -INFINITY,
+		.free = setup->procs,
+		.ends = g_new(struct replay_running, most + 1),
+		.expected = g_new(struct replay_running, most + 1),
+	};
+	double last_s = 0;
+
+	begin_result(trace, ret_result);
+	if (setup->semi_open) {
+		ret_result->sessions = replay_arrivals_sessions(replay.arrivals);
+		ret_result->followed = replay_arrivals_followers(replay.arrivals);
+	}
+	while (step(&replay))
 		if (setup->progress && ret_result->passes % PASSES_PER_PROGRESS == 0)
-			setup->progress(submitted, trace->jobs_count, setup->data);
+			setup->progress(replay.submitted, trace->jobs_count, setup->data);
 	for (uint32_t i = 0; i < trace->jobs_count; i++)
 		last_s = fmax(last_s, ret_result->end_s[i]);
 	ret_result->makespan_s = trace->jobs_count > 0 ? last_s - ret_result->begin_s : 0;
+	replay_arrivals_free(replay.arrivals);
 	g_free(replay.ends);
 	g_free(replay.expected);
 	g_free(replay.queue);
@@ -321,6 +333,7 @@ void replay_run(const struct replay_setup *setup, struct replay_result *ret_resu
 
 void replay_finish(struct replay_result *result)
 {
+	g_free(result->submit_s);
 	g_free(result->start_s);
 	g_free(result->end_s);
 	g_free(result->promised_s);

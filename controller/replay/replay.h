@@ -65,6 +65,12 @@ struct replay_setup {
 	 * order, and with `overrun`; not with `keep`.
 	 */
 	bool rlscheduler;
+	/*
+	 * Semi-open arrivals (replay_arrivals.h): within sessions users react; a session has think
+	 * times of at most think_most_s >= 0. Else jobs are submitted at the times of the trace.
+	 */
+	bool semi_open;
+	double think_most_s;
 	/* Called at intervals with the number of jobs submitted so far; or NULL. */
 	void (*progress)(uint32_t submitted, uint32_t jobs, void *data);
 	void *data; /* for progress; borrowed */
@@ -72,6 +78,7 @@ struct replay_setup {
 
 /* The outcome of a replay; arrays by index of the job in the trace. */
 struct replay_result {
+	double *submit_s; /* as in the trace, unless arrivals are semi-open */
 	double *start_s;
 	double *end_s;
 	/*
@@ -85,6 +92,8 @@ struct replay_result {
 	uint32_t killed;   /* at their estimates */
 	uint64_t passes;   /* scheduling passes */
 	double begin_s;    /* first submission */
+	uint32_t sessions; /* semi-open: how many there are, else 0 */
+	uint32_t followed; /* semi-open: batches submitted after another one */
 	double makespan_s; /* last end - first submission */
 	double used_s;     /* processor-seconds */
 };

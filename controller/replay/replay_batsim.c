@@ -141,7 +141,7 @@ struct batsim_schedule *replay_batsim(const struct replay_setup *setup,
 		const struct batsim_job row = {
 			.id = job->id,
 			.profile = profile,
-			.submit_s = job->submit_s,
+			.submit_s = result->submit_s[i],
 			.procs = job->procs,
 			.walltime_s = estimate_s,
 			.state = killed ? BATSIM_WALLTIME : BATSIM_SUCCESS,

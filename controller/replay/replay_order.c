@@ -18,7 +18,7 @@ static int compare(const void *left, const void *right)
 
 	if (a->key != b->key)
 		return a->key < b->key ? -1 : 1;
-	return (a->job > b->job) - (a->job < b->job);
+	return (a->number > b->number) - (a->number < b->number);
 }
 
 /* Moves the job at `place` to where it belongs among those before it, which are sorted. */

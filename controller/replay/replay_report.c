@@ -9,7 +9,6 @@
 
 #include "common/file_names.h"
 #include "common/json.h"
-#include "common/record/record.h"
 
 /* Room for a row of the CSV file, bytes. */
 #define ROW_MAX 640
@@ -32,10 +31,10 @@ static struct numbers job_numbers(const struct replay_setup *setup,
 	const struct swf_job *job = &setup->trace->jobs[i];
 	const bool perfect = setup->estimates == REPLAY_ESTIMATES_PERFECT;
 	struct numbers numbers = {
-		.submit_s = job->submit_s,
+		.submit_s = result->submit_s[i],
 		.start_s = result->start_s[i],
 		.run_s = job->run_s,
-		.wait_s = result->start_s[i] - job->submit_s,
+		.wait_s = result->start_s[i] - result->submit_s[i],
 		.estimate_s = perfect ? job->run_s : job->estimate_s,
 	};
 
@@ -83,6 +82,8 @@ void replay_summarize(const struct replay_setup *setup, const struct replay_resu
 		.partial = setup->trace->partial,
 		.passes = result->passes,
 		.makespan_s = result->makespan_s,
+		.sessions = result->sessions,
+		.followed = result->followed,
 	};
 
 	for (uint32_t i = 0; i < result->jobs_count; i++) {
@@ -139,26 +140,32 @@ static const struct record_field summary_fields[] = {
 	COUNT("nb_jobs_slipped", nb_jobs_slipped),
 	REAL("max_slip", max_slip_s),
 	COUNT("max_slip_job_id", max_slip_job),
+	COUNT("nb_sessions", sessions),
+	COUNT("nb_batches_followed", followed),
 	{NULL},
 };
-static const struct record summary_record = {.size = sizeof(struct replay_summary),
+const struct record replay_summary_record = {.size = sizeof(struct replay_summary),
 					     .fields = summary_fields};
 
 json_t *replay_summary_json(const struct replay_setup *setup, const struct replay_summary *summary)
 {
-	g_autoptr(json_t) numbers = record_to_json(&summary_record, summary);
+	g_autoptr(json_t) numbers = record_to_json(&replay_summary_record, summary);
 	json_t *object =
-		json_pack("{s:s, s:s, s:b, s:b, s:b, s:b, s:I}", "policy",
+		json_pack("{s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:I}", "policy",
 			  replay_policy_name(setup->policy), "estimates",
 			  setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "user",
 			  "overrun", setup->overrun, "keep_reservations", setup->keep, "rebuild",
-			  setup->rebuild, "rlscheduler", setup->rlscheduler,
-			  "nb_computing_machines", (json_int_t)setup->procs);
+			  setup->rebuild, "rlscheduler", setup->rlscheduler, "semi_open",
+			  setup->semi_open, "nb_computing_machines", (json_int_t)setup->procs);
 
 	json_object_update(object, numbers);
 	if (summary->nb_jobs_promised == 0) {
 		json_object_set_new(object, "nb_jobs_slipped", json_null());
 		json_object_set_new(object, "max_slip", json_null());
+	}
+	if (!setup->semi_open) {
+		json_object_set_new(object, "nb_sessions", json_null());
+		json_object_set_new(object, "nb_batches_followed", json_null());
 	}
 	if (summary->nb_jobs_slipped == 0)
 		json_object_set_new(object, "max_slip_job_id", json_null());

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "common/record/record.h"
 #include "controller/replay/replay.h"
 
 /*
@@ -24,10 +25,12 @@ struct replay_summary {
 	double max_slip_s;         /* the largest delay of such a job */
 	/* Number of the first job with that delay; valid if nb_jobs_slipped > 0. */
 	int64_t max_slip_job;
-	uint64_t skipped; /* without size or run time */
-	uint64_t parts;   /* lines of parts of jobs, left out */
-	uint64_t partial; /* jobs of parts alone, left out */
-	uint64_t passes;  /* scheduling passes */
+	uint64_t skipped;  /* without size or run time */
+	uint64_t parts;    /* lines of parts of jobs, left out */
+	uint64_t partial;  /* jobs of parts alone, left out */
+	uint64_t passes;   /* scheduling passes */
+	uint64_t sessions; /* semi-open arrivals, else 0, as the next */
+	uint64_t followed; /* batches that were submitted after another one of their user */
 	double makespan_s;
 	double utilization; /* used processor-seconds / (processors x makespan) */
 	double mean_waiting_time_s;
@@ -46,6 +49,9 @@ struct replay_summary {
  * set.
  */
 bool replay_write_left_out(const struct swf_trace *trace, const char *path, GError **error);
+
+/* Its fields, with the names of the JSON object. */
+extern const struct record replay_summary_record;
 
 /* Computes the summary. */
 void replay_summarize(const struct replay_setup *setup, const struct replay_result *result,

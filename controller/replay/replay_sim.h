@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controller/replay/replay.h"
+#include "controller/replay/replay_arrivals.h"
 #include "controller/sched/job_order.h"
 
 /*
@@ -24,6 +25,7 @@ struct replay_waiting {
 	double key;     /* orders: the lowest goes first */
 	uint32_t job;
 	uint32_t procs;
+	uint32_t number; /* how many had arrived before it */
 };
 
 /* From `time_s` on, `free` processors are free. */
@@ -35,6 +37,8 @@ struct replay_step {
 /* A replay. */
 struct replay {
 	const struct replay_setup *setup;
+	struct replay_arrivals *arrivals;
+	uint32_t submitted; /* jobs so far */
 	struct replay_result *result;
 	double now_s;
 	uint32_t free; /* processors free now */

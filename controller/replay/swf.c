@@ -21,6 +21,7 @@ const char *const swf_reason_texts[SWF_REASONS_COUNT] = {
 enum field {
 	FIELD_ID = 0,
 	FIELD_SUBMIT = 1,
+	FIELD_WAIT = 2,
 	FIELD_RUN = 3,
 	FIELD_USED_PROCS = 4,
 	FIELD_USED_MEMORY = 6,
@@ -28,6 +29,7 @@ enum field {
 	FIELD_ASKED_TIME = 8,
 	FIELD_ASKED_MEMORY = 9,
 	FIELD_STATUS = 10,
+	FIELD_USER = 11,
 	FIELDS = 18,
 };
 
@@ -220,6 +222,14 @@ static bool find_procs(const struct reader *reader)
 	return true;
 }
 
+/* The number of the user; what is no number of a user is none. */
+static int64_t user_of(const double *fields)
+{
+	const double user = fields[FIELD_USER];
+
+	return user >= 0 && user <= EXACT_MAX && user == floor(user) ? (int64_t)user : -1;
+}
+
 static bool read_job(struct reader *reader, const char *line)
 {
 	struct swf_trace *trace = reader->trace;
@@ -259,6 +269,8 @@ static bool read_job(struct reader *reader, const char *line)
 		.estimate_s =
 			fields[FIELD_ASKED_TIME] > 0 ? fields[FIELD_ASKED_TIME] : fields[FIELD_RUN],
 		.procs = (uint32_t)procs,
+		.wait_s = fields[FIELD_WAIT],
+		.user = user_of(fields),
 		.memory_kb = fmax(0, fmax(fields[FIELD_USED_MEMORY], fields[FIELD_ASKED_MEMORY])),
 	};
 

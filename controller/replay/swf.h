@@ -19,6 +19,8 @@ struct swf_job {
 	double estimate_s; /* field 9 if positive, else run_s */
 	uint32_t procs;    /* field 8 if positive, else field 5; > 0 */
 	double memory_kb;  /* per processor: the larger of fields 7 and 10; 0: neither is known */
+	double wait_s;     /* field 3: how long it waited in the trace; below 0: not known */
+	int64_t user;      /* field 12; -1: not known */
 };
 
 /* Why a line of a job is not replayed. */

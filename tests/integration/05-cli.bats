@@ -182,6 +182,23 @@ refused() {
 	run -1 virtbed replay longer.swf --left-out nowhere/lines.csv
 }
 
+@test "a trace is shaken, and its users react" {
+	local trace=$ROOT/tests/unit/replay/traces/synthetic.swf
+	virtbed replay "$trace" --policy easy --shake 60 --trials 4 --seed 3 --json >shaken
+	virtbed replay "$trace" --policy easy --shake 60 --trials 4 --seed 3 --json | cmp - shaken
+	[ "$(jq '.[0] | .trials == 4 and .shake == 60 and .mean_slowdown_deviation > 0' shaken)" = true ]
+	refused "--trials is for --shake" virtbed replay "$trace" --trials 4
+	refused "not for --trials" virtbed replay "$trace" --shake 60 --trials 4 --policy easy --out jobs.csv
+	awk '!/^;/ { $12 = NR % 5 + 1 } 1' "$trace" >users.swf
+	virtbed replay users.swf --semi-open --policy fcfs,easy --json >semi-open
+	[ "$(jq 'all(.semi_open and .nb_sessions > 0)' semi-open)" = true ]
+	virtbed replay users.swf --semi-open --think-most 0 --policy easy | grep -q "^semi-open: "
+	refused "--think-most is for --semi-open" virtbed replay users.swf --think-most 9
+	awk '!/^;/ { $12 = -1 } 1' "$trace" >nobody.swf
+	run -2 --separate-stderr virtbed replay nobody.swf --semi-open
+	[[ $stderr == *"no job has a user"* ]]
+}
+
 @test "a workload of Batsim is replayed and simulated" {
 	jq -n '{nb_res: 8, profiles: {d: {type: "delay", delay: 3600}},
 		jobs: [range(200) | {id: "\(.)", subtime: (. * 400), res: (. % 8 + 1), walltime: 4000, profile: "d"}]}' \
