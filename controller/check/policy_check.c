@@ -9,6 +9,7 @@
 #include "common/json.h"
 #include "common/program_path.h"
 #include "common/random.h"
+#include "controller/check/large_snapshots.h"
 #include "controller/check/model_snapshots.h"
 #include "controller/plugin/plugin.h"
 #include "controller/snapshot/snapshot_json.h"
@@ -293,25 +294,31 @@ static bool is_over(const struct checking *checking)
 	return is_found(checking, CHECK_ANSWERS) || is_found(checking, CHECK_LEGAL);
 }
 
+/* Notes how long an answer took, by the accounts before it and now. */
+static void note_times(const struct asked *asked, const struct plugin_account *before,
+		       GArray *event_s, GArray *compute_s)
+{
+	const struct plugin_account after = plugin_account(asked->plugin);
+	const double took_s = after.event_s - before->event_s;
+	const double computed_s = after.compute_s - before->compute_s;
+
+	g_array_append_val(event_s, took_s);
+	if (computed_s > 0)
+		g_array_append_val(compute_s, computed_s);
+}
+
 /* Asks the first process about a snapshot, and notes how long it took. */
 static bool ask_first(struct checking *checking, struct asked *asked, uint32_t number,
 		      const struct sched_snapshot *snapshot, GError **error)
 {
 	const struct plugin_account before = plugin_account(asked->plugin);
 	char *plan = ask(checking, asked, snapshot);
-	struct plugin_account after;
-	double event_s, compute_s;
 
 	if (!plan)
 		return find_failure(checking, asked, number, snapshot, error);
 	g_ptr_array_add(checking->plans, plan);
 	checking->result->checked++;
-	after = plugin_account(asked->plugin);
-	event_s = after.event_s - before.event_s;
-	compute_s = after.compute_s - before.compute_s;
-	g_array_append_val(checking->event_s, event_s);
-	if (compute_s > 0)
-		g_array_append_val(checking->compute_s, compute_s);
+	note_times(asked, &before, checking->event_s, checking->compute_s);
 	return true;
 }
 
@@ -366,6 +373,52 @@ static bool check_shuffled(struct checking *checking, struct asked *third, GErro
 	return good;
 }
 
+/* Speed. */
+
+/* Events that are timed: the first one has all tasks, the others what is new. */
+#define TIMED 5
+
+/* Times events with `waiting` tasks; where the policy does not decide there are no times. */
+static void measure_size(struct checking *checking, struct asked *asked, uint32_t waiting)
+{
+	struct check_model *result = checking->result;
+	struct large_snapshot *large =
+		large_snapshot_new(checking->settings->seed, waiting,
+				   g_str_equal(checking->model->name, "immediate"));
+	g_autoptr(GArray) event_s = g_array_new(FALSE, FALSE, sizeof(double));
+	g_autoptr(GArray) compute_s = g_array_new(FALSE, FALSE, sizeof(double));
+
+	for (uint32_t i = 0; i < TIMED; i++) {
+		const struct plugin_account before = plugin_account(asked->plugin);
+		g_autofree char *plan = NULL;
+
+		large->snapshot.event = i;
+		plan = ask(checking, asked, &large->snapshot);
+		if (!plan)
+			break;
+		note_times(asked, &before, event_s, compute_s);
+	}
+	result->speeds[result->speeds_count++] = (struct check_speed){
+		.waiting = waiting,
+		.event = times_of(event_s),
+		.compute = times_of(compute_s),
+	};
+	large_snapshot_free(large);
+}
+
+/* Times events with many tasks, where they have nodes of their own. */
+static void measure(struct checking *checking, struct asked *asked)
+{
+	static const uint32_t sizes[CHECK_SPEEDS] = {100, 5000};
+	const char *model = checking->model->name;
+
+	if (checking->result->findings->len > 0 ||
+	    (!g_str_equal(model, "nodes") && !g_str_equal(model, "immediate")))
+		return;
+	for (uint32_t i = 0; i < CHECK_SPEEDS; i++)
+		measure_size(checking, asked, sizes[i]);
+}
+
 /* A policy whose answers are never the same breaks these two rules as a consequence. */
 static void drop_consequences(struct checking *checking)
 {
@@ -415,6 +468,8 @@ static bool check_model(struct checking *checking, GError **error)
 		       (is_over(checking) || is_found(checking, CHECK_REPEAT) ||
 			(start(checking, &contents[0], made.snapshot, &third, error) &&
 			 check_shuffled(checking, &third, error)));
+	if (good && !checking->result->misfit)
+		measure(checking, &first);
 	finish(&first);
 	finish(&second);
 	finish(&third);

@@ -56,6 +56,15 @@ struct check_times {
 	double median_s, high_s, most_s; /* `high`: 99 of 100 are not longer */
 };
 
+/* How long an event with many waiting tasks takes. */
+struct check_speed {
+	uint32_t waiting;
+	struct check_times event;
+	struct check_times compute;
+};
+/* With 100 and with 5,000 waiting tasks. */
+#define CHECK_SPEEDS 2
+
 /* What was found in one model. */
 struct check_model {
 	const char *name;           /* as the protocol calls it: "nodes", ... */
@@ -63,7 +72,9 @@ struct check_model {
 	uint32_t checked;           /* snapshots that the first process decided */
 	struct check_times event;   /* from the snapshot to its plan, with the conversation */
 	struct check_times compute; /* of the policy alone, as its process says */
-	GPtrArray *findings;        /* struct check_finding *, at most one for each rule */
+	uint32_t speeds_count; /* CHECK_SPEEDS where tasks have nodes of their own and rules hold */
+	struct check_speed speeds[CHECK_SPEEDS];
+	GPtrArray *findings; /* struct check_finding *, at most one for each rule */
 };
 
 struct check_result {

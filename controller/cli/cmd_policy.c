@@ -106,16 +106,29 @@ static json_t *finding_json(const char *policy, const struct check_finding *find
 			 "command", command);
 }
 
+static json_t *speeds_json(const struct check_model *model)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < model->speeds_count; i++)
+		json_array_append_new(list,
+				      json_pack("{s:i, s:o, s:o}", "waiting",
+						model->speeds[i].waiting, "event",
+						times_json(&model->speeds[i].event), "compute",
+						times_json(&model->speeds[i].compute)));
+	return list;
+}
+
 static json_t *model_json(const char *policy, const struct check_model *model)
 {
 	json_t *findings = json_array();
 
 	for (guint i = 0; i < model->findings->len; i++)
 		json_array_append_new(findings, finding_json(policy, model->findings->pdata[i]));
-	return json_pack("{s:s, s:s?, s:i, s:o, s:o, s:o}", "model", model->name, "misfit",
+	return json_pack("{s:s, s:s?, s:i, s:o, s:o, s:o, s:o}", "model", model->name, "misfit",
 			 model->misfit, "snapshots", model->checked, "event",
 			 times_json(&model->event), "compute", times_json(&model->compute),
-			 "findings", findings);
+			 "speeds", speeds_json(model), "findings", findings);
 }
 
 static void print_json(const struct check_settings *settings, const struct check_result *result)
@@ -179,6 +192,34 @@ static void print_models(const struct check_result *result)
 	}
 }
 
+static void print_speeds(const struct check_result *result)
+{
+	g_autoptr(table_t) table = table_with("<model", ">waiting tasks", ">event ms", ">most",
+					      ">computing ms", ">most", NULL);
+	bool any = false;
+
+	for (guint i = 0; i < result->models->len; i++) {
+		const struct check_model *model = result->models->pdata[i];
+
+		for (uint32_t k = 0; k < model->speeds_count; k++) {
+			const struct check_speed *speed = &model->speeds[k];
+
+			any = true;
+			table_row(table);
+			table_text(table, model->name);
+			table_integer(table, speed->waiting);
+			table_number(table, speed->event.median_s * 1e3, 3);
+			table_number(table, speed->event.most_s * 1e3, 3);
+			table_number(table, speed->compute.median_s * 1e3, 3);
+			table_number(table, speed->compute.most_s * 1e3, 3);
+		}
+	}
+	if (!any)
+		return;
+	puts("");
+	table_print(table, 0, stdout);
+}
+
 static void print_findings(const struct check_settings *settings, const struct check_model *model)
 {
 	for (guint i = 0; i < model->findings->len; i++) {
@@ -213,6 +254,7 @@ static int check(const char *name, struct check_settings *settings, bool json)
 		printf("%s, %u snapshots of each model, seed %" G_GUINT64_FORMAT "\n",
 		       settings->policy, settings->count, (guint64)settings->seed);
 		print_models(result);
+		print_speeds(result);
 		for (guint i = 0; i < result->models->len; i++)
 			print_findings(settings, result->models->pdata[i]);
 	}
