@@ -576,7 +576,7 @@ static int decide(struct policy_outside *outside, const struct policy *policy,
 {
 	struct plugin *plugin = (struct plugin *)outside;
 	enum plugin_failure failure = PLUGIN_LATE;
-	char *why = NULL;
+	g_autofree char *why = NULL;
 	g_autofree char *reason = NULL;
 	const char *stored = plugin->stored ? plugin->stored(snapshot->event, snapshot->now_s,
 							     plugin->stored_data)
@@ -592,14 +592,13 @@ static int decide(struct policy_outside *outside, const struct policy *policy,
 	was_disabled = plugin_account(plugin).disabled;
 	g_clear_pointer(&plugin->why, g_free);
 	if (decide_outside(plugin, policy, snapshot, context, ret_plan, &failure, &why)) {
-		g_free(why);
 		note(plugin, true, failure);
 		return 0;
 	}
 	note(plugin, false, failure);
-	plugin->why = why;
-	plugin->failure = failure;
 	reason = reason_of(failure, why);
+	plugin->why = g_strdup(reason);
+	plugin->failure = failure;
 	if (!plugin->in_force.settings.fallback) {
 		g_free(plugin->problem);
 		plugin->problem = g_strdup_printf("policy \"%s\" did not decide mapping event "

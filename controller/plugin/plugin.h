@@ -103,7 +103,7 @@ struct plugin_account plugin_account(struct plugin *plugin);
 json_t *plugin_account_json(struct plugin *plugin);
 
 /*
- * Why the last event was not decided by the program, with the kind of failure; valid until the
+ * Why the last event was not decided by the program, as "late: it did not ..."; valid until the
  * next one. NULL: it was, and *ret_failure is untouched. For the thread that decides.
  */
 const char *plugin_last_failure(const struct plugin *plugin, enum plugin_failure *ret_failure);
