@@ -131,6 +131,9 @@ static void print_tables(const struct policy_ops *const *list, uint32_t count)
 	puts("\nThese put tasks with hard deadlines into the queues of clusters, knowing how execution\n"
 	     "times are distributed. They decide at changes and take no modifiers:");
 	print_kind(list, count, QUEUEING);
+	puts("\nPolicies from outside, in every model (docs/reference/policy-protocol.md):\n"
+	     "  exec:COMMAND   a program that answers each snapshot with a plan, by lines of JSON\n"
+	     "  so:FILE        a shared object with the table of a policy");
 }
 
 int cmd_policies(int argc, char **argv)

@@ -21,7 +21,7 @@
 /* How long a program has to end after its input has. */
 #define BYE_NS G_GINT64_CONSTANT(1000000000)
 /* How long it takes to hear why a program ended after its output did. */
-#define END_NS G_GINT64_CONSTANT(500000000)
+#define END_NS G_GINT64_CONSTANT(100000000)
 /* A program that is killed is gone, but for a call that cannot be interrupted, by then. */
 #define KILLED_NS G_GINT64_CONSTANT(2000000000)
 /* Lines of standard error that are logged between two answers; the longest part of a line that is kept. */

@@ -196,6 +196,18 @@ static void close_streams(void)
 		close(fd);
 }
 
+/* Tells why the program cannot be executed. */
+static _Noreturn void refuse_program(const struct options *options, int why)
+{
+	const struct passwd *user = options->sandbox ? getpwuid(getuid()) : NULL;
+
+	if (user && why == EACCES)
+		refuse("cannot execute \"%s\" in the sandbox as user %s: %s; let that user read and "
+		       "execute it, set plugin.user, or plugin.sandbox: no",
+		       options->program[0], user->pw_name, strerror(why));
+	refuse("cannot execute \"%s\": %s", options->program[0], strerror(why));
+}
+
 static _Noreturn void become_program(const struct options *options)
 {
 	sigset_t none;
@@ -211,12 +223,7 @@ static _Noreturn void become_program(const struct options *options)
 	signal(SIGPIPE, SIG_DFL);
 	close(LIFELINE_FD);
 	execvp(options->program[0], options->program);
-	refuse("cannot execute \"%s\"%s%s: %s", options->program[0],
-	       options->sandbox && getuid() != 0 ? " in the sandbox as user " : "",
-	       options->sandbox && getuid() != 0
-		       ? (getpwuid(getuid()) ? getpwuid(getuid())->pw_name : "?")
-		       : "",
-	       strerror(errno));
+	refuse_program(options, errno);
 }
 
 static pid_t start(const struct options *options)

@@ -74,6 +74,12 @@ static void test_parse(void)
 		{"max-upr+drop:1x", NULL, 0, 0, "must be a number from 0"},
 		{"max-upr+drop:nan", NULL, 0, 0, "must be a number from 0"},
 		{LONG_NAME, NULL, 0, 0, "longer than"},
+		{"exec:./mine.py --drop 0.5+drop:1", "outside", 0, 0, NULL},
+		{"so:mine.so", "outside", 0, 0, NULL},
+		{"exec:", NULL, 0, 0, "names nothing"},
+		{"so: ", NULL, 0, 0, "names nothing"},
+		{"exec:a\tb", NULL, 0, 0, "control character"},
+		{"exec", NULL, 0, 0, "unknown policy \"exec\""},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
