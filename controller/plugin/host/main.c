@@ -137,11 +137,11 @@ static void unshare_all(void)
 	char map[64];
 
 	if (uid == 0) {
-		if (unshare(CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC) < 0)
+		if (unshare(CLONE_NEWNET | CLONE_NEWPID) < 0)
 			refuse_sandbox("network and PID namespaces");
 		return;
 	}
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC) < 0)
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWPID) < 0)
 		refuse_sandbox("user, network and PID namespaces");
 	snprintf(map, sizeof(map), "%u %u 1", (unsigned)uid, (unsigned)uid);
 	put("/proc/self/uid_map", map);
