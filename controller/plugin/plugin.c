@@ -240,6 +240,35 @@ static char **host_words(const char *policy, GError **error)
 	return (char **)g_ptr_array_free(words, FALSE);
 }
 
+bool plugin_find(const struct policy *policy, GError **error)
+{
+	g_auto(GStrv) words = NULL;
+	g_autofree char *program = NULL;
+	const char *wanted;
+
+	if (!policy_is_outside(policy))
+		return true;
+	words = host_words(policy->name, error);
+	if (!words)
+		return false;
+	if (g_str_has_prefix(policy->name, "so:")) {
+		const char *file = policy->name + strlen("so:");
+
+		return g_file_test(file, G_FILE_TEST_IS_REGULAR) ||
+		       error_fail(error, PLUGIN_ERROR, PLUGIN_ERROR_NAME,
+				  "policy \"%s\": there is no file \"%s\"; give its path",
+				  policy->name, file);
+	}
+	wanted = words[2];
+	program = g_find_program_in_path(wanted);
+	return program ||
+	       error_fail(error, PLUGIN_ERROR, PLUGIN_ERROR_NAME,
+			  "policy \"%s\": there is no program \"%s\"%s", policy->name, wanted,
+			  g_file_test(wanted, G_FILE_TEST_IS_REGULAR)
+				  ? " that can be executed; chmod +x it"
+				  : "; give its path");
+}
+
 /* The plug-in's program becomes that of `policy`. */
 static bool choose(struct plugin *plugin, const struct policy *policy, GError **error)
 {

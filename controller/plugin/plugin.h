@@ -87,6 +87,12 @@ struct policy_outside *plugin_outside(struct plugin *plugin);
 bool plugin_start(struct plugin *plugin, const struct policy *policy, GError **error);
 
 /*
+ * Whether there is what a policy from outside names: a program that can be executed, or a shared
+ * object. Starts nothing. False with `error` (PLUGIN_ERROR_NAME).
+ */
+bool plugin_find(const struct policy *policy, GError **error);
+
+/*
  * Whether the program of the policy can be started in the system and takes it: starts it and ends
  * it again. False with `error`, which names the policy.
  */

@@ -3,6 +3,7 @@
 #include "common/error_fail.h"
 #include "controller/config/config_environment.h"
 #include "controller/experiment/experiment.h"
+#include "controller/plugin/plugin.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_service_check.h"
 
@@ -57,6 +58,9 @@ bool run_service_check(const struct config *config, GError **error)
 	if (policy_parse(service.policy, &policy, message, sizeof(message)) < 0)
 		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s",
 				  message);
+	if (!plugin_find(&policy, &reason))
+		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s",
+				  reason->message);
 	if (service.energy_limit_j > 0 && !check_limit(config, error))
 		return false;
 	return policy_is_outside(&policy) || !policy_reads_budget(&policy) ||

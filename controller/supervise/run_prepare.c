@@ -16,6 +16,7 @@
 #include "controller/config/config_holes.h"
 #include "controller/config/config_verdict.h"
 #include "controller/experiment/experiment.h"
+#include "controller/plugin/plugin.h"
 #include "controller/run/run_finished.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_paths.h"
@@ -26,13 +27,25 @@
 
 /* Checks. */
 
+/* Whether the programs of policies from outside are there; the controller starts them. */
+static bool find_programs(const char *const *names, GError **error)
+{
+	struct policy policy;
+
+	for (; *names; names++)
+		if (policy_parse(*names, &policy, NULL, 0) == 0 && !plugin_find(&policy, error))
+			return false;
+	return true;
+}
+
 static bool check_policies(const struct run_request *request, const struct run_prepared *prepared,
 			   GError **error)
 {
 	const char *const *policies = (const char *const *)prepared->plan->policies;
 	g_autoptr(GError) reason = NULL;
 
-	if (experiment_check_policies(prepared->config, policies, &reason))
+	if (experiment_check_policies(prepared->config, policies, &reason) &&
+	    find_programs(policies, &reason))
 		return true;
 	if (request->policies)
 		return run_refuse(error, "--policy: %s", reason->message);

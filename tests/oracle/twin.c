@@ -3,11 +3,13 @@
  * A program that is a policy (docs/reference/policy-protocol.md) and decides as one of the tree
  * does; or misbehaves at some of its decisions, for tests and benchmarks.
  *
- *     twin [--differences] [--idle] [--models MODEL] [--bare] [--token TEXT] [--at N FAULT] POLICY
+ *     twin [--differences] [--idle] [--models MODEL] [--bare] [--token TEXT] [--at N FAULT]
+ *          POLICY
  *
- * --idle has an empty plan at each event. --bare leaves out of actions what virtbed fills in. FAULT, at the Nth `decide` of this process
- * (0: at all, and at the hello): hang, die, rubbish, endless, late, illegal, error, fork, leak,
- * busy, number, many, silent, network. With TWIN_GOOD in the environment there is none.
+ * --idle has an empty plan at each event. --bare leaves out of actions what virtbed fills in.
+ * FAULT, at the Nth `decide` of this process (0: at all, and at the hello): hang, die, rubbish,
+ * endless, late, illegal, error, fork, leak, busy, number, many, silent, network. With TWIN_GOOD in
+ * the environment there is none.
  */
 #include <arpa/inet.h>
 #include <errno.h>

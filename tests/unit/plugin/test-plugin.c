@@ -5,7 +5,10 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/random.h"
 #include "controller/plugin/plugin.h"
+#include "controller/plugin/plugin_protocol.h"
+#include "controller/sched/plan_rules.h"
 #include "controller/snapshot/snapshot_json.h"
 #include "tests/oracle/snapshots.h"
 
@@ -246,6 +249,62 @@ static void test_faults(void)
 	}
 }
 
+/* Changes up to four bytes of an answer. */
+static void change(struct random_stream *stream, char *answer)
+{
+	static const char likely[] = "0123456789-.,:[]{}\"eE";
+	const size_t length = strlen(answer);
+	const uint64_t count = random_stream_next(stream) % 5;
+
+	for (uint64_t i = 0; i < count; i++) {
+		const uint64_t draw = random_stream_next(stream);
+		char *at = &answer[(draw >> 16) % length];
+
+		*at = (draw & 3) > 0 ? likely[(draw >> 8) % (sizeof(likely) - 1)]
+				     : (char)(1 + (draw >> 8) % 255);
+	}
+}
+
+/*
+ * Answers with random bytes are read without harm, and a plan that is legal by the rules is made of
+ * numbers that the engine may take.
+ */
+static void test_random_bytes(void)
+{
+	uint32_t counts[PLUGIN_ANSWER_ILLEGAL + 1] = {0};
+	uint32_t legal = 0;
+
+	for (uint64_t seed = 0; seed < 4000; seed++) {
+		struct random_snapshot *random = random_snapshot_new(seed % 40);
+		g_autofree char *actions = own_actions("max-upe", &random->snapshot);
+		g_autofree char *answer =
+			g_strdup_printf("{\"type\":\"plan\",\"number\":7,\"actions\":%s}", actions);
+		struct plugin_told told = {.number = 7};
+		struct arena *arena = arena_new();
+		struct random_stream stream;
+		struct sched_plan plan = {0};
+		g_autofree char *why = NULL;
+		enum plugin_answer result;
+		double compute_s = 0;
+
+		random_stream_init(&stream, seed, 1);
+		change(&stream, answer);
+		result = plugin_read_plan(&told, answer, strlen(answer), &random->snapshot, arena,
+					  &plan, &compute_s, &why);
+		counts[result]++;
+		g_assert_true((result == PLUGIN_ANSWER_GOOD || result == PLUGIN_ANSWER_NONE) ==
+			      (why == NULL));
+		legal += result == PLUGIN_ANSWER_GOOD &&
+			 !plan_rules_broken(&random->snapshot, &plan, arena);
+		arena_free(arena);
+		random_snapshot_free(random);
+	}
+	g_assert_cmpuint(counts[PLUGIN_ANSWER_WRONG], >, 0);
+	g_assert_cmpuint(counts[PLUGIN_ANSWER_ILLEGAL], >, 0);
+	g_assert_cmpuint(legal, >, 0);
+	g_assert_cmpuint(legal, <, counts[PLUGIN_ANSWER_GOOD]);
+}
+
 /* Old answers in any number are dropped. */
 static void test_old_answers(void)
 {
@@ -314,9 +373,16 @@ static void test_start(void)
 {
 	g_autofree char *shared = g_strdup_printf("exec:%s --models shared easy", twin);
 	g_autofree char *dies = g_strdup_printf("exec:%s --at 0 die easy", twin);
+	g_autoptr(GError) error = NULL;
 	struct policy policy;
 	char message[512];
 
+	g_assert_cmpint(policy_parse("exec:/nowhere/mine.py x", &policy, NULL, 0), ==, 0);
+	g_assert_false(plugin_find(&policy, &error));
+	g_assert_error(error, PLUGIN_ERROR, PLUGIN_ERROR_NAME);
+	g_assert_true(strstr(error->message, "there is no program \"/nowhere/mine.py\""));
+	policy = policy_of("easy");
+	g_assert_true(plugin_find(&policy, NULL));
 	check_refused("exec:/nowhere/mine.py", PLUGIN_ERROR_START,
 		      "cannot execute \"/nowhere/mine.py\": No such file or directory");
 	check_refused("exec:echo 'one", PLUGIN_ERROR_NAME, "cannot be split");
@@ -437,6 +503,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/plugin/what actions leave out is filled in", test_bare);
 	g_test_add_func("/plugin/differences make the same snapshot", test_differences);
 	g_test_add_func("/plugin/the fallback decides where a program does not", test_faults);
+	g_test_add_func("/plugin/answers with random bytes do no harm", test_random_bytes);
 	g_test_add_func("/plugin/old answers are dropped", test_old_answers);
 	g_test_add_func("/plugin/three failures in a row disable a program", test_disabled);
 	g_test_add_func("/plugin/without a fallback there is no plan", test_no_fallback);
