@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/config/config_plugin.h"
 
+static const char *const answers[] = {"no", "yes", NULL};
+
 static const struct config_key plugin_keys[] = {
 	{CONFIG_TEXT(plugin, fallback),
 	 .help = "the policy that decides an event of a run or a service in which the policy from "
@@ -12,10 +14,12 @@ static const struct config_key plugin_keys[] = {
 	 CONFIG_ABOVE(0, 86400),
 	 .help = "how long it may take in `simulate`, `study`, `decide` and `rerun`; then the "
 		 "command fails."},
-	{CONFIG_FLAG(plugin, sandbox), .fallback = 1,
-	 .help = "whether it has no network, no new privileges and the limits below in runs and "
-		 "services; where the kernel refuses that, it does not start."},
-	{CONFIG_FLAG(plugin, sandbox_simulations), .help = "the same elsewhere."},
+	{CONFIG_WORD(plugin, sandbox, answers), .fallback = CONFIG_YES, CONFIG_OR_ZERO,
+	 .help = "`yes`: in runs and services it has no network, no new privileges and the limits "
+		 "below; where the kernel refuses that, it does not start. `no`: it runs as any "
+		 "program."},
+	{CONFIG_WORD(plugin, sandbox_simulations, answers),
+	 .help = "`yes`: the same elsewhere. `no`: a sandbox in runs and services alone."},
 	{CONFIG_TEXT(plugin, user), .fallback_text = CONFIG_PLUGIN_USER,
 	 .help = "the user that it runs as in the sandbox where virtbed runs as root."},
 	{CONFIG_UINT(plugin, cpu_s), .fallback = 36000, CONFIG_NOT_ZERO, CONFIG_MOST(1, 1000000000),

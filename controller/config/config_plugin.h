@@ -2,16 +2,17 @@
 #pragma once
 
 #include "common/config/config.h"
+#include "common/config/config_lab.h"
 
 #define CONFIG_PLUGIN_USER "nobody"
 
 /* How policies from outside (exec:COMMAND, so:FILE) run (docs/reference/policy-protocol.md). */
 struct config_plugin {
-	char *fallback;             /* NULL: that of the system's model */
-	double deadline_s;          /* of an answer in runs and services; default 1 */
-	double simulate_deadline_s; /* elsewhere; default 60 */
-	bool sandbox;               /* in runs and services; default true */
-	bool sandbox_simulations;   /* elsewhere; default false */
+	char *fallback;                         /* NULL: that of the system's model */
+	double deadline_s;                      /* of an answer in runs and services; default 1 */
+	double simulate_deadline_s;             /* elsewhere; default 60 */
+	enum config_answer sandbox;             /* in runs and services; default yes */
+	enum config_answer sandbox_simulations; /* elsewhere; default no */
 	char *user; /* in the sandbox, where virtbed is root; default CONFIG_PLUGIN_USER */
 	/* Limits in the sandbox. */
 	uint32_t cpu_s;

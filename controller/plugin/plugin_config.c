@@ -24,7 +24,7 @@ struct plugin_settings plugin_config_run(const struct config *config,
 
 	settings.fallback = plugin.fallback ?: plugin_default_fallback(system);
 	settings.deadline_s = plugin.deadline_s;
-	settings.sandbox = plugin.sandbox;
+	settings.sandbox = plugin.sandbox == CONFIG_YES;
 	return settings;
 }
 
@@ -35,7 +35,7 @@ struct plugin_settings plugin_config_simulation(const struct config *config)
 	struct plugin_settings settings = limits_of(&plugin);
 
 	settings.deadline_s = plugin.simulate_deadline_s;
-	settings.sandbox = plugin.sandbox_simulations;
+	settings.sandbox = plugin.sandbox_simulations == CONFIG_YES;
 	settings.in_process = !settings.sandbox;
 	return settings;
 }

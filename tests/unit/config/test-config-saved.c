@@ -7,6 +7,7 @@
 #include "common/config/config.h"
 #include "controller/config/config_controller.h"
 #include "controller/config/config_environment.h"
+#include "controller/config/config_plugin.h"
 #include "tests/unit/config/config_variant.h"
 
 static const char *source_root;
@@ -54,6 +55,17 @@ static void test_zeros_that_are_written_stay(void)
 	calm = load_and_load_again(flat);
 	g_assert_cmpfloat(config_environment(calm)->lead_s, ==, 0);
 	g_assert_cmpfloat(config_environment(calm)->sine_amplitude, ==, 0);
+}
+
+static void test_no_sandbox_stays_none(void)
+{
+	g_autofree char *path = config_variant_write("name: t", "name: t\nplugin: {sandbox: no}");
+	g_autofree char *plain = config_variant_write("name: t", "name: t\nplugin: {files: 9}");
+	g_autoptr(config_t) without = load_and_load_again(path);
+	g_autoptr(config_t) with = load_and_load_again(plain);
+
+	g_assert_cmpint(config_plugin_of(without).sandbox, ==, CONFIG_NO);
+	g_assert_cmpint(config_plugin_of(with).sandbox, ==, CONFIG_YES);
 }
 
 static void test_saved_configuration_reads_back_equal(void)
@@ -130,6 +142,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_assert_cmpint(argc, ==, 2);
 	source_root = argv[1];
+	g_test_add_func("/config/no-sandbox-stays-none", test_no_sandbox_stays_none);
 	g_test_add_func("/config/zeros-that-are-written-stay", test_zeros_that_are_written_stay);
 	g_test_add_func("/config/saved-configuration-reads-back-equal",
 			test_saved_configuration_reads_back_equal);
