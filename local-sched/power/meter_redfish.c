@@ -341,6 +341,11 @@ static void fail_without_watts(struct meter_redfish *meter)
 			       meter->verdict.what
 				       ? meter->verdict.what
 				       : "neither Power nor EnvironmentMetrics with any");
+	if (meter->machine->elsewhere)
+		g_string_append_printf(text,
+				       "; what it is linked to is that of another chassis, "
+				       "perhaps its enclosure: %s",
+				       meter->machine->elsewhere);
 	if (meter->supplies > 0)
 		g_string_append_printf(text,
 				       "; %u of its power supplies have: `sensor: %s` reads their "

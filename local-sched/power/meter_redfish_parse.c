@@ -187,6 +187,25 @@ static guint find_machines(const json_t *systems, const char **ret_first)
 	return count;
 }
 
+/*
+ * A link of a chassis to its watts; the caller frees. Some firmware gives a blade the link of its
+ * enclosure, whose watts are those of all blades: that is kept in `elsewhere`, and is none.
+ */
+static char *own_link(struct meter_redfish_chassis *chassis, const json_t *reference)
+{
+	static const char all[] = "/redfish/v1/Chassis/";
+	g_autofree char *path = escape(link_of(reference));
+	g_autofree char *own = escape(chassis->path);
+	const size_t length = strlen(own) - g_str_has_suffix(own, "/");
+
+	if (!path || !chassis->blade || !g_str_has_prefix(path, all) ||
+	    (strncmp(path, own, length) == 0 && path[length] == '/'))
+		return g_steal_pointer(&path);
+	g_free(chassis->elsewhere);
+	chassis->elsewhere = g_steal_pointer(&path);
+	return NULL;
+}
+
 struct meter_redfish_chassis *meter_redfish_chassis_new(const json_t *body, const char *path)
 {
 	const json_t *systems = find(body, "Links/ComputerSystems");
@@ -207,8 +226,8 @@ struct meter_redfish_chassis *meter_redfish_chassis_new(const json_t *body, cons
 	chassis->machines = find_machines(systems, &machine);
 	chassis->absent = g_strcmp0(json_string_value(find(body, "Status/State")), "Absent") == 0;
 	chassis->system = escape(chassis->machines > 1 ? NULL : machine);
-	chassis->power = escape(link_of(json_object_get(body, "Power")));
-	chassis->environment = escape(link_of(json_object_get(body, "EnvironmentMetrics")));
+	chassis->power = own_link(chassis, json_object_get(body, "Power"));
+	chassis->environment = own_link(chassis, json_object_get(body, "EnvironmentMetrics"));
 	chassis->sensors = escape(link_of(json_object_get(body, "Sensors")));
 	if (find(body, "Oem/Dell") || (maker && g_ascii_strncasecmp(maker, "Dell", 4) == 0))
 		chassis->mean_s = IDRAC_MEAN_S;
@@ -223,6 +242,7 @@ void meter_redfish_chassis_free(struct meter_redfish_chassis *chassis)
 	g_free(chassis->id);
 	g_free(chassis->type);
 	g_free(chassis->power);
+	g_free(chassis->elsewhere);
 	g_free(chassis->environment);
 	g_free(chassis->sensors);
 	g_free(chassis->system);

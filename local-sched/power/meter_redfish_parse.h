@@ -39,6 +39,7 @@ struct meter_redfish_chassis {
 	bool absent; /* it says that it is not there */
 	bool blade;  /* of a type that an enclosure holds: Blade, Sled, Cartridge */
 	char *power, *environment, *sensors;
+	char *elsewhere; /* a link of a blade to watts of another chassis; NULL: none */
 	unsigned
 		machines; /* computer systems that it is linked to, and that are one of their own */
 	char *system;     /* the one machine, else the first system; NULL: there are several */
