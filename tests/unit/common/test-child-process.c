@@ -79,7 +79,6 @@ static void test_killed(void)
 	g_string_free(heard.text, TRUE);
 }
 
-/* Under virtual time an hour's program is over at once. */
 /* A dialogue whose end is waited for, for all that it has written, and another without an end. */
 static void test_settled(void)
 {
@@ -105,6 +104,7 @@ static void test_settled(void)
 	g_string_free(heard.text, TRUE);
 }
 
+/* Under virtual time an hour's program is over at once. */
 static void test_virtual(void)
 {
 	static const struct virtual_program programs[] = {{"meter", "120.5\n", .after_ms = 3600000,
