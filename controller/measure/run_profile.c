@@ -43,7 +43,7 @@ struct profile {
 	const struct config *config;
 	struct backend *backend;
 	struct run_profile_schedule *benches; /* one per cluster */
-	GPtrArray *jobs;                      /* struct run_job; the index is the task's number */
+	GArray *clusters;                     /* uint32_t: of each task, by its number */
 	struct run_profile_results results;
 	struct run_profiled *done; /* of the results: the measurements in the store */
 	struct losses *lost;       /* types x clusters */
@@ -55,19 +55,21 @@ struct profile {
 	uint32_t recalled; /* measurements that were in the store at the start */
 };
 
-/* Requests the start of a job's task; false: there is no job. */
-static bool start_job(struct profile *profile, struct run_job *job)
+/* Starts a task on a cluster, by one of the two functions of its schedule; false: there is none. */
+static bool start_task(struct profile *profile, uint32_t cluster,
+		       uint32_t (*choose)(struct run_profile_schedule *bench, uint32_t task,
+					  uint32_t *ret_nodes))
 {
-	struct sched_task task = {.id = profile->jobs->len};
-	struct sched_allocation placed = {.task = &task};
+	struct run_profile_schedule *bench = &profile->benches[cluster];
+	g_autofree uint32_t *nodes = g_new(uint32_t, workload_cluster_nodes(bench->cluster));
+	struct sched_task task = {.id = profile->clusters->len};
+	struct sched_allocation placed = {.task = &task, .cluster = cluster, .nodes = nodes};
 
-	if (!job)
+	placed.nodes_count = choose(bench, task.id, nodes);
+	if (placed.nodes_count == 0)
 		return false;
-	task.row = job->type;
-	placed.cluster = job->cluster;
-	placed.nodes = job->nodes;
-	placed.nodes_count = job->nodes_count;
-	g_ptr_array_add(profile->jobs, job);
+	task.row = run_profile_schedule_made(bench, task.id).type;
+	g_array_append_val(profile->clusters, cluster);
 	backend_start(profile->backend, &placed, 1);
 	return true;
 }
@@ -76,9 +78,9 @@ static bool start_job(struct profile *profile, struct run_job *job)
 static void fill(struct profile *profile)
 {
 	for (uint32_t i = 0; i < profile->config->clusters_count; i++) {
-		while (start_job(profile, run_profile_schedule_start(&profile->benches[i])))
+		while (start_task(profile, i, run_profile_schedule_start))
 			;
-		while (start_job(profile, run_profile_schedule_fill(&profile->benches[i])))
+		while (start_task(profile, i, run_profile_schedule_fill))
 			;
 	}
 }
@@ -92,13 +94,13 @@ static uint32_t left(const struct profile *profile)
 	return sum;
 }
 
-static bool record_measurement(struct profile *profile, const struct run_job *job,
+static bool record_measurement(struct profile *profile, uint32_t cluster, struct run_wanted made,
 			       const struct backend_event *event, GError **error)
 {
 	const struct run_measurement measurement = {
-		.type = job->type,
-		.cluster = job->cluster,
-		.round = job->filler ? STORE_NO_ROUND : (int64_t)job->round,
+		.type = made.type,
+		.cluster = cluster,
+		.round = made.round == RUN_NO_ROUND ? STORE_NO_ROUND : (int64_t)made.round,
 		.exec_s = event->exec_s,
 		.energy_j = event->energy_j,
 	};
@@ -117,13 +119,18 @@ static bool record_measurement(struct profile *profile, const struct run_job *jo
 /* Pairs that cannot be measured. */
 
 /* Kills tasks of a pair that was given up; they would only keep nodes busy. */
-static void kill_jobs(struct profile *profile, uint32_t type, uint32_t cluster)
+static void kill_tasks(struct profile *profile, uint32_t type, uint32_t cluster)
 {
-	for (guint i = 0; i < profile->jobs->len; i++) {
-		const struct run_job *job = g_ptr_array_index(profile->jobs, i);
+	const struct run_profile_schedule *bench = &profile->benches[cluster];
 
-		if (!job->over && job->type == type && job->cluster == cluster)
-			backend_kill(profile->backend, i, 1);
+	for (uint32_t i = 0; i < workload_cluster_nodes(bench->cluster); i++) {
+		const uint32_t task = bench->tasks[i];
+		uint32_t first = 0;
+
+		while (bench->tasks[first] != task)
+			first++;
+		if (task != RUN_NO_TASK && bench->made[i].type == type && first == i)
+			backend_kill(profile->backend, task, 1);
 	}
 }
 
@@ -138,7 +145,7 @@ static bool give_up(struct profile *profile, uint32_t type, uint32_t cluster, co
 	const char *cluster_name = profile->config->clusters[cluster].name;
 	const uint32_t count = run_profile_schedule_give_up(&profile->benches[cluster], type);
 
-	kill_jobs(profile, type, cluster);
+	kill_tasks(profile, type, cluster);
 	profile->total -= count;
 	if (count == 0) {
 		run_progress_note(
@@ -212,28 +219,27 @@ static void note_end(const struct profile *profile, struct losses *losses, uint3
 		losses->count = 0;
 	} else if (task >= losses->next) {
 		losses->count++;
-		losses->next = profile->jobs->len;
+		losses->next = profile->clusters->len;
 	}
 }
 
 static bool on_end(struct profile *profile, const struct backend_event *event, GError **error)
 {
-	struct run_job *job = g_ptr_array_index(profile->jobs, event->task);
-	struct run_profile_schedule *bench = &profile->benches[job->cluster];
+	const uint32_t cluster = g_array_index(profile->clusters, uint32_t, event->task);
+	struct run_profile_schedule *bench = &profile->benches[cluster];
+	const struct run_wanted made = run_profile_schedule_made(bench, event->task);
 	const bool completed = event->outcome == BACKEND_OUTCOME_COMPLETED;
-	struct losses *lost =
-		&profile->lost[job->type * profile->config->clusters_count + job->cluster];
+	struct losses *lost = &profile->lost[made.type * profile->config->clusters_count + cluster];
 	g_autofree char *why = NULL;
 
-	job->over = true;
-	if (run_profile_schedule_end(bench, job, completed) &&
-	    !record_measurement(profile, job, event, error))
+	if (run_profile_schedule_end(bench, event->task, completed) &&
+	    !record_measurement(profile, cluster, made, event, error))
 		return false;
 	note_end(profile, lost, event->task, completed);
-	if (completed || bench->given_up[job->type])
+	if (completed || bench->given_up[made.type])
 		return true;
 	why = why_give_up(profile, event, lost->count);
-	return !why || give_up(profile, job->type, job->cluster, why, error);
+	return !why || give_up(profile, made.type, cluster, why, error);
 }
 
 static bool on_event(struct profile *profile, const struct backend_event *event, GError **error)
@@ -452,7 +458,7 @@ static bool profile_init(struct profile *profile, struct run_session *session, G
 
 	profile->session = session;
 	profile->config = session->config;
-	profile->jobs = g_ptr_array_new_with_free_func((GDestroyNotify)run_job_free);
+	profile->clusters = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	profile->lost = g_new0(struct losses, session->config->types_count * clusters);
 	profile->stuck_s = g_new(double, clusters);
 	profile->benches = g_new0(struct run_profile_schedule, clusters);
@@ -482,7 +488,7 @@ static void profile_clear(struct profile *profile)
 	g_free(profile->benches);
 	g_free(profile->stuck_s);
 	g_free(profile->lost);
-	g_ptr_array_unref(profile->jobs);
+	g_array_unref(profile->clusters);
 }
 
 static void open_backend(struct profile *profile, int64_t t0_ns)

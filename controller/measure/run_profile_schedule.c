@@ -60,7 +60,11 @@ void run_profile_schedule_init(struct run_profile_schedule *bench, const struct 
 		.index = cluster,
 		.wanted = g_array_new(FALSE, FALSE, sizeof(struct run_wanted)),
 	};
-	bench->busy = g_new0(bool, workload_cluster_nodes(bench->cluster));
+	bench->tasks = g_new(uint32_t, workload_cluster_nodes(bench->cluster));
+	for (uint32_t i = 0; i < workload_cluster_nodes(bench->cluster); i++)
+		bench->tasks[i] = RUN_NO_TASK;
+	bench->made = g_new0(struct run_wanted, workload_cluster_nodes(bench->cluster));
+	bench->cold = g_new0(bool, workload_cluster_nodes(bench->cluster));
 	bench->down = g_new0(bool, workload_cluster_nodes(bench->cluster));
 	bench->evicted = g_new0(bool, workload_cluster_nodes(bench->cluster));
 	bench->warm = g_new0(bool, workload_cluster_nodes(bench->cluster) * config->types_count);
@@ -80,7 +84,9 @@ void run_profile_schedule_init(struct run_profile_schedule *bench, const struct 
 void run_profile_schedule_clear(struct run_profile_schedule *bench)
 {
 	g_array_unref(bench->wanted);
-	g_free(bench->busy);
+	g_free(bench->tasks);
+	g_free(bench->made);
+	g_free(bench->cold);
 	g_free(bench->down);
 	g_free(bench->evicted);
 	g_free(bench->warm);
@@ -88,17 +94,21 @@ void run_profile_schedule_clear(struct run_profile_schedule *bench)
 	g_free(bench->given_up);
 }
 
+static bool is_idle(const struct run_profile_schedule *bench, uint32_t node)
+{
+	return bench->tasks[node] == RUN_NO_TASK;
+}
+
 static uint32_t room(const struct run_profile_schedule *bench)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < workload_cluster_nodes(bench->cluster); i++)
-		count += !bench->busy[i] && !bench->down[i];
+		count += is_idle(bench, i) && !bench->down[i];
 	return count;
 }
 
 /* Whether the node has completed a task of the type's benchmark since it booted. */
-
 static bool *warm(const struct run_profile_schedule *bench, uint32_t node, uint32_t type)
 {
 	return &bench->warm[node * bench->config->types_count + type];
@@ -133,28 +143,24 @@ static void set_warm(struct run_profile_schedule *bench, uint32_t node, uint32_t
 
 /* Starting. */
 
-static struct run_job *start(struct run_profile_schedule *bench, struct run_wanted what,
-			     bool filler)
+static uint32_t start(struct run_profile_schedule *bench, struct run_wanted what, uint32_t task,
+		      uint32_t *ret_nodes)
 {
-	const uint32_t count = width(bench, what.type);
-	struct run_job *job = g_new0(struct run_job, 1);
+	uint32_t count = 0;
 
-	job->type = what.type;
-	job->round = what.round;
-	job->cluster = bench->index;
-	job->filler = filler;
-	job->nodes = g_new0(uint32_t, count);
-	for (uint32_t i = 0; job->nodes_count < count; i++) {
-		if (bench->busy[i] || bench->down[i])
+	for (uint32_t i = 0; count < width(bench, what.type); i++) {
+		if (!is_idle(bench, i) || bench->down[i])
 			continue;
-		bench->busy[i] = true;
-		job->cold = job->cold || is_cold(bench, i, what.type);
-		job->nodes[job->nodes_count++] = i;
+		bench->tasks[i] = task;
+		bench->made[i] = what;
+		bench->cold[i] = is_cold(bench, i, what.type);
+		ret_nodes[count++] = i;
 	}
-	return job;
+	return count;
 }
 
-struct run_job *run_profile_schedule_start(struct run_profile_schedule *bench)
+uint32_t run_profile_schedule_start(struct run_profile_schedule *bench, uint32_t task,
+				    uint32_t *ret_nodes)
 {
 	const struct run_wanted *first = (const struct run_wanted *)(void *)bench->wanted->data;
 
@@ -164,18 +170,19 @@ struct run_job *run_profile_schedule_start(struct run_profile_schedule *bench)
 		if (width(bench, wanted.type) > room(bench))
 			continue;
 		g_array_remove_index(bench->wanted, i);
-		return start(bench, wanted, false);
+		return start(bench, wanted, task, ret_nodes);
 	}
-	return NULL;
+	return 0;
 }
 
-struct run_job *run_profile_schedule_fill(struct run_profile_schedule *bench)
+uint32_t run_profile_schedule_fill(struct run_profile_schedule *bench, uint32_t task,
+				   uint32_t *ret_nodes)
 {
-	struct run_wanted chosen = {0};
+	struct run_wanted chosen = {.round = RUN_NO_ROUND};
 	double sum = 0;
 
 	if (bench->wanted->len)
-		return NULL;
+		return 0;
 	for (uint32_t type = 0; type < bench->config->types_count; type++) {
 		double share = bench->config->types[type].share;
 
@@ -186,10 +193,10 @@ struct run_job *run_profile_schedule_fill(struct run_profile_schedule *bench)
 		if (random_stream_uniform(&bench->random) * sum < share)
 			chosen.type = type;
 	}
-	return sum > 0 ? start(bench, chosen, true) : NULL;
+	return sum > 0 ? start(bench, chosen, task, ret_nodes) : 0;
 }
 
-/* Ends of jobs. */
+/* Ends of tasks. */
 
 static void count_made(struct run_profile_schedule *bench, uint32_t type)
 {
@@ -198,33 +205,44 @@ static void count_made(struct run_profile_schedule *bench, uint32_t type)
 }
 
 /* Puts a measurement back, as the last of its round. */
-static void put_back(struct run_profile_schedule *bench, const struct run_job *job)
+static void put_back(struct run_profile_schedule *bench, struct run_wanted wanted)
 {
-	const struct run_wanted wanted = {job->type, job->round};
 	guint place = 0;
 
 	while (place < bench->wanted->len &&
-	       g_array_index(bench->wanted, struct run_wanted, place).round <= job->round)
+	       g_array_index(bench->wanted, struct run_wanted, place).round <= wanted.round)
 		place++;
 	g_array_insert_val(bench->wanted, place, wanted);
 }
 
-bool run_profile_schedule_end(struct run_profile_schedule *bench, const struct run_job *job,
-			      bool completed)
+struct run_wanted run_profile_schedule_made(const struct run_profile_schedule *bench, uint32_t task)
 {
-	const bool counts = completed && !job->cold;
+	uint32_t node = 0;
 
-	for (uint32_t i = 0; i < job->nodes_count; i++) {
-		bench->busy[job->nodes[i]] = false;
+	while (bench->tasks[node] != task)
+		node++;
+	return bench->made[node];
+}
+
+bool run_profile_schedule_end(struct run_profile_schedule *bench, uint32_t task, bool completed)
+{
+	const struct run_wanted made = run_profile_schedule_made(bench, task);
+	bool counts = completed;
+
+	for (uint32_t i = 0; i < workload_cluster_nodes(bench->cluster); i++) {
+		if (bench->tasks[i] != task)
+			continue;
+		bench->tasks[i] = RUN_NO_TASK;
+		counts = counts && !bench->cold[i];
 		if (completed)
-			set_warm(bench, job->nodes[i], job->type);
+			set_warm(bench, i, made.type);
 	}
-	if (bench->given_up[job->type])
+	if (bench->given_up[made.type])
 		return false;
-	if (!job->filler && counts)
-		count_made(bench, job->type);
-	if (!job->filler && !counts)
-		put_back(bench, job);
+	if (made.round != RUN_NO_ROUND && counts)
+		count_made(bench, made.type);
+	if (made.round != RUN_NO_ROUND && !counts)
+		put_back(bench, made);
 	return counts;
 }
 
@@ -259,7 +277,7 @@ bool run_profile_schedule_is_stuck(const struct run_profile_schedule *bench)
 	const struct run_wanted *first = (const struct run_wanted *)(void *)bench->wanted->data;
 
 	for (uint32_t i = 0; i < workload_cluster_nodes(bench->cluster); i++)
-		if (bench->busy[i])
+		if (!is_idle(bench, i))
 			return false;
 	for (guint i = 0; i < bench->wanted->len && first[i].round == first->round; i++)
 		if (width(bench, first[i].type) <= room(bench))
@@ -286,12 +304,4 @@ void run_profile_schedule_node_down(struct run_profile_schedule *bench, uint32_t
 void run_profile_schedule_node_up(struct run_profile_schedule *bench, uint32_t node)
 {
 	bench->down[node] = false;
-}
-
-void run_job_free(struct run_job *job)
-{
-	if (!job)
-		return;
-	g_free(job->nodes);
-	g_free(job);
 }

@@ -10,7 +10,8 @@
 
 /*
  * The schedule of a profile on one cluster: which measurements are left, in which order, and which
- * nodes are busy. Bookkeeping only: the caller starts tasks and reports their ends.
+ * tasks the nodes have. Bookkeeping only: the caller numbers tasks, starts them, and reports their
+ * ends.
  *
  * Order: in rounds. Each round measures every type that arrives once, in random order: the speed of
  * a machine changes from minute to minute, and no estimate shall depend on a single minute. A type
@@ -25,9 +26,12 @@ struct run_profile_schedule {
 	uint32_t index; /* index of the cluster */
 	/* struct run_wanted elements that are still to be started, by ascending round */
 	GArray *wanted;
-	bool *busy; /* per node */
+	/* Per node. */
+	uint32_t *tasks;         /* the task that has it; RUN_NO_TASK: it is idle */
+	struct run_wanted *made; /* what the task measures */
+	bool *cold; /* the task pays for a start there that no task of a run pays for */
 	bool *down;
-	bool *evicted; /* per node: its last task pushed pages of its VM out to swap */
+	bool *evicted; /* its last task pushed pages of its VM out to swap */
 	/* nodes x types: the node has completed a task of the type's benchmark since it booted */
 	bool *warm;
 	uint32_t left;     /* number of measurements that have not completed */
@@ -36,20 +40,14 @@ struct run_profile_schedule {
 	struct random_stream random;
 };
 
-/* A measurement to be made. */
+/* A measurement that is to be made, or is under way. */
 struct run_wanted {
-	uint32_t type, round;
+	uint32_t type;
+	uint32_t round; /* RUN_NO_ROUND: a task that keeps nodes busy, and counts if it completes */
 };
 
-/* One task under way or done. */
-struct run_job {
-	uint32_t type, cluster, nodes_count;
-	uint32_t *nodes;
-	uint32_t round;
-	bool filler; /* keeps nodes busy; counts if it completes before the profile ends */
-	bool cold;   /* pays for a start that no task of a run pays for: does not count */
-	bool over;   /* the task has ended */
-};
+#define RUN_NO_ROUND UINT32_MAX
+#define RUN_NO_TASK UINT32_MAX
 
 /*
  * Starts with idle nodes that have executed no task. `repeats`, at least 1, is the number of
@@ -62,30 +60,35 @@ void run_profile_schedule_init(struct run_profile_schedule *bench, const struct 
 void run_profile_schedule_clear(struct run_profile_schedule *bench);
 
 /*
- * Starts the next measurement: of the earliest round that has any left, the first that has room.
- * Its nodes are busy from then on. NULL: none has room, or none is left to start. The caller frees
- * it with run_job_free().
+ * Starts the next measurement as the task with the number `task`: of the earliest round that has
+ * any left, the first that has room. Its nodes are *ret_nodes, which has room for those of the
+ * cluster. Returns how many they are; 0: none has room, or none is left to start.
  */
-struct run_job *run_profile_schedule_start(struct run_profile_schedule *bench);
+uint32_t run_profile_schedule_start(struct run_profile_schedule *bench, uint32_t task,
+				    uint32_t *ret_nodes);
 
 /*
  * Starts a task as a run would: of the types that have room, drawn by their arrival fractions.
- * NULL: none has room, or measurements still wait to be started.
+ * Returns 0 if none has room, or measurements still wait to be started.
  */
-struct run_job *run_profile_schedule_fill(struct run_profile_schedule *bench);
+uint32_t run_profile_schedule_fill(struct run_profile_schedule *bench, uint32_t task,
+				   uint32_t *ret_nodes);
+
+/* What a task that is under way measures. */
+struct run_wanted run_profile_schedule_made(const struct run_profile_schedule *bench,
+					    uint32_t task);
 
 /*
- * Ends a job: its nodes become idle. Returns whether its execution time counts as a measurement: it
- * completed and was not cold. A measurement that does not count is put back into its round.
+ * Ends a task: its nodes become idle. Returns whether its execution time counts as a measurement:
+ * it completed and was not cold. A measurement that does not count is put back into its round.
  */
-bool run_profile_schedule_end(struct run_profile_schedule *bench, const struct run_job *job,
-			      bool completed);
+bool run_profile_schedule_end(struct run_profile_schedule *bench, uint32_t task, bool completed);
 
 /* Marks the measurement of this type in this round as made: it is in the store. */
 void run_profile_schedule_recall(struct run_profile_schedule *bench, uint32_t type, uint32_t round);
 
 /*
- * Gives the type up: it is not started any more, and jobs of it under way will not count. Returns
+ * Gives the type up: it is not started any more, and tasks of it under way will not count. Returns
  * how many of its measurements are left out; 0: it had all of them.
  */
 uint32_t run_profile_schedule_give_up(struct run_profile_schedule *bench, uint32_t type);
@@ -98,9 +101,6 @@ bool run_profile_schedule_is_stuck(const struct run_profile_schedule *bench);
 /* Whether a measurement of the type is left that needs more nodes than are up. */
 bool run_profile_schedule_lacks_nodes(const struct run_profile_schedule *bench, uint32_t type);
 
-/* A node that is down gets no job; when it is up again it counts as newly booted. */
+/* A node that is down gets no task; when it is up again it counts as newly booted. */
 void run_profile_schedule_node_down(struct run_profile_schedule *bench, uint32_t node);
 void run_profile_schedule_node_up(struct run_profile_schedule *bench, uint32_t node);
-
-/* NULL is allowed. */
-void run_job_free(struct run_job *job);

@@ -14,6 +14,9 @@ struct setting {
 	struct run_profile_schedule bench;
 };
 
+/* The most nodes of a cluster here. */
+enum { NODES_MAX = 4 };
+
 /* Nodes of one core; the rare type never arrives, and needs more memory than a node has. */
 static void set_up(struct setting *setting, uint32_t nodes, uint32_t repeats)
 {
@@ -49,32 +52,32 @@ static void set_up(struct setting *setting, uint32_t nodes, uint32_t repeats)
 	run_profile_schedule_init(&setting->bench, &setting->config, 0, repeats);
 }
 
-static void assert_none_of_an_earlier_round(const struct run_profile_schedule *bench,
-					    const struct run_job *job)
+static void assert_none_of_an_earlier_round(const struct run_profile_schedule *bench, uint32_t task)
 {
+	const struct run_wanted made = run_profile_schedule_made(bench, task);
+
 	for (guint i = 0; i < bench->wanted->len; i++)
 		g_assert_cmpuint(g_array_index(bench->wanted, struct run_wanted, i).round, >=,
-				 job->round);
+				 made.round);
 }
 
-/* Starts whatever has room, then ends the job that has run for longest, until nothing is left. */
+/* Starts whatever has room, then ends the task that has run for longest, until nothing is left. */
 static void measure_all(struct run_profile_schedule *bench, uint32_t *ret_counts)
 {
-	g_autoptr(GQueue) running = g_queue_new();
+	uint32_t nodes[NODES_MAX];
+	uint32_t next = 0;
+	uint32_t running = 0;
 
-	while (bench->left) {
-		struct run_job *job;
+	for (; bench->left; running++) {
+		uint32_t type;
 
-		while ((job = run_profile_schedule_start(bench))) {
-			assert_none_of_an_earlier_round(bench, job);
-			g_queue_push_tail(running, job);
-		}
-		job = g_queue_pop_head(running);
-		g_assert_nonnull(job);
-		ret_counts[job->type] += run_profile_schedule_end(bench, job, true);
-		run_job_free(job);
+		for (; run_profile_schedule_start(bench, next, nodes); next++)
+			assert_none_of_an_earlier_round(bench, next);
+		g_assert_cmpuint(running, <, next);
+		type = run_profile_schedule_made(bench, running).type;
+		ret_counts[type] += run_profile_schedule_end(bench, running, true);
 	}
-	g_assert_null(g_queue_peek_head(running));
+	g_assert_cmpuint(running, ==, next);
 }
 
 static void a_wide_task_waits_for_room_and_no_later_round_takes_it(void)
@@ -113,14 +116,13 @@ static void a_type_that_never_arrives_is_measured_twice(void)
 /* Of a cluster of one node: starts the next measurement and ends it; returns its type. */
 static uint32_t one(struct run_profile_schedule *bench, bool completed, bool *ret_counts)
 {
-	struct run_job *job = run_profile_schedule_start(bench);
+	uint32_t node;
 	uint32_t type;
 
-	g_assert_nonnull(job);
-	g_assert_null(run_profile_schedule_start(bench));
-	type = job->type;
-	*ret_counts = run_profile_schedule_end(bench, job, completed);
-	run_job_free(job);
+	g_assert_cmpuint(run_profile_schedule_start(bench, 0, &node), ==, 1);
+	g_assert_cmpuint(run_profile_schedule_start(bench, 1, &node), ==, 0);
+	type = run_profile_schedule_made(bench, 0).type;
+	*ret_counts = run_profile_schedule_end(bench, 0, completed);
 	return type;
 }
 
@@ -167,22 +169,18 @@ static void a_node_that_booted_anew_is_cold(void)
 {
 	struct setting setting;
 	uint32_t counts[TYPES] = {0};
-	struct run_job *job;
+	uint32_t node;
 
 	set_up(&setting, 1, 1);
 	measure_all(&setting.bench, counts);
-	job = run_profile_schedule_fill(&setting.bench);
-	g_assert_nonnull(job);
-	run_profile_schedule_end(&setting.bench, job, true);
-	run_job_free(job);
+	g_assert_cmpuint(run_profile_schedule_fill(&setting.bench, 0, &node), ==, 1);
+	run_profile_schedule_end(&setting.bench, 0, true);
 	run_profile_schedule_node_down(&setting.bench, 0);
-	g_assert_null(run_profile_schedule_fill(&setting.bench));
+	g_assert_cmpuint(run_profile_schedule_fill(&setting.bench, 0, &node), ==, 0);
 	run_profile_schedule_node_up(&setting.bench, 0);
-	job = run_profile_schedule_fill(&setting.bench);
-	g_assert_nonnull(job);
-	g_assert_true(job->cold);
-	g_assert_false(run_profile_schedule_end(&setting.bench, job, true));
-	run_job_free(job);
+	g_assert_cmpuint(run_profile_schedule_fill(&setting.bench, 0, &node), ==, 1);
+	g_assert_true(setting.bench.cold[node]);
+	g_assert_false(run_profile_schedule_end(&setting.bench, 0, true));
 	run_profile_schedule_clear(&setting.bench);
 }
 
@@ -191,20 +189,22 @@ static void what_fills_comes_after_the_measurements_and_arrives_in_runs(void)
 	struct setting setting;
 	uint32_t counts[TYPES] = {0};
 
+	uint32_t nodes[NODES_MAX];
+
 	set_up(&setting, 4, 2);
-	g_assert_null(run_profile_schedule_fill(&setting.bench));
+	g_assert_cmpuint(run_profile_schedule_fill(&setting.bench, 0, nodes), ==, 0);
 	measure_all(&setting.bench, counts);
 	for (int i = 0; i < 50; i++) {
-		struct run_job *job = run_profile_schedule_fill(&setting.bench);
+		struct run_wanted made;
 
-		g_assert_nonnull(job);
-		g_assert_true(job->filler);
-		g_assert_cmpuint(job->type, !=, RARE);
-		run_profile_schedule_end(&setting.bench, job, i % 2);
-		run_job_free(job);
+		g_assert_cmpuint(run_profile_schedule_fill(&setting.bench, 0, nodes), >, 0);
+		made = run_profile_schedule_made(&setting.bench, 0);
+		g_assert_cmpuint(made.round, ==, RUN_NO_ROUND);
+		g_assert_cmpuint(made.type, !=, RARE);
+		run_profile_schedule_end(&setting.bench, 0, i % 2);
 	}
 	g_assert_cmpuint(setting.bench.left, ==, 0);
-	g_assert_null(run_profile_schedule_start(&setting.bench));
+	g_assert_cmpuint(run_profile_schedule_start(&setting.bench, 0, nodes), ==, 0);
 	run_profile_schedule_clear(&setting.bench);
 }
 
@@ -213,22 +213,20 @@ static void what_is_given_up_is_left_out(void)
 	struct setting setting;
 	struct run_profile_schedule *bench = &setting.bench;
 	uint32_t counts[TYPES] = {0};
-	struct run_job *job;
+	uint32_t node;
 
 	set_up(&setting, 1, 4);
-	while ((job = run_profile_schedule_start(bench))->type != NARROW) {
-		run_profile_schedule_end(bench, job, true);
-		run_job_free(job);
-	}
+	while (run_profile_schedule_start(bench, 0, &node) &&
+	       run_profile_schedule_made(bench, 0).type != NARROW)
+		run_profile_schedule_end(bench, 0, true);
 	g_assert_cmpuint(run_profile_schedule_give_up(bench, NARROW), ==, 4);
 	g_assert_cmpuint(bench->missing[NARROW], ==, 0);
 	/* What is under way ends, does not count, and is not wanted again. */
-	g_assert_false(run_profile_schedule_end(bench, job, true));
-	run_job_free(job);
+	g_assert_false(run_profile_schedule_end(bench, 0, true));
 	measure_all(bench, counts);
 	g_assert_cmpuint(counts[NARROW], ==, 0);
 	g_assert_cmpuint(run_profile_schedule_give_up(bench, WIDE), ==, 0);
-	g_assert_null(run_profile_schedule_fill(bench));
+	g_assert_cmpuint(run_profile_schedule_fill(bench, 0, &node), ==, 0);
 	run_profile_schedule_clear(bench);
 }
 
@@ -254,7 +252,7 @@ static void too_few_nodes_are_what_is_stuck(void)
 {
 	struct setting setting;
 	struct run_profile_schedule *bench = &setting.bench;
-	struct run_job *job;
+	uint32_t nodes[NODES_MAX];
 
 	set_up(&setting, 2, 1);
 	g_assert_false(run_profile_schedule_is_stuck(bench));
@@ -262,11 +260,10 @@ static void too_few_nodes_are_what_is_stuck(void)
 	g_assert_true(run_profile_schedule_lacks_nodes(bench, WIDE));
 	g_assert_false(run_profile_schedule_lacks_nodes(bench, NARROW));
 	/* Tasks that fit run meanwhile. */
-	while ((job = run_profile_schedule_start(bench))) {
-		g_assert_cmpuint(job->type, !=, WIDE);
+	while (run_profile_schedule_start(bench, 0, nodes)) {
+		g_assert_cmpuint(run_profile_schedule_made(bench, 0).type, !=, WIDE);
 		g_assert_false(run_profile_schedule_is_stuck(bench));
-		run_profile_schedule_end(bench, job, true);
-		run_job_free(job);
+		run_profile_schedule_end(bench, 0, true);
 	}
 	g_assert_true(run_profile_schedule_is_stuck(bench));
 	g_assert_cmpuint(run_profile_schedule_give_up(bench, WIDE), ==, 1);
