@@ -13,6 +13,7 @@
 #include "controller/cli/tables.h"
 #include "controller/cli/trace_notes.h"
 #include "controller/replay/replay_batsim.h"
+#include "controller/replay/replay_registry.h"
 #include "controller/replay/replay_trials.h"
 #include "controller/replay/trace_read.h"
 
@@ -86,10 +87,40 @@ static char *name_policies(bool (*fact)(const struct replay_policy *policy), con
 }
 
 /*
- * Returns the chosen policies, NULL-terminated, or NULL with what is wrong in *ret_wrong.
- * `ordered`: only those with an order are meant where none is named.
+ * The policy of that name: one of replay's own, or one of the registry, which `owned` then frees.
+ * NULL with what is wrong in *ret_wrong.
  */
-static const struct replay_policy **find_policies(const char *names, bool ordered, char **ret_wrong)
+static const struct replay_policy *find_policy(const char *name, GPtrArray *owned, char **ret_wrong)
+{
+	const struct replay_policy *policy = replay_policy_find(name);
+	struct replay_policy *made;
+
+	if (policy)
+		return policy;
+	made = replay_registry_new(name, ret_wrong);
+	if (made) {
+		g_ptr_array_add(owned, made);
+		return made;
+	}
+	/* Of an unknown name the known ones are those of both. */
+	if (g_str_has_prefix(*ret_wrong, "unknown policy")) {
+		g_autofree char *known = name_policies(NULL, " ");
+
+		g_free(*ret_wrong);
+		*ret_wrong =
+			g_strdup_printf("unknown \"%s\"; known: %s, and the policies of "
+					"`virtbed policies` that give tasks nodes of their own",
+					name, known);
+	}
+	return NULL;
+}
+
+/*
+ * Returns the chosen policies, NULL-terminated, or NULL with what is wrong in *ret_wrong.
+ * `ordered`: only those with an order are meant where none is named. `owned`: as in find_policy().
+ */
+static const struct replay_policy **find_policies(const char *names, bool ordered, GPtrArray *owned,
+						  char **ret_wrong)
 {
 	uint32_t count;
 	const struct replay_policy *const *all = replay_policies(&count);
@@ -106,14 +137,10 @@ static const struct replay_policy **find_policies(const char *names, bool ordere
 		if (!replay_policy_is_order(all[i]) && (!ordered || replay_policy_ordered(all[i])))
 			g_ptr_array_add(list, (gpointer)all[i]);
 	for (char **name = split; *name; name++) {
-		const struct replay_policy *policy = replay_policy_find(*name);
+		const struct replay_policy *policy = find_policy(*name, owned, ret_wrong);
 
-		if (!policy) {
-			g_autofree char *known = name_policies(NULL, " ");
-
-			*ret_wrong = g_strdup_printf("unknown \"%s\"; known: %s", *name, known);
+		if (!policy)
 			return NULL;
-		}
 		g_ptr_array_add(list, (gpointer)policy);
 	}
 	g_ptr_array_add(list, NULL);
@@ -357,6 +384,8 @@ static int run_replay(const char *name, const char *path, struct arguments *argu
 					  .skip = arguments->skip,
 					  .first = arguments->first,
 					  .list = arguments->left_out};
+	g_autoptr(GPtrArray) owned =
+		g_ptr_array_new_with_free_func((GDestroyNotify)replay_registry_free);
 	g_autofree const struct replay_policy **policies = NULL;
 	g_autofree char *wrong_policy = NULL;
 	g_autoptr(swf_trace_t) trace = NULL;
@@ -366,7 +395,8 @@ static int run_replay(const char *name, const char *path, struct arguments *argu
 
 	if (wrong)
 		return command_fail(COMMAND_BAD, name, "%s", wrong);
-	policies = find_policies(arguments->policies, arguments->setup.rlscheduler, &wrong_policy);
+	policies = find_policies(arguments->policies, arguments->setup.rlscheduler, owned,
+				 &wrong_policy);
 	if (!policies)
 		return command_fail(COMMAND_BAD, name, "--policy: %s", wrong_policy);
 	pointless = pointless_option(&arguments->setup, policies);
@@ -397,7 +427,7 @@ int cmd_replay(int argc, char **argv)
 	const struct command_option options[] = {
 		{"policy", 'p', COMMAND_TEXT, &arguments.policies,
 		 "fcfs, easy, conservative (default: these three), or an order: sjf, spf, sqf, saf, wfp3, "
-		 "unicef, f1, f2, f3, f4, each as it is or with +easy",
+		 "unicef, f1, f2, f3, f4, each as it is or with +easy; or a policy of `virtbed policies`",
 		 "NAME,..."},
 		{"procs", 0, COMMAND_COUNT, &arguments.procs,
 		 "processors of the machine (default: the trace's MaxProcs)", "P", 1, UINT32_MAX},

@@ -317,12 +317,16 @@ void replay_run(const struct replay_setup *setup, struct replay_result *ret_resu
 		ret_result->sessions = replay_arrivals_sessions(replay.arrivals);
 		ret_result->followed = replay_arrivals_followers(replay.arrivals);
 	}
+	if (setup->policy->begin)
+		setup->policy->begin(&replay);
 	while (step(&replay))
 		if (setup->progress && ret_result->passes % PASSES_PER_PROGRESS == 0)
 			setup->progress(replay.submitted, trace->jobs_count, setup->data);
 	for (uint32_t i = 0; i < trace->jobs_count; i++)
 		last_s = fmax(last_s, ret_result->end_s[i]);
 	ret_result->makespan_s = trace->jobs_count > 0 ? last_s - ret_result->begin_s : 0;
+	if (setup->policy->finish)
+		setup->policy->finish(&replay);
 	replay_arrivals_free(replay.arrivals);
 	g_free(replay.ends);
 	g_free(replay.expected);

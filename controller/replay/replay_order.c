@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "controller/replay/replay_sim.h"
+#include "controller/sched/rank_key.h"
 
 static int compare(const void *left, const void *right)
 {
@@ -48,7 +49,10 @@ static void sort_queue(struct replay *replay)
 	const uint32_t sorted = waits ? 0 : replay->queue_count - replay->arrived;
 
 	for (uint32_t i = sorted; i < replay->queue_count; i++) {
-		replay_waiting(replay, i)->key = replay_key(replay, replay_waiting(replay, i));
+		struct replay_waiting *waiting = replay_waiting(replay, i);
+
+		/* Keys that are equal on paper go by arrival, as in the registry. */
+		waiting->key = rank_key(replay_key(replay, waiting));
 		if (!waits)
 			insert(replay, i);
 	}

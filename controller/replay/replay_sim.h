@@ -34,6 +34,8 @@ struct replay_step {
 	int64_t free; /* below 0 where a job that runs too long overlaps a reservation */
 };
 
+struct replay_own;
+
 /* A replay. */
 struct replay {
 	const struct replay_setup *setup;
@@ -66,6 +68,7 @@ struct replay {
 	struct replay_step *steps;
 	uint32_t order_capacity; /* Conservative: indices in the queue, to be sorted */
 	uint32_t *order;
+	struct replay_own *own; /* of a policy with begin() */
 };
 
 /* The table of a policy. */
@@ -75,6 +78,9 @@ struct replay_policy {
 	bool compresses;               /* the schedule is compressed when a job ends early */
 	bool backfills;                /* with `order`: jobs may overtake its first */
 	const struct job_order *order; /* NULL: Conservative, which has none */
+	/* Called before the first event and after the last; they make and free `own`. Optional. */
+	void (*begin)(struct replay *replay);
+	void (*finish)(struct replay *replay);
 	/* One scheduling pass: starts jobs of the queue. Required. */
 	void (*pass)(struct replay *replay);
 	/* The pass under setup->rlscheduler; NULL: it cannot be replayed so. */

@@ -168,6 +168,8 @@ refused() {
 	[ "$(virtbed replay "$trace" --rlscheduler --json | jq -r '[.[].policy] | join(" ")')" = "fcfs easy" ]
 	[ "$(virtbed replay "$trace" --rlscheduler --json | jq '.[0].overrun')" = true ]
 	virtbed policies --json | jq -e 'map(.name) | contains(["sjf", "unicef", "f4", "value-per-watt"])'
+	virtbed replay "$trace" --policy max-upt,random,max-util-preempt-diff --json | jq -e 'all(.nb_jobs_finished == 283)'
+	refused "a replay drops no jobs" virtbed replay "$trace" --policy max-upt+drop:2
 	virtbed simulate --trials 1 --policy wfp3+easy,value-per-watt "$ROOT/configs/testbed-hs22.yaml" >table
 	grep -q "^100 %  wfp3+easy" table
 }

@@ -139,7 +139,7 @@ static double log_of(double time_s)
 }
 
 /* The number by which an order of a paper ranks a waiting job; FCFS, EASY: 0. */
-static double order_key(const struct world *world, const struct job *job)
+static double exact_key(const struct world *world, const struct job *job)
 {
 	const double waited_s = world->now_s - job->submit_s;
 	const double r = job->estimate_s;
@@ -165,6 +165,17 @@ static double order_key(const struct world *world, const struct job *job)
 	if (has_order(world, "f4"))
 		return r * sqrt(n) + 530000 * log_s;
 	return 0;
+}
+
+/* That number with 12 digits: what is equal on paper is equal. */
+static double order_key(const struct world *world, const struct job *job)
+{
+	const double key = exact_key(world, job);
+	char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+	return key == rint(key) && fabs(key) < 1e9
+		       ? key
+		       : g_ascii_strtod(g_ascii_formatd(text, sizeof(text), "%.11e", key), NULL);
 }
 
 /* The waiting job that is next in the order of the policy after `last`, or first (NULL). */
