@@ -78,6 +78,9 @@ static void clear_field(const struct record_field *field, void *data, void *plac
 	case RECORD_TEXTS:
 		g_strfreev(*(char ***)place);
 		break;
+	case RECORD_BYTES:
+		g_bytes_unref(*(GBytes **)place);
+		break;
 	default:
 		break;
 	}
@@ -132,6 +135,9 @@ static void copy_field(const struct record_field *field, const void *from, void 
 	case RECORD_TEXTS:
 		*(char ***)target = g_strdupv(*(char **const *)source);
 		break;
+	case RECORD_BYTES:
+		*(GBytes **)target = *source ? g_bytes_ref(*(GBytes *const *)source) : NULL;
+		break;
 	case RECORD_LIST: {
 		const GPtrArray *list = *(GPtrArray *const *)source;
 
@@ -174,6 +180,11 @@ static bool lists_equal(const struct record *of, const GPtrArray *a, const GPtrA
 static bool texts_equal(char **a, char **b)
 {
 	return a && b ? g_strv_equal((const char *const *)a, (const char *const *)b) : a == b;
+}
+
+static bool bytes_equal(GBytes *a, GBytes *b)
+{
+	return a && b ? g_bytes_equal(a, b) : a == b;
 }
 
 static bool fields_equal(const struct record_field *field, const void *a, const void *b)
@@ -223,6 +234,8 @@ static bool fields_equal(const struct record_field *field, const void *a, const 
 					  y + i * field->of->size))
 				return false;
 		return true;
+	case RECORD_BYTES:
+		return bytes_equal(*(GBytes *const *)left, *(GBytes *const *)right);
 	case RECORD_TEXTS:
 		return texts_equal(*(char **const *)left, *(char **const *)right);
 	case RECORD_LIST:

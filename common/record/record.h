@@ -29,6 +29,7 @@ enum record_type {
 	RECORD_ARRAY,    /* array of structures of `of`, owned, with its uint32_t count as above */
 	RECORD_LIST,     /* GPtrArray * of structures of `of`, owned; `of` has a `free` */
 	RECORD_TEXTS,    /* char **, NULL-terminated, owned; NULL: no texts */
+	RECORD_BYTES,    /* GBytes *, owned; SQLite alone */
 	/*
 	 * const char *, borrowed from the JSON that is read, which must outlive the structure. With
 	 * `read` and `write`: any pointer that is borrowed.

@@ -82,6 +82,8 @@ static json_t *field_to_json(const struct record_field *field, const void *data,
 		return texts_to_json(*(char **const *)place);
 	case RECORD_LIST:
 		return record_list_to_json(field->of, *(GPtrArray *const *)place);
+	case RECORD_BYTES:
+		break;
 	}
 	return json_null();
 }
@@ -410,6 +412,8 @@ bool record_read_value(const struct record_reading *reading, const struct record
 	case RECORD_LIST:
 	case RECORD_TEXTS:
 		return read_entries(reading, field, value, data);
+	case RECORD_BYTES:
+		break;
 	}
 	return false;
 }

@@ -335,6 +335,14 @@ char *database_get_text(struct database_cursor *cursor)
 	return text ? g_utf8_make_valid(text, -1) : NULL;
 }
 
+GBytes *database_get_bytes(struct database_cursor *cursor)
+{
+	const int column = cursor->next++;
+	const void *data = sqlite3_column_blob(cursor->statement, column);
+
+	return g_bytes_new(data, (gsize)sqlite3_column_bytes(cursor->statement, column));
+}
+
 int64_t database_get_integer(struct database_cursor *cursor)
 {
 	return sqlite3_column_int64(cursor->statement, cursor->next++);

@@ -188,6 +188,8 @@ struct database_cursor database_reading(sqlite3_stmt *statement);
 const char *database_peek_text(struct database_cursor *cursor);
 /* Valid UTF-8, since it goes into JSON and onto terminals; the caller frees. */
 char *database_get_text(struct database_cursor *cursor);
+/* The bytes of a blob, or of a text; the caller frees. */
+GBytes *database_get_bytes(struct database_cursor *cursor);
 int64_t database_get_integer(struct database_cursor *cursor);
 /* A value that is no count becomes UINT32_MAX. */
 uint32_t database_get_count(struct database_cursor *cursor);

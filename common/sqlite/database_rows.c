@@ -4,6 +4,14 @@
 
 /* Records as rows. */
 
+static void put_bytes(sqlite3_stmt *statement, int at, GBytes *bytes)
+{
+	gsize size;
+	const void *data = g_bytes_get_data(bytes, &size);
+
+	sqlite3_bind_blob64(statement, at, data ?: "", size, SQLITE_STATIC);
+}
+
 static void put_column(sqlite3_stmt *statement, int at, const struct database_column *column,
 		       const void *data)
 {
@@ -17,6 +25,8 @@ static void put_column(sqlite3_stmt *statement, int at, const struct database_co
 		sqlite3_bind_null(statement, at);
 	else if (field->type == RECORD_TEXT)
 		sqlite3_bind_text(statement, at, *(char *const *)place, -1, SQLITE_STATIC);
+	else if (field->type == RECORD_BYTES)
+		put_bytes(statement, at, *(GBytes *const *)place);
 	else if (field->type == RECORD_U32)
 		sqlite3_bind_int64(statement, at, *(const uint32_t *)place);
 	else if (field->type == RECORD_I64)
@@ -47,6 +57,9 @@ static void get_column(struct database_cursor *cursor, const struct database_col
 		break;
 	case RECORD_TEXT:
 		*(char **)place = database_get_text(cursor);
+		break;
+	case RECORD_BYTES:
+		*(GBytes **)place = database_get_bytes(cursor);
 		break;
 	case RECORD_U32:
 		*(uint32_t *)place = database_get_count(cursor);

@@ -36,6 +36,8 @@ static const char *column_type(enum record_type type)
 	case RECORD_TEXT:
 	case RECORD_WORD:
 		return "TEXT";
+	case RECORD_BYTES:
+		return "BLOB";
 	default:
 		return "INTEGER";
 	}

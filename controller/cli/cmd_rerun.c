@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "common/visible.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/simulate_summary.h"
+#include "controller/journal/input_json.h"
 #include "controller/rerun/rerun.h"
 #include "controller/rerun/rerun_setup.h"
 #include "controller/store/store.h"
@@ -19,6 +21,7 @@ struct arguments {
 	uint32_t run;       /* 0: all */
 	uint32_t from;      /* 0: no fork */
 	const char *policy; /* of the fork, or NULL */
+	bool list;
 	bool json;
 };
 
@@ -132,7 +135,8 @@ static bool is_wanted(const struct store_run *run, const struct arguments *argum
 static void note_failure(struct tally *tally, const struct store_run *run, const GError *error,
 			 bool as_json)
 {
-	const bool damaged = g_error_matches(error, RERUN_ERROR, RERUN_ERROR_DAMAGED);
+	const bool damaged = g_error_matches(error, RERUN_ERROR, RERUN_ERROR_DAMAGED) ||
+			     g_error_matches(error, DATABASE_ERROR, DATABASE_ERROR_CORRUPT);
 
 	tally->divergent += damaged;
 	tally->lacking += !damaged;
@@ -204,6 +208,80 @@ static int rerun_all(const char *name, const char *dir, struct store *store, GPt
 	status = end(name, dir, &tally, arguments);
 	g_free(tally.lacks);
 	return status;
+}
+
+/* The list of events. */
+
+static void print_input(const struct store_run *run, const struct store_input *input)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	g_string_append_printf(text, "run %" PRId64 ", event %u", run->run, input->n);
+	if (isfinite(input->time_s))
+		g_string_append_printf(text, " at %.3f s", input->time_s);
+	g_string_append_printf(text, ": %s", input_title(input->kind));
+	if (input->task >= 0)
+		g_string_append_printf(text, ", task %" PRId64, input->task);
+	if (input->plan_sum != -1)
+		g_string_append(text, ", decided");
+	g_string_append_c(text, '\n');
+	visible_print(text->str);
+}
+
+static json_t *describe_input(const struct store_run *run, const struct store_input *input)
+{
+	return json_pack("{s:I, s:I, s:o, s:s, s:o, s:b}", "run", (json_int_t)run->run, "event",
+			 (json_int_t)input->n, "time_s", json_number_or_null(input->time_s), "kind",
+			 input_title(input->kind), "task",
+			 input->task >= 0 ? json_integer(input->task) : json_null(), "decided",
+			 (int)(input->plan_sum != -1));
+}
+
+/* Adds the events of a run to `list`; NULL: prints them. */
+static bool list_run(struct store *store, const struct store_run *run, json_t *list, GError **error)
+{
+	uint32_t after = 0;
+
+	for (;;) {
+		g_autoptr(GPtrArray) inputs =
+			store_inputs_after(store, run->run, after, STORE_PACK_INPUTS, error);
+
+		if (!inputs || inputs->len == 0)
+			return inputs != NULL;
+		for (guint i = 0; i < inputs->len; i++) {
+			const struct store_input *input = inputs->pdata[i];
+
+			if (list)
+				json_array_append_new(list, describe_input(run, input));
+			else
+				print_input(run, input);
+			after = input->n;
+		}
+	}
+}
+
+static int list_all(const char *name, const char *dir, struct store *store, GPtrArray *runs,
+		    const struct arguments *arguments)
+{
+	g_autoptr(json_t) list = json_array();
+	g_autoptr(GError) error = NULL;
+	bool any = false;
+
+	for (guint i = 0; i < runs->len; i++) {
+		const struct store_run *run = runs->pdata[i];
+
+		if (!is_wanted(run, arguments))
+			continue;
+		any = true;
+		if (!rerun_check(store, run, &error) ||
+		    !list_run(store, run, arguments->json ? list : NULL, &error))
+			return command_fail(COMMAND_BAD, name, "%s: %s", dir, error->message);
+	}
+	if (!any)
+		return command_fail(COMMAND_BAD, name, "%s: there is no such run in it", dir);
+	if (arguments->json)
+		command_print_json(list);
+	return COMMAND_DONE;
 }
 
 /* Forks. */
@@ -344,6 +422,8 @@ int cmd_rerun(int argc, char **argv)
 		 UINT32_MAX},
 		{"policy", 'p', COMMAND_TEXT, &arguments.policy,
 		 "with --from: decides from then on (default: that of the run)", "NAME"},
+		{"list", 'l', COMMAND_FLAG, &arguments.list,
+		 "only list the events, and which have decisions"},
 		{"json", 0, COMMAND_FLAG, &arguments.json, "one JSON document"},
 		{NULL},
 	};
@@ -360,11 +440,15 @@ int cmd_rerun(int argc, char **argv)
 		return command_fail(COMMAND_BAD, argv[0], "give one run directory");
 	if (arguments.policy && arguments.from == 0)
 		return command_fail(COMMAND_BAD, argv[0], "--policy goes with --from");
+	if (arguments.list && arguments.from > 0)
+		return command_fail(COMMAND_BAD, argv[0], "--list and --from exclude each other");
 	store = store_open(argv[1], false, &error);
 	runs = store ? store_runs(store, &error) : NULL;
 	if (!runs)
 		return command_fail(store_error_is_input(error) ? COMMAND_BAD : COMMAND_FAILED,
 				    argv[0], "%s", error->message);
+	if (arguments.list)
+		return list_all(argv[0], argv[1], store, runs, &arguments);
 	return arguments.from > 0 ? fork_it(argv[0], argv[1], store, runs, &arguments)
 				  : rerun_all(argv[0], argv[1], store, runs, &arguments);
 }

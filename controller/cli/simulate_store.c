@@ -158,7 +158,7 @@ static bool record_run(const struct writing *writing, const struct experiment_tr
 	if (experiment->config->types_count == 0)
 		setup.recorder->decision = NULL;
 	good = experiment_simulate_run(experiment, trial, &setup, &result, error) &&
-	       recorder_store_finish(recorder, error);
+	       recorder_store_pack(recorder, error);
 	recorder_store_free(recorder);
 	return good;
 }

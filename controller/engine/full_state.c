@@ -55,6 +55,17 @@ static const struct state_field task_fields[] = {
 	{NULL},
 };
 
+/* Of a completed task: what an account's corrections of its energy depend on, beside its nodes. */
+static const struct state_field completed_fields[] = {
+	STATE_FIELD(engine_task, state, U32),
+	STATE_FIELD(engine_task, cluster, U32),
+	STATE_FIELD(engine_task, pstate, U32),
+	STATE_FIELD(engine_task, energy_j, TIME),
+	STATE_FIELD(engine_task, energy_kind, U32),
+	STATE_FIELD(engine_task, eec_j, TIME),
+	{NULL},
+};
+
 /* What a user submitted. */
 static const struct state_field submitted_fields[] = {
 	STATE_FIELD(sched_task, row, U32),          STATE_FIELD(sched_task, arrival_s, SUM),
@@ -103,6 +114,19 @@ static json_t *write_segments(const struct utility *utility)
 	return segments;
 }
 
+static json_t *write_completed(struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+	const uint32_t row = engine->setup.workload->tasks[index].row;
+	json_t *state = state_write(completed_fields, task);
+
+	json_object_set_new(state, "id", json_integer(index));
+	state_put(state, "nodes", json_numbers(task->nodes, task->nodes_count));
+	if (engine->setup.open && row > 0)
+		json_object_set_new(state, "task", json_pack("{s:I}", "row", (json_int_t)row));
+	return state;
+}
+
 static json_t *write_task(struct engine *engine, uint32_t index)
 {
 	struct engine_task task = engine->tasks[index];
@@ -110,11 +134,11 @@ static json_t *write_task(struct engine *engine, uint32_t index)
 	const double refused_j = engine_window_refused_j(engine, index);
 	json_t *state, *made;
 
+	if (task.state == ENGINE_TASK_COMPLETED)
+		return write_completed(engine, index);
 	/* An account sets the energy of others as well, on which nothing depends. */
-	if (task.state != ENGINE_TASK_COMPLETED) {
-		task.energy_j = NAN;
-		task.energy_kind = ENGINE_ENERGY_ESTIMATED;
-	}
+	task.energy_j = NAN;
+	task.energy_kind = ENGINE_ENERGY_ESTIMATED;
 	state = state_write(task_fields, &task);
 	json_object_set_new(state, "id", json_integer(index));
 	state_put(state, "nodes", json_numbers(task.nodes, task.nodes_count));
@@ -135,14 +159,20 @@ static json_t *write_task(struct engine *engine, uint32_t index)
 	return state;
 }
 
-static json_t *write_tasks(struct engine *engine)
+void engine_save_tasks(struct engine *engine, void (*add)(const json_t *task, void *data),
+		       void *data)
 {
-	json_t *tasks = json_array();
-
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++)
-		if (is_saved(engine, i))
-			json_array_append_new(tasks, write_task(engine, i));
-	return tasks;
+		if (is_saved(engine, i)) {
+			g_autoptr(json_t) task = write_task(engine, i);
+
+			add(task, data);
+		}
+}
+
+static void append_task(const json_t *task, void *data)
+{
+	json_array_append(data, (json_t *)task);
 }
 
 static bool read_segments(const json_t *segments, struct utility *utility)
@@ -179,8 +209,6 @@ bool engine_load_workload(const json_t *state, const struct sched_system *system
 		return false;
 	for (uint32_t i = 0; i < count; i++) /* what has ended has no type any more */
 		workload->tasks[i] = (struct sched_task){.id = i, .row = system->rows_count};
-	if (count > 0)
-		workload->tasks[count - 1].arrival_s = last_s;
 	workload->tasks_count = count;
 	for (size_t i = 0; i < json_array_size(tasks); i++) {
 		const json_t *one = json_array_get(tasks, i);
@@ -195,6 +223,8 @@ bool engine_load_workload(const json_t *state, const struct sched_system *system
 		    !read_segments(json_object_get(made, "segments"), &task->utility))
 			return false;
 	}
+	if (count > 0) /* which may be of a completed task */
+		workload->tasks[count - 1].arrival_s = last_s;
 	return true;
 }
 
@@ -376,7 +406,7 @@ bool engine_can_save(const struct engine *engine)
 	       engine->setup.marks_count == 0 && !(engine->setup.lead_s > 0);
 }
 
-json_t *engine_save(struct engine *engine)
+json_t *engine_save_head(struct engine *engine)
 {
 	const struct workload *workload = engine->setup.workload;
 	const uint32_t count = workload->tasks_count;
@@ -389,7 +419,6 @@ json_t *engine_save(struct engine *engine)
 	json_object_set_new(state, "tasks_count", json_integer(count));
 	json_object_set_new(state, "last_arrival_s",
 			    state_write_real(count > 0 ? workload->tasks[count - 1].arrival_s : 0));
-	state_put(state, "tasks", write_tasks(engine));
 	state_put(state, "running", write_running(engine));
 	state_put(state, "waiting", engine_save_waiting(engine));
 	state_put(state, "planned", engine_save_planned(engine));
@@ -398,6 +427,19 @@ json_t *engine_save(struct engine *engine)
 	state_put(state, "clock", engine_save_clock(engine));
 	state_put(state, "counters", engine_save_counters(engine));
 	state_put(state, "recorded", engine_save_recorded(engine));
+	return state;
+}
+
+json_t *engine_save(struct engine *engine)
+{
+	json_t *state = engine_save_head(engine);
+	json_t *tasks;
+
+	if (!state)
+		return NULL;
+	tasks = json_array();
+	engine_save_tasks(engine, append_task, tasks);
+	state_put(state, "tasks", tasks);
 	return state;
 }
 

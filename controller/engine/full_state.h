@@ -26,6 +26,11 @@ bool engine_can_save(const struct engine *engine);
 /* A new reference; NULL: the engine cannot be saved. O(tasks). */
 json_t *engine_save(struct engine *engine);
 
+/* A state without its tasks, a new reference, and its tasks one by one: together engine_save(). */
+json_t *engine_save_head(struct engine *engine);
+void engine_save_tasks(struct engine *engine, void (*add)(const json_t *task, void *data),
+		       void *data);
+
 /* The number of tasks that a state would have. O(tasks). */
 uint32_t engine_saved_count(const struct engine *engine);
 

@@ -58,16 +58,32 @@ static double of_bits(uint64_t bits)
 	return value;
 }
 
+/* Of numbers of bytes: more than 8 are those of nanoseconds, and 8. */
+#define NANOSECONDS 8
+
 /*
- * Appends a difference: a byte with its sign, the number of its bytes and that of the zero bytes
+ * Whether a value is a whole number of nanoseconds as clocks give it: divided by 10^9, as a double
+ * that was not rounded.
+ */
+static bool is_nanoseconds(double value, int64_t *ret_ns)
+{
+	const double ns = round(value * 1e9);
+
+	if (!(fabs(ns) < 0x1p53))
+		return false;
+	*ret_ns = (int64_t)ns;
+	return bits_of((double)*ret_ns / 1e9) == bits_of(value);
+}
+
+/*
+ * Writes a difference: a byte with its sign, the number of its bytes and that of the zero bytes
  * below them, which are left out, then the bytes. Round values have many zero bytes, and readings
  * that follow one another closely few bytes at all. A difference of 0 is one byte of 0.
  */
-static void append_difference(GByteArray *bytes, uint64_t difference)
+static guint write_difference(uint64_t difference, guint8 text[static 9])
 {
 	const bool negative = difference >> 63;
 	uint64_t left = negative ? -difference : difference;
-	guint8 text[9];
 	guint8 zeros = 0;
 	guint8 count = 0;
 
@@ -76,20 +92,38 @@ static void append_difference(GByteArray *bytes, uint64_t difference)
 	for (; left > 0; left >>= 8)
 		text[++count] = (guint8)(left & 0xff);
 	text[0] = (guint8)((negative ? 0x80 : 0) | count << 3 | zeros);
-	g_byte_array_append(bytes, text, count + 1u);
+	return count + 1u;
+}
+
+/* Appends the difference of two values: in nanoseconds if that takes fewer bytes. */
+static void append_difference(GByteArray *bytes, double last, double value)
+{
+	guint8 text[9];
+	guint8 other[9];
+	guint size = write_difference(bits_of(value) - bits_of(last), text);
+	guint other_size;
+	int64_t from, to;
+
+	if (is_nanoseconds(last, &from) && is_nanoseconds(value, &to) && from != to) {
+		other_size = write_difference((uint64_t)(to - from), other);
+		if (other_size < size) {
+			size = other_size;
+			memcpy(text, other, size);
+			text[0] += NANOSECONDS << 3;
+		}
+	}
+	g_byte_array_append(bytes, text, size);
 }
 
 void answers_add(struct answers *answers, enum answer_kind kind, double value)
 {
-	const uint64_t difference = bits_of(value) - bits_of(answers->last[kind]);
-
-	if (difference == 0) {
+	if (bits_of(value) == bits_of(answers->last[kind])) {
 		answers->expected++;
 		return;
 	}
 	for (; answers->expected > 0; answers->expected--)
-		append_difference(answers->bytes, 0);
-	append_difference(answers->bytes, difference);
+		append_difference(answers->bytes, value, value);
+	append_difference(answers->bytes, answers->last[kind], value);
 	answers->last[kind] = value;
 }
 
@@ -100,15 +134,17 @@ char *answers_text(const struct answers *answers)
 }
 
 /* The next difference; 0 at the end, or where it is cut off. */
-static uint64_t next_difference(struct answers *answers)
+static uint64_t next_difference(struct answers *answers, bool *ret_nanoseconds)
 {
 	const guint8 *bytes = answers->bytes->data;
 	const guint left = answers->bytes->len - answers->at;
 	const guint8 head = left > 0 ? bytes[answers->at] : 0;
-	const guint count = head >> 3 & 0xf;
+	const guint whole_count = head >> 3 & 0xf;
+	const guint count = whole_count > NANOSECONDS ? whole_count - NANOSECONDS : whole_count;
 	const guint zeros = head & 7;
 	uint64_t difference = 0;
 
+	*ret_nanoseconds = whole_count > NANOSECONDS;
 	if (left == 0)
 		return 0;
 	if (count + zeros > 8 || count >= left) {
@@ -123,11 +159,18 @@ static uint64_t next_difference(struct answers *answers)
 
 double answers_next(struct answers *answers, enum answer_kind kind)
 {
-	const uint64_t difference = next_difference(answers);
+	bool nanoseconds;
+	const uint64_t difference = next_difference(answers, &nanoseconds);
+	double *last = &answers->last[kind];
+	int64_t from;
 
-	if (difference != 0)
-		answers->last[kind] = of_bits(bits_of(answers->last[kind]) + difference);
-	return answers->last[kind];
+	if (nanoseconds)
+		*last = is_nanoseconds(*last, &from)
+				? (double)(int64_t)((uint64_t)from + difference) / 1e9
+				: (double)NAN;
+	else if (difference != 0)
+		*last = of_bits(bits_of(*last) + difference);
+	return *last;
 }
 
 bool answers_left(const struct answers *answers)

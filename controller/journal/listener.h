@@ -16,9 +16,10 @@
  * What a backend answers while the engine handles an input, as a short text: readings of its clock
  * and its energy. Writer and reader expect the same value of each answer, and only differences are
  * written: of a clock the time of the input, then its last reading; of others the last value of
- * their kind. Differences are those of the bits of two doubles, so that no value is rounded, in
- * Base64. Expected answers at the end are left out, so that a simulation, whose clock stands still
- * during an input, writes next to nothing.
+ * their kind. Differences are those of nanoseconds where both values are whole numbers of them, or
+ * of the bits of two doubles, so that no value is rounded, in Base64. Expected answers at the end
+ * are left out, so that a simulation, whose clock stands still during an input, writes next to
+ * nothing.
  */
 
 enum answer_kind {

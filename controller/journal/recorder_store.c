@@ -8,16 +8,20 @@
 #include "controller/engine/full_state.h"
 #include "controller/journal/input_json.h"
 #include "controller/journal/listener.h"
-#include "controller/journal/state_text.h"
+#include "controller/journal/state_pack.h"
 #include "controller/sched/decision_sum.h"
 #include "controller/snapshot/snapshot_json.h"
 #include "controller/store/store_records.h"
 
 /*
  * The most inputs that wait for a transaction: an input that changed no records is not worth a
- * transaction of its own. After a crash it is as if it had not come.
+ * transaction of its own. After a crash it is as if it had not come. Where all is one transaction,
+ * they wait to be packed.
  */
 #define INPUTS_WAITING_MAX 64
+
+/* The most packs that are made at a time: inputs of an older version may be many. */
+#define PACKS_AT_ONCE 4
 
 /* The inputs of a run (input_json.h). */
 struct inputs {
@@ -26,6 +30,7 @@ struct inputs {
 	struct store_input now;           /* the input that is being handled */
 	int64_t flushes;                  /* since it began */
 	GPtrArray *waiting;               /* struct store_input: those before it */
+	uint32_t rows;                    /* stored by this recorder, and not packed */
 	char *submitted; /* the last detail of a SUBMIT since the last full state; NULL: none */
 };
 
@@ -43,13 +48,19 @@ struct recorder_store {
 	void (*on_event)(const char *kind, const char *detail); /* recorder_store_tell() */
 };
 
+static bool put_input(struct recorder_store *recorder, const struct store_input *input)
+{
+	recorder->inputs.rows++;
+	return store_put_input(recorder->store, input, &recorder->error);
+}
+
 /* Stores the inputs that wait; a transaction is open. */
 static bool put_waiting(struct recorder_store *recorder)
 {
 	GPtrArray *waiting = recorder->inputs.waiting;
 
 	for (guint i = 0; i < waiting->len; i++)
-		if (!store_put_input(recorder->store, waiting->pdata[i], &recorder->error))
+		if (!put_input(recorder, waiting->pdata[i]))
 			return false;
 	g_ptr_array_set_size(waiting, 0);
 	return true;
@@ -63,7 +74,23 @@ static bool ensure_transaction(struct recorder_store *recorder)
 	if (recorder->open)
 		return store_check_begun(recorder->store, &recorder->error);
 	recorder->open = store_begin(recorder->store, &recorder->error);
-	return recorder->open && put_waiting(recorder);
+	return recorder->open && (!recorder->durable || put_waiting(recorder));
+}
+
+/* Packs all inputs that were handled; a transaction is open. */
+static bool pack_inputs(struct recorder_store *recorder)
+{
+	struct inputs *inputs = &recorder->inputs;
+
+	if (!recorder->durable && inputs->waiting->len > 0 &&
+	    !store_put_input_pack(recorder->store, inputs->waiting, &recorder->error))
+		return false;
+	if (!recorder->durable)
+		g_ptr_array_set_size(inputs->waiting, 0);
+	inputs->rows = 0;
+	return store_pack_inputs(recorder->store, recorder->run,
+				 inputs->now.n - inputs->listener.noting, PACKS_AT_ONCE,
+				 &recorder->error);
 }
 
 static bool commit(struct recorder_store *recorder)
@@ -72,6 +99,8 @@ static bool commit(struct recorder_store *recorder)
 		return false;
 	if (!recorder->open)
 		return true;
+	if (recorder->inputs.rows >= STORE_PACK_INPUTS && !pack_inputs(recorder))
+		return false;
 	recorder->open = false;
 	return store_commit(recorder->store, &recorder->error);
 }
@@ -500,7 +529,7 @@ static void clear_input(struct inputs *inputs)
 
 /*
  * Stores an input that was handled: at once where a transaction is open, which has records of it or
- * of inputs before it; else it waits.
+ * of inputs before it; else it waits. Where all is one transaction, it waits for its pack.
  */
 static bool record_input_done(struct engine_recorder *base)
 {
@@ -509,15 +538,15 @@ static bool record_input_done(struct engine_recorder *base)
 	bool good = !recorder->error;
 
 	complete_input(inputs, -1);
-	if (recorder->open || !recorder->durable) {
-		good = ensure_transaction(recorder) &&
-		       store_put_input(recorder->store, &inputs->now, &recorder->error);
-	} else if (good) {
+	if (recorder->open && recorder->durable)
+		good = good && put_input(recorder, &inputs->now);
+	else if (good)
 		g_ptr_array_add(inputs->waiting, record_copy(&store_input_record, &inputs->now));
-		if (inputs->waiting->len >= INPUTS_WAITING_MAX)
-			good = ensure_transaction(recorder) && commit(recorder);
-	}
 	clear_input(inputs);
+	if (good && recorder->durable && inputs->waiting->len >= INPUTS_WAITING_MAX)
+		good = ensure_transaction(recorder) && commit(recorder);
+	else if (good && !recorder->durable && inputs->waiting->len >= STORE_PACK_INPUTS)
+		good = ensure_transaction(recorder) && pack_inputs(recorder);
 	return good;
 }
 
@@ -531,7 +560,7 @@ static bool record_flush(struct engine_recorder *base)
 	inputs->flushes++;
 	if (inputs->listener.noting && recorder->open) {
 		complete_input(inputs, inputs->flushes);
-		if (!store_put_input(recorder->store, &inputs->now, &recorder->error))
+		if (!put_input(recorder, &inputs->now))
 			return false;
 	}
 	return commit(recorder);
@@ -605,25 +634,31 @@ bool recorder_store_join(struct recorder_store *recorder, GError **error)
 	return copy_error(recorder, ensure_transaction(recorder), error);
 }
 
-/* The text of a full state; NULL: `config` is not UTF-8. */
-static char *describe_state(struct recorder_store *recorder, struct engine *engine,
-			    const char *config)
+/* A full state; NULL: `config` is not UTF-8. */
+static GBytes *describe_state(struct recorder_store *recorder, struct engine *engine,
+			      const char *config)
 {
 	const struct inputs *inputs = &recorder->inputs;
 	g_autoptr(json_t) whole =
-		json_pack("{s:o, s:o, s:s, s:I}", "engine", engine_save(engine), "setup",
+		json_pack("{s:o, s:o, s:s, s:I}", "engine", engine_save_head(engine), "setup",
 			  input_write_setup(inputs->setup, inputs->listener.other), "config",
 			  config, "decision",
 			  (json_int_t)store_last_decision(recorder->store, recorder->run));
 
-	return whole ? state_text_pack(whole) : NULL;
+	struct state_packer *packer;
+
+	if (!whole)
+		return NULL;
+	packer = state_packer_new(whole);
+	engine_save_tasks(engine, state_packer_add, packer);
+	return state_packer_end(packer);
 }
 
 bool recorder_store_keep_state(struct recorder_store *recorder, struct engine *engine,
 			       const char *config, bool start, GError **error)
 {
 	struct inputs *inputs = &recorder->inputs;
-	g_autofree char *text = NULL;
+	g_autoptr(GBytes) state = NULL;
 	struct store_state row = {
 		.run = recorder->run,
 		.n = inputs->now.n + 1,
@@ -634,10 +669,11 @@ bool recorder_store_keep_state(struct recorder_store *recorder, struct engine *e
 	/* Waiting inputs first: the last decision among them is named. */
 	if (!ensure_transaction(recorder))
 		return copy_error(recorder, false, error);
-	row.state = text = describe_state(recorder, engine, config);
-	if (!text)
+	row.state = state = describe_state(recorder, engine, config);
+	if (!state)
 		return true;
-	if (!store_put_state(recorder->store, &row, &recorder->error) || !commit(recorder))
+	if (!pack_inputs(recorder) || !store_put_state(recorder->store, &row, &recorder->error) ||
+	    !commit(recorder))
 		return copy_error(recorder, false, error);
 	answers_restart(&inputs->listener.answers);
 	g_clear_pointer(&inputs->submitted, g_free);
@@ -646,9 +682,17 @@ bool recorder_store_keep_state(struct recorder_store *recorder, struct engine *e
 	return true;
 }
 
+bool recorder_store_pack(struct recorder_store *recorder, GError **error)
+{
+	return copy_error(recorder,
+			  ensure_transaction(recorder) && pack_inputs(recorder) && commit(recorder),
+			  error);
+}
+
 bool recorder_store_finish(struct recorder_store *recorder, GError **error)
 {
-	const bool good = recorder->inputs.waiting->len == 0 || ensure_transaction(recorder);
+	const bool good = recorder->inputs.waiting->len == 0 ||
+			  (ensure_transaction(recorder) && put_waiting(recorder));
 
 	return copy_error(recorder, good && commit(recorder), error);
 }

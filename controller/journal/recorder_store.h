@@ -72,6 +72,12 @@ bool recorder_store_join(struct recorder_store *recorder, GError **error);
 bool recorder_store_finish(struct recorder_store *recorder, GError **error);
 
 /*
+ * Packs the inputs of a run that has ended or stands still (store/input_pack.h), and commits, as
+ * recorder_store_finish() does. Before its end that is done every STORE_PACK_INPUTS inputs.
+ */
+bool recorder_store_pack(struct recorder_store *recorder, GError **error);
+
+/*
  * To be called when another write to the run failed, because of `reason` (copied): rolls back the
  * open transaction. All further writes fail.
  */

@@ -279,7 +279,7 @@ static bool end_run(struct measured_run *run, const struct engine_result *result
 {
 	struct run_session *session = run->series->session;
 	g_autoptr(GError) fault = NULL;
-	bool recorded = recorder_store_finish(run->recorder, &fault);
+	bool recorded = recorder_store_pack(run->recorder, &fault);
 	const char *stopped = remote_fleet_stopped(session->fleet);
 
 	take_result(run, result);

@@ -51,6 +51,8 @@ struct rerun {
 	int64_t snapshot_sum, plan_sum;  /* of what was decided in it, as stored */
 	struct requests requests;        /* in it, until the process ended */
 	bool sums_requests;              /* their sums are stored */
+	uint64_t pack_sums;              /* of the inputs of a pack so far (store_join_sums()) */
+	uint32_t pack_count;             /* how many they are */
 	int64_t flushes;                 /* of its records */
 	bool begun;                      /* the engine has begun the run, or continued it */
 	bool over;              /* the process ended during this input: nothing counts any more */
@@ -158,6 +160,14 @@ static void diverge_sums(struct rerun *rerun, const char *field, int64_t stored,
 	diverge(rerun, field, was, is);
 }
 
+/* Whether a sum is the stored one, of which a pack keeps the lowest bits. */
+static bool is_sum(const struct rerun *rerun, int64_t stored, int64_t here, uint64_t kept)
+{
+	const uint64_t differing = (uint64_t)stored ^ (uint64_t)here;
+
+	return (differing & (rerun->input->packed ? kept : UINT64_MAX)) == 0;
+}
+
 /* Compares two texts of JSON. Whether they are equal. */
 static bool compare_texts(struct rerun *rerun, const char *path, const char *stored,
 			  const char *here)
@@ -248,9 +258,9 @@ static void compare_sums(struct rerun *rerun)
 
 	if (made != (input->snapshot_sum != -1))
 		diverge(rerun, "decision", made ? "none" : "made", made ? "made" : "none");
-	else if (rerun->snapshot_sum != input->snapshot_sum)
+	else if (!is_sum(rerun, input->snapshot_sum, rerun->snapshot_sum, STORE_PACKED_SNAPSHOT))
 		diverge_sums(rerun, "snapshot_sum", input->snapshot_sum, rerun->snapshot_sum);
-	else if (rerun->plan_sum != input->plan_sum)
+	else if (!is_sum(rerun, input->plan_sum, rerun->plan_sum, STORE_PACKED_PLAN))
 		diverge_sums(rerun, "plan_sum", input->plan_sum, rerun->plan_sum);
 	else
 		rerun->result.decisions += made;
@@ -266,11 +276,16 @@ static enum requests_kind find_kind(guint stored, guint here)
 	return kind;
 }
 
+/* The requests of the engine in the input. */
+static const struct requests *requests_here(const struct rerun *rerun)
+{
+	return rerun->over ? &rerun->requests : stored_backend_requests(rerun->backend);
+}
+
 /* Compares the requests of the engine after an input with the stored ones. */
 static void compare_requests(struct rerun *rerun)
 {
-	const struct requests *requests =
-		rerun->over ? &rerun->requests : stored_backend_requests(rerun->backend);
+	const struct requests *requests = requests_here(rerun);
 	const int64_t stored = rerun->input->request_sum;
 	const int64_t here = requests_sum(requests);
 	const enum requests_kind kind = find_kind(requests_kinds_of(stored), requests->kinds);
@@ -278,7 +293,9 @@ static void compare_requests(struct rerun *rerun)
 	g_autofree char *field = NULL;
 	g_autofree char *was = NULL;
 
-	if (!rerun->sums_requests || here == stored || !begin_divergence(rerun))
+	if (!rerun->sums_requests ||
+	    ((here == -1) == (stored == -1) && is_sum(rerun, stored, here, STORE_PACKED_REQUEST)) ||
+	    !begin_divergence(rerun))
 		return;
 	made = requests_text(requests);
 	if (kind == REQUESTS_KINDS) {
@@ -291,6 +308,29 @@ static void compare_requests(struct rerun *rerun)
 	if (requests->count > 0)
 		rerun->result.divergence.task = requests->first_tasks[0];
 	divergence_set(&rerun->result.divergence, field, was, made);
+}
+
+/*
+ * A pack has few bits of each sum, and all bits of their sum: what chance has hidden before is
+ * found at its end.
+ */
+static void compare_pack(struct rerun *rerun)
+{
+	const struct store_input *input = rerun->input;
+	const struct store_input here = {
+		.snapshot_sum = rerun->snapshot_sum,
+		.plan_sum = rerun->plan_sum,
+		.request_sum = rerun->sums_requests ? requests_sum(requests_here(rerun)) : -1,
+	};
+
+	rerun->pack_sums = store_join_sums(rerun->pack_sums, &here);
+	rerun->pack_count++;
+	if (input->pack_count == 0 && input->packed)
+		return;
+	if (input->pack_count == rerun->pack_count && input->pack_sums != rerun->pack_sums)
+		diverge_sums(rerun, "sums", (int64_t)input->pack_sums, (int64_t)rerun->pack_sums);
+	rerun->pack_sums = 0;
+	rerun->pack_count = 0;
 }
 
 /* Records: passed on to where they are made again, until the process ended. */
@@ -720,6 +760,7 @@ static bool handle(struct rerun *rerun, const struct store_input *input, GError 
 		diverge(rerun, "answers", "more", "fewer readings of clock and energy");
 	compare_sums(rerun);
 	compare_requests(rerun);
+	compare_pack(rerun);
 	compare_end(rerun, kind);
 	/* Between two inputs, as in the run. */
 	if (kind == ENGINE_INPUT_RESTORE)

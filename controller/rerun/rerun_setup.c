@@ -11,7 +11,7 @@
 #include "controller/config/config_controller.h"
 #include "controller/engine/full_state.h"
 #include "controller/engine/state_json.h"
-#include "controller/journal/state_text.h"
+#include "controller/journal/state_pack.h"
 #include "controller/rerun/rerun.h"
 #include "controller/store/store_service.h"
 
@@ -84,7 +84,7 @@ static bool make_experiment(const char *config, const char *policy, struct rerun
 bool rerun_state_read(const struct store_state *stored, struct rerun_state *ret_state,
 		      GError **error)
 {
-	json_t *whole = state_text_unpack(stored->state);
+	json_t *whole = state_unpack(stored->state);
 
 	*ret_state = (struct rerun_state){
 		.whole = whole,

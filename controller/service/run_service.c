@@ -568,7 +568,7 @@ static bool serve_until_end(struct run_service *service, GError **error)
 	session->service = NULL;
 	session->engine = NULL;
 	run_record_result(&service->row, &result);
-	if (!recorder_store_finish(service->recorder, &fault) ||
+	if (!recorder_store_pack(service->recorder, &fault) ||
 	    !run_service_account_keep(service, &fault) ||
 	    !store_sync_free(g_steal_pointer(&service->sync), &fault)) {
 		g_propagate_prefixed_error(error, fault, "the store cannot be written: ");

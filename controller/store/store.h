@@ -36,7 +36,7 @@ bool store_error_is_input(const GError *error);
  * an older version can be read; with `create` they are upgraded.
  */
 #define STORE_FILE "run.sqlite"
-#define STORE_SCHEMA_VERSION 12
+#define STORE_SCHEMA_VERSION 13
 
 /*
  * A run: a policy under a limit, one repeat (measured) or trial (simulated). Strings may be NULL.
@@ -211,6 +211,28 @@ struct store_input {
 	 * How often its records were flushed until the process ended; -1: it was handled to its end.
 	 */
 	int64_t cut;
+	/* Not in a row. It was packed: of its sums only the bits below are known. */
+	bool packed;
+	/* Of the last one in a pack: how many it has, and all their sums (store_join_sums()); else 0. */
+	uint32_t pack_count;
+	uint64_t pack_sums;
+};
+
+/* The bits of sums that packs keep. Of requests, the kinds are among them. */
+#define STORE_PACKED_SNAPSHOT UINT64_C(0xff)
+#define STORE_PACKED_PLAN UINT64_C(0xffff)
+#define STORE_PACKED_REQUEST (UINT64_C(0xff) << 39 | 0xff)
+
+/* As many inputs are packed together, unless a full state is between them. */
+#define STORE_PACK_INPUTS 2048
+
+/* Inputs n to `last` of a run (input_pack.h). */
+struct store_input_pack {
+	int64_t run;
+	uint32_t n, last;
+	uint32_t begins, restores; /* how many inputs of these kinds it has */
+	int64_t sums;              /* of all its inputs (store_join_sums()) */
+	GBytes *inputs;
 };
 
 /*
@@ -221,8 +243,8 @@ struct store_state {
 	int64_t run;
 	uint32_t n; /* of the next input */
 	double time_s;
-	bool start;  /* the service has begun or continued; else the state is one of its run */
-	char *state; /* journal/state_text.h */
+	bool start;    /* the service has begun or continued; else the state is one of its run */
+	GBytes *state; /* journal/state_pack.h */
 };
 
 /* A power sample as published by a local scheduler (docs/reference/api.md, "Energy"). */
@@ -395,10 +417,22 @@ bool store_add_decision(struct store *store, int64_t run, double time_s, const c
 bool store_put_input(struct store *store, const struct store_input *input, GError **error);
 /*
  * The first `most` inputs of a run with numbers above `after`: GPtrArray of struct store_input,
- * owned by the caller. None in files before version 11.
+ * owned by the caller. None in files before version 11. Those in packs have the lowest bits of their
+ * sums alone.
  */
 GPtrArray *store_inputs_after(struct store *store, int64_t run, uint32_t after, uint32_t most,
 			      GError **error);
+/*
+ * Packs the rows of inputs up to number `until`, the earliest first, `most` packs of them; to be
+ * called in a transaction.
+ */
+bool store_pack_inputs(struct store *store, int64_t run, uint32_t until, uint32_t most,
+		       GError **error);
+/* Stores inputs, GPtrArray of struct store_input, at least one, that have no rows, as a pack. */
+bool store_put_input_pack(struct store *store, const GPtrArray *inputs, GError **error);
+void store_input_pack_free(struct store_input_pack *pack);
+/* The sum of inputs' sums and those of the next one; of no inputs it is 0. */
+uint64_t store_join_sums(uint64_t sums, const struct store_input *input);
 /* The detail of the first input "begin" with a number of at least `from`; the caller frees. */
 char *store_next_begin(struct store *store, int64_t run, uint32_t from);
 /* How often a run was continued after a restart: its inputs "restore". */

@@ -134,12 +134,30 @@ const struct record store_input_record = {.name = "input",
 					  .since = 11};
 RECORD_DEFINE_FREE(store_input, store_input_record)
 
+static const struct record_field input_pack_fields[] = {
+	STORE_RUN_COLUMN(store_input_pack),
+	STORE_KEY(U32, store_input_pack, n),
+	{RECORD_FIELD_U32(store_input_pack, last)},
+	{RECORD_FIELD_U32(store_input_pack, begins)},
+	{RECORD_FIELD_U32(store_input_pack, restores)},
+	{RECORD_FIELD_I64(store_input_pack, sums)},
+	{RECORD_AT(store_input_pack, inputs), .type = RECORD_BYTES},
+	{NULL},
+};
+const struct record store_input_pack_record = {.name = "pack of inputs",
+					       .size = sizeof(struct store_input_pack),
+					       .fields = input_pack_fields,
+					       .free = (GDestroyNotify)store_input_pack_free,
+					       .table = "input_pack",
+					       .since = 13};
+RECORD_DEFINE_FREE(store_input_pack, store_input_pack_record)
+
 static const struct record_field state_fields[] = {
 	STORE_RUN_COLUMN(store_state),
 	STORE_KEY(U32, store_state, n),
 	{RECORD_FIELD_REAL(store_state, time_s)},
 	{RECORD_FIELD_BOOL(store_state, start)},
-	{RECORD_FIELD_TEXT(store_state, state)},
+	{RECORD_AT(store_state, state), .type = RECORD_BYTES},
 	{NULL},
 };
 const struct record store_state_record = {.name = "full state",

@@ -10,7 +10,7 @@ extern const struct record store_run_record, store_task_record, store_event_reco
 	store_decision_record, store_sample_record, store_estimate_record, store_suspension_record,
 	store_vm_overhead_record, store_migration_record, store_migration_vm_record,
 	store_share_record, store_delivery_record, store_lost_record, store_input_record,
-	store_state_record;
+	store_input_pack_record, store_state_record;
 
 /* store_service.c, store_account.c, store_profile.c */
 extern const struct record store_submission_record, store_drain_record;

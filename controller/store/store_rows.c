@@ -280,46 +280,6 @@ struct store_decision *store_decision_after(struct store *store, int64_t run, in
 	return rows && rows->len > 0 ? g_ptr_array_steal_index(rows, 0) : NULL;
 }
 
-STORE_DEFINE_PUT(store_put_input, store_input, "store an input")
-
-GPtrArray *store_inputs_after(struct store *store, int64_t run, uint32_t after, uint32_t most,
-			      GError **error)
-{
-	return database_list(store->database, &store_input_record,
-			     "WHERE run = ? AND n > ? ORDER BY n LIMIT ?",
-			     DATABASE_ARGS(run, after, most), "read the inputs", error);
-}
-
-char *store_next_begin(struct store *store, int64_t run, uint32_t from)
-{
-	return database_find_text(store->database,
-				  "SELECT detail FROM input WHERE run = ? AND n >= ?"
-				  " AND kind = 'begin' ORDER BY n LIMIT 1",
-				  DATABASE_ARGS(run, from), "read the inputs", NULL);
-}
-
-uint32_t store_count_restores(struct store *store, int64_t run)
-{
-	int64_t count = 0;
-
-	database_find_integer(store->database,
-			      "SELECT count(*) FROM input WHERE run = ? AND kind = 'restore'",
-			      DATABASE_ARGS(run), &count, "read the inputs", NULL);
-	return (uint32_t)count;
-}
-
-bool store_last_input(struct store *store, int64_t run, uint32_t *ret_last, GError **error)
-{
-	int64_t last = 0;
-	const bool good =
-		store_version(store) < 11 ||
-		database_find_integer(store->database, "SELECT max(n) FROM input WHERE run = ?",
-				      DATABASE_ARGS(run), &last, "read the inputs", error);
-
-	*ret_last = (uint32_t)last;
-	return good;
-}
-
 STORE_DEFINE_PUT(store_put_state, store_state, "store a full state")
 
 struct store_state *store_next_state(struct store *store, int64_t run, uint32_t from,

@@ -54,12 +54,21 @@ static const char pair_names[] =
 		" sum(unserved_uj)")
 		RENAME_PAIRS_OF_SUMS("energy_task", "run, task, day, host", "sum(uj)");
 
+/* Version 12 had full states as texts, which can be read as bytes. */
+static const char state_bytes[] =
+	"ALTER TABLE full_state RENAME TO state_text;"
+	"CREATE TABLE full_state ("
+	" run INTEGER NOT NULL REFERENCES run, n INTEGER NOT NULL, time_s REAL,"
+	" start INTEGER NOT NULL, state BLOB NOT NULL, PRIMARY KEY (run, n)) WITHOUT ROWID;"
+	"INSERT INTO full_state SELECT run, n, time_s, start, CAST(state AS BLOB) FROM state_text;"
+	"DROP TABLE state_text;";
+
 /*
  * The steps from each version to the next; a version without one has new tables and columns alone.
  * These are those whose `since` is the version: 2 suspensions, 3 queues, 4 migrations and shares,
  * 5 submissions and drained nodes, 6 the energy account, 7 priorities, 8 the counter that a host's
  * account refers to, 10 profiles, what a request asked for, and lost attempts, 11 inputs,
- * 12 sums of requests, and full states.
+ * 12 sums of requests, and full states, 13 packs of inputs.
  */
 static const struct database_step steps[STORE_SCHEMA_VERSION + 1] = {
 	[1] = {.before = meta_table, .sql = history_indices},
@@ -68,24 +77,40 @@ static const struct database_step steps[STORE_SCHEMA_VERSION + 1] = {
 	       .wanted = "SELECT count(*) FROM pragma_table_info('sample')"
 			 " WHERE name = 'time_s' AND pk = 0"},
 	[10] = {.sql = pair_names},
-	[12] = {.sql = NULL},
+	[13] = {.sql = state_bytes,
+		.wanted = "SELECT count(*) FROM pragma_table_info('full_state')"
+			  " WHERE name = 'state' AND type = 'TEXT'"},
 };
 
 /* In the order in which the tables are made. */
 static const struct record *const records[] = {
-	&store_run_record,           &store_task_record,
-	&store_event_record,         &store_decision_record,
-	&store_sample_record,        &store_estimate_record,
-	&store_suspension_record,    &store_vm_overhead_record,
-	&store_migration_record,     &store_migration_vm_record,
-	&store_share_record,         &store_delivery_record,
-	&store_submission_record,    &store_drain_record,
-	&store_account_meter_record, &store_energy_interval_record,
-	&store_energy_part_record,   &store_energy_day_record,
-	&store_energy_task_record,   &store_measurement_record,
-	&store_unmeasured_record,    &store_overhead_record,
-	&store_lost_record,          &store_input_record,
-	&store_state_record,         NULL,
+	&store_run_record,
+	&store_task_record,
+	&store_event_record,
+	&store_decision_record,
+	&store_sample_record,
+	&store_estimate_record,
+	&store_suspension_record,
+	&store_vm_overhead_record,
+	&store_migration_record,
+	&store_migration_vm_record,
+	&store_share_record,
+	&store_delivery_record,
+	&store_submission_record,
+	&store_drain_record,
+	&store_account_meter_record,
+	&store_energy_interval_record,
+	&store_energy_part_record,
+	&store_energy_day_record,
+	&store_energy_task_record,
+	&store_measurement_record,
+	&store_unmeasured_record,
+	&store_overhead_record,
+	&store_lost_record,
+	&store_input_record,
+	&store_state_record,
+	&store_input_pack_record,
+	NULL,
 };
 
 const struct database_kind store_kind = {
@@ -106,7 +131,7 @@ const struct database_kind store_kind = {
  */
 static const char check_most[] =
 	"SELECT c.quick_check FROM sqlite_master m, pragma_quick_check(m.name) c WHERE m.type = 'table'"
-	" AND c.quick_check <> 'ok' AND m.name NOT IN ('sample', 'event', 'decision', 'input', 'delivery', 'share',"
+	" AND c.quick_check <> 'ok' AND m.name NOT IN ('sample', 'event', 'decision', 'input', 'input_pack', 'delivery', 'share',"
 	" 'energy_interval', 'energy_part') LIMIT 1";
 
 bool store_check_pages(struct store *store, bool whole, GError **error)

@@ -198,6 +198,10 @@ static const char *const prunings[] = {
 	" coalesce((SELECT min(n) FROM full_state WHERE run = ?1),"
 	" (SELECT min(n) FROM head WHERE time_s >= ?2), 9223372036854775807)"
 	" AND n < (SELECT max(n) FROM input WHERE run = ?1)",
+	"DELETE FROM input_pack WHERE run = ?1 AND ?2 = ?2 AND n IN (SELECT n FROM input_pack"
+	" WHERE run = ?1 ORDER BY n LIMIT ?3)"
+	" AND last < (SELECT min(n) FROM full_state WHERE run = ?1)"
+	" AND last < (SELECT max(last) FROM input_pack WHERE run = ?1)",
 };
 
 bool store_prune(struct store *store, int64_t run, double before_s, uint32_t most, bool *ret_more,

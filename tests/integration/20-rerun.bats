@@ -50,7 +50,8 @@ assert_identical() {
 	run_wait
 	[ "$run_status" -eq 0 ]
 	local event
-	event=$(run_query "$out" "SELECT n FROM input WHERE plan_sum IS NOT NULL ORDER BY n LIMIT 1 OFFSET 2")
+	event=$("$virtbed" rerun "$out" --list --json | jq '[.[] | select(.decided)][2].event')
+	"$virtbed" rerun "$out" --list | grep "^run 1, event $event at .* s: .*decided$"
 	run "$virtbed" rerun "$out" --from "$event" --policy max-upr
 	echo "$output"
 	[ "$status" -eq 0 ]
@@ -83,12 +84,11 @@ assert_identical() {
 	[ "$(run_query "$out" "SELECT count(*) FROM decision")" -eq 0 ]
 	assert_identical "$out" 2
 	run_altered "$out"
-	sqlite3 "$out/run.sqlite" "UPDATE input SET request_sum = NULL WHERE run = 2 AND n = (SELECT max(n) FROM input
-		WHERE run = 2 AND request_sum IS NOT NULL)"
+	sqlite3 "$out/run.sqlite" "UPDATE input_pack SET sums = sums + 1 WHERE run = 2"
 	run "$virtbed" rerun "$out" --run 2
 	echo "$output"
 	[ "$status" -eq 1 ]
-	[[ "$output" == *": requests."*" is not made in the store, and "*" here" ]]
+	[[ "$output" == *": sums is "*" in the store, and "*" here" ]]
 }
 
 @test "what was altered in a store is named, with exit status 1" {
@@ -104,11 +104,11 @@ assert_identical() {
 	run "$virtbed" rerun "$out" --run 1
 	[ "$status" -eq 0 ]
 	# Damage hides no other run.
-	sqlite3 "$out/run.sqlite" "UPDATE input SET answers = '!!' WHERE run = 1 AND n = 3"
+	sqlite3 "$out/run.sqlite" "UPDATE input_pack SET inputs = x'0102' WHERE run = 1"
 	run "$virtbed" rerun "$out"
 	echo "$output"
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"run 1 ("*"input 3 ("*") is not what this virtbed writes"* ]]
+	[[ "$output" == *"run 1 ("*"the inputs from number 1 on are damaged"* ]]
 	[ "$(grep -c "all as stored" <<<"$output")" -eq 2 ]
 	run "$virtbed" rerun "$out" --json
 	[ "$status" -eq 1 ]

@@ -81,8 +81,8 @@ static bool make_run(struct fixture *fixture, const char *config, const char *po
 	return true;
 }
 
-/* Simulates the run and records it. `texts`: decisions as well. */
-static void record(struct fixture *fixture, bool texts)
+/* Simulates the run and records it. `texts`: decisions as well. `packed`: its inputs in packs. */
+static void record_as(struct fixture *fixture, bool texts, bool packed)
 {
 	struct engine_setup setup = fixture->setup;
 	struct store_run row = {.policy = setup.policy.name, .limit_j = setup.limit_j, .repeat = 1};
@@ -98,7 +98,8 @@ static void record(struct fixture *fixture, bool texts)
 		setup.recorder->decision = NULL;
 	g_assert_true(experiment_simulate_run(fixture->experiment, &fixture->trial, &setup, &result,
 					      NULL));
-	g_assert_true(recorder_store_finish(recorder, &error));
+	g_assert_true(packed ? recorder_store_pack(recorder, &error)
+			     : recorder_store_finish(recorder, &error));
 	recorder_store_free(recorder);
 	row.ended_by = (char *)engine_end_name(result.ended_by);
 	row.ended_s = result.ended_s;
@@ -111,6 +112,11 @@ static void record(struct fixture *fixture, bool texts)
 	store_update_run(fixture->store, &row, &error);
 	g_assert_no_error(error);
 	fixture->run = row;
+}
+
+static void record(struct fixture *fixture, bool texts)
+{
+	record_as(fixture, texts, false);
 }
 
 static struct rerun *carry_out(struct fixture *fixture)
@@ -167,7 +173,7 @@ static void test_policies(struct fixture *fixture, const void *data)
 		if (!make_run(fixture, scene->config, policies[i]->name, scene->limit))
 			continue;
 		fit++;
-		record(fixture, scene->texts);
+		record_as(fixture, scene->texts, fit % 2);
 		assert_identical(fixture, scene->texts);
 	}
 	g_assert_cmpuint(fit, >, 0);
@@ -385,7 +391,7 @@ static void test_turned_sums(struct fixture *fixture, const void *data)
 	g_autoptr(rerun_t) rerun = NULL;
 
 	g_assert_true(make_run(fixture, "busy.yaml", "easy", 1));
-	record(fixture, false);
+	record_as(fixture, false, data != NULL);
 	turn(&fixture->setup.policy, &ops, &planning);
 	rerun = carry_out(fixture);
 	g_assert_cmpstr(rerun_result(rerun)->divergence.field, ==, "plan_sum");
@@ -402,11 +408,33 @@ static void change(struct fixture *fixture, const char *sql)
 	sqlite3_close(db);
 }
 
+/* A pack keeps few bits of each sum: what these hide is found by the sums of the whole. */
+static void test_hidden(struct fixture *fixture, const void *data)
+{
+	g_autoptr(rerun_t) rerun = NULL;
+	const struct divergence *divergence;
+
+	g_assert_true(make_run(fixture, "busy.yaml", "easy", 1));
+	record(fixture, false);
+	change(fixture, "UPDATE input SET snapshot_sum = snapshot_sum | 0xff00 WHERE n ="
+			" (SELECT min(n) FROM input WHERE (snapshot_sum & 0xff00) <> 0xff00)");
+	g_assert_true(store_begin(fixture->store, NULL));
+	g_assert_true(store_pack_inputs(fixture->store, fixture->run.run, UINT32_MAX, 9, NULL));
+	g_assert_true(store_commit(fixture->store, NULL));
+	rerun = carry_out(fixture);
+	divergence = &rerun_result(rerun)->divergence;
+	g_assert_cmpstr(divergence->field, ==, "sums");
+	g_assert_cmpuint(divergence->input, ==, rerun_inputs_count(rerun));
+}
+
 /* Whatever is answered is read back to the last bit, and what was expected takes no room. */
 static void test_answers(struct fixture *fixture, const void *data)
 {
-	static const double values[] = {0,    -0.0,     1,        1 + DBL_EPSILON, -1e300, 5e-324,
-					12.5, INFINITY, 12.5 - 1, -INFINITY,       0.1,    0.1};
+	static const double values[] = {0, -0.0, 1, 1 + DBL_EPSILON, -1e300, 5e-324, 12.5, INFINITY,
+					12.5 - 1, -INFINITY, 0.1, 0.1,
+					/* of one kind: nanoseconds, and what only looks like it */
+					3.5, 3, 3, 3, 3, 3, 3, 3.123456789, 3, 3, 3, 3, 3, 3,
+					3.12345678900001};
 	struct answers written;
 	struct answers read;
 	g_autofree char *text = NULL;
@@ -692,6 +720,10 @@ int main(int argc, char **argv)
 		   struct fixture, NULL, set_up, test_turned, tear_down);
 	g_test_add("/rerun/a comparison turned round is caught without texts", struct fixture, NULL,
 		   set_up, test_turned_sums, tear_down);
+	g_test_add("/rerun/... by the bits of sums in a pack", struct fixture, "packed", set_up,
+		   test_turned_sums, tear_down);
+	g_test_add("/rerun/what the bits of a pack hide is found at its end", struct fixture, NULL,
+		   set_up, test_hidden, tear_down);
 	for (gsize i = 0; i < G_N_ELEMENTS(alterations); i++) {
 		g_autofree char *path =
 			g_strdup_printf("/rerun/%s that was altered is named", alterations[i].name);

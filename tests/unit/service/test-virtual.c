@@ -139,6 +139,19 @@ static void pass(const struct bed *bed, guint s)
 		g_main_context_iteration(NULL, TRUE);
 }
 
+/* Adds a value; bytes that are no text as hexadecimal digits. */
+static void add_value(GString *text, sqlite3_stmt *rows, int column)
+{
+	const guint8 *bytes = sqlite3_column_blob(rows, column);
+
+	g_string_append_printf(text, " %s=", sqlite3_column_name(rows, column));
+	if (sqlite3_column_type(rows, column) != SQLITE_BLOB)
+		g_string_append(text, (const char *)sqlite3_column_text(rows, column) ?: "NULL");
+	else
+		for (int i = 0; i < sqlite3_column_bytes(rows, column); i++)
+			g_string_append_printf(text, "%02x", bytes[i]);
+}
+
 /* Adds all rows of a database to a text, table by table. */
 static void add_rows(GString *text, const struct virtual_disk *disk, const char *path)
 {
@@ -161,9 +174,7 @@ static void add_rows(GString *text, const struct virtual_disk *disk, const char 
 		while (sqlite3_step(rows) == SQLITE_ROW) {
 			g_string_append_printf(text, "%s:", name);
 			for (int i = 0; i < sqlite3_column_count(rows); i++)
-				g_string_append_printf(text, " %s=%s", sqlite3_column_name(rows, i),
-						       (const char *)sqlite3_column_text(rows, i)
-							       ?: "NULL");
+				add_value(text, rows, i);
 			g_string_append_c(text, '\n');
 		}
 		sqlite3_finalize(rows);

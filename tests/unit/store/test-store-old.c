@@ -33,8 +33,8 @@ struct old {
 };
 
 static const struct old olds[] = {
-	{1, "1-early"}, {1, "1"}, {2, "2"}, {3, "3"}, {4, "4"},   {5, "5"},
-	{6, "6"},       {7, "7"}, {8, "8"}, {9, "9"}, {10, "10"}, {11, "11"},
+	{1, "1-early"}, {1, "1"}, {2, "2"}, {3, "3"},   {4, "4"},   {5, "5"},   {6, "6"},
+	{7, "7"},       {8, "8"}, {9, "9"}, {10, "10"}, {11, "11"}, {12, "12"},
 };
 
 /* The last version whose policies of Pair have their former names. */
@@ -171,7 +171,18 @@ static void assert_input(struct store *store, int version)
 	one = g_ptr_array_index(rows, 0);
 	g_assert_cmpstr(one->kind, ==, "ended");
 	g_assert_cmpint(one->plan_sum, ==, -2);
-	g_assert_cmpint(one->request_sum, ==, -1);
+	g_assert_cmpint(one->request_sum, ==, version >= 12 ? 18 : -1);
+}
+
+/* Full states were texts in version 12. */
+static void assert_state(struct store *store, int version)
+{
+	struct store_state *one = store_next_state(store, RUN, 0, NULL);
+
+	g_assert_true((one != NULL) == (version >= 12));
+	if (one)
+		g_assert_cmpmem(g_bytes_get_data(one->state, NULL), 3, "14 ", 3);
+	store_state_free(one);
 }
 
 /* Whatever a version had is there, and of what it had not there is nothing. */
@@ -194,6 +205,7 @@ static void assert_all(struct store *store, int version)
 	assert_rows(store_lost(store, RUN, NULL), version >= 10);
 	assert_rows(store_task_lost(store, RUN, TASK, NULL), version >= 10);
 	assert_input(store, version);
+	assert_state(store, version);
 	assert_rows(store_shares(store, RUN, NULL), version >= 4);
 	assert_rows(store_deliveries(store, RUN, NULL), version >= 4);
 	assert_submission(store, version);

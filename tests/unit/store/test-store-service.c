@@ -277,6 +277,7 @@ static uint32_t first_input(struct fixture *fixture)
  */
 static void test_prune_states(struct fixture *fixture, const void *data)
 {
+	g_autoptr(GBytes) bytes = g_bytes_new_static("1 x", 3);
 	bool more;
 
 	for (uint32_t n = 1; n <= 40; n++) {
@@ -293,7 +294,7 @@ static void test_prune_states(struct fixture *fixture, const void *data)
 						  .n = n,
 						  .time_s = 10 * n,
 						  .start = n == 1,
-						  .state = (char *)"1 x"};
+						  .state = bytes};
 
 		g_assert_true(store_put_input(fixture->store, &input, NULL));
 		if (n % 10 == 1)
@@ -329,16 +330,14 @@ static guint count_states(struct fixture *fixture)
 /* So many full states stay at most, also while nothing is old. */
 static void test_prune_many_states(struct fixture *fixture, const void *data)
 {
+	g_autoptr(GBytes) bytes = g_bytes_new_static("1 x", 3);
 	struct store_state *first;
 	bool more;
 
 	fill(fixture);
 	for (uint32_t n = 1; n <= 2003; n++) {
-		const struct store_state state = {.run = fixture->run,
-						  .n = n,
-						  .time_s = n,
-						  .start = true,
-						  .state = (char *)"1 x"};
+		const struct store_state state = {
+			.run = fixture->run, .n = n, .time_s = n, .start = true, .state = bytes};
 
 		g_assert_true(store_put_state(fixture->store, &state, NULL));
 	}

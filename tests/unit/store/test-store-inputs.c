@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inputs in packs: written, read, removed, damaged. */
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "controller/store/input_pack.h"
+#include "controller/store/store_private.h"
+#include "controller/store/store_service.h"
+
+struct fixture {
+	char *dir;
+	struct store *store;
+	int64_t run;
+};
+
+static void set_up(struct fixture *fixture, const void *data)
+{
+	struct store_run run = {.policy = (char *)"easy", .limit = 1, .repeat = 1};
+	g_autoptr(GError) error = NULL;
+
+	fixture->dir = g_dir_make_tmp("virtbed-inputs-XXXXXX", &error);
+	fixture->store = store_open(fixture->dir, true, &error);
+	g_assert_no_error(error);
+	g_assert_true(store_add_run(fixture->store, &run, &error));
+	fixture->run = run.run;
+}
+
+static void tear_down(struct fixture *fixture, const void *data)
+{
+	static const char *const files[] = {STORE_FILE, STORE_FILE "-wal", STORE_FILE "-shm"};
+
+	store_close(fixture->store);
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *path = g_build_filename(fixture->dir, files[i], NULL);
+
+		g_unlink(path);
+	}
+	g_rmdir(fixture->dir);
+	g_free(fixture->dir);
+}
+
+/* A number of some kind: whole, decimal, any, or one of the ends. */
+static double draw_real(GRand *rand)
+{
+	static const double ends[] = {0, -0.0, INFINITY, -INFINITY, 5e-324, -1e300, 0x1p53, 0.1};
+
+	switch (g_rand_int_range(rand, 0, 4)) {
+	case 0:
+		return g_rand_int_range(rand, 0, 1000);
+	case 1:
+		return g_rand_int_range(rand, 0, 1000000000) / 1e9;
+	case 2:
+		return g_rand_double(rand);
+	default:
+		return ends[g_rand_int_range(rand, 0, G_N_ELEMENTS(ends))];
+	}
+}
+
+static double some_real(GRand *rand)
+{
+	return g_rand_boolean(rand) ? draw_real(rand) : NAN;
+}
+
+static int64_t some_sum(GRand *rand)
+{
+	return g_rand_boolean(rand) ? (int64_t)((uint64_t)g_rand_int(rand) << 32 | g_rand_int(rand))
+				    : -1;
+}
+
+static char *some_text(GRand *rand, const char *text)
+{
+	return g_rand_boolean(rand) ? g_strdup_printf("%s%d", text, g_rand_int_range(rand, 0, 40))
+				    : NULL;
+}
+
+static struct store_input *draw_input(GRand *rand, int64_t run, uint32_t n)
+{
+	struct store_input *input = record_new(&store_input_record);
+
+	input->run = run;
+	input->n = n;
+	input->kind = some_text(rand, "kind");
+	input->time_s = some_real(rand);
+	input->task = g_rand_boolean(rand) ? (int64_t)g_rand_int(rand) : -1;
+	input->attempt = g_rand_int_range(rand, -1, 3);
+	input->exec_s = some_real(rand);
+	input->energy_j = some_real(rand);
+	input->detail = some_text(rand, "{}");
+	input->answers = some_text(rand, "");
+	input->snapshot_sum = some_sum(rand);
+	input->plan_sum = some_sum(rand);
+	input->request_sum = some_sum(rand);
+	input->cut = g_rand_int_range(rand, -1, 2);
+	return input;
+}
+
+static GPtrArray *draw_inputs(GRand *rand, int64_t run, uint32_t count)
+{
+	GPtrArray *inputs = record_list_new(&store_input_record);
+
+	for (uint32_t n = 1; n <= count; n++)
+		g_ptr_array_add(inputs, draw_input(rand, run, n));
+	return inputs;
+}
+
+static bool same_bits(int64_t a, int64_t b, uint64_t kept)
+{
+	return (a == -1) == (b == -1) && ((uint64_t)a & kept) == ((uint64_t)b & kept);
+}
+
+/* All is the same but the bits of sums that are not kept. */
+static void assert_same(const struct store_input *was, struct store_input *is)
+{
+	g_assert_true(same_bits(was->snapshot_sum, is->snapshot_sum, STORE_PACKED_SNAPSHOT));
+	g_assert_true(same_bits(was->plan_sum, is->plan_sum, STORE_PACKED_PLAN));
+	g_assert_true(same_bits(was->request_sum, is->request_sum, STORE_PACKED_REQUEST));
+	is->snapshot_sum = was->snapshot_sum;
+	is->plan_sum = was->plan_sum;
+	is->request_sum = was->request_sum;
+	g_assert_true(record_equal(&store_input_record, was, is));
+}
+
+static void test_round_trip(void)
+{
+	g_autoptr(GRand) rand = g_rand_new_with_seed(7);
+
+	for (guint i = 0; i < 200; i++) {
+		g_autoptr(GPtrArray) was = draw_inputs(rand, 1, g_rand_int_range(rand, 1, 60));
+		g_autoptr(GBytes) pack = input_pack_write(was);
+		g_autoptr(GPtrArray) is = input_pack_read(pack, 1, 1);
+
+		g_assert_nonnull(is);
+		g_assert_cmpuint(is->len, ==, was->len);
+		for (guint n = 0; n < is->len; n++) {
+			const struct store_input *one = was->pdata[n];
+			struct store_input *other = is->pdata[n];
+
+			/* SQLite would forget it. */
+			g_assert_true(one->time_s != 0 ||
+				      !signbit(one->time_s) == !signbit(other->time_s));
+			assert_same(one, other);
+		}
+	}
+}
+
+/* Whatever bytes there are, they are read or refused. */
+static void test_damaged(void)
+{
+	g_autoptr(GRand) rand = g_rand_new_with_seed(8);
+	g_autoptr(GPtrArray) inputs = draw_inputs(rand, 1, 50);
+	g_autoptr(GBytes) pack = input_pack_write(inputs);
+	guint refused = 0;
+
+	for (guint i = 0; i < 2000; i++) {
+		gsize size;
+		g_autofree guint8 *bytes =
+			g_memdup2(g_bytes_get_data(pack, &size), g_bytes_get_size(pack));
+		g_autoptr(GBytes) other = NULL;
+		g_autoptr(GPtrArray) read = NULL;
+
+		bytes[g_rand_int_range(rand, 0, (gint32)size)] ^= (guint8)g_rand_int(rand);
+		other = g_bytes_new(bytes, g_rand_boolean(rand) ? size : size / 2);
+		read = input_pack_read(other, 1, 1);
+		refused += read == NULL;
+	}
+	g_assert_cmpuint(refused, >, 1900);
+}
+
+static guint count_rows(struct fixture *fixture, const char *sql)
+{
+	int64_t count = -1;
+
+	g_assert_true(database_find_integer(fixture->store->database, sql,
+					    DATABASE_ARGS(fixture->run), &count, "count", NULL));
+	return (guint)count;
+}
+
+/* Rows before packs are made, packs in between, and no pack over a full state. */
+static void test_packed(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GRand) rand = g_rand_new_with_seed(9);
+	g_autoptr(GPtrArray) inputs = draw_inputs(rand, fixture->run, 100);
+	g_autoptr(GBytes) bytes = g_bytes_new_static("1 x", 3);
+	const struct store_state state = {
+		.run = fixture->run, .n = 41, .time_s = 1, .start = true, .state = bytes};
+	g_autoptr(GPtrArray) read = NULL;
+	struct store_input *last;
+	uint64_t sums = 0;
+	uint32_t last_n;
+
+	for (guint i = 0; i < inputs->len; i++)
+		g_assert_true(store_put_input(fixture->store, inputs->pdata[i], NULL));
+	g_assert_true(store_put_state(fixture->store, &state, NULL));
+	g_assert_true(store_pack_inputs(fixture->store, fixture->run, 90, 4, NULL));
+	g_assert_cmpuint(count_rows(fixture, "SELECT count(*) FROM input WHERE run = ?"), ==, 10);
+	g_assert_cmpuint(count_rows(fixture, "SELECT count(*) FROM input_pack WHERE run = ?"), ==,
+			 2);
+	g_assert_true(store_last_input(fixture->store, fixture->run, &last_n, NULL));
+	g_assert_cmpuint(last_n, ==, 100);
+	for (uint32_t after = 0; after < 100; after += 7) {
+		g_autoptr(GPtrArray) some =
+			store_inputs_after(fixture->store, fixture->run, after, 30, NULL);
+
+		g_assert_cmpuint(some->len, ==, MIN(30, 100 - after));
+		for (guint i = 0; i < some->len; i++)
+			assert_same(inputs->pdata[after + i], some->pdata[i]);
+	}
+	/* The last one of a pack has the sums of all. */
+	for (guint i = 0; i < 40; i++)
+		sums = store_join_sums(sums, inputs->pdata[i]);
+	read = store_inputs_after(fixture->store, fixture->run, 39, 1, NULL);
+	last = read->pdata[0];
+	g_assert_cmpuint(last->pack_count, ==, 40);
+	g_assert_cmpuint(last->pack_sums, ==, sums);
+}
+
+/* A pack goes with the full states that needed it. */
+static void test_prune(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GRand) rand = g_rand_new_with_seed(10);
+	g_autoptr(GPtrArray) inputs = draw_inputs(rand, fixture->run, 100);
+	g_autoptr(GBytes) bytes = g_bytes_new_static("1 x", 3);
+	g_autoptr(GPtrArray) left = NULL;
+	bool more;
+
+	for (guint i = 0; i < inputs->len; i++)
+		g_assert_true(store_put_input(fixture->store, inputs->pdata[i], NULL));
+	for (uint32_t n = 1; n < 100; n += 20) {
+		const struct store_state state = {.run = fixture->run,
+						  .n = n,
+						  .time_s = 10 * n,
+						  .state = bytes};
+
+		g_assert_true(store_put_state(fixture->store, &state, NULL));
+	}
+	g_assert_true(store_pack_inputs(fixture->store, fixture->run, 100, 9, NULL));
+	g_assert_cmpuint(count_rows(fixture, "SELECT count(*) FROM input_pack WHERE run = ?"), ==,
+			 5);
+	g_assert_true(store_prune(fixture->store, fixture->run, 400, 1000, &more, NULL));
+	left = store_inputs_after(fixture->store, fixture->run, 0, 1000, NULL);
+	g_assert_cmpuint(left->len, ==, 60);
+	g_assert_cmpuint(((struct store_input *)left->pdata[0])->n, ==, 41);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/store/inputs/any inputs are packed and read", test_round_trip);
+	g_test_add_func("/store/inputs/damaged packs are refused", test_damaged);
+	g_test_add("/store/inputs/rows become packs up to full states", struct fixture, NULL,
+		   set_up, test_packed, tear_down);
+	g_test_add("/store/inputs/packs are removed with what they follow", struct fixture, NULL,
+		   set_up, test_prune, tear_down);
+	return g_test_run();
+}
