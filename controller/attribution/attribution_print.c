@@ -50,6 +50,53 @@ static void append_part(GString *text, const struct attribution_split *split, do
 		g_string_append_printf(text, "%.2f", fabs(part));
 }
 
+/* Whether a part exceeds the difference that it is a part of: others cancel some of it. */
+static bool is_cancelled(double part, double gap)
+{
+	return fabs(part) > fabs(gap) * (1 + 1e-9);
+}
+
+/* The title of the largest part against that of `first`, or of what remains; NULL: there is none. */
+static const char *largest_against(const struct stats_interval parts[CAUSES], double remains,
+				   int first, double *ret_part)
+{
+	const double sign = parts[first].value < 0 ? -1 : 1;
+	const char *title = remains * sign < 0 ? "what remains" : NULL;
+
+	*ret_part = title ? remains : 0;
+	for (int c = 0; c < CAUSES; c++)
+		if (parts[c].value * sign < 0 && fabs(parts[c].value) > fabs(*ret_part)) {
+			title = cause_titles[c];
+			*ret_part = parts[c].value;
+		}
+	return title;
+}
+
+/*
+ * "84.0 points less because tasks took 1.20 times what is simulated, and 81.0 points more by all
+ * others together, above all by launch (60.0 points)"
+ */
+static void append_cancelled(GString *text, const struct attribution *attribution,
+			     const struct attribution_cell *cell, int first)
+{
+	const struct attribution_split *split = &cell->splits[attribution->measure];
+	const double part = split->parts[first].value;
+	double most;
+	const char *title = largest_against(split->parts, split->remains.value, first, &most);
+
+	g_string_append(text, "; causes cancel one another: ");
+	append_part(text, split, part);
+	g_string_append_printf(text, " %s because %s, and ", part < 0 ? "less" : "more",
+			       cell->because[first] ?: cause_titles[first]);
+	append_part(text, split, split->gap.value - part);
+	g_string_append_printf(text, " %s by all others together", part < 0 ? "more" : "less");
+	if (title) {
+		g_string_append_printf(text, ", above all by %s (", title);
+		append_part(text, split, most);
+		g_string_append_c(text, ')');
+	}
+}
+
 char *attribution_sentence(const struct attribution *attribution,
 			   const struct attribution_cell *cell)
 {
@@ -64,15 +111,12 @@ char *attribution_sentence(const struct attribution *attribution,
 		return g_string_free(text, FALSE);
 	}
 	append_difference(text, attribution, split);
-	if (first >= 0) {
-		const double part = split->parts[first].value;
-
+	if (first >= 0 && is_cancelled(split->parts[first].value, gap)) {
+		append_cancelled(text, attribution, cell, first);
+	} else if (first >= 0) {
 		g_string_append(text, "; ");
-		append_part(text, split, part);
-		g_string_append_printf(text, "%s because %s",
-				       fabs(part) <= fabs(gap) * (1 + 1e-9)
-					       ? " of it"
-					       : ", partly made up for,",
+		append_part(text, split, split->parts[first].value);
+		g_string_append_printf(text, " of it because %s",
 				       cell->because[first] ?: cause_titles[first]);
 	} else {
 		g_string_append(text, "; no cause stands out from the noise of measuring");
@@ -116,6 +160,25 @@ static const char *pair_because(const struct attribution *attribution,
 										: b->because[first];
 }
 
+/* The same of a pair, as differences of the measure. */
+static void append_cancelled_pair(GString *text, const struct attribution *attribution,
+				  const struct attribution_pair *pair)
+{
+	const int places = decimals[attribution->measure];
+	const double part = pair->parts[pair->first].value;
+	double most;
+	const char *title = largest_against(pair->parts, pair->remains, pair->first, &most);
+
+	g_string_append_printf(text,
+			       "measured and simulated differ by %.*f; causes cancel one another: "
+			       "%+.*f because %s, and %+.*f by all others together",
+			       places, pair->gap, places, part,
+			       pair_because(attribution, pair) ?: cause_titles[pair->first], places,
+			       pair->gap - part);
+	if (title)
+		g_string_append_printf(text, ", above all by %s (%+.*f)", title, places, most);
+}
+
 static char *pair_sentence(const struct attribution *attribution,
 			   const struct attribution_pair *pair)
 {
@@ -131,9 +194,14 @@ static char *pair_sentence(const struct attribution *attribution,
 				       places, pair->gap);
 		return g_string_free(text, FALSE);
 	}
-	g_string_append_printf(text, "of %.*f between measured and simulated %.*f because %s",
-			       places, pair->gap, places, pair->parts[pair->first].value,
-			       pair_because(attribution, pair) ?: cause_titles[pair->first]);
+	if (is_cancelled(pair->parts[pair->first].value, pair->gap))
+		append_cancelled_pair(text, attribution, pair);
+	else
+		g_string_append_printf(text,
+				       "of %.*f between measured and simulated %.*f because %s",
+				       places, pair->gap, places, pair->parts[pair->first].value,
+				       pair_because(attribution, pair)
+					       ?: cause_titles[pair->first]);
 	if (pair->pair->order == COMPARE_OPPOSITE)
 		g_string_append(text, pair->alone[pair->first] == COMPARE_SAME
 					      ? "; with that as measured they are ordered alike"

@@ -372,6 +372,55 @@ static void test_sentences_without_numbers(void)
 			"tasks took other times to launch than those that are simulated");
 }
 
+/* Causes that cancel one another are not told as parts of the difference that they leave. */
+static void test_cancelling(void)
+{
+	struct compare compare = {.verdict = COMPARE_DIFFER};
+	struct attribution attribution = {
+		.measure = MEASURE_UTILITY,
+		.compare = &compare,
+		.cells = g_array_new(FALSE, TRUE, sizeof(struct attribution_cell)),
+		.pairs = g_array_new(FALSE, TRUE, sizeof(struct attribution_pair)),
+	};
+	struct attribution_cell cell = {.policy = "easy", .limit = 1, .runs = 1};
+	struct attribution_split *split = &cell.splits[MEASURE_UTILITY];
+	struct compare_pair compared = {.first = "easy",
+					.second = "easy",
+					.limit = 1,
+					.order = COMPARE_OPPOSITE};
+	struct attribution_pair pair = {.pair = &compared, .gap = -6, .first = CAUSE_TIMES};
+	g_autofree char *sentence = NULL;
+	g_autofree char *verdict = NULL;
+
+	split->known = true;
+	split->simulated = 200;
+	split->gap.value = -6;
+	split->parts[CAUSE_TIMES] =
+		(struct stats_interval){.value = -168, .low = -170, .high = -160};
+	split->parts[CAUSE_LAUNCH].value = 120;
+	split->remains.value = 42;
+	cell.because[CAUSE_TIMES] = (char *)"tasks took 1.20 times what is simulated";
+	sentence = attribution_sentence(&attribution, &cell);
+	g_assert_cmpstr(
+		sentence, ==,
+		"easy at 100 % earned 3.0 % less than simulated; causes cancel one another: "
+		"84.0 points less because tasks took 1.20 times what is simulated, and 81.0 "
+		"points more by all others together, above all by launch (60.0 points).");
+	memcpy(pair.parts, split->parts, sizeof(pair.parts));
+	pair.remains = split->remains.value;
+	g_array_append_val(attribution.cells, cell);
+	g_array_append_val(attribution.pairs, pair);
+	verdict = attribution_verdict(&attribution);
+	g_assert_nonnull(
+		strstr(verdict,
+		       "easy - easy at 100 %: measured and simulated differ by -6.00; causes "
+		       "cancel one another: -168.00 because tasks took 1.20 times what is "
+		       "simulated, and +162.00 by all others together, above all by launch "
+		       "(+120.00)"));
+	g_array_unref(attribution.cells);
+	g_array_unref(attribution.pairs);
+}
+
 /* gnuplot refuses an axis that ends where it begins. */
 static void test_chart_of_nothing(void)
 {
@@ -481,6 +530,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/attribution/drawn orders add up and are near", test_drawn_orders);
 	g_test_add_func("/attribution/repeats give the intervals", test_repeats);
 	g_test_add_func("/attribution/a sentence names the cause", test_sentence);
+	g_test_add_func("/attribution/a sentence says that causes cancel", test_cancelling);
 	g_test_add_func("/attribution/a sentence has no numbers that are not known",
 			test_sentences_without_numbers);
 	g_test_add_func("/attribution/a chart where all is 0 has an axis", test_chart_of_nothing);
