@@ -50,6 +50,7 @@ struct sum {
 
 struct sim {
 	struct backend backend;
+	struct backend_ops ops; /* sim_ops, without what the simulation cannot do */
 	const struct sched_system *system;
 	uint32_t tasks_max;
 	double now_s;
@@ -66,11 +67,10 @@ struct sim {
 	uint64_t exec_stream;
 	struct backend_sim_overheads overheads; /* samples NULL: none */
 	double penalty_s;                       /* without progress after a resumption */
-	struct backend_sim_error error;
-	struct backend_sim_courses courses; /* all 0: tasks go as estimated */
-	uint32_t nodes_next;                /* the next event of its nodes */
-	GArray *events;                     /* struct backend_event: happened at now_s */
-	guint events_taken;                 /* so many of them; all: the array is emptied */
+	struct backend_sim_courses courses;     /* all 0: tasks go as estimated */
+	uint32_t nodes_next;                    /* the next event of its nodes */
+	GArray *events;                         /* struct backend_event: happened at now_s */
+	guint events_taken;                     /* so many of them; all: the array is emptied */
 };
 
 static void sum_add(struct sum *sum, double term)
@@ -226,7 +226,7 @@ static double draw_factor(double sd, uint64_t seed, uint64_t stream)
 /* The factor of a task's execution time and energy. */
 static double error_factor(const struct sim *sim, const struct sched_allocation *placed)
 {
-	const struct backend_sim_error *error = &sim->error;
+	const struct backend_sim_error *error = &sim->courses.error;
 	const uint64_t seed = error->seed ^ error->stream << 32;
 
 	return draw_factor(error->estimate_sd, seed,
@@ -308,7 +308,7 @@ static void sim_start(struct backend *backend, const struct sched_allocation *pl
 		.outcome = loss ? loss->outcome : BACKEND_OUTCOME_NONE,
 		.moved_s = NAN,
 	};
-	begin_interval(sim, index, sim->error.overhead_s);
+	begin_interval(sim, index, sim->courses.error.overhead_s);
 	push_event(sim, &(struct backend_event){
 				.kind = BACKEND_EVENT_STARTED,
 				.time_s = sim->now_s,
@@ -460,7 +460,7 @@ static void end_resumption(struct sim *sim, uint32_t index)
 	struct backend_event event =
 		step_event(sim, BACKEND_EVENT_RESUMED, index, task->suspension);
 
-	begin_interval(sim, index, sim->penalty_s + sim->error.overhead_s);
+	begin_interval(sim, index, sim->penalty_s + sim->courses.error.overhead_s);
 	event.since_s = sim->now_s;
 	event.overhead = (struct backend_overhead){
 		.restore_s = task->overhead.restore_s,
@@ -582,7 +582,7 @@ static void end_task(struct sim *sim, uint32_t index, double time_s)
 				.attempt = task->attempt,
 				.outcome = completes ? BACKEND_OUTCOME_COMPLETED : task->outcome,
 				.exec_s = task->executed_s,
-				.energy_j = completes && !(sim->error.overhead_s > 0)
+				.energy_j = completes && !(sim->courses.error.overhead_s > 0)
 						    ? task->eec_j
 						    : task->executed_s * task->power_w,
 				.reason = completes ? NULL : "it was lost when it was measured",
@@ -687,19 +687,6 @@ static const struct backend_ops sim_ops = {
 	.suspend = sim_suspend,
 	.resume = sim_resume,
 	.share = sim_share,
-	.energy_j = sim_energy_j,
-	.set_limit = sim_set_limit,
-	.destroy = sim_destroy,
-};
-
-static const struct backend_ops sim_migrating_ops = {
-	.name = "sim",
-	.now_s = sim_now_s,
-	.start = sim_start,
-	.kill = sim_kill,
-	.suspend = sim_suspend,
-	.resume = sim_resume,
-	.share = sim_share,
 	.migrate = sim_migrate,
 	.energy_j = sim_energy_j,
 	.set_limit = sim_set_limit,
@@ -710,7 +697,9 @@ struct backend *backend_sim_new(const struct sched_system *system, uint32_t task
 {
 	struct sim *sim = g_new0(struct sim, 1);
 
-	sim->backend.ops = &sim_ops;
+	sim->ops = sim_ops;
+	sim->ops.migrate = NULL;
+	sim->backend.ops = &sim->ops;
 	sim->system = system;
 	sim->tasks_max = tasks_max;
 	sim->limit_j = INFINITY;
@@ -739,11 +728,6 @@ void backend_sim_set_penalty(struct backend *backend, double penalty_s)
 	((struct sim *)backend)->penalty_s = penalty_s;
 }
 
-void backend_sim_set_error(struct backend *backend, const struct backend_sim_error *error)
-{
-	((struct sim *)backend)->error = *error;
-}
-
 void backend_sim_set_exec_seed(struct backend *backend, uint64_t seed, uint64_t stream)
 {
 	struct sim *sim = (struct sim *)backend;
@@ -757,8 +741,7 @@ void backend_sim_set_courses(struct backend *backend, const struct backend_sim_c
 	struct sim *sim = (struct sim *)backend;
 
 	sim->courses = *courses;
-	if (courses->migrations_count > 0)
-		backend->ops = &sim_migrating_ops;
+	sim->ops.migrate = courses->migrations_count > 0 ? sim_migrate : NULL;
 }
 
 void backend_sim_continue(struct backend *backend, double time_s, double energy_j)

@@ -106,30 +106,6 @@ struct backend_sim_spread {
  */
 void backend_sim_set_spread(struct backend *backend, const struct backend_sim_spread *spread);
 
-/* How a simulation is to differ from the estimates, beside any spread; zero: not at all. */
-struct backend_sim_error {
-	/*
-	 * Deviations of the logarithms of two factors of execution times and energies: one for all
-	 * tasks of a row on a cluster, the error of that estimate, and one for each task, its
-	 * noise. Both factors are lognormal with mean 1.
-	 */
-	double estimate_sd, noise_sd;
-	/*
-	 * For so long every task holds its nodes before it makes progress: after its start, and
-	 * after each resumption. It draws its power meanwhile.
-	 */
-	double overhead_s;
-	uint64_t seed;
-	uint64_t stream; /* of the seed, such as the trial */
-};
-
-/*
- * From now on tasks deviate by such an error. Draws depend on seed, stream and the row and cluster,
- * or the task, alone: simulations of other policies and of errors of other sizes meet the same
- * draws. To be called before the first start.
- */
-void backend_sim_set_error(struct backend *backend, const struct backend_sim_error *error);
-
 /*
  * On queueing clusters (sched_system.queueing) execution times are drawn from the distributions
  * that policies know, to the bin; the draws for a task depend on seed, stream and the task's index
@@ -164,8 +140,33 @@ struct backend_sim_migration {
 	double downtime_s; /* of that, without progress */
 };
 
-/* What became of the tasks of a run, so that a simulation does the same; of all the parts none. */
+/* How far estimates are off, as draws; all 0: not at all. */
+struct backend_sim_error {
+	/*
+	 * Deviations of the logarithms of two factors of execution times and energies: one for all
+	 * tasks of a row on a cluster, the error of that estimate, and one for each task, its
+	 * noise. Both factors are lognormal with mean 1.
+	 */
+	double estimate_sd, noise_sd;
+	/*
+	 * For so long every task holds its nodes before it makes progress: after its start, and
+	 * after each resumption. It draws its power meanwhile.
+	 */
+	double overhead_s;
+	/*
+	 * Draws depend on these and the row and cluster, or the task, alone: simulations of other
+	 * policies and of errors of other sizes meet the same draws.
+	 */
+	uint64_t seed;
+	uint64_t stream; /* of the seed, such as the trial */
+};
+
+/*
+ * How tasks go where that is not as estimated, beside any spread: by draws, or as those of a run
+ * went, or both. All 0: as estimated.
+ */
 struct backend_sim_courses {
+	struct backend_sim_error error;
 	const struct backend_sim_course *of;   /* tasks_max x clusters (row = task); NULL: none */
 	const struct backend_sim_loss *losses; /* ascending by task, attempt */
 	uint32_t losses_count;

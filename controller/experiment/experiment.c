@@ -354,10 +354,10 @@ struct backend *experiment_backend_new(const struct experiment *experiment,
 	if (setup->system->queueing)
 		backend_sim_set_exec_seed(backend, workload->seed, workload->trial);
 	if (trial && trial->change) {
-		struct backend_sim_error error = trial->change->error;
+		struct backend_sim_courses courses = {.error = trial->change->error};
 
-		error.stream = workload->trial;
-		backend_sim_set_error(backend, &error);
+		courses.error.stream = workload->trial;
+		backend_sim_set_courses(backend, &courses);
 	}
 	return backend;
 }

@@ -307,7 +307,7 @@ static double end_with(const struct backend_sim_error *error, uint32_t task, uin
 	struct backend *backend = backend_sim_new(system, 4);
 	struct backend_event event;
 
-	backend_sim_set_error(backend, error);
+	backend_sim_set_courses(backend, &(struct backend_sim_courses){.error = *error});
 	for (uint32_t i = 0; i < task % 2; i++)
 		start(backend, 0, 1, 1);
 	start(backend, task, 1, row);
@@ -346,7 +346,7 @@ static void test_overhead_error(void)
 	const struct backend_sim_error error = {.overhead_s = 3};
 	struct backend_event event;
 
-	backend_sim_set_error(backend, &error);
+	backend_sim_set_courses(backend, &(struct backend_sim_courses){.error = error});
 	start(backend, 0, 1, 0);
 	expect(backend, 50, BACKEND_EVENT_STARTED, 0, 0);
 	backend_sim_wait(backend, 50, &event);
