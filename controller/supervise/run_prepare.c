@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "common/config/config_files.h"
@@ -276,6 +277,47 @@ static struct run_plan *new_plan(const struct run_request *request, const struct
 	return plan;
 }
 
+/* Whether a run is one of these policies under a limit of the plan, and was not lost. */
+static bool is_planned(const struct run_plan *plan, char *const *policies,
+		       const struct store_run *row)
+{
+	if (!g_strv_contains((const char *const *)policies, row->policy) ||
+	    g_strcmp0(row->ended_by, "aborted") == 0)
+		return false;
+	for (uint32_t i = 0; i < plan->limits_count; i++)
+		if (fabs(plan->limits[i] - row->limit) < 1e-9)
+			return true;
+	return false;
+}
+
+/* What was run cannot be taken back: reports and comparisons are over all repeats on record. */
+static bool check_repeats(const struct run_plan *plan, const char *dir, GError **error)
+{
+	g_autofree char *path = g_build_filename(dir, STORE_FILE, NULL);
+	g_auto(GStrv) policies = run_policy_names(plan->policies);
+	const struct store_run *last = NULL;
+	g_autoptr(store_t) store = NULL;
+	g_autoptr(GPtrArray) runs = NULL;
+
+	if (access(path, F_OK) < 0)
+		return true;
+	store = store_open(dir, false, error);
+	runs = store ? store_runs(store, error) : NULL;
+	for (guint i = 0; runs && i < runs->len; i++) {
+		const struct store_run *row = runs->pdata[i];
+
+		if (is_planned(plan, policies, row) && (!last || row->repeat > last->repeat))
+			last = row;
+	}
+	if (!last || last->repeat <= plan->repeats)
+		return runs != NULL;
+	return run_refuse(error,
+			  "--repeat %u: %s has repeat %u of %s at %g %% already, which reports "
+			  "include; give at least %u, or another --out",
+			  plan->repeats, dir, last->repeat, last->policy, 100 * last->limit,
+			  last->repeat);
+}
+
 /* A resumed plan keeps what was planned; the request can add to it. */
 static struct run_plan *resumed_plan(const struct run_request *request, const char *dir,
 				     GError **error)
@@ -296,6 +338,8 @@ static struct run_plan *resumed_plan(const struct run_request *request, const ch
 		plan->limits_count = request->limits_count;
 	}
 	plan->repeats = request->repeats ?: plan->repeats;
+	if (request->repeats && !check_repeats(plan, dir, error))
+		return NULL;
 	if (request->until_verdict && !plan->until_verdict) {
 		run_refuse(error,
 			   "%s: its runs were not chosen until a verdict from the first one on, so "

@@ -788,6 +788,12 @@ rows_of() {
 	run "$virtbed" report "$out"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"over 2 repeats of one workload"* ]]
+	# What was run cannot be taken back.
+	run "$virtbed" run "$config" --out "$out" --resume --repeat 1
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"--repeat 1: $out has repeat 2 of "*" already"*"give at least 2"* ]]
+	[ "$(jq .repeats "$out/plan.json")" -eq 2 ]
 }
 
 @test "an experiment is resumed after a reboot: the interrupted run is repeated" {
