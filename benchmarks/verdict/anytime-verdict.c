@@ -113,7 +113,8 @@ static void count(struct tally *tally, const struct verdict_truth *truth,
 			verdict_truth_is_wrong(truth, &truth->pairs[i], states[i], equal_within);
 		tally->decided += is_winner(states[i]);
 		tally->equal += states[i] == VERDICT_EQUAL;
-		tally->noisy += states[i] == VERDICT_NOISY || states[i] == VERDICT_OPEN;
+		tally->noisy += states[i] == VERDICT_NOISY || states[i] == VERDICT_OPEN ||
+				states[i] == VERDICT_FAILS;
 		tally->same += is_winner(full[i]) ? states[i] == full[i] : !is_winner(states[i]);
 		tally->full_decided += is_winner(full[i]);
 		tally->reached += is_winner(full[i]) && states[i] == full[i];

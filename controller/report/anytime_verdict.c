@@ -101,7 +101,7 @@ bool anytime_verdict_control_differs(const struct anytime_verdict *verdict)
 
 /* What the pairs came to; controls do not count. */
 struct tally {
-	uint32_t pairs, decided, equal, noisy, open;
+	uint32_t pairs, decided, equal, noisy, open, fail;
 	uint64_t rest_runs;
 	uint32_t never; /* pairs that fewer than VERDICT_NEVER repeats would not decide */
 };
@@ -121,6 +121,7 @@ static struct tally tally_of(const struct anytime_verdict *verdict)
 		tally.equal += state == VERDICT_EQUAL;
 		tally.noisy += state == VERDICT_NOISY;
 		tally.open += state == VERDICT_OPEN;
+		tally.fail += state == VERDICT_FAILS;
 	}
 	tally.rest_runs =
 		verdict_rest(&outcome->design, &outcome->runs, outcome->findings, &tally.never);
@@ -148,6 +149,8 @@ char *anytime_verdict_cost(const struct anytime_verdict *verdict)
 					       (double)tally.rest_runs * verdict->run_s / HOUR_S);
 		g_string_append(text, ", if they continue as so far");
 	}
+	if (tally.fail)
+		g_string_append_printf(text, "; of %u the model does not hold", tally.fail);
 	if (tally.never)
 		g_string_append_printf(text, "; %u cannot be told apart by fewer than 100,000 runs",
 				       tally.never);
@@ -169,6 +172,8 @@ static char *words_of(const struct verdict_pair *pair, const struct verdict_find
 		return g_strdup_printf("equal within %.2f", finding->margin);
 	case VERDICT_NOISY:
 		return g_strdup("too noisy");
+	case VERDICT_FAILS:
+		return g_strdup("MODEL DOES NOT HOLD");
 	case VERDICT_OPEN:
 		break;
 	}
@@ -179,7 +184,8 @@ static char *words_of(const struct verdict_pair *pair, const struct verdict_find
 static void put_needs(struct table *table, const struct verdict_pair *pair,
 		      const struct verdict_finding *finding)
 {
-	if (pair->control || is_winner(finding->state) || finding->state == VERDICT_EQUAL)
+	if (pair->control || is_winner(finding->state) || finding->state == VERDICT_EQUAL ||
+	    finding->state == VERDICT_FAILS)
 		table_text(table, NULL);
 	else if (finding->needs >= VERDICT_NEVER)
 		table_text(table, "never");
@@ -212,6 +218,15 @@ static void put_pair(struct table *table, const struct anytime_verdict *verdict,
 	put_needs(table, pair, finding);
 }
 
+/* Whether the intervals of a pair, or a control, contradict one another. */
+static bool has_failing(const struct anytime_verdict *verdict)
+{
+	for (uint32_t i = 0; i < verdict->plan->pairs_count; i++)
+		if (verdict->outcome->findings[i].state == VERDICT_FAILS)
+			return true;
+	return false;
+}
+
 char *anytime_verdict_text(const struct anytime_verdict *verdict)
 {
 	g_autofree char *interval =
@@ -237,6 +252,13 @@ char *anytime_verdict_text(const struct anytime_verdict *verdict)
 				"earn different utilities here.\n  ! Something else than the "
 				"policies differs in this measurement; trust none of it until "
 				"that is found.\n");
+	if (has_failing(verdict))
+		g_string_append(
+			text,
+			"  ! MODEL DOES NOT HOLD: the intervals of a pair contradict one "
+			"another, so that none of them is shown.\n  ! Its runs are not of one "
+			"kind: look for what changed between them (headings, 'speed_changes'), "
+			"and run it anew.\n");
 	return g_string_free(text, FALSE);
 }
 
@@ -270,13 +292,13 @@ json_t *anytime_verdict_json(const struct anytime_verdict *verdict)
 
 	for (uint32_t i = 0; i < verdict->plan->pairs_count; i++)
 		json_array_append_new(pairs, pair_json(verdict, i));
-	return json_pack("{s:f, s:f, s:s?, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:s, s:o}", "alpha",
-			 verdict->plan->alpha, "equal_within", verdict->plan->equal_within, "ended",
-			 verdict->why, "runs", (json_int_t)verdict->outcome->made,
+	return json_pack("{s:f, s:f, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:s, s:o}",
+			 "alpha", verdict->plan->alpha, "equal_within", verdict->plan->equal_within,
+			 "ended", verdict->why, "runs", (json_int_t)verdict->outcome->made,
 			 "runs_full_design", (json_int_t)verdict_plan_full_runs(verdict->plan),
 			 "pairs_decided", (json_int_t)(tally.decided + tally.equal), "pairs_never",
-			 (json_int_t)tally.never, "rest_runs", (json_int_t)tally.rest_runs,
-			 "rest_h",
+			 (json_int_t)tally.never, "pairs_model_does_not_hold",
+			 (json_int_t)tally.fail, "rest_runs", (json_int_t)tally.rest_runs, "rest_h",
 			 json_number_or_null((double)tally.rest_runs * verdict->run_s / HOUR_S),
 			 "control_differs", anytime_verdict_control_differs(verdict), "sentence",
 			 cost, "pairs", pairs);

@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+/* By which ends of intervals may be off, as a fraction of the mean. */
+#define ROUNDING 1e-12
+
 struct anytime anytime_new(double alpha, double variance, double df)
 {
 	const bool known = isfinite(variance) && variance > 0 && df > 0;
@@ -30,7 +33,7 @@ static double half_width(double alpha, uint32_t n, double square, double df)
 void anytime_add(struct anytime *series, double value)
 {
 	double before = series->mean;
-	double half;
+	double half, rounding;
 
 	if (!isfinite(value))
 		return;
@@ -39,8 +42,10 @@ void anytime_add(struct anytime *series, double value)
 	series->square += (value - before) * (value - series->mean);
 	half = half_width(series->alpha, series->n, series->known_square + series->square,
 			  series->known_df + series->n - 1);
-	/* Intervals that exclude each other are of the alpha of all cases: the earlier ones stay. */
-	if (series->mean - half > series->high || series->mean + half < series->low)
+	rounding = ROUNDING * fabs(series->mean);
+	series->empty = series->empty || series->mean - half > series->high + rounding ||
+			series->mean + half < series->low - rounding;
+	if (series->empty)
 		return;
 	series->low = fmax(series->low, series->mean - half);
 	series->high = fmin(series->high, series->mean + half);

@@ -46,6 +46,8 @@ struct anytime {
 	double mean;
 	double square;    /* sum of squared deviations from the mean */
 	double low, high; /* the intersection of the intervals so far; infinite: unknown */
+	/* No value is in all intervals: they are not of such a series. low, high are the last ones. */
+	bool empty;
 };
 
 /*

@@ -19,7 +19,9 @@
 /* Without a variance: the repeats that a pair is expected to need. */
 #define REPEATS_UNKNOWN 3
 
-const char *const verdict_state_names[] = {"open", "first", "second", "equal", "too noisy", NULL};
+const char *const verdict_state_names[] = {"open",  "first",     "second",
+					   "equal", "too noisy", "model does not hold",
+					   NULL};
 
 static double utility_of(const struct verdict_design *design, const struct verdict_runs *runs,
 			 uint32_t cell, uint32_t repeat)
@@ -151,6 +153,12 @@ static struct verdict_finding judge_pair(const struct verdict_design *design,
 	finding.low = series.low;
 	finding.high = series.high;
 	finding.difference = series.n ? series.mean : NAN;
+	if (series.empty) {
+		finding.state = VERDICT_FAILS;
+		finding.decided = 0;
+		finding.low = -INFINITY;
+		finding.high = INFINITY;
+	}
 	finding.needs = finding.decided;
 	if (finding.state == VERDICT_OPEN)
 		look_ahead(design, &series, repeats, &finding);

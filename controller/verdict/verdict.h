@@ -26,9 +26,14 @@ enum verdict_state {
 	VERDICT_SECOND, /* the second one does */
 	VERDICT_EQUAL,  /* their difference is within verdict_design.equal_within */
 	VERDICT_NOISY,  /* the runs that are left would hardly decide it */
+	/*
+	 * Its intervals contradict one another. That is one of the `alpha` cases, or its differences
+	 * are not what anytime.h assumes: nothing is known of it, whatever had been decided.
+	 */
+	VERDICT_FAILS,
 };
 
-/* "open", "first", "second", "equal", "too noisy"; NULL-terminated. */
+/* "open", "first", "second", "equal", "too noisy", "model does not hold"; NULL-terminated. */
 extern const char *const verdict_state_names[];
 
 struct verdict_pair {
@@ -96,8 +101,8 @@ void verdict_judge(const struct verdict_design *design, const struct verdict_run
  * the largest part of a decision. A run is one part of as many as its pair is expected to need; where
  * only the other cell's run of that repeat makes it a difference, it is half of that. Equal ones go
  * by the number of their repeats, then in the order of cells. A pair that the design's repeats
- * would hardly decide (VERDICT_NOISY) asks for nothing, and neither does a control. Returns false where none is wanted: each
- * pair is decided, or too noisy.
+ * would hardly decide (VERDICT_NOISY) asks for nothing, and neither does a control, nor one of which
+ * the model does not hold. Returns false where none is wanted.
  */
 bool verdict_choose(const struct verdict_design *design, const struct verdict_runs *runs,
 		    const struct verdict_finding *findings, uint32_t *ret_cell);

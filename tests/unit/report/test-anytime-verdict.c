@@ -128,6 +128,27 @@ static void test_an_opposite_order_differs(void)
 	bed_clear(&bed);
 }
 
+static void test_a_model_that_does_not_hold_is_named(void)
+{
+	g_autofree char *text = NULL;
+	g_autoptr(json_t) json = NULL;
+	const json_t *pair;
+	struct bed bed;
+
+	bed_init(&bed, fixture_paper, fixture_paper, upe_event);
+	bed.measured->verdict->outcome->findings[0].state = VERDICT_FAILS;
+	text = anytime_verdict_text(bed.measured->verdict);
+	g_assert_nonnull(strstr(text, "! MODEL DOES NOT HOLD: the intervals of a pair contradict"));
+	g_assert_nonnull(strstr(text, "; of 1 the model does not hold"));
+	json = anytime_verdict_json(bed.measured->verdict);
+	pair = json_array_get(json_object_get(json, "pairs"), 0);
+	g_assert_cmpstr(json_string_value(json_object_get(pair, "state")), ==,
+			"model does not hold");
+	g_assert_cmpint(json_integer_value(json_object_get(json, "pairs_model_does_not_hold")), ==,
+			1);
+	bed_clear(&bed);
+}
+
 static void test_text_and_json_say_what_it_took_and_what_the_rest_costs(void)
 {
 	g_autofree char *text = NULL;
@@ -203,6 +224,8 @@ int main(int argc, char **argv)
 			test_intervals_are_those_of_the_verdict);
 	g_test_add_func("/anytime-verdict/an-opposite-order-differs",
 			test_an_opposite_order_differs);
+	g_test_add_func("/anytime-verdict/a-model-that-does-not-hold-is-named",
+			test_a_model_that_does_not_hold_is_named);
 	g_test_add_func("/anytime-verdict/text-and-json-say-what-it-took-and-what-the-rest-costs",
 			test_text_and_json_say_what_it_took_and_what_the_rest_costs);
 	g_test_add_func("/anytime-verdict/a-control-that-differs-is-said-loudly",

@@ -162,7 +162,7 @@ static void test_equal_values(void)
 	g_assert_cmpint(bed.finding.state, ==, VERDICT_NOISY);
 }
 
-/* What is decided stays so, whatever later runs are. */
+/* What is decided stays so with later runs that do not contradict it; others are told. */
 static void test_a_decision_stays(void)
 {
 	static const double noise[] = {1, 1};
@@ -172,10 +172,33 @@ static void test_a_decision_stays(void)
 	bed_add(&bed, 100, 50);
 	bed_add(&bed, 100, 50);
 	for (int i = 0; i < 6; i++)
-		bed_add(&bed, 60, 90);
+		bed_add(&bed, 100, 65);
 	g_assert_cmpint(bed.finding.state, ==, VERDICT_FIRST);
 	g_assert_cmpuint(bed.finding.decided, ==, 2);
 	g_assert_cmpuint(bed.finding.n, ==, 8);
+	for (int i = 0; i < 6; i++)
+		bed_add(&bed, 60, 90);
+	g_assert_cmpint(bed.finding.state, ==, VERDICT_FAILS);
+}
+
+/* A machine that becomes another one: intervals before and after exclude each other. */
+static void test_contradicting_intervals_are_said(void)
+{
+	struct bed bed;
+	uint32_t cell, never;
+
+	bed_init(&bed, NULL);
+	for (int i = 0; i < 10; i++)
+		bed_add(&bed, 100 + 0.01 * (i % 2), 50);
+	g_assert_cmpint(bed.finding.state, ==, VERDICT_FIRST);
+	for (int i = 0; i < 10; i++)
+		bed_add(&bed, 101 + 0.01 * (i % 2), 50);
+	g_assert_cmpint(bed.finding.state, ==, VERDICT_FAILS);
+	g_assert_cmpstr(verdict_state_names[bed.finding.state], ==, "model does not hold");
+	g_assert_cmpuint(bed.finding.decided, ==, 0);
+	g_assert_true(isinf(bed.finding.low) && isinf(bed.finding.high));
+	g_assert_false(verdict_choose(&bed.design, &bed.runs, &bed.finding, &cell));
+	g_assert_cmpuint(verdict_rest(&bed.design, &bed.runs, &bed.finding, &never), ==, 0);
 }
 
 static void test_unknown_utilities_are_left_out(void)
@@ -324,6 +347,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/verdict/hardly-any-noise-from-elsewhere-is-none",
 			test_hardly_any_noise_from_elsewhere_is_none);
 	g_test_add_func("/verdict/equal-values", test_equal_values);
+	g_test_add_func("/verdict/contradicting-intervals-are-said",
+			test_contradicting_intervals_are_said);
 	g_test_add_func("/verdict/a-decision-stays", test_a_decision_stays);
 	g_test_add_func("/verdict/unknown-utilities-are-left-out",
 			test_unknown_utilities_are_left_out);
