@@ -160,7 +160,7 @@ static const char *pair_because(const struct attribution *attribution,
 										: b->because[first];
 }
 
-/* The same of a pair, as differences of the measure. */
+/* The cancelled causes of a pair, as differences of the measure. */
 static void append_cancelled_pair(GString *text, const struct attribution *attribution,
 				  const struct attribution_pair *pair)
 {

@@ -258,7 +258,7 @@ char *anytime_verdict_text(const struct anytime_verdict *verdict)
 			"  ! MODEL DOES NOT HOLD: the intervals of a pair contradict one "
 			"another, so that none of them is shown.\n  ! Its runs are not of one "
 			"kind: look for what changed between them (headings, 'speed_changes'), "
-			"and run it anew.\n");
+			"and repeat them.\n");
 	return g_string_free(text, FALSE);
 }
 
