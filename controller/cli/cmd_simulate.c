@@ -187,6 +187,8 @@ static int simulate(const char *name, const char *path, const struct arguments *
 	limits = find_limits(arguments->limits, config, &error);
 	if (limits)
 		experiment = experiment_new(config, (const char *const *)policies, &error);
+	if (experiment)
+		experiment->loads_objects = true;
 	if (experiment && !experiment_check_programs(experiment, &error))
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	if (experiment && !check_baseline(experiment, arguments->baseline, &error))

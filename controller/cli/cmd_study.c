@@ -265,6 +265,7 @@ static GPtrArray *load_points(const char *path, const struct study_point *points
 		experiment = experiment_new(config, policies, error);
 		if (!experiment)
 			return NULL;
+		experiment->loads_objects = true;
 		g_ptr_array_add(list, experiment);
 		g_steal_pointer(&config);
 	}

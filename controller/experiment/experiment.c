@@ -422,7 +422,8 @@ void experiment_complete_result(const struct experiment_trial *trial, const stru
 struct plugin *experiment_plugin_new(const struct experiment *experiment,
 				     struct engine_setup *setup)
 {
-	const struct plugin_settings settings = plugin_config_simulation(experiment->config);
+	const struct plugin_settings settings =
+		plugin_config_simulation(experiment->config, experiment->loads_objects);
 	struct plugin *plugin;
 
 	if (!policy_is_outside(&setup->policy))
@@ -444,7 +445,8 @@ bool experiment_check_outside(const struct engine_setup *setup, const struct eng
 
 bool experiment_check_programs(const struct experiment *experiment, GError **error)
 {
-	const struct plugin_settings settings = plugin_config_simulation(experiment->config);
+	const struct plugin_settings settings =
+		plugin_config_simulation(experiment->config, experiment->loads_objects);
 	struct experiment_trial trial = {.workload = NULL};
 
 	for (uint32_t i = 0; i < experiment->policies_count; i++) {

@@ -30,6 +30,11 @@ struct experiment {
 	struct environment_machines *machines; /* owns what `system` borrows; NULL: none */
 	struct swf_trace *trace;               /* the environment's trace; NULL: none */
 	struct overheads *overheads;           /* overheads of simulated suspensions; NULL: none */
+	/*
+	 * Simulations load policies that are shared objects into this process, for speed, and a
+	 * crash of one ends it; else each has a process of its own. Set by the caller.
+	 */
+	bool loads_objects;
 };
 
 #define EXPERIMENT_ERROR (experiment_error_quark())

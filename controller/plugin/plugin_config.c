@@ -28,7 +28,7 @@ struct plugin_settings plugin_config_run(const struct config *config,
 	return settings;
 }
 
-struct plugin_settings plugin_config_simulation(const struct config *config)
+struct plugin_settings plugin_config_simulation(const struct config *config, bool in_process)
 {
 	static const struct config none;
 	const struct config_plugin plugin = config_plugin_of(config ?: &none);
@@ -36,7 +36,7 @@ struct plugin_settings plugin_config_simulation(const struct config *config)
 
 	settings.deadline_s = plugin.simulate_deadline_s;
 	settings.sandbox = plugin.sandbox_simulations == CONFIG_YES;
-	settings.in_process = !settings.sandbox;
+	settings.in_process = in_process && !settings.sandbox;
 	return settings;
 }
 

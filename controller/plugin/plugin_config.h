@@ -11,10 +11,10 @@ struct plugin_settings plugin_config_run(const struct config *config,
 					 const struct sched_system *system);
 
 /*
- * In a simulation: without a fallback, and shared objects in this process unless there is a
- * sandbox. NULL: the defaults, as for a snapshot alone.
+ * In a simulation: without a fallback. `in_process`: shared objects are loaded into this process,
+ * unless there is a sandbox. NULL: the defaults, as for a snapshot alone.
  */
-struct plugin_settings plugin_config_simulation(const struct config *config);
+struct plugin_settings plugin_config_simulation(const struct config *config, bool in_process);
 
 /*
  * Whether the fallback is a policy of the tree that fits `system`. False with `error` (CONFIG_ERROR),

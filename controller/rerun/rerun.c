@@ -112,7 +112,7 @@ static const char *find_fallback(uint64_t number, double now_s, void *data)
  */
 static void make_plugin(struct rerun *rerun)
 {
-	const struct plugin_settings settings = plugin_config_simulation(NULL);
+	const struct plugin_settings settings = plugin_config_simulation(NULL, false);
 
 	plugin_free(rerun->plugin);
 	rerun->plugin = plugin_new(&settings, rerun->setup.system, rerun->setup.seed);

@@ -121,6 +121,26 @@ study_of() {
 	run_assert_nobody "$out"
 }
 
+@test "a shared object that crashes in a run ends neither the run nor the comparison behind it" {
+	command -v cc >/dev/null && command -v pkg-config >/dev/null || skip "no cc, or no pkg-config"
+	use_twin
+	export PKG_CONFIG_PATH=$run_build/controller/plugin/so/pkgconfig
+	# shellcheck disable=SC2046
+	cc -shared -fPIC $(pkg-config --cflags virtbed-policy) -DFAULT=CRASH -o "$place/crash.so" \
+		"$BATS_TEST_DIRNAME/../policy/wrong.c"
+	# Without the sandbox, whose user cannot read where the programs are linked to here.
+	sed -i 's|^workload:|plugin: {sandbox: no}\n&|; s/duration_s: 12/duration_s: 4/; s/duration_s: 8/duration_s: 3/' "$config"
+	run_start run "$config" --estimates "$estimates" --limit 1 --out "$out" --policy "so:$place/crash.so"
+	run_wait
+	cat "$run_words"
+	[ "$run_status" -eq 0 ]
+	run_query "$out" "SELECT detail FROM event WHERE kind = 'outside'" |
+		jq -e '.used == 0 and .died == 3 and .disabled'
+	run_query "$out" "SELECT detail FROM event WHERE kind = 'fallback' LIMIT 1" |
+		jq -e '.reason | startswith("died: it was killed by signal 11")'
+	run_assert_nobody "$out"
+}
+
 @test "a service keeps its deadline, falls back, disables a program and asks it again after a reload" {
 	use_twin
 	sed -i "s|^workload:|service: {mapping_interval_s: 60, policy: '$twin --at 1 hang easy'}\nplugin: {deadline_s: 0.3}\n&|" "$config"

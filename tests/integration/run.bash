@@ -14,7 +14,7 @@ run_use_scripted() {
 	[ -x "$run_build/tests/unit/backend/scripted-local-sched" ] || skip "tests are not built"
 	mkdir -p "$dir"
 	ln -sf "$run_build/tests/unit/backend/scripted-local-sched" "$dir/virtbed-local-sched"
-	ln -sf "$run_build/controller/plugin/host/virtbed-policy-host" "$dir"
+	ln -sf "$run_build/controller/plugin/host/virtbed-policy-host" "$run_build/controller/plugin/so/virtbed-policy-so" "$dir"
 	ln -sf "$run_build/controller/api/virtbed-controller" "$dir/virtbed-controller"
 	export VIRTBED_LIBEXEC=$dir
 	# It has no VMs, and reads no image; that there is one is asked first of all.
