@@ -8,8 +8,8 @@
  *
  * --idle has an empty plan at each event. --bare leaves out of actions what virtbed fills in.
  * FAULT, at the Nth `decide` of this process (0: at all, and at the hello): hang, die, rubbish,
- * endless, late, illegal, error, fork, leak, busy, number, many, silent, network. With TWIN_GOOD in
- * the environment there is none.
+ * endless, late, illegal, error, fork, leak, busy, number, many, silent, network, write. With
+ * TWIN_GOOD in the environment there is none.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -98,6 +98,19 @@ static void say_network(json_int_t number)
 	fflush(stdout);
 }
 
+/* Refuses with what it gives to write a file where everyone may. */
+static void say_write(json_int_t number)
+{
+	g_autofree char *path = g_strdup_printf("/var/tmp/virtbed-twin-%d", (int)getpid());
+	const bool good = g_file_set_contents(path, "", 0, NULL);
+	const int why = errno;
+
+	printf("{\"type\": \"error\", \"number\": %" JSON_INTEGER_FORMAT ", \"reason\": \"%s\"}\n",
+	       number, good ? "written" : strerror(why));
+	unlink(path);
+	fflush(stdout);
+}
+
 /* Misbehaves; whether the answer is given. */
 static bool misbehave(struct twin *twin, json_int_t number)
 {
@@ -122,6 +135,10 @@ static bool misbehave(struct twin *twin, json_int_t number)
 			;
 	if (g_str_equal(fault, "silent"))
 		return false;
+	if (g_str_equal(fault, "write")) {
+		say_write(number);
+		return false;
+	}
 	if (g_str_equal(fault, "network")) {
 		say_network(number);
 		return false;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <glib.h>
+#include <linux/landlock.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/json.h"
@@ -439,11 +442,14 @@ static unsigned count_processes(const char *token)
 
 static void test_sandbox(void)
 {
+	const bool has_landlock =
+		syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) > 0;
 	const struct {
 		const char *fault;
 		const char *says;
 	} cases[] = {
 		{"network", "refused: Network is unreachable"},
+		{"write", has_landlock ? "refused: Permission denied" : "refused: written"},
 		{"leak", "its last words: out of memory"},
 		{"fork", "died: it ended with exit status 0"},
 	};
