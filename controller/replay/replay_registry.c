@@ -355,6 +355,13 @@ struct replay_policy *replay_registry_new(const char *name, char **ret_wrong)
 		*ret_wrong = g_strdup(message);
 		return NULL;
 	}
+	if (policy_is_outside(&decider)) {
+		*ret_wrong =
+			g_strdup_printf("\"%s\": a replay asks no policy from outside; simulate "
+					"the trace, as environment.trace of a configuration",
+					name);
+		return NULL;
+	}
 	if (!decider.ops->planning && !decider.ops->immediate) {
 		*ret_wrong = g_strdup_printf("\"%s\" gives tasks no nodes of their own, and a "
 					     "replay has nothing else",

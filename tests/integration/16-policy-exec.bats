@@ -67,6 +67,10 @@ study_of() {
 
 @test "a program that does not decide ends a simulation with the reason" {
 	use_twin
+	echo '1 0 1 10 2 -1 -1 2 10 -1 1 1 1 1 1 -1 -1 -1' >trace.swf
+	run "$virtbed" replay --procs 4 --policy "$twin easy" trace.swf
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"a replay asks no policy from outside"* ]]
 	local hs22=$BATS_TEST_DIRNAME/../../configs/testbed-hs22.yaml
 	run "$virtbed" simulate "$hs22" --trials 1 --limit 1 --policy "$twin --at 3 illegal easy"
 	echo "$output"
