@@ -30,7 +30,7 @@ class Mapping:
         self.tasks = []
         self._future = {"placeholder": actions.placeholder, "reserve": actions.reserve}[future]
         self._schedules = {}
-        self._starts = {}  # per option: the version of the schedule, and the step
+        self._starts = {}  # per option: the version of the schedule, the step and its time
         for task in snapshot.waiting:
             bound = task.utility_at(snapshot.now_s + task.type.etc_min_s)
             if bound > 0 if drop_below is None else rank.compare(bound, drop_below) >= 0:
@@ -63,8 +63,10 @@ class Mapping:
         schedule = self.schedule(option.cluster)
         known = self._starts.get(option)
         if known is None or known[0] != schedule.version:
-            step = schedule.earliest(option.nodes, option.etc_s)
-            known = self._starts[option] = (schedule.version, step)
+            after_s = known[2] if known else -inf
+            step = schedule.earliest(option.nodes, option.etc_s, after_s)
+            start_s = inf if step is None else schedule.times_s[step]
+            known = self._starts[option] = (schedule.version, step, start_s)
         return schedule, known[1]
 
     def start_s(self, option):

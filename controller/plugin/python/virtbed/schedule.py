@@ -5,7 +5,7 @@ present on (controller/sched/availability.h). Sets are integers, a bit for each 
 Machovec 2018, section 3.7: a task starts at the earliest time at which enough nodes are free for
 its whole execution, on the nodes whose idle time is cut up least.
 """
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from math import inf
 
 
@@ -97,12 +97,14 @@ class Schedule:
                 return None
         return common
 
-    def earliest(self, width, duration_s):
+    def earliest(self, width, duration_s, after_s=-inf):
         """The first step at whose beginning `width` nodes are free for `duration_s`; None: never.
-        times_s of it is the earliest start: within a step no node becomes free."""
-        for step, count in enumerate(self.counts):
-            if count >= width and (step >= self._rising or
-                                   self.common(step, width, duration_s) is not None):
+        times_s of it is the earliest start: within a step no node becomes free. `after_s` is where
+        to begin, if a former answer is known: as nodes are taken, starts only move later."""
+        counts = self.counts
+        for step in range(bisect_left(self.times_s, after_s), len(counts)):
+            if counts[step] >= width and (step >= self._rising or
+                                          self.common(step, width, duration_s) is not None):
                 return step
         return None
 
