@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/platform.h"
 #include "common/read_number.h"
 #include "local-sched/cpu/sysfs.h"
@@ -37,7 +38,7 @@
 struct call {
 	const struct platform *platform;
 	struct meter_hwmon *meter; /* NULL: the result is not wanted any more */
-	char **paths;
+	char **paths, **titles;
 	double interval_s; /* averages over more than this are shortened; 0: they are left alone */
 	/* Results. */
 	uint64_t *values; /* one of each path */
@@ -60,6 +61,7 @@ struct meter_hwmon {
 static void call_free(struct call *call)
 {
 	g_strfreev(call->paths);
+	g_strfreev(call->titles);
 	g_free(call->values);
 	g_clear_error(&call->error);
 	g_free(call->change);
@@ -120,9 +122,17 @@ static bool read_values(struct call *call, GError **error)
 	const gsize count = g_strv_length(call->paths);
 
 	call->values = g_new0(uint64_t, count);
-	for (gsize i = 0; i < count; i++)
+	for (gsize i = 0; i < count; i++) {
+		g_autofree char *title = NULL;
+
 		if (!sysfs_read_number(call->paths[i], &call->values[i], error))
 			return false;
+		title = hwmon_title(call->paths[i]);
+		if (strcmp(title, call->titles[i]) != 0)
+			return error_fail(error, G_FILE_ERROR, G_FILE_ERROR_NODEV,
+					  "\"%s\" is of %s, not of %s any more", call->paths[i],
+					  title, call->titles[i]);
+	}
 	call->t_ns = platform_now_ns(call->platform);
 	return true;
 }
@@ -288,6 +298,7 @@ static void start_call(struct meter_hwmon *meter)
 	meter->call->platform = meter->base.platform;
 	meter->call->meter = meter;
 	meter->call->paths = g_strdupv(meter->channels.paths);
+	meter->call->titles = g_strdupv(meter->channels.titles);
 	meter->call->interval_s = meter->looked ? 0 : meter->base.config->interval_s;
 	platform_run(meter->base.platform, "meter", work, on_ended, meter->call);
 }

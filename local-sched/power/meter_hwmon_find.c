@@ -402,6 +402,30 @@ static bool check_whole(const struct chip *chip, bool *cpu_only, char **ret_reas
 	return true;
 }
 
+char *hwmon_title(const char *path)
+{
+	g_autofree char *place = g_path_get_dirname(path);
+	g_autofree char *last = g_path_get_basename(place);
+	g_autofree char *name_path = g_build_filename(place, "name", NULL);
+	/* In hwmonN/device/, which is the link itself, or beside it. */
+	const bool is_device = strcmp(last, "device") == 0;
+	g_autofree char *link =
+		is_device ? g_strdup(place) : g_build_filename(place, "device", NULL);
+	g_autofree char *target = g_file_read_link(link, NULL);
+	g_autofree char *device = target ? g_path_get_basename(target) : g_strdup("no device");
+	const char *end = strrchr(path, '_');
+	g_autofree char *label_path =
+		end ? g_strdup_printf("%.*s_label", (int)(end - path), path) : NULL;
+	g_autofree char *label = label_path ? sysfs_read(label_path, NULL) : NULL;
+	g_autofree char *beside = g_build_filename(place, "..", "name", NULL);
+	g_autofree char *name = sysfs_read(name_path, NULL);
+
+	if (!name && is_device && !target)
+		name = sysfs_read(beside, NULL);
+	return g_strdup_printf("chip \"%s\" of %s%s%s%s", name ? name : "", device,
+			       label ? ", \"" : "", label ? label : "", label ? "\"" : "");
+}
+
 bool hwmon_find(const struct config_meter *config, struct hwmon_channels *ret, char **ret_reason)
 {
 	const bool acpi = config->kind == CONFIG_METER_ACPI;
@@ -418,6 +442,9 @@ bool hwmon_find(const struct config_meter *config, struct hwmon_channels *ret, c
 	if (!chosen)
 		return false;
 	g_ptr_array_add(paths, NULL);
+	ret->titles = g_new0(char *, paths->len);
+	for (guint i = 0; i + 1 < paths->len; i++)
+		ret->titles[i] = hwmon_title(paths->pdata[i]);
 	ret->paths = (char **)g_ptr_array_free(g_steal_pointer(&paths), FALSE);
 	return true;
 }
@@ -425,4 +452,5 @@ bool hwmon_find(const struct config_meter *config, struct hwmon_channels *ret, c
 void hwmon_channels_clear(struct hwmon_channels *channels)
 {
 	g_clear_pointer(&channels->paths, g_strfreev);
+	g_clear_pointer(&channels->titles, g_strfreev);
 }

@@ -16,6 +16,7 @@
 /* The channels of a meter. */
 struct hwmon_channels {
 	char **paths;  /* of the files with the numbers, whose sum is the meter's */
+	char **titles; /* hwmon_title() of each, when they were found */
 	bool energy;   /* they are counters of microjoules, not microwatts */
 	bool cpu_only; /* of the CPU packages, not of the machine */
 };
@@ -26,5 +27,12 @@ struct hwmon_channels {
  * frees, then says what there is and which key to give. Fills `ret`, which the caller clears.
  */
 bool hwmon_find(const struct config_meter *config, struct hwmon_channels *ret, char **ret_reason);
+
+/*
+ * What is at the path of a channel's file: the name of the chip, its device, and the label of the
+ * channel, as far as they are there, in a line for a message. The kernel may give the number of a
+ * chip to another one. The caller frees.
+ */
+char *hwmon_title(const char *path);
 
 void hwmon_channels_clear(struct hwmon_channels *channels);

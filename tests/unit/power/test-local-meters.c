@@ -336,6 +336,41 @@ static void put_device(const struct fixture *fixture, const char *hwmon, const c
 	g_assert_cmpint(symlink(target, link), ==, 0);
 }
 
+static void count_all_places(bool lost, const char *text, void *data)
+{
+	((int *)data)[!lost]++;
+}
+
+/* Two drivers that register their chips again may change numbers between two readings. */
+static void test_a_number_that_is_another_chips_is_found_out(struct fixture *fixture,
+							     gconstpointer kind)
+{
+	int counts[2] = {0};
+
+	put(fixture, HWMON("1") "name", "power_meter\n");
+	put(fixture, HWMON("1") "power1_average", "187000000\n");
+	put(fixture, HWMON("2") "name", "ina226\n");
+	put(fixture, HWMON("2") "power1_average", "9000000\n");
+	open_meter(fixture);
+	power_meter_watch(fixture->meter, count_all_places, counts);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	put(fixture, HWMON("1") "name", "ina226\n");
+	put(fixture, HWMON("1") "power1_average", "9000000\n");
+	put(fixture, HWMON("2") "name", "power_meter\n");
+	put(fixture, HWMON("2") "power1_average", "188000000\n");
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_REJECTED);
+	g_assert_nonnull(strstr(fixture->message, "of chip \"ina226\""));
+	g_assert_cmpint(counts[0], ==, 1);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 188000);
+	g_assert_cmpint(counts[1], ==, 1);
+	/* The same chip, whose device is another one. */
+	put_device(fixture, "hwmon2", "ACPI000D:01");
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_REJECTED);
+	g_assert_nonnull(strstr(fixture->message, "ACPI000D:01"));
+	g_assert_cmpint(read_once(fixture), ==, 0);
+}
+
 static void test_acpi_below_device_is_read(struct fixture *fixture, gconstpointer kind)
 {
 	put(fixture, HWMON("0") "device/name", "power_meter\n");
@@ -650,6 +685,8 @@ int main(int argc, char **argv)
 	ADD(CONFIG_METER_ACPI, "acpi reads microwatts", test_acpi_reads_microwatts);
 	ADD(CONFIG_METER_ACPI, "a chip with another number is found again",
 	    test_a_chip_with_another_number_is_found_again);
+	ADD(CONFIG_METER_ACPI, "a number that is another chip's is found out",
+	    test_a_number_that_is_another_chips_is_found_out);
 	ADD(CONFIG_METER_ACPI, "acpi is looked for where kernels put it",
 	    test_acpi_is_looked_for_where_kernels_put_it);
 	ADD(CONFIG_METER_ACPI, "acpi below device is read", test_acpi_below_device_is_read);
