@@ -96,8 +96,8 @@ static const struct channel *find_channel(const struct chip *chip, const char *n
 }
 
 /*
- * Whether a channel is the power of a battery (kernel, hwmon/acpi_power_meter), which is that of the
- * machine only while it has no other.
+ * Whether a channel is the power of a battery (the kernel's hwmon/acpi_power_meter), which is that
+ * of the machine only while it has no other.
  */
 static bool is_of_battery(const struct chip *chip, const char *name)
 {
@@ -108,8 +108,8 @@ static bool is_of_battery(const struct chip *chip, const char *name)
 }
 
 /*
- * Adds channel `name` with file NAME_input, or NAME_average where its power is known as a mean only,
- * as that of ACPI is, unless it is there, or is that of a battery.
+ * Adds channel `name` with file NAME_input, or NAME_average where its power is known as a mean
+ * only, as that of ACPI is, unless it is there, or is that of a battery.
  */
 static void add_channel(struct chip *chip, const char *name)
 {
