@@ -129,7 +129,8 @@ static void print_tables(const struct policy_ops *const *list, uint32_t count)
 	     "at periodic events, at changes (tasks arrive or end) or at both, and take no modifiers:");
 	print_kind(list, count, SHARING);
 	puts("\nThese put tasks with hard deadlines into the queues of clusters, knowing how execution\n"
-	     "times are distributed. They decide at changes and take no modifiers:");
+	     "times are distributed. They decide at changes. mm, msd, mmu and moc take +prune: tasks\n"
+	     "that are unlikely to be on time are dropped and deferred, as pam does:");
 	print_kind(list, count, QUEUEING);
 	puts("\nPolicies from outside, in every model (docs/reference/policy-protocol.md):\n"
 	     "  exec:COMMAND   a program that answers each snapshot with a plan, by lines of JSON\n"

@@ -173,6 +173,17 @@ static int set_backfilling(struct policy *policy, const char *modifier, char *me
 	return 0;
 }
 
+static int set_pruning(struct policy *policy, const char *modifier, char *message, size_t size)
+{
+	if (!policy->ops->queueing || policy->ops->queueing->prunes) {
+		append(message, size, "policy \"%s\" does not take \"+%s\"", policy->ops->name,
+		       modifier);
+		return -EINVAL;
+	}
+	policy->prunes = true;
+	return 0;
+}
+
 /* The subjects of modifiers, as bits: two modifiers of one subject exclude each other. */
 enum {
 	ABOUT_FUTURE = 1 << 0,
@@ -182,6 +193,7 @@ enum {
 	ABOUT_RESERVED = 1 << 4,
 	ABOUT_PAIRS = 1 << 5,
 	ABOUT_BACKFILLING = 1 << 6,
+	ABOUT_PRUNING = 1 << 7,
 };
 
 static unsigned int about(const char *modifier)
@@ -196,6 +208,8 @@ static unsigned int about(const char *modifier)
 		return ABOUT_PAIRS;
 	if (strcmp(modifier, "easy") == 0)
 		return ABOUT_BACKFILLING;
+	if (strcmp(modifier, "prune") == 0)
+		return ABOUT_PRUNING;
 	return strcmp(modifier, "filter-once") == 0 ? ABOUT_FILTER_ONCE : ABOUT_FUTURE;
 }
 
@@ -221,10 +235,12 @@ static int set_modifier(struct policy *policy, const char *modifier, char *messa
 		return set_pairing(policy, modifier, message, size);
 	if (strcmp(modifier, "easy") == 0)
 		return set_backfilling(policy, modifier, message, size);
+	if (strcmp(modifier, "prune") == 0)
+		return set_pruning(policy, modifier, message, size);
 	append(message, size,
 	       "unknown modifier \"+%s\"; known: +placeholders +reservations +drop:UTILITY "
 	       "+filter:task:LENIENCY +filter:resource:LENIENCY +filter-once +reserve-now "
-	       "+algorithm-3 +easy",
+	       "+algorithm-3 +easy +prune",
 	       modifier);
 	return -EINVAL;
 }
@@ -299,8 +315,12 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 	while (rest) {
 		const char *modifier = strsep(&rest, "+");
 
-		if (!policy.ops->planning && !policy.ops->immediate) {
-			append(message, size, "policy \"%s\" takes no modifiers", name);
+		if (!policy.ops->planning && !policy.ops->immediate &&
+		    !(policy.ops->queueing && strcmp(modifier, "prune") == 0)) {
+			append(message, size, "policy \"%s\" takes no modifiers%s", name,
+			       policy.ops->queueing && !policy.ops->queueing->prunes
+				       ? " but \"+prune\""
+				       : "");
 			return -EINVAL;
 		}
 

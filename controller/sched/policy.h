@@ -144,8 +144,9 @@ struct policy_sharing {
 	int (*decide)(struct sharing *sharing); /* sharing.h */
 };
 
-/* Clusters have queues, which the policy fills (Gentry 2019). Modifiers have no effect. */
+/* Clusters have queues, which the policy fills (Gentry 2019). Its one modifier is +prune. */
 struct policy_queueing {
+	bool prunes; /* it drops and defers tasks itself; the modifier +prune is refused */
 	bool evicts; /* it evicts executing tasks at their deadlines (scenario C) */
 	bool fair;   /* it uses the sufferage of task types (V.D.2) */
 	int (*decide)(struct queueing *queueing); /* queueing.h */
@@ -183,6 +184,8 @@ struct policy {
 	bool reserve_now;
 	/* +easy: EASY Backfilling in the order of the policy (policies/orders.c). */
 	bool backfills;
+	/* +prune: tasks that are unlikely to be on time are dropped and deferred (queueing.h). */
+	bool prunes;
 	/*
 	 * +algorithm-3: Pair exactly as Algorithm 3, where it differs from the paper's text
 	 * (preempt_pair.c).

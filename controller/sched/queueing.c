@@ -314,6 +314,26 @@ void queueing_exclude(struct queueing *queueing, struct queueing_task *task)
 							  : SCHED_REFUSAL_QUEUE_FULL);
 }
 
+double queueing_deferral(const struct queueing *queueing, uint32_t row)
+{
+	if (!queueing->policy->ops->queueing->prunes && !queueing->policy->prunes)
+		return 0;
+	return fmax(0,
+		    queueing->settings->pruning.defer_threshold - queueing_relief(queueing, row));
+}
+
+bool queueing_defers(struct queueing *queueing, struct queueing_task *task, uint32_t machine)
+{
+	const double chance = task->pairs[machine].chance;
+
+	/* A task that cannot be on time is not mapped, whatever the threshold. */
+	if (!queueing->policy->prunes ||
+	    (chance > 0 && queueing_reaches(chance, queueing_deferral(queueing, task->task->row))))
+		return false;
+	queueing_exclude(queueing, task);
+	return true;
+}
+
 /* Notes why the tasks that still wait were not queued. */
 static void explain_rest(struct queueing *queueing)
 {

@@ -119,6 +119,21 @@ int queueing_begin(struct queueing *queueing, const struct policy *policy,
 /* The amount by which the thresholds of a type are lowered (V.D.2); 0 unless the policy is fair. */
 double queueing_relief(const struct queueing *queueing, uint32_t row);
 
+/*
+ * The chance below which a waiting task is deferred to a later event (V.D.1): the deferring
+ * threshold less the relief of its type, or 0 unless the policy prunes, by itself or with +prune.
+ */
+double queueing_deferral(const struct queueing *queueing, uint32_t row);
+
+/*
+ * With +prune: whether a waiting task that the policy would put into the queue of `machine` is
+ * deferred, as its chance there is too low. It is excluded then: the pruning mechanism of Gentry
+ * 2019 around a heuristic that knows nothing of it (Denninnart, Gentry, Amini Salehi, "Improving
+ * robustness of heterogeneous serverless computing systems via probabilistic task pruning", HCW
+ * 2019).
+ */
+bool queueing_defers(struct queueing *queueing, struct queueing_task *task, uint32_t machine);
+
 /* Options of queueing_load(), or'ed together. */
 enum queueing_options {
 	QUEUEING_PRUNES = 1 << 0,  /* compare queued tasks with their dropping thresholds */
@@ -129,7 +144,7 @@ enum queueing_options {
  * Computes the completion times of all queues, and the pairs of all waiting tasks. With
  * QUEUEING_PRUNES, and while dropping is on, every task, from the head to the tail, is compared
  * with its dropping threshold (eq. 7) and dropped if its chance is not higher; the tasks behind it
- * are judged without it. Returns 0, or -ENOMEM.
+ * are judged without it. With +prune both options are added. Returns 0, or -ENOMEM.
  */
 int queueing_load(struct queueing *queueing, unsigned int wishes);
 

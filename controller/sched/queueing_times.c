@@ -217,6 +217,8 @@ static int load_queue(struct queueing *queueing, uint32_t m)
 int queueing_load(struct queueing *queueing, unsigned int wishes)
 {
 	queueing->wishes = wishes;
+	if (queueing->policy->prunes)
+		queueing->wishes |= QUEUEING_PRUNES | QUEUEING_CHANCES;
 	if (queueing->flags & POLICY_EXPLAIN)
 		queueing->wishes |= QUEUEING_CHANCES;
 	for (uint32_t m = 0; m < queueing->machines_count; m++) {

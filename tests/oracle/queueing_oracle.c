@@ -29,6 +29,7 @@ struct scene {
 	const struct sched_queueing *settings;
 	bool evicts;
 	bool fair;
+	bool defers; /* +prune */
 	int now;
 	uint32_t machines;
 	struct line lines[QUEUEING_MACHINES_MAX];
@@ -392,6 +393,21 @@ static void map_pam(struct scene *scene)
 	}
 }
 
+/* With +prune: whether what would be mapped so is deferred. It does not wait any more then. */
+static bool defer(struct scene *scene, uint32_t *waiting, const struct match *with)
+{
+	const double least = scene->settings->pruning.defer_threshold;
+	const double chance = chance_on(scene, with->task, with->machine);
+
+	if (!scene->defers || (chance > 0 && chance >= rounded_chance(least)))
+		return false;
+	memmove(scene->waiting + *waiting, scene->waiting + *waiting + 1,
+		(scene->waiting_count - *waiting - 1) * sizeof(*scene->waiting));
+	scene->waiting_count--;
+	--*waiting;
+	return true;
+}
+
 static double urgency(const struct scene *scene, const struct match *match)
 {
 	const double slack = deadline_of(scene, match->task) - match->end;
@@ -402,10 +418,10 @@ static double urgency(const struct scene *scene, const struct match *match)
 static bool comes_first(const struct scene *scene, const char *policy, const struct match *a,
 			const struct match *b)
 {
-	if (strcmp(policy, "msd") == 0 &&
+	if (g_str_has_prefix(policy, "msd") &&
 	    deadline_of(scene, a->task) != deadline_of(scene, b->task))
 		return deadline_of(scene, a->task) < deadline_of(scene, b->task);
-	if (strcmp(policy, "mmu") == 0) {
+	if (g_str_has_prefix(policy, "mmu")) {
 		const double left = urgency(scene, a), right = urgency(scene, b);
 		const double slack = deadline_of(scene, a->task) - a->end;
 		const double other = deadline_of(scene, b->task) - b->end;
@@ -427,7 +443,7 @@ static void map_min_completion(struct scene *scene, const char *policy, enum sch
 		for (uint32_t i = 0; i < scene->waiting_count; i++) {
 			const struct match with = match(scene, i, false);
 
-			if (!with.valid)
+			if (!with.valid || defer(scene, &i, &with))
 				continue;
 			any = true;
 			if (!best[with.machine].valid ||
@@ -439,7 +455,11 @@ static void map_min_completion(struct scene *scene, const char *policy, enum sch
 		for (uint32_t m = 0; m < scene->machines; m++)
 			for (uint32_t i = 0; best[m].valid && i < scene->waiting_count; i++)
 				if (scene->waiting[i] == best[m].task) {
-					enqueue(scene, i, m, 0, reason);
+					enqueue(scene, i, m,
+						scene->defers
+							? scene->settings->pruning.defer_threshold
+							: 0,
+						reason);
 					break;
 				}
 	}
@@ -472,6 +492,14 @@ static double sum_of(struct scene *scene, const struct match *matches, const uin
 	return sum;
 }
 
+static double cull_below(const struct scene *scene)
+{
+	const struct sched_pruning *pruning = &scene->settings->pruning;
+
+	return scene->defers ? fmax(pruning->cull_threshold, pruning->defer_threshold)
+			     : pruning->cull_threshold;
+}
+
 /* The three likeliest matches that are not culled; returns their number. */
 static uint32_t three(struct scene *scene, struct match *matches)
 {
@@ -487,7 +515,8 @@ static uint32_t three(struct scene *scene, struct match *matches)
 			for (uint32_t j = 0; j < count; j++)
 				taken |= matches[j].waiting == i;
 			if (taken || !with.valid ||
-			    with.chance < rounded_chance(scene->settings->pruning.cull_threshold))
+			    with.chance < rounded_chance(cull_below(scene)) ||
+			    (scene->defers && with.chance <= 0))
 				continue;
 			if (!best.valid || likelier(&with, &best))
 				best = with;
@@ -522,18 +551,20 @@ static void map_moc(struct scene *scene)
 				first = order[0];
 			}
 		}
-		enqueue(scene, matches[first].waiting, matches[first].machine,
-			scene->settings->pruning.cull_threshold, SCHED_REASON_MOST_ON_TIME);
+		enqueue(scene, matches[first].waiting, matches[first].machine, cull_below(scene),
+			SCHED_REASON_MOST_ON_TIME);
 	}
 }
 
 void queueing_oracle(const char *policy, const struct sched_snapshot *snapshot,
 		     struct queueing_plan *ret_plan)
 {
+	const bool defers = g_str_has_suffix(policy, "+prune");
 	const bool prunes = g_str_has_prefix(policy, "pam");
 	struct scene scene = {
 		.snapshot = snapshot,
 		.settings = snapshot->system->queueing,
+		.defers = defers,
 		.fair = strcmp(policy, "pamf") == 0,
 		.machines = snapshot->system->clusters_count,
 		.waiting_count = snapshot->waiting_count,
@@ -553,15 +584,16 @@ void queueing_oracle(const char *policy, const struct sched_snapshot *snapshot,
 	}
 	drop_late(&scene);
 	judge_level(&scene);
-	if (prunes && ret_plan->dropping)
+	if ((prunes || defers) && ret_plan->dropping)
 		prune(&scene);
 	if (prunes)
 		map_pam(&scene);
-	else if (strcmp(policy, "moc") == 0)
+	else if (g_str_has_prefix(policy, "moc"))
 		map_moc(&scene);
 	else
 		map_min_completion(&scene, policy,
-				   strcmp(policy, "mm") == 0    ? SCHED_REASON_MIN_COMPLETION
-				   : strcmp(policy, "msd") == 0 ? SCHED_REASON_SOONEST_DEADLINE
-								: SCHED_REASON_MOST_URGENT);
+				   g_str_has_prefix(policy, "mmu") ? SCHED_REASON_MOST_URGENT
+				   : g_str_has_prefix(policy, "mm")
+					   ? SCHED_REASON_MIN_COMPLETION
+					   : SCHED_REASON_SOONEST_DEADLINE);
 }

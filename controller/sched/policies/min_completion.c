@@ -61,7 +61,8 @@ static bool pair(struct queueing *queueing, struct queueing_task **best)
 	for (uint32_t i = 0; i < queueing->tasks_count; i++) {
 		struct queueing_task *task = &queueing->tasks[i];
 
-		if (task->out || !queue_order_soonest(queueing, task))
+		if (task->out || !queue_order_soonest(queueing, task) ||
+		    queueing_defers(queueing, task, task->machine))
 			continue;
 		any = true;
 		if (!best[task->machine] || goes_before(queueing, task, best[task->machine]))
@@ -84,7 +85,9 @@ static int decide(struct queueing *queueing)
 	while (result == 0 && pair(queueing, best))
 		for (uint32_t m = 0; result == 0 && m < queueing->machines_count; m++)
 			if (best[m])
-				result = queueing_enqueue(queueing, best[m], m, 0,
+				result = queueing_enqueue(queueing, best[m], m,
+							  queueing_deferral(queueing,
+									    best[m]->task->row),
 							  reasons[queueing->policy->ops->variant]);
 	return result;
 }

@@ -51,6 +51,8 @@ static uint32_t find_pairs(struct queueing *queueing, struct queueing_task **bes
 			queueing_exclude(queueing, task);
 			continue;
 		}
+		if (queueing_defers(queueing, task, task->machine))
+			continue;
 		for (; at > 0 && likelier(queueing, task, best[at - 1]); at--)
 			if (at < PAIRS_MAX)
 				best[at] = best[at - 1];
@@ -125,6 +127,15 @@ static int choose_pair(struct queueing *queueing, struct queueing_task *const *p
 	return 0;
 }
 
+/* The threshold that a task has reached. */
+static double least_of(const struct queueing *queueing, const struct queueing_task *task)
+{
+	const double deferral = queueing_deferral(queueing, task->task->row);
+	const double least = queueing->settings->pruning.cull_threshold;
+
+	return deferral > least ? deferral : least;
+}
+
 static int decide(struct queueing *queueing)
 {
 	struct queueing_task *pairs[PAIRS_MAX];
@@ -137,7 +148,7 @@ static int decide(struct queueing *queueing)
 		result = choose_pair(queueing, pairs, count, &task);
 		if (result == 0)
 			result = queueing_enqueue(queueing, task, task->machine,
-						  queueing->settings->pruning.cull_threshold,
+						  least_of(queueing, task),
 						  SCHED_REASON_MOST_ON_TIME);
 	}
 	return result;

@@ -14,14 +14,6 @@
 #include "controller/sched/policies/queue_order.h"
 #include "controller/sched/policies/registry.h"
 
-static double threshold(const struct queueing *queueing, const struct queueing_task *task)
-{
-	const double least = queueing->settings->pruning.defer_threshold -
-			     queueing_relief(queueing, task->task->row);
-
-	return least > 0 ? least : 0;
-}
-
 /* The first to end of all pairs that are likely enough; NULL: there is none. */
 static struct queueing_task *choose_task(struct queueing *queueing)
 {
@@ -41,7 +33,7 @@ static struct queueing_task *choose_task(struct queueing *queueing)
 		 * that cannot be on time is not mapped, however much its type has suffered.
 		 */
 		if (!queueing_reaches(task->pairs[task->machine].chance,
-				      threshold(queueing, task)) ||
+				      queueing_deferral(queueing, task->task->row)) ||
 		    task->pairs[task->machine].chance <= 0) {
 			queueing_exclude(queueing, task);
 			continue;
@@ -58,13 +50,17 @@ static int decide(struct queueing *queueing)
 	int result = queueing_load(queueing, QUEUEING_PRUNES | QUEUEING_CHANCES);
 
 	while (result == 0 && (task = choose_task(queueing)))
-		result = queueing_enqueue(queueing, task, task->machine, threshold(queueing, task),
+		result = queueing_enqueue(queueing, task, task->machine,
+					  queueing_deferral(queueing, task->task->row),
 					  SCHED_REASON_LIKELIEST);
 	return result;
 }
 
-static const struct policy_queueing plain = {.evicts = true, .decide = decide};
-static const struct policy_queueing fair = {.evicts = true, .fair = true, .decide = decide};
+static const struct policy_queueing plain = {.prunes = true, .evicts = true, .decide = decide};
+static const struct policy_queueing fair = {.prunes = true,
+					    .evicts = true,
+					    .fair = true,
+					    .decide = decide};
 
 const struct policy_ops policies_pam[] = {
 	{

@@ -218,7 +218,7 @@ static void test_energies(const void *data)
 static void make_policy(const struct policy_ops *ops, uint64_t seed, struct policy *ret_policy)
 {
 	static const char *const modifiers[] = {
-		"", "", "+filter:resource:2", "+filter:task:1", "+reservations", "+easy"};
+		"", "", "+filter:resource:2", "+filter:task:1", "+reservations", "+easy", "+prune"};
 	g_autofree char *name =
 		g_strconcat(ops->name, modifiers[seed % G_N_ELEMENTS(modifiers)], NULL);
 	char message[256];
