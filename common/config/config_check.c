@@ -285,6 +285,22 @@ static char *check_overhead(const struct config *config, const struct config_ove
 	return wrong;
 }
 
+static char *check_interval(const char *section, double interval_s)
+{
+	return interval_s > 0 && interval_s < CONFIG_MAPPING_INTERVAL_MIN_S
+		       ? g_strdup_printf("%s.mapping_interval_s: %g s is below %g s", section,
+					 interval_s, CONFIG_MAPPING_INTERVAL_MIN_S)
+		       : NULL;
+}
+
+static char *check_intervals(const struct config *config)
+{
+	return check_interval("experiment", config->experiment->mapping_interval_s)
+		       ?: (config->service
+				   ? check_interval("service", config->service->mapping_interval_s)
+				   : NULL);
+}
+
 /* The first broken rule of the whole file, or NULL. */
 static char *find_wrong(const struct config *config)
 {
@@ -335,7 +351,8 @@ static char *find_wrong(const struct config *config)
 	wrong = wrong ?: config_experiment_check(experiment);
 	if (!wrong && config->workload)
 		wrong = config_times_check(config);
-	return wrong ?: config_service_check(config) ?: config_size_check(config) ?: config_lab_check(config);
+	return wrong ?: config_service_check(config) ?: config_size_check(config)
+		     ?: config_lab_check(config) ?: check_intervals(config);
 }
 
 bool config_check(const struct config *config, const char *path, GError **error)

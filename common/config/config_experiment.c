@@ -16,7 +16,7 @@ static const struct config_key experiment_keys[] = {
 	 .help = "what 100 % is; default: what an unlimited run of max-upr is simulated to use. An environment needs "
 		 "one, but with serial, sharing and pruning, which use no energy."},
 	{CONFIG_NUMBER(experiment, mapping_interval_s), CONFIG_MOST(0, INFINITY),
-	 .help = "time between two mapping events; default: as `mapping_interval` says. One of them is needed."},
+	 .help = "time between two mapping events, at least 0.001; default: as `mapping_interval` says. One of them is needed."},
 	{CONFIG_NUMBER(experiment, duration_s), CONFIG_MOST(0, 1e9),
 	 .help = "a run ends then at the latest; default: as `duration` says. One of them is needed."},
 	{CONFIG_NUMBER(experiment, mapping_interval), CONFIG_NOT_ZERO, CONFIG_ABOVE(0, 1e6),

@@ -6,6 +6,9 @@
 /* Limits closer than this are one and the same, in tables and file names too. */
 #define CONFIG_LIMITS_DIFFER 1e-6
 
+/* The shortest time between two mapping events, in seconds: the engine goes from one to the next. */
+#define CONFIG_MAPPING_INTERVAL_MIN_S 1e-3
+
 /* Policies x limits x repeats: no policy and no limit appears twice. */
 struct config_experiment {
 	char **policies;

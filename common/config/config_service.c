@@ -12,7 +12,7 @@ static const struct config_key service_keys[] = {
 	{CONFIG_TEXT(service, policy), .fallback_text = POLICY_DEFAULT,
 	 .help = "without a budget, queues or shares; `virtbed policies` lists them."},
 	{CONFIG_NUMBER(service, mapping_interval_s), CONFIG_ABOVE(0, 86400),
-	 .help = "default: that of the experiment."},
+	 .help = "at least 0.001; default: that of the experiment."},
 	{CONFIG_UINT(service, tasks_max), .fallback = 100000, CONFIG_OR_ZERO, .min = 1,
 	 .max = CONFIG_SERVICE_TASKS_MAX, .range = CONFIG_RANGE_FROM,
 	 .help = "tasks that it can take in its life. Raised, it takes no restart."},

@@ -15,6 +15,9 @@
 #include "controller/rerun/rerun.h"
 #include "controller/store/store_service.h"
 
+/* What a configuration may have, a rerun takes. */
+G_STATIC_ASSERT(CONFIG_MAPPING_INTERVAL_MIN_S == STATE_PERIOD_MIN_S);
+
 /* Reads a configuration from a text. */
 static struct config *read_config(const char *text, GError **error)
 {

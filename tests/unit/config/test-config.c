@@ -155,6 +155,8 @@ static const struct bad_case bad_cases[] = {
 	{"  duration_s: 10\n", "  duration_s: 1e300\n", "workload.duration_s: 1e+300 is more than"},
 	{"mapping_interval_s: 1", "mapping_interval_s: 0.0000001",
 	 "experiment.mapping_interval_s: 1e+08 mapping events in all are more than 10000000"},
+	{"mapping_interval_s: 1", "mapping_interval_s: 0.0009",
+	 "experiment.mapping_interval_s: 0.0009 s is below 0.001 s"},
 	{"policies: [easy]", "policies: [easy, max-upr, easy]",
 	 "experiment.policies[2]: 'easy' appears twice"},
 	{"limits: [1, 0.7]", "limits: [1, 0.7, 0.70]", "experiment.limits[2]: 0.7 appears twice"},
