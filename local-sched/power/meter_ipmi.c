@@ -91,6 +91,7 @@ struct meter_ipmi {
 	double dcmi_wait_s; /* until then; doubles */
 	/* DCMI has failed in this reading: use_sensor if a sensor has a reading. */
 	bool leaving;
+	bool resume;        /* the read before came as far as the sensors, and took too long */
 	bool never_again;   /* DCMI is not there at all */
 	bool warned;        /* that the sensor is read */
 	bool from_sensor;   /* the reading under way, or else the last one */
@@ -651,7 +652,7 @@ static const char *obstacle(const struct meter_ipmi *meter)
 	for (guint i = 0; i < meter->bridges->len && !text; i++)
 		text = ipmi_shell_obstacle(g_array_index(meter->bridges, struct bridge, i).shell,
 					   meter);
-	return text ?: meter->step == STEP_CHECK ? "reads the sensor's record again" : NULL;
+	return text;
 }
 
 static gboolean on_deadline(gpointer data)
@@ -662,6 +663,7 @@ static gboolean on_deadline(gpointer data)
 
 	meter->base.timer_id =
 		platform_after_ms(meter->base.platform, PATIENCE_MS, on_deadline, meter);
+	meter->resume = meter->from_sensor && (meter->step == STEP_WALK || text);
 	if (meter->step == STEP_WALK) {
 		ipmi_walk_progress(meter->walk, &read, &all);
 		meter->wanted = false;
@@ -694,7 +696,9 @@ static void ipmi_read(struct power_meter *base)
 		platform_after_ms(meter->base.platform, (guint)MAX(left_ms, 0), on_deadline, meter);
 	if (meter->step != STEP_NONE)
 		return;
-	if (meter->use_sensor && platform_now_ns(meter->base.platform) < meter->dcmi_again_ns) {
+	if (meter->resume ||
+	    (meter->use_sensor && platform_now_ns(meter->base.platform) < meter->dcmi_again_ns)) {
+		meter->resume = false;
 		read_sensors(meter);
 	} else {
 		meter->from_sensor = meter->leaving = false;
