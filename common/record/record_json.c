@@ -425,7 +425,8 @@ static bool read_field(const struct record_reading *reading, const struct record
 	if (!value)
 		return field->flags & RECORD_OPTIONAL ||
 		       record_refuse(reading, "key \"%s\" is missing", field->name);
-	if (json_is_null(value) && field->null != RECORD_NULL_NEVER)
+	if (json_is_null(value) && (field->null != RECORD_NULL_NEVER ||
+				    (field->flags & RECORD_OPTIONAL && field->type == RECORD_BOOL)))
 		return true;
 	return field->read ? field->read(reading, field, value, data)
 			   : record_read_value(reading, field, value, data);

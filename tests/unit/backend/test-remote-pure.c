@@ -434,9 +434,10 @@ static void a_task_that_was_never_suspended_has_one_stretch(void)
 
 #define TEXT_32 "0123456789abcdef0123456789abcdef"
 
-#define INTERVAL                                                                                       \
+#define INTERVAL INTERVAL_WITH("false")
+#define INTERVAL_WITH(gap)                                                                             \
 	"{\"seq\": 5, \"host\": \"b1\", \"from_ns\": 7, \"to_ns\": 9, \"from_uj\": 10, \"to_uj\": 30," \
-	" \"gap\": false, \"read\": true, \"tasks\": {\"x-1-2-3\": 40}, \"vms_ns\": 50, "
+	" \"gap\": " gap ", \"read\": true, \"tasks\": {\"x-1-2-3\": 40}, \"vms_ns\": 50, "
 
 static json_t *text_json(const char *text)
 {
@@ -448,6 +449,25 @@ static json_t *text_json(const char *text)
 
 /* Of a clock that shows no more than the minute when it was told. */
 #define NOW (60 * S)
+
+/* A peer that says null of a gap says nothing of it: its other intervals are not lost. */
+static void a_gap_may_be_null(void)
+{
+	g_autoptr(json_t) body = text_json("{\"stream\": \"s\", \"intervals\": [" INTERVAL_WITH(
+		"null") "\"others_ns\": null}]}");
+	struct remote_clock clock;
+	const char *stream = NULL;
+	int64_t last = 0;
+	g_autoptr(GError) wrong = NULL;
+	g_autoptr(GPtrArray) list = NULL;
+
+	remote_clock_init(&clock, true);
+	list = remote_usage_parse(body, &clock, NOW, &stream, &last, &wrong, NULL);
+	g_assert_no_error(wrong);
+	g_assert_nonnull(list);
+	g_assert_cmpuint(list->len, ==, 1);
+	g_assert_false(((struct wire_usage *)g_ptr_array_index(list, 0))->gap);
+}
 
 static void usage_is_read_whole(void)
 {
@@ -687,6 +707,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/task/energy", a_task_answers_for_its_share_above_idle);
 	g_test_add_func("/suspensions/read", suspensions_are_read);
 	g_test_add_func("/suspensions/none", a_task_that_was_never_suspended_has_one_stretch);
+	g_test_add_func("/remote/a gap may be null", a_gap_may_be_null);
 	g_test_add_func("/remote/usage/is read whole", usage_is_read_whole);
 	g_test_add_func("/remote/usage/what makes no sense is left out",
 			usage_that_makes_no_sense_is_left_out);
