@@ -184,7 +184,8 @@ static struct chart *new_chart(const struct quantity *quantity, const struct sum
 	for (int i = 0; i < COLUMNS; i++)
 		drawn.columns[i] = g_array_new(FALSE, FALSE, sizeof(double));
 	csv = data(quantity, summary, traces, &drawn);
-	if (drawn.columns[RUN]->len > 0) {
+	/* Of runs that use no energy there is nothing to draw. */
+	if (drawn.columns[RUN]->len > 0 && (!quantity->is_energy || drawn.value_max > 0)) {
 		chart = chart_new("time", "%s%s", prefix, quantity->name);
 		chart->title = title_of(quantity, summary);
 		chart->notes = chart_notes(summary);

@@ -220,6 +220,8 @@ static json_t *side_json(const struct compare *compare, const struct compare_rat
 json_t *compare_ratios_json(const struct compare *compare, const GArray *ratios,
 			    const char *baseline)
 {
+	const struct summary *first = compare->sides->side[0].summary;
+	json_t *missing = json_array();
 	json_t *list = json_array();
 
 	for (guint k = 0; k < ratios->len; k++) {
@@ -232,5 +234,12 @@ json_t *compare_ratios_json(const struct compare *compare, const GArray *ratios,
 					    side_json(compare, ratio, side));
 		json_array_append_new(list, object);
 	}
-	return json_pack("{s:s, s:o}", "policy", baseline, "ratios", list);
+	for (guint i = 0; i < first->limits->len; i++) {
+		const double limit = g_array_index(first->limits, double, i);
+
+		if (!have_both(compare, baseline, limit))
+			json_array_append_new(missing, json_real(limit));
+	}
+	return json_pack("{s:s, s:o, s:o}", "policy", baseline, "ratios", list, "missing_limits",
+			 missing);
 }

@@ -212,6 +212,23 @@ static void test_simulated_energy(struct directory *directory, gconstpointer sim
 	g_assert_null(find(charts, "power-1-max-upr-60"));
 }
 
+/* Tasks that use no energy, as those of pruning environments, have no chart without a curve. */
+static void test_no_energy(struct directory *directory, gconstpointer simulated)
+{
+	g_autofree char *path = g_build_filename(directory->dir, STORE_FILE, NULL);
+	g_autoptr(charts_t) charts = NULL;
+	sqlite3 *db = NULL;
+
+	g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db, "UPDATE task SET energy_j = 0, eec_j = 0", NULL, NULL,
+				     NULL),
+			==, SQLITE_OK);
+	sqlite3_close(db);
+	charts = all_charts(directory);
+	g_assert_nonnull(find(charts, "utility-time"));
+	g_assert_null(find(charts, "energy-time"));
+}
+
 static void test_utility(struct directory *directory, gconstpointer simulated)
 {
 	g_autoptr(charts_t) charts = all_charts(directory);
@@ -579,6 +596,7 @@ int main(int argc, char **argv)
 	TEST("/charts/energy follows from the counters", NULL, test_energy);
 	TEST("/charts/energy of a simulation follows from its tasks", "simulated",
 	     test_simulated_energy);
+	TEST("/charts/no energy is no chart without a curve", "simulated", test_no_energy);
 	TEST("/charts/utility steps up where tasks completed", NULL, test_utility);
 	TEST("/charts/estimates have intervals where they were measured often", NULL,
 	     test_estimates);

@@ -394,7 +394,9 @@ static void test_notes_of_ratios(void)
 		.runs = 2, .tasks = 40, .ratio = 1, .seed = 1, .cells = cells};
 	struct pair *pair = pair_new(&measured, &simulated);
 	g_autoptr(GArray) ratios = NULL;
+	g_autoptr(json_t) document = NULL;
 	g_autofree char *text = NULL;
+	const json_t *missing;
 
 	pair->sides.side[0].noise = &noise;
 	pair_compare(pair);
@@ -404,6 +406,10 @@ static void test_notes_of_ratios(void)
 	g_assert_nonnull(strstr(text, "  meas: mean of the ratios per repeat, with 95 %"));
 	g_assert_nonnull(strstr(text, "  sim: ratio of the one simulated run each"));
 	g_assert_nonnull(strstr(text, "  none at 70 %: not both sides have easy there\n"));
+	document = compare_ratios_json(pair->compare, ratios, "easy");
+	missing = json_object_get(document, "missing_limits");
+	g_assert_cmpuint(json_array_size(missing), ==, 1);
+	g_assert_cmpfloat(json_number_value(json_array_get(missing, 0)), ==, 0.7);
 	pair_free(pair);
 }
 
