@@ -386,6 +386,7 @@ static void test_registry_refuses(void)
 	} cases[] = {
 		{"nonsense", "unknown policy"},
 		{"pam", "gives tasks no nodes of their own"},
+		{"exec:./mine.py", "asks no policy from outside"},
 		{"dynmcb8", "gives tasks no nodes of their own"},
 		{"max-upt+drop:2", "a replay drops no jobs"},
 		{"max-upt+nonsense", "unknown modifier"},
