@@ -111,8 +111,7 @@ void config_times_derive(struct config *config)
 	}
 	if (rate.tasks_per_s > 0 && experiment->mapping_interval > 0)
 		experiment->mapping_interval_s =
-			fmax(CONFIG_MAPPING_INTERVAL_MIN_S,
-			     three_digits(experiment->mapping_interval * rate.etc_s));
+			three_digits(experiment->mapping_interval * rate.etc_s);
 	if (config->service && config->service_follows)
 		config->service->mapping_interval_s = experiment->mapping_interval_s;
 	if (follow && config_workload_duration_s(workload) > 0 && experiment->duration > 0)
