@@ -26,10 +26,10 @@
 
 static unsigned events;
 
-/* Something that other functions have left there, which the compiler cannot know. */
+/* What is on the stack below the frames of all functions that the policy has called. */
 static __attribute__((noinline)) uint32_t left_on_stack(void)
 {
-	volatile uint32_t left[16];
+	volatile uint32_t left[4096];
 
 	return left[7];
 }
