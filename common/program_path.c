@@ -33,6 +33,9 @@ static const char *const program_places[] = {
 	"../plugin/so",
 	"../../controller/plugin/so",
 	"../../../controller/plugin/so",
+	"../plugin/batsim",
+	"../../controller/plugin/batsim",
+	"../../../controller/plugin/batsim",
 };
 
 char *program_path(const char *name, GError **error)

@@ -8,12 +8,15 @@
 #include "common/json.h"
 #include "controller/check/policy_check.h"
 #include "controller/cli/commands.h"
+#include "controller/plugin/batsim/batsim_scheduler.h"
 #include "controller/report/table.h"
 #include "controller/sched/policy.h"
 
 #define FOLDER "policy-check"
 #define SNAPSHOTS 300
 #define DEADLINE_S 30
+/* Where Batsim looks for its scheduler unless it is told another place. */
+#define SOCKET "tcp://127.0.0.1:28000"
 
 static const char *const rule_texts[] = {
 	[CHECK_ANSWERS] = "it does not answer",
@@ -261,13 +264,33 @@ static int check(const char *name, struct check_settings *settings, bool json)
 	return check_result_is_good(result) ? COMMAND_DONE : COMMAND_FAILED;
 }
 
+/* The command `policy batsim`: answers Batsim until its simulation is over. */
+static int serve_batsim(const char *command, const char *name, const char *endpoint, bool immediate)
+{
+	g_autoptr(batsim_scheduler_t) scheduler = NULL;
+	g_autoptr(GError) error = NULL;
+	struct policy policy;
+	char message[1024];
+
+	if (policy_parse(name, &policy, message, sizeof(message)) < 0)
+		return command_fail(COMMAND_BAD, command, "%s", message);
+	scheduler = batsim_scheduler_new(&policy, immediate, &error);
+	if (!scheduler)
+		return command_fail(COMMAND_BAD, command, "%s", error->message);
+	if (!batsim_scheduler_serve(scheduler, endpoint, &error))
+		return command_fail(COMMAND_FAILED, command, "%s", error->message);
+	return COMMAND_DONE;
+}
+
 int cmd_policy(int argc, char **argv)
 {
 	int64_t seed = 1;
 	uint32_t count = SNAPSHOTS;
 	double deadline_s = DEADLINE_S;
 	const char *out = FOLDER;
+	const char *socket = SOCKET;
 	bool json = false;
+	bool immediate = false;
 	const struct command_option options[] = {
 		{"snapshots", 'n', COMMAND_COUNT, &count,
 		 "how many of each model (300); three processes are asked about each", "N", 1,
@@ -278,19 +301,29 @@ int cmd_policy(int argc, char **argv)
 		{"out", 'o', COMMAND_FILE, &out,
 		 "folder for snapshots that show a broken rule (" FOLDER ")", "DIR"},
 		{"json", 0, COMMAND_FLAG, &json, "one JSON object"},
+		{"socket", 0, COMMAND_TEXT, &socket,
+		 "of batsim: the ZeroMQ endpoint to answer at (" SOCKET ")", "ENDPOINT"},
+		{"immediate", 0, COMMAND_FLAG, &immediate,
+		 "of batsim: jobs start now or wait, no start is planned"},
 		{NULL},
 	};
 	g_autofree char *policy = NULL;
 
-	if (!command_parse(&argc, &argv, "check POLICY",
-			   "Checks the rules of all policies on random snapshots. POLICY is "
-			   "exec:COMMAND, so:FILE,\n"
-			   "a name of `virtbed policies`, or a file: a program, or a shared object "
-			   "(.so).",
-			   options))
+	if (!command_parse(
+		    &argc, &argv, "check|batsim POLICY",
+		    "check: checks the rules of all policies on random snapshots. POLICY is "
+		    "exec:COMMAND,\n"
+		    "so:FILE, a name of `virtbed policies`, or a file: a program, or a shared "
+		    "object (.so).\n"
+		    "batsim: decides for one simulation of Batsim 2 to 4, as its scheduler. "
+		    "POLICY is a name of\n"
+		    "`virtbed policies`.",
+		    options))
 		return COMMAND_BAD;
+	if (argc == 3 && strcmp(argv[1], "batsim") == 0)
+		return serve_batsim(argv[0], argv[2], socket, immediate);
 	if (argc != 3 || strcmp(argv[1], "check") != 0)
-		return command_fail(COMMAND_BAD, argv[0], "give check and one policy");
+		return command_fail(COMMAND_BAD, argv[0], "give check or batsim, and one policy");
 	policy = policy_name(argv[2]);
 
 	struct check_settings settings = {

@@ -33,7 +33,7 @@ int cmd_rerun(int argc, char **argv);
 int cmd_decide(int argc, char **argv);
 /* `virtbed policies`: lists the policies with the section of the paper of each. */
 int cmd_policies(int argc, char **argv);
-/* `virtbed policy check POLICY`: whether a policy keeps the rules of all. */
+/* `virtbed policy check|batsim POLICY`: whether it keeps the rules of all; decides for Batsim. */
 int cmd_policy(int argc, char **argv);
 /* `virtbed lab up|down|status|check|probe CONFIG`: emulated blades on this machine. */
 int cmd_lab(int argc, char **argv);

@@ -207,34 +207,61 @@ static void take_settings(struct plugin *plugin)
 
 /* Starting a program. */
 
-/* The arguments of the host from `exec` or `so` on; NULL with `error`. */
-static char **host_words(const char *policy, GError **error)
+/* The words of a program of ours; false with `error`. */
+static bool add_own_program(GPtrArray *words, const char *name, GError **error)
+{
+	char *program = program_path(name, error);
+
+	if (!program)
+		return false;
+	g_ptr_array_add(words, program);
+	return true;
+}
+
+/* The words of a policy's name behind its prefix; false with `error`. */
+static bool add_given(GPtrArray *words, const char *policy, GError **error)
 {
 	g_autoptr(GError) parsing = NULL;
 	g_auto(GStrv) given = NULL;
-	GPtrArray *words = g_ptr_array_new();
 
-	if (g_str_has_prefix(policy, "so:")) {
-		char *program = program_path("virtbed-policy-so", error);
-
-		if (!program) {
-			g_ptr_array_unref(words);
-			return NULL;
-		}
-		g_ptr_array_add(words, g_strdup("exec"));
-		g_ptr_array_add(words, g_strdup("--"));
-		g_ptr_array_add(words, program);
-		g_ptr_array_add(words, g_strdup(policy));
-	} else if (g_shell_parse_argv(policy + strlen("exec:"), NULL, &given, &parsing)) {
-		g_ptr_array_add(words, g_strdup("exec"));
-		g_ptr_array_add(words, g_strdup("--"));
-		for (char **word = given; *word; word++)
-			g_ptr_array_add(words, g_strdup(*word));
-	} else {
-		g_ptr_array_unref(words);
-		return error_null(error, PLUGIN_ERROR, PLUGIN_ERROR_NAME,
+	if (!g_shell_parse_argv(strchr(policy, ':') + 1, NULL, &given, &parsing))
+		return error_fail(error, PLUGIN_ERROR, PLUGIN_ERROR_NAME,
 				  "policy \"%s\": its words cannot be split: %s", policy,
 				  parsing->message);
+	for (char **word = given; *word; word++)
+		g_ptr_array_add(words, g_strdup(*word));
+	return true;
+}
+
+static bool add_words(GPtrArray *words, const char *policy, GError **error)
+{
+	const size_t prefix = strcspn(policy, ":");
+
+	if (g_str_has_prefix(policy, "so:")) {
+		if (!add_own_program(words, "virtbed-policy-so", error))
+			return false;
+		g_ptr_array_add(words, g_strdup(policy));
+		return true;
+	}
+	if (g_str_has_prefix(policy, "exec:"))
+		return add_given(words, policy, error);
+	/* batsim: and batsim-edc: */
+	if (!add_own_program(words, "virtbed-policy-batsim", error))
+		return false;
+	g_ptr_array_add(words, g_strndup(policy, prefix));
+	return add_given(words, policy, error);
+}
+
+/* The arguments of the host from `exec` on; NULL with `error`. */
+static char **host_words(const char *policy, GError **error)
+{
+	GPtrArray *words = g_ptr_array_new_with_free_func(g_free);
+
+	g_ptr_array_add(words, g_strdup("exec"));
+	g_ptr_array_add(words, g_strdup("--"));
+	if (!add_words(words, policy, error)) {
+		g_ptr_array_unref(words);
+		return NULL;
 	}
 	g_ptr_array_add(words, NULL);
 	return (char **)g_ptr_array_free(words, FALSE);

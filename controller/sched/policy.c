@@ -77,7 +77,7 @@ static int refuse_name(const char *name, char *message, size_t size)
 	append(message, size, "unknown policy \"%s\"; known:", name);
 	for (uint32_t i = 0; i < count; i++)
 		append(message, size, " %s", list[i]->name);
-	append(message, size, " exec:COMMAND so:FILE");
+	append(message, size, " exec:COMMAND so:FILE batsim:COMMAND batsim-edc:FILE");
 	return -EINVAL;
 }
 
@@ -248,7 +248,7 @@ static int set_modifier(struct policy *policy, const char *modifier, char *messa
 /* Whether a name is that of a policy from outside; *ret_rest is what follows the prefix. */
 static bool is_outside(const char *text, const char **ret_rest)
 {
-	static const char *const prefixes[] = {"exec:", "so:"};
+	static const char *const prefixes[] = {"exec:", "so:", "batsim:", "batsim-edc:"};
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
 		const size_t length = strlen(prefixes[i]);
@@ -275,7 +275,8 @@ static int parse_outside(const char *text, const char *rest, struct policy *ret_
 		}
 	if (rest[strspn(rest, " ")] == '\0') {
 		append(message, size,
-		       "policy \"%s\" names nothing; give exec:COMMAND [ARGUMENT...] or so:FILE",
+		       "policy \"%s\" names nothing; give exec:COMMAND [ARGUMENT...], so:FILE, "
+		       "batsim:COMMAND [ARGUMENT...] or batsim-edc:FILE",
 		       text);
 		return -EINVAL;
 	}

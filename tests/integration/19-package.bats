@@ -22,7 +22,7 @@ teardown() {
 
 @test "the package has everything, and nothing of the machine that made it" {
 	dpkg-deb -c "$deb" >contents
-	for path in usr/bin/virtbed usr/libexec/virtbed/virtbed-{controller,local-sched,lab,meters,policy-host,policy-so} \
+	for path in usr/bin/virtbed usr/libexec/virtbed/virtbed-{controller,local-sched,lab,meters,policy-host,policy-so,policy-batsim} \
 		usr/lib/x86_64-linux-gnu/virtbed/dcmi_module.so usr/lib/systemd/system/virtbed-controller.service \
 		usr/lib/systemd/system/virtbed-controller-lab.service usr/lib/systemd/system/virtbed-local-sched@.service \
 		usr/lib/sysusers.d/virtbed.conf usr/lib/tmpfiles.d/virtbed.conf usr/share/man/man1/virtbed.1.gz \

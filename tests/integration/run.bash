@@ -15,6 +15,7 @@ run_use_scripted() {
 	mkdir -p "$dir"
 	ln -sf "$run_build/tests/unit/backend/scripted-local-sched" "$dir/virtbed-local-sched"
 	ln -sf "$run_build/controller/plugin/host/virtbed-policy-host" "$run_build/controller/plugin/so/virtbed-policy-so" "$dir"
+	ln -sf "$run_build/controller/plugin/batsim/virtbed-policy-batsim" "$dir"
 	ln -sf "$run_build/controller/api/virtbed-controller" "$dir/virtbed-controller"
 	export VIRTBED_LIBEXEC=$dir
 	# It has no VMs, and reads no image; that there is one is asked first of all.

@@ -2,6 +2,7 @@
 #include "controller/plugin/so/conversation.h"
 
 #include <alloca.h>
+#include <errno.h>
 #include <glib.h>
 #include <inttypes.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 
 struct conversation {
 	const struct policy *policy;
+	struct policy own;                   /* `policy`, where `outside` decides */
+	struct conversation_outside outside; /* without `decides`: the policy has tables */
 	struct arena *arena;
 	bool fills;
 	uint8_t fill;      /* with `fills`: what the stack is filled with */
@@ -30,6 +33,17 @@ struct conversation *conversation_new(const struct policy *policy)
 	conversation->policy = policy;
 	conversation->arena = arena_new();
 	conversation->tasks = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)json_decref);
+	return conversation;
+}
+
+struct conversation *conversation_new_outside(const struct conversation_outside *outside)
+{
+	struct conversation *conversation = conversation_new(NULL);
+
+	conversation->own = (struct policy){.ops = &policy_outside_ops};
+	g_strlcpy(conversation->own.name, outside->name, sizeof(conversation->own.name));
+	conversation->policy = &conversation->own;
+	conversation->outside = *outside;
 	return conversation;
 }
 
@@ -85,11 +99,18 @@ static json_t *list_models(const struct policy_ops *ops)
 
 static char *answer_hello(struct conversation *conversation, const json_t *message)
 {
+	const struct conversation_outside *outside = &conversation->outside;
+	g_autofree char *refusal =
+		outside->hello ? outside->hello(outside->decides, message) : NULL;
+
+	if (refusal)
+		return line_of(json_pack("{s:s, s:s}", "type", "refuse", "reason", refusal));
 	json_decref(conversation->system);
 	conversation->system = json_incref(json_object_get(message, "system"));
-	return line_of(json_pack("{s:s, s:i, s:s, s:b, s:o}", "type", "hello", "protocol", PROTOCOL,
-				 "name", conversation->policy->ops->name, "differences", true,
-				 "models", list_models(conversation->policy->ops)));
+	return line_of(
+		json_pack("{s:s, s:i, s:s, s:b, s:o}", "type", "hello", "protocol", PROTOCOL,
+			  "name", outside->name ? outside->name : conversation->policy->ops->name,
+			  "differences", true, "models", list_models(conversation->policy->ops)));
 }
 
 /* Makes the snapshot of a message whole again. */
@@ -152,12 +173,14 @@ static char *answer_decide(struct conversation *conversation, json_t *message)
 {
 	const json_int_t number = json_integer_value(json_object_get(message, "number"));
 	json_t *object = json_object_get(message, "snapshot");
-	struct policy_context context = {.arena = conversation->arena};
+	struct policy_context context = {.arena = conversation->arena,
+					 .outside = conversation->outside.decides};
 	g_autoptr(snapshot_json_t) read = NULL;
 	g_autoptr(GError) error = NULL;
 	const char *misfit;
 	struct sched_plan plan = {0};
 	int64_t begun_ns;
+	int status;
 
 	if (!json_is_object(object))
 		return refuse(number, "the message has no snapshot");
@@ -171,7 +194,10 @@ static char *answer_decide(struct conversation *conversation, json_t *message)
 	if (conversation->fills)
 		fill_stack(conversation->fill);
 	begun_ns = clock_now_ns();
-	if (policy_decide(conversation->policy, &read->snapshot, &context, &plan) < 0)
+	status = policy_decide(conversation->policy, &read->snapshot, &context, &plan);
+	if (status == -EIO)
+		return refuse(number, context.outside->problem);
+	if (status < 0)
 		return refuse(number, "out of memory");
 	return plan_line(number, &read->snapshot, &plan, clock_elapsed_s(begun_ns, clock_now_ns()));
 }

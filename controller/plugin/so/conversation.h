@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,17 @@ struct conversation;
 
 /* `policy` is borrowed. */
 struct conversation *conversation_new(const struct policy *policy);
+
+/*
+ * What decides in place of a policy with tables; all of it is borrowed. `hello` looks at the message
+ * hello: it returns why the system is refused, which the caller frees, or NULL.
+ */
+struct conversation_outside {
+	const char *name; /* what it calls itself */
+	struct policy_outside *decides;
+	char *(*hello)(struct policy_outside *decides, const json_t *message);
+};
+struct conversation *conversation_new_outside(const struct conversation_outside *outside);
 
 /* NULL is allowed. */
 void conversation_free(struct conversation *conversation);
