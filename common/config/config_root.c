@@ -47,7 +47,7 @@ static const struct config_key root_keys[] = {
 	{CONFIG_SERVED("verdict", 2),
 	 .help = "the pairs of policies that `virtbed run --until-verdict` decides."},
 	{CONFIG_SERVED("plugin", 3),
-	 .help = "how policies from outside run, which `exec:COMMAND` and `so:FILE` name."},
+	 .help = "how policies from outside run, which `exec:COMMAND`, `so:FILE` and `batsim:COMMAND` name."},
 	{CONFIG_TEXT(file, image),
 	 .help = "directory of the guest image. By default VIRTBED_IMAGE, else that of the build or the package."},
 	{CONFIG_NUMBER(file, patience), CONFIG_NOT_ZERO, CONFIG_TO(1, 1000),

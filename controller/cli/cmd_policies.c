@@ -134,7 +134,10 @@ static void print_tables(const struct policy_ops *const *list, uint32_t count)
 	print_kind(list, count, QUEUEING);
 	puts("\nPolicies from outside, in every model (docs/reference/policy-protocol.md):\n"
 	     "  exec:COMMAND   a program that answers each snapshot with a plan, by lines of JSON\n"
-	     "  so:FILE        a shared object with the table of a policy");
+	     "  so:FILE        a shared object with the table of a policy\n"
+	     "and where tasks have nodes of their own (docs/reference/batsim.md):\n"
+	     "  batsim:COMMAND    a scheduler of Batsim 2 to 4, with {socket} among its arguments\n"
+	     "  batsim-edc:FILE   a decision component of Batsim 5");
 }
 
 int cmd_policies(int argc, char **argv)

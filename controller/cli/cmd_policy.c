@@ -288,7 +288,7 @@ int cmd_policy(int argc, char **argv)
 	uint32_t count = SNAPSHOTS;
 	double deadline_s = DEADLINE_S;
 	const char *out = FOLDER;
-	const char *socket = SOCKET;
+	const char *socket = NULL; /* SOCKET */
 	bool json = false;
 	bool immediate = false;
 	const struct command_option options[] = {
@@ -320,10 +320,18 @@ int cmd_policy(int argc, char **argv)
 		    "`virtbed policies`.",
 		    options))
 		return COMMAND_BAD;
-	if (argc == 3 && strcmp(argv[1], "batsim") == 0)
-		return serve_batsim(argv[0], argv[2], socket, immediate);
-	if (argc != 3 || strcmp(argv[1], "check") != 0)
+	if (argc != 3 || (strcmp(argv[1], "check") != 0 && strcmp(argv[1], "batsim") != 0))
 		return command_fail(COMMAND_BAD, argv[0], "give check or batsim, and one policy");
+	if (strcmp(argv[1], "batsim") == 0) {
+		if (json || seed != 1 || count != SNAPSHOTS || deadline_s != DEADLINE_S ||
+		    strcmp(out, FOLDER) != 0)
+			return command_fail(COMMAND_BAD, argv[0],
+					    "batsim takes --socket and --immediate alone");
+		return serve_batsim(argv[0], argv[2], socket ? socket : SOCKET, immediate);
+	}
+	if (socket || immediate)
+		return command_fail(COMMAND_BAD, argv[0],
+				    "--socket and --immediate are options of batsim");
 	policy = policy_name(argv[2]);
 
 	struct check_settings settings = {

@@ -22,8 +22,8 @@
  * of the name.
  *
  * A policy from outside the tree is named by what decides: "exec:COMMAND [ARGUMENT...]" is a
- * program, "so:FILE" a shared object. It is in no registry and takes no modifiers, and
- * struct policy_outside stands for it.
+ * program, "so:FILE" a shared object, "batsim:COMMAND" and "batsim-edc:FILE" are schedulers of
+ * Batsim. It is in no registry and takes no modifiers, and struct policy_outside stands for it.
  *
  * Ties are broken in one way everywhere: higher objective, then earlier arrival, then lower task
  * id, then cluster order, then lower P-state. Objectives, energies, utilities and computed times

@@ -99,3 +99,12 @@ figures() {
 	echo "$output"
 	[ "$(grep -c "all as stored" <<<"$output")" -eq 2 ]
 }
+
+@test "policy check and policy batsim refuse each other's options" {
+	run "$virtbed" policy check easy --socket tcp://127.0.0.1:1
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"are options of batsim"* ]]
+	run "$virtbed" policy batsim easy --json
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"takes --socket and --immediate alone"* ]]
+}
