@@ -24,7 +24,8 @@ struct job {
 	uint32_t task;
 	uint32_t attempt; /* how often it was submitted before */
 	bool started;     /* by the scheduler; else it waits */
-	char *alloc;      /* of a started one */
+	char *alloc;      /* of a started one, as the scheduler wrote it */
+	char *nodes;      /* the same as batsim_alloc_text() writes it */
 	bool met;         /* while a snapshot is compared: it is as the scheduler knows it */
 };
 
@@ -56,6 +57,7 @@ static void free_job(void *data)
 	struct job *job = data;
 
 	g_free(job->alloc);
+	g_free(job->nodes);
 	g_free(job);
 }
 
@@ -240,7 +242,24 @@ static const struct sched_allocation *find(const struct sched_allocation *list, 
 	return NULL;
 }
 
-/* Marks the jobs that are as the scheduler knows them. Whether all that wait for it do wait. */
+/* Whether a started job has the nodes that the scheduler gave it. */
+static bool is_in_place(const struct batsim_bridge *bridge, const struct job *job,
+			const struct sched_allocation *running)
+{
+	g_autofree bool *have = g_new0(bool, bridge->nodes);
+	g_autofree char *text = NULL;
+
+	for (uint32_t i = 0; i < running->nodes_count; i++)
+		if (running->nodes[i] < bridge->nodes)
+			have[running->nodes[i]] = true;
+	text = batsim_alloc_text(have, bridge->nodes);
+	return strcmp(text, job->nodes) == 0;
+}
+
+/*
+ * Marks the jobs that are as the scheduler knows them. Whether all that wait for it do wait, and
+ * those that run are where it put them.
+ */
 static bool meet(struct batsim_bridge *bridge, const struct sched_snapshot *snapshot)
 {
 	for (guint i = 0; i < bridge->jobs->len; i++)
@@ -257,8 +276,11 @@ static bool meet(struct batsim_bridge *bridge, const struct sched_snapshot *snap
 			g_hash_table_lookup(bridge->by_task,
 					    GUINT_TO_POINTER(snapshot->running[i].task->id));
 
-		if (job && job->started)
-			job->met = true;
+		if (!job || !job->started)
+			continue;
+		if (!is_in_place(bridge, job, &snapshot->running[i]))
+			return false;
+		job->met = true;
 	}
 	for (guint i = 0; i < bridge->jobs->len; i++) {
 		const struct job *job = bridge->jobs->pdata[i];
@@ -443,6 +465,7 @@ static bool execute(struct batsim_bridge *bridge, const struct sched_snapshot *s
 					"nodes", nodes));
 	job->started = true;
 	job->alloc = g_strdup(alloc);
+	job->nodes = batsim_alloc_text(have, bridge->nodes);
 	return true;
 }
 

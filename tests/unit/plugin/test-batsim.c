@@ -425,6 +425,28 @@ static void test_the_bridge_begins_again_where_the_state_is_another(void)
 	close_bench(&bench);
 }
 
+static void test_the_bridge_begins_again_where_a_task_is_elsewhere(void)
+{
+	static const char *const answers[] = {EXECUTE("virtbed!0", "0,1"), "", "", NULL};
+	struct bench bench;
+
+	open_bench(&bench, answers);
+	wait_task(&bench, 0);
+	assert_next(&bench, "start 0@0,1;");
+	run_task(&bench, 0, 0);
+	wait_task(&bench, 1);
+	assert_next(&bench, "");
+	g_assert_cmpuint(script.started, ==, 1);
+	/* Its plan came too late, and the fallback has started the task. */
+	run_task(&bench, 0, 2);
+	wait_task(&bench, 1);
+	assert_next(&bench, "");
+	g_assert_cmpuint(script.started, ==, 2);
+	assert_asked(3, "SIMULATION_BEGINS;NOTIFY event_machine_unavailable 2-3;JOB_SUBMITTED "
+			"virtbed!1;");
+	close_bench(&bench);
+}
+
 static void test_the_bridge_calls_later_and_answers(void)
 {
 	static const char *const answers[] = {
@@ -561,6 +583,8 @@ int main(int argc, char **argv)
 			test_the_bridge_tells_changes_and_takes_decisions);
 	g_test_add_func("/batsim/the bridge begins again where the state is another",
 			test_the_bridge_begins_again_where_the_state_is_another);
+	g_test_add_func("/batsim/the bridge begins again where a task is elsewhere",
+			test_the_bridge_begins_again_where_a_task_is_elsewhere);
 	g_test_add_func("/batsim/the bridge calls later and answers",
 			test_the_bridge_calls_later_and_answers);
 	g_test_add_func("/batsim/what virtbed cannot do has a reason",
