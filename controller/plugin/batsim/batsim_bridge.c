@@ -558,6 +558,23 @@ static bool converse(struct batsim_bridge *bridge, const struct sched_snapshot *
 	return true;
 }
 
+/* The beginning is a message of its own, as Batsim sends it: some schedulers are ready only then. */
+static bool begin(struct batsim_bridge *bridge, const struct sched_snapshot *snapshot,
+		  uint32_t cluster, json_t *actions, GError **error)
+{
+	g_autoptr(json_t) events = json_array();
+
+	if (!bridge->peer)
+		bridge->peer = bridge->start(bridge->data, error);
+	if (!bridge->peer)
+		return false;
+	bridge->begun = true;
+	bridge->nodes = snapshot->system->clusters[cluster].nodes;
+	bridge->unavailable = g_new0(bool, bridge->nodes);
+	tell(events, snapshot->now_s, "SIMULATION_BEGINS", begins(snapshot->system, cluster));
+	return converse(bridge, snapshot, cluster, events, actions, error);
+}
+
 static bool decide_event(struct batsim_bridge *bridge, const struct sched_snapshot *snapshot,
 			 uint32_t cluster, struct arena *arena, struct sched_plan *ret_plan,
 			 GError **error)
@@ -565,19 +582,10 @@ static bool decide_event(struct batsim_bridge *bridge, const struct sched_snapsh
 	g_autoptr(json_t) events = json_array();
 	g_autoptr(json_t) actions = json_array();
 
-	if (bridge->peer && !meet(bridge, snapshot))
+	if (bridge->begun && !meet(bridge, snapshot))
 		end_conversation(bridge, snapshot->now_s, true);
-	if (!bridge->peer)
-		bridge->peer = bridge->start(bridge->data, error);
-	if (!bridge->peer)
+	if (!bridge->begun && !begin(bridge, snapshot, cluster, actions, error))
 		return false;
-	if (!bridge->begun) {
-		bridge->begun = true;
-		bridge->nodes = snapshot->system->clusters[cluster].nodes;
-		bridge->unavailable = g_new0(bool, bridge->nodes);
-		tell(events, snapshot->now_s, "SIMULATION_BEGINS",
-		     begins(snapshot->system, cluster));
-	}
 	tell_ends(bridge, snapshot, events);
 	tell_nodes(bridge, snapshot, cluster, events);
 	tell_tasks(bridge, snapshot, cluster, events, actions);
