@@ -79,16 +79,28 @@ bool store_pack_inputs(struct store *store, int64_t run, uint32_t until, uint32_
 
 /* Reading. */
 
+static bool fail_damaged(struct store *store, uint32_t from, GError **error)
+{
+	return error_fail(error, DATABASE_ERROR, DATABASE_ERROR_CORRUPT,
+			  "%s: the inputs from number %u on are damaged",
+			  database_path(store->database), from);
+}
+
+/* Whether a pack has the inputs that it is to have. A number beyond 32 bits is read as the last. */
+static bool is_whole(const struct store_input_pack *pack, const GPtrArray *inputs)
+{
+	return inputs && pack->n > 0 && pack->last >= pack->n && pack->last < UINT32_MAX &&
+	       inputs->len == (uint64_t)pack->last - pack->n + 1;
+}
+
 static GPtrArray *unpack(struct store *store, const struct store_input_pack *pack, GError **error)
 {
 	GPtrArray *inputs = input_pack_read(pack->inputs, pack->run, pack->n);
 	struct store_input *last;
 
-	if (!inputs || pack->last < pack->n || inputs->len != pack->last - pack->n + 1) {
+	if (!is_whole(pack, inputs)) {
 		g_clear_pointer(&inputs, g_ptr_array_unref);
-		error_fail(error, DATABASE_ERROR, DATABASE_ERROR_CORRUPT,
-			   "%s: the inputs from number %u on are damaged",
-			   database_path(store->database), pack->n);
+		fail_damaged(store, pack->n, error);
 		return NULL;
 	}
 	last = inputs->pdata[inputs->len - 1];

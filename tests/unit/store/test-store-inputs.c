@@ -243,6 +243,56 @@ static void test_prune(struct fixture *fixture, const void *data)
 	g_assert_cmpuint(((struct store_input *)left->pdata[0])->n, ==, 41);
 }
 
+/* Stores a pack of so many inputs; its numbers are columns of SQL. */
+static void put_pack(struct fixture *fixture, const char *n, const char *last, uint32_t count)
+{
+	g_autoptr(GRand) rand = g_rand_new_with_seed(11);
+	g_autoptr(GPtrArray) inputs = draw_inputs(rand, fixture->run, count);
+	g_autoptr(GBytes) bytes = input_pack_write(inputs);
+	const struct store_input_pack pack = {
+		.run = fixture->run, .n = 1, .last = count, .begins = 1, .inputs = bytes};
+	g_autofree char *sql =
+		g_strdup_printf("UPDATE input_pack SET n = %s, last = %s WHERE run = ?", n, last);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(database_do(fixture->store->database, "DELETE FROM input_pack WHERE run = ?",
+				  DATABASE_ARGS(fixture->run), "remove", NULL));
+	g_assert_true(database_put(fixture->store->database, &store_input_pack_record, &pack,
+				   "store", NULL));
+	database_do(fixture->store->database, sql, DATABASE_ARGS(fixture->run), "change", &error);
+	g_assert_no_error(error);
+}
+
+/* Numbers that a pack cannot have are damage, whatever the columns are. */
+static void test_bad_numbers(struct fixture *fixture, const void *data)
+{
+	static const struct {
+		const char *n, *last;
+		uint32_t count;
+	} packs[] = {
+		{"0", "4294967295", 0}, {"0", "4294967296", 0},          {"0", "9", 10},
+		{"1", "5", 4},          {"4294967290", "5000000000", 6}, {"-3", "4", 8},
+		{"1", "3", 4},
+	};
+
+	g_autoptr(GPtrArray) good = NULL;
+
+	put_pack(fixture, "1", "4", 4);
+	good = store_inputs_after(fixture->store, fixture->run, 0, 10, NULL);
+	g_assert_cmpuint(good->len, ==, 4);
+	for (gsize i = 0; i < G_N_ELEMENTS(packs); i++) {
+		g_autofree char *begin = NULL;
+		g_autoptr(GError) error = NULL;
+
+		g_test_message("from %s to %s: %u", packs[i].n, packs[i].last, packs[i].count);
+		put_pack(fixture, packs[i].n, packs[i].last, packs[i].count);
+		g_assert_null(store_inputs_after(fixture->store, fixture->run, 0, 10, &error));
+		g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_CORRUPT);
+		begin = store_next_begin(fixture->store, fixture->run, 1);
+		g_assert_null(begin);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -252,5 +302,7 @@ int main(int argc, char **argv)
 		   set_up, test_packed, tear_down);
 	g_test_add("/store/inputs/packs are removed with what they follow", struct fixture, NULL,
 		   set_up, test_prune, tear_down);
+	g_test_add("/store/inputs/packs with numbers that cannot be are refused", struct fixture,
+		   NULL, set_up, test_bad_numbers, tear_down);
 	return g_test_run();
 }
