@@ -109,25 +109,44 @@ static GPtrArray *unpack(struct store *store, const struct store_input_pack *pac
 	return inputs;
 }
 
-/* The first pack of a run with inputs above `after`; NULL: there is none, or with `error` failure. */
+/*
+ * The first pack of a run with inputs above `after`, or whose numbers cannot be; NULL: there is
+ * none, or with `error` failure.
+ */
 static struct store_input_pack *next_pack(struct store *store, int64_t run, uint32_t after,
 					  GError **error)
 {
 	return database_get(store->database, &store_input_pack_record,
-			    "WHERE run = ? AND n > ? - 65536 AND last > ? ORDER BY n LIMIT 1",
-			    DATABASE_ARGS(run, after, after), "read the inputs", error);
+			    "WHERE run = ?1 AND n > ?2 - 65536 AND (last > ?2 OR last < n OR n < 1)"
+			    " ORDER BY n LIMIT 1",
+			    DATABASE_ARGS(run, after), "read the inputs", error);
+}
+
+/* Whether rows have numbers above `after`, each more than the one before it. */
+static bool are_ascending(struct store *store, const GPtrArray *rows, uint32_t after,
+			  GError **error)
+{
+	for (guint i = 0; i < rows->len; i++) {
+		const struct store_input *row = rows->pdata[i];
+
+		if (row->n <= after || row->n == UINT32_MAX)
+			return fail_damaged(store, after + 1, error);
+		after = row->n;
+	}
+	return true;
 }
 
 GPtrArray *store_inputs_after(struct store *store, int64_t run, uint32_t after, uint32_t most,
 			      GError **error)
 {
 	g_autoptr(GPtrArray) inputs = record_list_new(&store_input_record);
-	GPtrArray *rows;
+	g_autoptr(GPtrArray) rows = NULL;
 
 	while (inputs->len < most) {
 		GError *reason = NULL;
 		struct store_input_pack *pack = next_pack(store, run, after, &reason);
 		GPtrArray *packed = pack ? unpack(store, pack, &reason) : NULL;
+		const guint before = inputs->len;
 
 		for (guint i = 0; packed && i < packed->len; i++) {
 			struct store_input *input = packed->pdata[i];
@@ -140,6 +159,9 @@ GPtrArray *store_inputs_after(struct store *store, int64_t run, uint32_t after, 
 		}
 		if (packed)
 			g_ptr_array_unref(packed);
+		/* SQL compares columns of any type, of which a fraction is lost here. */
+		if (packed && inputs->len == before)
+			fail_damaged(store, pack->n, &reason);
 		store_input_pack_free(pack);
 		if (reason) {
 			g_propagate_error(error, reason);
@@ -152,9 +174,9 @@ GPtrArray *store_inputs_after(struct store *store, int64_t run, uint32_t after, 
 			     "WHERE run = ? AND n > ? ORDER BY n LIMIT ?",
 			     DATABASE_ARGS(run, after, most - inputs->len), "read the inputs",
 			     error);
-	if (!rows)
+	if (!rows || !are_ascending(store, rows, after, error))
 		return NULL;
-	g_ptr_array_extend_and_steal(inputs, rows);
+	g_ptr_array_extend_and_steal(inputs, g_steal_pointer(&rows));
 	return g_steal_pointer(&inputs);
 }
 
@@ -217,6 +239,6 @@ bool store_last_input(struct store *store, int64_t run, uint32_t *ret_last, GErr
 				       "SELECT max(last) FROM input_pack WHERE run = ?",
 				       DATABASE_ARGS(run), &packed, "read the inputs", error));
 
-	*ret_last = (uint32_t)MAX(last, packed);
+	*ret_last = (uint32_t)CLAMP(MAX(last, packed), 0, UINT32_MAX);
 	return good;
 }

@@ -270,11 +270,18 @@ static void test_bad_numbers(struct fixture *fixture, const void *data)
 		const char *n, *last;
 		uint32_t count;
 	} packs[] = {
-		{"0", "4294967295", 0}, {"0", "4294967296", 0},          {"0", "9", 10},
-		{"1", "5", 4},          {"4294967290", "5000000000", 6}, {"-3", "4", 8},
+		{"0", "4294967295", 0},
+		{"0", "4294967296", 0},
+		{"0", "9", 10},
+		{"1", "5", 4},
+		{"4294967290", "5000000000", 6},
+		{"-3", "4", 8},
 		{"1", "3", 4},
+		{"1", "0", 0},
+		{"0", "0", 0},
+		{"1", "-5", 4},
+		{"1", "'four'", 4},
 	};
-
 	g_autoptr(GPtrArray) good = NULL;
 
 	put_pack(fixture, "1", "4", 4);
@@ -293,6 +300,41 @@ static void test_bad_numbers(struct fixture *fixture, const void *data)
 	}
 }
 
+/* A page that ends with such a number is followed by another one, not by itself. */
+static void test_bad_ends(struct fixture *fixture, const void *data)
+{
+	static const char *const packs[] = {"4.5", "'4x'"};
+	static const char *const rows[] = {"4.5", "4294967295", "5000000000", "'4x'"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(packs); i++) {
+		g_autoptr(GPtrArray) inputs = NULL;
+		g_autoptr(GError) error = NULL;
+
+		put_pack(fixture, "1", packs[i], 4);
+		inputs = store_inputs_after(fixture->store, fixture->run, 0, 10, &error);
+		g_assert_null(inputs);
+		g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_CORRUPT);
+	}
+	put_pack(fixture, "1", "4", 4);
+	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+		const struct store_input input = {.run = fixture->run, .n = 5};
+		g_autofree char *sql =
+			g_strdup_printf("UPDATE input SET n = %s WHERE run = ? AND n = 5", rows[i]);
+		g_autoptr(GPtrArray) inputs = NULL;
+		g_autoptr(GError) error = NULL;
+
+		g_assert_true(database_do(fixture->store->database,
+					  "DELETE FROM input WHERE run = ?",
+					  DATABASE_ARGS(fixture->run), "remove", NULL));
+		g_assert_true(store_put_input(fixture->store, &input, NULL));
+		g_assert_true(database_do(fixture->store->database, sql,
+					  DATABASE_ARGS(fixture->run), "change", NULL));
+		inputs = store_inputs_after(fixture->store, fixture->run, 0, 10, &error);
+		g_assert_null(inputs);
+		g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_CORRUPT);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -304,5 +346,7 @@ int main(int argc, char **argv)
 		   set_up, test_prune, tear_down);
 	g_test_add("/store/inputs/packs with numbers that cannot be are refused", struct fixture,
 		   NULL, set_up, test_bad_numbers, tear_down);
+	g_test_add("/store/inputs/numbers that are no whole ones end the reading", struct fixture,
+		   NULL, set_up, test_bad_ends, tear_down);
 	return g_test_run();
 }
