@@ -10,6 +10,9 @@
 /* The longest pack that is read, unpacked. */
 #define BYTES_MAX (64u << 20)
 
+/* The longest name of a kind, of which each input gets a copy. */
+#define KIND_BYTES_MAX 64
+
 /* Fields with real numbers. */
 enum real {
 	REAL_TIME = 0,
@@ -260,6 +263,15 @@ static double code_real(struct pack *pack, enum real real, double value, double 
 
 /* Inputs. */
 
+static char *read_name(struct pack *pack)
+{
+	char *name = code_text(pack, COLUMN_NAMES, NULL);
+
+	if (strlen(name) > KIND_BYTES_MAX)
+		pack->damaged = true;
+	return name;
+}
+
 /* The kind of an input, by its number in the order in which they come; 0: it is about a time. */
 static char *code_kind(struct pack *pack, char *kind)
 {
@@ -275,7 +287,7 @@ static char *code_kind(struct pack *pack, char *kind)
 		return NULL;
 	if (index > pack->names->len)
 		g_ptr_array_add(pack->names,
-				pack->reading ? code_text(pack, COLUMN_NAMES, NULL)
+				pack->reading ? read_name(pack)
 					      : g_strdup(code_text(pack, COLUMN_NAMES, kind)));
 	return pack->reading ? g_strdup(pack->names->pdata[MIN(index, pack->names->len) - 1])
 			     : kind;

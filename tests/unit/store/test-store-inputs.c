@@ -167,6 +167,32 @@ static void test_damaged(void)
 	g_assert_cmpuint(refused, >, 1900);
 }
 
+/* Whether an input with these texts, borrowed, is read from its pack. */
+static bool is_read(const char *kind, const char *detail, const char *answers)
+{
+	struct store_input input = {.kind = (char *)kind,
+				    .detail = (char *)detail,
+				    .answers = (char *)answers};
+	g_autoptr(GPtrArray) inputs = g_ptr_array_new();
+	g_autoptr(GBytes) pack = NULL;
+	g_autoptr(GPtrArray) read = NULL;
+
+	g_ptr_array_add(inputs, &input);
+	pack = input_pack_write(inputs);
+	read = input_pack_read(pack, 1, 1);
+	return read != NULL;
+}
+
+/* Each input has a copy of its kind: a long one would make a small pack large. */
+static void test_long_kind(void)
+{
+	g_autofree char *longest = g_strnfill(64, 'k');
+	g_autofree char *longer = g_strnfill(65, 'k');
+
+	g_assert_true(is_read(longest, longer, longer));
+	g_assert_false(is_read(longer, NULL, NULL));
+}
+
 static guint count_rows(struct fixture *fixture, const char *sql)
 {
 	int64_t count = -1;
@@ -340,6 +366,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/store/inputs/any inputs are packed and read", test_round_trip);
 	g_test_add_func("/store/inputs/damaged packs are refused", test_damaged);
+	g_test_add_func("/store/inputs/a pack has no long kinds", test_long_kind);
 	g_test_add("/store/inputs/rows become packs up to full states", struct fixture, NULL,
 		   set_up, test_packed, tear_down);
 	g_test_add("/store/inputs/packs are removed with what they follow", struct fixture, NULL,
