@@ -121,7 +121,7 @@ static void code_bytes(struct pack *pack, guint column, void *bytes, guint size)
 	} else if (array->len - pack->at[column] < size) {
 		pack->damaged = true;
 		memset(bytes, 0, size);
-	} else {
+	} else if (size > 0) {
 		memcpy(bytes, array->data + pack->at[column], size);
 		pack->at[column] += size;
 	}
@@ -237,6 +237,7 @@ static double code_real(struct pack *pack, enum real real, double value, double 
 		code_byte(pack, COLUMN_HOW + real,
 			  pack->reading ? 0 : choose(pack, real, value, since_s, &whole));
 	const int64_t last = pack->reals[real].whole;
+	int64_t difference;
 
 	switch (how) {
 	case HOW_SAME:
@@ -247,9 +248,9 @@ static double code_real(struct pack *pack, enum real real, double value, double 
 		break;
 	case HOW_DECIMAL:
 		/* What is damaged may be any number. */
-		whole = (int64_t)((uint64_t)last + (uint64_t)code_whole(pack,
-									COLUMN_DIFFERENCES + real,
-									whole - last));
+		difference = code_whole(pack, COLUMN_DIFFERENCES + real,
+					pack->reading ? 0 : whole - last);
+		whole = (int64_t)((uint64_t)last + (uint64_t)difference);
 		pack->reals[real].whole = whole;
 		value = (double)whole / powers[pack->reals[real].scale];
 		break;

@@ -3,6 +3,7 @@
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "controller/store/input_pack.h"
 #include "controller/store/store_private.h"
@@ -144,7 +145,26 @@ static void test_round_trip(void)
 	}
 }
 
-/* Whatever bytes there are, they are read or refused. */
+/* A pack, damaged or not, is read or refused; what is read can be packed again. */
+static bool read_any(GBytes *bytes)
+{
+	g_autoptr(GPtrArray) read = input_pack_read(bytes, 1, 1);
+	g_autoptr(GPtrArray) again = NULL;
+	g_autoptr(GBytes) pack = NULL;
+
+	if (!read)
+		return false;
+	g_assert_cmpuint(read->len, <=, INPUT_PACK_MAX);
+	pack = input_pack_write(read);
+	again = input_pack_read(pack, 1, 1);
+	g_assert_nonnull(again);
+	g_assert_cmpuint(again->len, ==, read->len);
+	for (guint i = 0; i < read->len; i++)
+		assert_same(read->pdata[i], again->pdata[i]);
+	return true;
+}
+
+/* Of damaged bytes of a file, which zlib's check sum finds. */
 static void test_damaged(void)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(8);
@@ -157,14 +177,178 @@ static void test_damaged(void)
 		g_autofree guint8 *bytes =
 			g_memdup2(g_bytes_get_data(pack, &size), g_bytes_get_size(pack));
 		g_autoptr(GBytes) other = NULL;
-		g_autoptr(GPtrArray) read = NULL;
 
 		bytes[g_rand_int_range(rand, 0, (gint32)size)] ^= (guint8)g_rand_int(rand);
 		other = g_bytes_new(bytes, g_rand_boolean(rand) ? size : size / 2);
-		read = input_pack_read(other, 1, 1);
-		refused += read == NULL;
+		refused += !read_any(other);
 	}
 	g_assert_cmpuint(refused, >, 1900);
+}
+
+static guint take_size(const guint8 **at)
+{
+	guint size = 0;
+
+	for (guint shift = 0;; shift += 7) {
+		size |= (guint)(**at & 0x7f) << shift;
+		if (!(*(*at)++ & 0x80))
+			return size;
+	}
+}
+
+static void append_size(GByteArray *bytes, guint size)
+{
+	const guint8 parts[] = {(guint8)(size | 0x80), (guint8)(size >> 7 | 0x80),
+				(guint8)(size >> 14 | 0x80), (guint8)(size >> 21)};
+
+	g_byte_array_append(bytes, parts, sizeof(parts));
+}
+
+/* The columns of a pack, GPtrArray of GByteArray. */
+static GPtrArray *open_pack(GBytes *pack)
+{
+	GPtrArray *columns = g_ptr_array_new_with_free_func((GDestroyNotify)g_byte_array_unref);
+	const guint8 *at = g_bytes_get_data(pack, NULL);
+	const guint8 *const end = at + g_bytes_get_size(pack);
+	uLongf size = take_size(&at);
+	g_autofree guint8 *whole = g_malloc(size);
+	const guint8 *column = whole;
+
+	g_assert_cmpint(uncompress(whole, &size, at, (uLong)(end - at)), ==, Z_OK);
+	while (column < whole + size) {
+		const guint length = take_size(&column);
+		GByteArray *bytes = g_byte_array_new();
+
+		g_byte_array_append(bytes, column, length);
+		g_ptr_array_add(columns, bytes);
+		column += length;
+	}
+	return columns;
+}
+
+/* A pack of such columns, with a good check sum. */
+static GBytes *close_pack(const GPtrArray *columns)
+{
+	g_autoptr(GByteArray) whole = g_byte_array_new();
+	GByteArray *pack = g_byte_array_new();
+	g_autofree guint8 *packed = NULL;
+	uLongf size;
+
+	for (guint i = 0; i < columns->len; i++) {
+		const GByteArray *column = columns->pdata[i];
+
+		append_size(whole, column->len);
+		g_byte_array_append(whole, column->data, column->len);
+	}
+	size = compressBound(whole->len);
+	packed = g_malloc(size);
+	g_assert_cmpint(compress(packed, &size, whole->data, whole->len), ==, Z_OK);
+	append_size(pack, whole->len);
+	g_byte_array_append(pack, packed, (guint)size);
+	return g_byte_array_free_to_bytes(pack);
+}
+
+/* Writes a part of a column over, or into it. */
+static void change_column(GByteArray *column, guint at, const guint8 *bytes, guint size,
+			  bool insert)
+{
+	const guint moved = column->len - at;
+
+	g_assert_cmpuint(at, <=, column->len);
+	if (insert) {
+		g_byte_array_set_size(column, column->len + size);
+		memmove(column->data + at + size, column->data + at, moved);
+	}
+	size = MIN(size, column->len - at);
+	if (size > 0)
+		memcpy(column->data + at, bytes, size);
+}
+
+/* What is hard on a reader: the ends of whole numbers, zeros, what is no UTF-8. */
+static const struct {
+	guint8 bytes[10];
+	guint size;
+} hard[] = {
+	{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 10},
+	{{0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 10},
+	{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 10},
+	{{0xfe, 0xff, 0xff, 0xff, 0x1f}, 5},
+	{{0, 0, 0, 0, 0, 0, 0xf8, 0x7f}, 8},
+	{{0, 0, 0, 0}, 4},
+	{{1, 1, 1, 1}, 4},
+	{{3}, 1},
+};
+
+static void damage_column(GRand *rand, const GPtrArray *columns)
+{
+	GByteArray *column = columns->pdata[g_rand_int_range(rand, 0, (gint32)columns->len)];
+	const GByteArray *other = columns->pdata[g_rand_int_range(rand, 0, (gint32)columns->len)];
+	const guint at = (guint)g_rand_int_range(rand, 0, (gint32)column->len + 1);
+	const guint which = (guint)g_rand_int_range(rand, 0, G_N_ELEMENTS(hard));
+	const guint8 byte = (guint8)g_rand_int(rand);
+
+	switch (g_rand_int_range(rand, 0, 4)) {
+	case 0:
+		change_column(column, at, &byte, 1, g_rand_boolean(rand));
+		break;
+	case 1:
+		change_column(column, at, hard[which].bytes, hard[which].size,
+			      g_rand_boolean(rand));
+		break;
+	case 2:
+		g_byte_array_set_size(column, at);
+		break;
+	default:
+		if (other != column && other->len > 0)
+			change_column(column, at, other->data, other->len, g_rand_boolean(rand));
+		break;
+	}
+}
+
+/* Of damaged columns, under a check sum that is right for them. */
+static void test_damaged_columns(void)
+{
+	guint refused = 0, read = 0;
+
+	for (guint seed = 0; seed < 400; seed++) {
+		g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+		g_autoptr(GPtrArray) inputs = draw_inputs(rand, 1, 30);
+		g_autoptr(GBytes) pack = input_pack_write(inputs);
+		g_autoptr(GPtrArray) columns = open_pack(pack);
+		g_autoptr(GBytes) same = close_pack(columns);
+		g_autoptr(GBytes) other = NULL;
+
+		g_assert_true(read_any(same));
+		for (gint left = g_rand_int_range(rand, 1, 4); left > 0; left--)
+			damage_column(rand, columns);
+		other = close_pack(columns);
+		if (read_any(other))
+			read++;
+		else
+			refused++;
+	}
+	g_assert_cmpuint(refused, >, 100);
+	g_assert_cmpuint(read, >, 20);
+}
+
+/* Each column begins with each of what is hard. */
+static void test_hard_columns(void)
+{
+	g_autoptr(GRand) rand = g_rand_new_with_seed(12);
+	g_autoptr(GPtrArray) inputs = draw_inputs(rand, 1, 30);
+	g_autoptr(GBytes) pack = input_pack_write(inputs);
+	g_autoptr(GPtrArray) all = open_pack(pack);
+
+	for (guint i = 0; i < all->len; i++)
+		for (guint j = 0; j < 2 * G_N_ELEMENTS(hard); j++) {
+			g_autoptr(GPtrArray) columns = open_pack(pack);
+			g_autoptr(GBytes) other = NULL;
+
+			change_column(columns->pdata[i], 0, hard[j / 2].bytes, hard[j / 2].size,
+				      j % 2 || ((GByteArray *)columns->pdata[i])->len == 0);
+			other = close_pack(columns);
+			read_any(other);
+		}
 }
 
 /* Whether an input with these texts, borrowed, is read from its pack. */
@@ -189,6 +373,7 @@ static void test_long_kind(void)
 	g_autofree char *longest = g_strnfill(64, 'k');
 	g_autofree char *longer = g_strnfill(65, 'k');
 
+	g_assert_true(is_read("", "", ""));
 	g_assert_true(is_read(longest, longer, longer));
 	g_assert_false(is_read(longer, NULL, NULL));
 }
@@ -366,6 +551,10 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/store/inputs/any inputs are packed and read", test_round_trip);
 	g_test_add_func("/store/inputs/damaged packs are refused", test_damaged);
+	g_test_add_func("/store/inputs/packs with damaged columns are read or refused",
+			test_damaged_columns);
+	g_test_add_func("/store/inputs/packs with hard columns are read or refused",
+			test_hard_columns);
 	g_test_add_func("/store/inputs/a pack has no long kinds", test_long_kind);
 	g_test_add("/store/inputs/rows become packs up to full states", struct fixture, NULL,
 		   set_up, test_packed, tear_down);
