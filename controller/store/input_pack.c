@@ -165,6 +165,11 @@ static char *code_text(struct pack *pack, guint column, char *text)
 	}
 	text = g_malloc0((gsize)length + 1);
 	code_bytes(pack, column, text, (guint)length);
+	/* No byte of it is 0, either. What reads inputs from rows makes them UTF-8, too. */
+	if (!g_utf8_validate(text, (gssize)length, NULL)) {
+		pack->damaged = true;
+		*text = '\0';
+	}
 	return text;
 }
 

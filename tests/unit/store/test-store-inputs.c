@@ -378,6 +378,47 @@ static void test_long_kind(void)
 	g_assert_false(is_read(longer, NULL, NULL));
 }
 
+/* Texts become JSON, which is UTF-8. */
+static void test_no_utf8(void)
+{
+	static const char *const texts[] = {"\xff", "a\xc3", "\xed\xa0\x80", "\xc0\x80"};
+
+	g_assert_true(is_read("\xc3\xa4", "\xc3\xa4", "\xc3\xa4"));
+	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
+		g_assert_false(is_read(texts[i], "{}", "1"));
+		g_assert_false(is_read("s", texts[i], "1"));
+		g_assert_false(is_read("s", "{}", texts[i]));
+	}
+}
+
+/* The lengths of texts are what is in the column, also where there is a byte of 0. */
+static void test_zero_byte(void)
+{
+	struct store_input input = {.kind = (char *)"one", .detail = (char *)"two"};
+	g_autoptr(GPtrArray) inputs = g_ptr_array_new();
+	g_autoptr(GPtrArray) columns = NULL;
+	g_autoptr(GPtrArray) read = NULL;
+	g_autoptr(GBytes) pack = NULL;
+	g_autoptr(GBytes) other = NULL;
+	guint changed = 0;
+
+	g_ptr_array_add(inputs, &input);
+	pack = input_pack_write(inputs);
+	columns = open_pack(pack);
+	for (guint i = 0; i < columns->len; i++) {
+		GByteArray *column = columns->pdata[i];
+
+		if (column->len == 3 && memcmp(column->data, "two", 3) == 0) {
+			column->data[1] = 0;
+			changed++;
+		}
+	}
+	g_assert_cmpuint(changed, ==, 1);
+	other = close_pack(columns);
+	read = input_pack_read(other, 1, 1);
+	g_assert_null(read);
+}
+
 static guint count_rows(struct fixture *fixture, const char *sql)
 {
 	int64_t count = -1;
@@ -556,6 +597,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/store/inputs/packs with hard columns are read or refused",
 			test_hard_columns);
 	g_test_add_func("/store/inputs/a pack has no long kinds", test_long_kind);
+	g_test_add_func("/store/inputs/texts in packs are UTF-8", test_no_utf8);
+	g_test_add_func("/store/inputs/texts in packs have no bytes of 0", test_zero_byte);
 	g_test_add("/store/inputs/rows become packs up to full states", struct fixture, NULL,
 		   set_up, test_packed, tear_down);
 	g_test_add("/store/inputs/packs are removed with what they follow", struct fixture, NULL,
