@@ -4,11 +4,16 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "common/config/config_service.h"
 #include "common/json.h"
 #include "common/read_number.h"
 
 /* The longest JSON that is unpacked: of a million tasks it is five sixths of that. */
 #define BYTES_MAX (300u << 20)
+
+/* The longest lines: a head names a million planned tasks, and a task the nodes of a cluster. */
+#define HEAD_BYTES_MAX (100u << 20)
+#define TASK_BYTES_MAX (64u << 10)
 
 /* Bytes that are packed or unpacked at a time. */
 #define CHUNK 65536
@@ -75,33 +80,54 @@ GBytes *state_packer_end(struct state_packer *packer)
 	return state;
 }
 
-/* Reads the lines that are whole, and removes them. */
-static bool read_lines(GByteArray *text, json_t **head, json_t *tasks)
+/* What was read. */
+struct reader {
+	GByteArray *line; /* of which the end is to come */
+	json_t *head;     /* NULL: it is to come */
+	json_t *tasks;
+};
+
+static bool read_line(struct reader *reader)
 {
-	const char *from = (const char *)text->data;
-	const char *end = from ? from + text->len : NULL;
-	const char *line_end;
+	json_t *object = reader->line->len > 0 ? json_parse((const char *)reader->line->data,
+							    reader->line->len, "a full state", NULL)
+					       : NULL;
 
-	while (from && (line_end = memchr(from, '\n', (size_t)(end - from)))) {
-		json_t *line = json_parse(from, (size_t)(line_end - from), "a full state", NULL);
-
-		if (!line)
-			return false;
-		if (*head)
-			json_array_append_new(tasks, line);
-		else
-			*head = line;
-		from = line_end + 1;
+	g_byte_array_set_size(reader->line, 0);
+	if (!json_is_object(object) || json_array_size(reader->tasks) >= CONFIG_SERVICE_TASKS_MAX) {
+		json_decref(object);
+		return false;
 	}
-	if (from)
-		g_byte_array_remove_range(text, 0, (guint)(from - (const char *)text->data));
+	if (reader->head)
+		json_array_append_new(reader->tasks, object);
+	else
+		reader->head = object;
+	return true;
+}
+
+/* Reads the next bytes; false: they are no such lines. */
+static bool read_lines(struct reader *reader, const guint8 *bytes, gsize size)
+{
+	while (size > 0) {
+		const guint8 *end = memchr(bytes, '\n', size);
+		const gsize part = end ? (gsize)(end - bytes) : size;
+
+		if (reader->line->len + part > (reader->head ? TASK_BYTES_MAX : HEAD_BYTES_MAX))
+			return false;
+		g_byte_array_append(reader->line, bytes, (guint)part);
+		if (!end)
+			return true;
+		if (!read_line(reader))
+			return false;
+		bytes = end + 1;
+		size -= part + 1;
+	}
 	return true;
 }
 
 /* Whether all was unpacked. */
-static bool unpack(z_stream *stream, json_t **head, json_t *tasks)
+static bool unpack(z_stream *stream, struct reader *reader)
 {
-	g_autoptr(GByteArray) text = g_byte_array_new();
 	guint8 chunk[CHUNK];
 	int code;
 
@@ -109,33 +135,33 @@ static bool unpack(z_stream *stream, json_t **head, json_t *tasks)
 		stream->next_out = chunk;
 		stream->avail_out = sizeof(chunk);
 		code = inflate(stream, Z_NO_FLUSH);
-		if ((code != Z_OK && code != Z_STREAM_END) || stream->total_out > BYTES_MAX)
-			return false;
-		g_byte_array_append(text, chunk, (guint)(sizeof(chunk) - stream->avail_out));
-		if (!read_lines(text, head, tasks))
+		if ((code != Z_OK && code != Z_STREAM_END) || stream->total_out > BYTES_MAX ||
+		    !read_lines(reader, chunk, sizeof(chunk) - stream->avail_out))
 			return false;
 	} while (code != Z_STREAM_END);
-	return text->len == 0 && stream->avail_in == 0;
+	return reader->line->len == 0 && stream->avail_in == 0;
 }
 
 static json_t *unpack_lines(const guint8 *data, gsize size)
 {
 	z_stream stream = {.next_in = (Bytef *)data, .avail_in = (uInt)size};
-	json_t *tasks = json_array();
-	json_t *head = NULL;
+	struct reader reader = {.line = g_byte_array_new(), .tasks = json_array()};
+	json_t *engine;
 	bool good;
 
 	if (inflateInit(&stream) != Z_OK)
 		g_error("out of memory");
-	good = unpack(&stream, &head, tasks);
+	good = unpack(&stream, &reader);
 	inflateEnd(&stream);
-	good = good && json_is_object(json_object_get(head, "engine"));
-	if (good && json_array_size(tasks) > 0)
-		json_object_set(json_object_get(head, "engine"), "tasks", tasks);
-	json_decref(tasks);
+	engine = json_object_get(reader.head, "engine");
+	good = good && json_is_object(engine);
+	if (good && json_array_size(reader.tasks) > 0)
+		json_object_set(engine, "tasks", reader.tasks);
+	json_decref(reader.tasks);
+	g_byte_array_unref(reader.line);
 	if (!good)
-		g_clear_pointer(&head, json_decref);
-	return head;
+		g_clear_pointer(&reader.head, json_decref);
+	return reader.head;
 }
 
 /* Of version 12. */

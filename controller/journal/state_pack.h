@@ -7,7 +7,8 @@
 /*
  * A full state as it is stored: a byte of 0, then what zlib packed: a line of JSON with all but the
  * tasks, and a line for each task. Tasks are packed one by one, so that a million take no more
- * memory than what is stored. zlib's check sum finds damage.
+ * memory than what is stored. zlib's check sum finds damage. A line of more than 64 KiB for a task,
+ * and more tasks than a service can have, are refused, too.
  */
 struct state_packer;
 
