@@ -14,10 +14,10 @@
 #include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/task_lists.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/window.h"
 
 /* Attempts that ended. */

@@ -16,10 +16,10 @@
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/placement.h"
+#include "controller/engine/places.h"
 #include "controller/engine/reservations.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/task_fsm.h"
-#include "controller/engine/places.h"
 #include "controller/engine/task_lists.h"
 #include "controller/engine/window.h"
 

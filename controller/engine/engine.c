@@ -16,8 +16,8 @@
 #include "controller/engine/places.h"
 #include "controller/engine/reservations.h"
 #include "controller/engine/restore.h"
-#include "controller/engine/task_lists.h"
 #include "controller/engine/suspensions.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/users.h"
 #include "controller/engine/window.h"
 

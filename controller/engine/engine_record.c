@@ -10,7 +10,6 @@
 #include "common/json.h"
 #include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
-#include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/placement.h"
 #include "controller/engine/state_json.h"

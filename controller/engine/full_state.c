@@ -6,6 +6,7 @@
 #include "common/json.h"
 #include "controller/engine/counters.h"
 #include "controller/engine/engine_private.h"
+#include "controller/engine/engine_record.h"
 #include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/mapping_clock.h"
@@ -14,12 +15,11 @@
 #include "controller/engine/placement.h"
 #include "controller/engine/places.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/task_lists.h"
 #include "controller/engine/state_json.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/window.h"
-#include "controller/engine/engine_record.h"
 
 /* Tasks. */
 

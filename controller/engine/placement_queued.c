@@ -17,8 +17,8 @@
 #include "controller/engine/nodes.h"
 #include "controller/engine/own_nodes.h"
 #include "controller/engine/placement.h"
-#include "controller/engine/task_lists.h"
 #include "controller/engine/task_fsm.h"
+#include "controller/engine/task_lists.h"
 #include "controller/sched/queueing.h"
 
 struct placement {

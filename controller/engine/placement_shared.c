@@ -15,10 +15,10 @@
 #include "controller/engine/migration.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/placement.h"
-#include "controller/engine/task_lists.h"
 #include "controller/engine/shared_hosts.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/suspensions.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/yield.h"
 
 struct placement {

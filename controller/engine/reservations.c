@@ -12,8 +12,8 @@
 #include "controller/engine/mapping_clock.h"
 #include "controller/engine/nodes.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/task_lists.h"
 #include "controller/engine/state_json.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/window.h"
 
 /* Planned starts, by start, then id. */

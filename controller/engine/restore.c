@@ -11,10 +11,10 @@
 #include "controller/engine/placement.h"
 #include "controller/engine/reservations.h"
 #include "controller/engine/restore.h"
-#include "controller/engine/task_lists.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
+#include "controller/engine/task_lists.h"
 
 /* States of records whose tasks do not start again by themselves. */
 #define NOT_RESTARTED (ENGINE_TASK_SETTLED | ENGINE_TASK_SET(ENGINE_TASK_QUARANTINED))

@@ -10,9 +10,9 @@
 #include "controller/engine/lifecycle.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/placement.h"
-#include "controller/engine/task_lists.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
+#include "controller/engine/task_lists.h"
 
 /*
  * Adds the utility of tasks that run at the end of the day, for the part that lies in the day. A

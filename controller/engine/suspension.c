@@ -10,11 +10,11 @@
 #include "controller/engine/placement.h"
 #include "controller/engine/places.h"
 #include "controller/engine/reservations.h"
-#include "controller/engine/task_lists.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/suspension_fsm.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/window.h"
 
 /*

@@ -19,10 +19,10 @@
 
 #include "controller/engine/engine_private.h"
 #include "controller/engine/engine_record.h"
-#include "controller/engine/task_lists.h"
 #include "controller/engine/state_json.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/window.h"
 #include "controller/engine/window_private.h"
 #include "controller/sched/rank_key.h"

@@ -19,9 +19,9 @@
 #include <math.h>
 
 #include "controller/engine/engine_private.h"
-#include "controller/engine/task_lists.h"
 #include "controller/engine/suspensions.h"
 #include "controller/engine/task_fsm.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/window_private.h"
 
 /* Precision of the moment at which a limit was reached, in seconds; finer than any sample. */

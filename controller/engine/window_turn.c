@@ -14,9 +14,9 @@
 #include "controller/engine/engine_private.h"
 #include "controller/engine/engine_record.h"
 #include "controller/engine/mapping_clock.h"
-#include "controller/engine/task_lists.h"
 #include "controller/engine/suspension.h"
 #include "controller/engine/suspensions.h"
+#include "controller/engine/task_lists.h"
 #include "controller/engine/window_fsm.h"
 #include "controller/engine/window_private.h"
 
