@@ -272,7 +272,7 @@ static bool write_batsim(const struct replay_setup *setup, const struct replay_r
 
 /*
  * Replays one trial, shaken or not, and writes what is wanted of it. Returns false with `error` if
- * that failed.
+ * that failed, or a job never started.
  */
 static bool replay_trial(const struct arguments *arguments, const struct swf_trace *trace,
 			 const struct replay_policy *policy, uint32_t trial,
@@ -284,13 +284,15 @@ static bool replay_trial(const struct arguments *arguments, const struct swf_tra
 			: NULL;
 	struct replay_setup setup = arguments->setup;
 	struct replay_result result;
-	bool written = true;
+	bool written;
 
 	setup.trace = shaken ? shaken : trace;
 	setup.policy = policy;
 	replay_watched(&setup, &result);
-	replay_summarize(&setup, &result, ret_summary);
-	if (arguments->out)
+	written = replay_check(&setup, &result, error);
+	if (written)
+		replay_summarize(&setup, &result, ret_summary);
+	if (written && arguments->out)
 		written = replay_write_csv(&setup, &result, arguments->out, error);
 	if (written && arguments->batsim)
 		written = write_batsim(&setup, &result, arguments->batsim, error);

@@ -13,9 +13,6 @@
 /* A job takes 60 to 200 bytes. */
 #define FILE_BYTES_MAX ((size_t)512 << 20)
 
-/* Times up to here are exact in a double, as in swf.c. */
-#define EXACT_MAX 9007199254740992.0
-
 /* How deep sequences may be in sequences. */
 #define DEPTH_MAX 16
 
@@ -115,7 +112,7 @@ static bool profile_time(const struct reading *reading, size_t job, const char *
 			      "profile \"%s\" is of type \"%s\", whose run time depends on a "
 			      "platform; replay knows delays and sequences of them",
 			      name, type ? type : "");
-	if (!json_is_number(delay) || !(json_number_value(delay) <= EXACT_MAX))
+	if (!json_is_number(delay) || !(json_number_value(delay) <= SWF_EXACT_MAX))
 		return refuse(reading, job, "profile \"%s\": delay is no time in seconds", name);
 	*ret_s = fmax(0, json_number_value(delay));
 	return true;
@@ -154,19 +151,19 @@ static bool read_fields(const struct reading *reading, size_t index, const json_
 	const char *profile = json_string_value(json_object_get(from, "profile"));
 	const double submit_s = json_number_value(submit);
 
-	if (!json_is_number(submit) || !(submit_s >= 0 && submit_s <= EXACT_MAX))
+	if (!json_is_number(submit) || !(submit_s >= 0 && submit_s <= SWF_EXACT_MAX))
 		return refuse(reading, index, "subtime is no time in seconds, from 0");
 	if (!json_is_integer(res) || json_integer_value(res) <= 0 ||
 	    json_integer_value(res) > UINT32_MAX)
 		return refuse(reading, index, "res is no number of resources, from 1");
 	if (walltime && !json_is_null(walltime) &&
-	    (!json_is_number(walltime) || !(json_number_value(walltime) <= EXACT_MAX)))
+	    (!json_is_number(walltime) || !(json_number_value(walltime) <= SWF_EXACT_MAX)))
 		return refuse(reading, index, "walltime is no time in seconds");
 	if (!profile)
 		return refuse(reading, index, "profile is no name");
 	if (!profile_time(reading, index, profile, 0, &ret_job->run_s))
 		return false;
-	if (!(ret_job->run_s <= EXACT_MAX))
+	if (!(ret_job->run_s <= SWF_EXACT_MAX))
 		return refuse(reading, index, "profile \"%s\" takes too long", profile);
 	ret_job->submit_s = submit_s;
 	ret_job->procs = (uint32_t)json_integer_value(res);

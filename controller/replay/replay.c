@@ -7,6 +7,8 @@
 /* Passes between two calls of progress(): a few milliseconds, unless queues are very long. */
 #define PASSES_PER_PROGRESS 256
 
+G_DEFINE_QUARK(replay_error_quark, replay_error)
+
 #define BOTH(order) &replay_orders[2 * (order)-2], &replay_orders[2 * (order)-1]
 
 static const struct replay_policy *const policies[] = {
@@ -292,8 +294,10 @@ static void begin_result(const struct swf_trace *trace, struct replay_result *re
 		.jobs_count = trace->jobs_count,
 		.begin_s = trace->jobs_count > 0 ? trace->jobs[0].submit_s : 0,
 	};
-	for (uint32_t i = 0; i < trace->jobs_count; i++)
+	for (uint32_t i = 0; i < trace->jobs_count; i++) {
+		ret_result->submit_s[i] = ret_result->start_s[i] = ret_result->end_s[i] = NAN;
 		ret_result->promised_s[i] = INFINITY;
+	}
 }
 
 void replay_run(const struct replay_setup *setup, struct replay_result *ret_result)
@@ -333,6 +337,27 @@ void replay_run(const struct replay_setup *setup, struct replay_result *ret_resu
 	g_free(replay.queue);
 	g_free(replay.steps);
 	g_free(replay.order);
+}
+
+bool replay_check(const struct replay_setup *setup, const struct replay_result *result,
+		  GError **error)
+{
+	uint32_t first = result->jobs_count;
+	uint32_t count = 0;
+
+	for (uint32_t i = result->jobs_count; i-- > 0;)
+		if (isnan(result->start_s[i])) {
+			first = i;
+			count++;
+		}
+	if (count == 0)
+		return true;
+	g_set_error(error, REPLAY_ERROR, REPLAY_ERROR_UNSTARTED,
+		    "--policy %s: job %" G_GINT64_FORMAT " never started, and %u of %u jobs did "
+		    "not: the policy left it waiting when nothing ran; choose another policy",
+		    replay_policy_name(setup->policy), setup->trace->jobs[first].id, count,
+		    result->jobs_count);
+	return false;
 }
 
 void replay_finish(struct replay_result *result)

@@ -78,9 +78,9 @@ struct replay_setup {
 
 /* The outcome of a replay; arrays by index of the job in the trace. */
 struct replay_result {
-	double *submit_s; /* as in the trace, unless arrivals are semi-open */
-	double *start_s;
-	double *end_s;
+	double *submit_s; /* as in the trace, unless arrivals are semi-open; NAN: it was not */
+	double *start_s;  /* NAN: it never started, see replay_check() */
+	double *end_s;    /* NAN: so */
 	/*
 	 * Conservative: the reservation of a job when it was submitted. Other policies: INFINITY.
 	 */
@@ -123,6 +123,21 @@ bool replay_policy_is_order(const struct replay_policy *policy);
  * Never fails.
  */
 void replay_run(const struct replay_setup *setup, struct replay_result *ret_result);
+
+#define REPLAY_ERROR (replay_error_quark())
+GQuark replay_error_quark(void);
+
+/* Codes of REPLAY_ERROR. */
+enum replay_error {
+	REPLAY_ERROR_UNSTARTED = 1, /* a job never started */
+};
+
+/*
+ * Whether every job started, so that there are results. If the policy left jobs waiting when no job
+ * ran and none was to be submitted: false with `error` set, which names the first of the trace.
+ */
+bool replay_check(const struct replay_setup *setup, const struct replay_result *result,
+		  GError **error);
 
 /* Frees the arrays of a result. */
 void replay_finish(struct replay_result *result);

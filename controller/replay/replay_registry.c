@@ -8,10 +8,10 @@
 #include "controller/replay/replay_sim.h"
 #include "controller/sched/policy.h"
 
-/* Longer than any replay takes. */
-#define FOREVER_S 1e15
+/* Longer than any replay takes: a trace has less than 2^32 jobs, of SWF_EXACT_MAX s each. */
+#define FOREVER_S (SWF_EXACT_MAX * 4294967296.0)
 
-/* What is said to be the time to the next mapping event. */
+/* What is said to be the time to the next mapping event, unless that is too little to be added. */
 #define INTERVAL_S 1
 
 /* A policy and what it is made of. */
@@ -313,6 +313,12 @@ static void carry_out(struct replay *replay, const struct sched_action *action)
 	}
 }
 
+/* When the next mapping event is said to be: later than now, however late that is. */
+static double next_event_s(double now_s)
+{
+	return fmax(now_s + INTERVAL_S, nextafter(now_s, (double)INFINITY));
+}
+
 static void pass(struct replay *replay)
 {
 	struct replay_own *own = replay->own;
@@ -321,7 +327,7 @@ static void pass(struct replay *replay)
 		.seed = 1,
 		.event = replay->result->passes,
 		.now_s = replay->now_s,
-		.next_event_s = replay->now_s + INTERVAL_S,
+		.next_event_s = next_event_s(replay->now_s),
 		.end_s = FOREVER_S,
 		.budget_j = (double)INFINITY,
 	};

@@ -39,12 +39,6 @@ enum field {
 /* Bytes of a field that a message quotes. */
 #define QUOTE_MAX 20
 
-/*
- * The largest integer that is exact in a double, as are all below it; times may be added without
- * overflow.
- */
-#define EXACT_MAX 9007199254740992.0
-
 /* A trace being read. */
 struct reader {
 	const char *path;
@@ -188,7 +182,7 @@ static bool check_times(const struct reader *reader, const double *fields)
 		return set_line_error(reader, SWF_ERROR_LINE,
 				      "field 2: submitted at %g s, before 0", fields[FIELD_SUBMIT]);
 	for (size_t i = 0; i < G_N_ELEMENTS(times); i++)
-		if (fields[times[i]] > EXACT_MAX)
+		if (fields[times[i]] > SWF_EXACT_MAX)
 			return set_line_error(reader, SWF_ERROR_LINE,
 					      "field %d: %g is not a time in seconds", times[i] + 1,
 					      fields[times[i]]);
@@ -227,7 +221,7 @@ static int64_t user_of(const double *fields)
 {
 	const double user = fields[FIELD_USER];
 
-	return user >= 0 && user <= EXACT_MAX && user == floor(user) ? (int64_t)user : -1;
+	return user >= 0 && user <= SWF_EXACT_MAX && user == floor(user) ? (int64_t)user : -1;
 }
 
 static bool read_job(struct reader *reader, const char *line)

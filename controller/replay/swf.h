@@ -11,6 +11,12 @@
  * one after another. Nothing in a trace is trusted.
  */
 
+/*
+ * The largest integer that is exact in a double, as are all below it. No time of a job that can be
+ * replayed is above it, whatever file it comes from.
+ */
+#define SWF_EXACT_MAX 9007199254740992.0
+
 /* One job that can be replayed. Times are seconds. */
 struct swf_job {
 	int64_t id;        /* field 1 */

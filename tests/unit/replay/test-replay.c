@@ -8,6 +8,7 @@
 #include "controller/replay/replay_batsim.h"
 #include "controller/replay/replay_registry.h"
 #include "controller/replay/replay_report.h"
+#include "controller/replay/replay_sim.h"
 #include "controller/sched/policy.h"
 #include "tests/oracle/replay_oracle.h"
 #include "tests/oracle/trace_oracle.h"
@@ -378,6 +379,107 @@ static void test_all_registered(void)
 	g_assert_cmpuint(replayed, >, 20 * 20);
 }
 
+/* The latest submission, the longest run and the longest estimate that a trace can have. */
+static void test_late(void)
+{
+	static const char *const modifiers[] = {"", "+reservations", "+easy"};
+	uint32_t count;
+	const struct policy_ops *const *list = policy_list(&count);
+	uint32_t replayed = 0;
+	struct swf_job jobs[] = {
+		{.id = 1, .submit_s = SWF_EXACT_MAX - 4, .run_s = 64, .estimate_s = 8, .procs = 2},
+		{.id = 2,
+		 .submit_s = SWF_EXACT_MAX,
+		 .run_s = 64,
+		 .estimate_s = SWF_EXACT_MAX,
+		 .procs = 2},
+		{.id = 3,
+		 .submit_s = SWF_EXACT_MAX,
+		 .run_s = SWF_EXACT_MAX,
+		 .estimate_s = SWF_EXACT_MAX,
+		 .procs = 1},
+		{.id = 4, .submit_s = SWF_EXACT_MAX, .run_s = 2, .estimate_s = 2, .procs = 2},
+	};
+	const struct swf_trace trace = {.jobs_count = 4, .jobs = jobs, .procs = 2};
+
+	for (uint32_t p = 0; p < count * G_N_ELEMENTS(modifiers); p++) {
+		g_autofree char *name =
+			g_strconcat(list[p % count]->name, modifiers[p / count], NULL);
+		g_autofree char *wrong = NULL;
+		struct replay_policy *policy = replay_registry_new(name, &wrong);
+
+		for (uint32_t overrun = 0; policy && overrun < 2; overrun++) {
+			const struct replay_setup setup = {.trace = &trace,
+							   .procs = 2,
+							   .policy = policy,
+							   .overrun = overrun};
+			g_autoptr(batsim_schedule_t) schedule = NULL;
+			g_autoptr(GError) error = NULL;
+			struct replay_result result;
+
+			replay_run(&setup, &result);
+			replay_check(&setup, &result, &error);
+			g_assert_no_error(error);
+			for (uint32_t j = 0; j < trace.jobs_count; j++)
+				g_assert_cmpfloat(result.start_s[j], >=, jobs[j].submit_s);
+			/* It numbers the processors, of which there are never too few. */
+			schedule = replay_batsim(&setup, &result, "test");
+			replay_finish(&result);
+			replayed++;
+		}
+		replay_registry_free(policy);
+	}
+	g_assert_cmpuint(replayed, >, 40);
+}
+
+/* Starts what fits at once, but not the job of number 1 in the trace. */
+static void pass_but_one(struct replay *replay)
+{
+	for (uint32_t place = 0; place < replay->queue_count;)
+		if (replay_waiting(replay, place)->job == 1) {
+			place++;
+		} else {
+			replay_start(replay, replay_waiting(replay, place));
+			replay_unqueue(replay, place);
+		}
+}
+
+/* A policy that leaves jobs waiting for ever has no results, and the first of them is named. */
+static void test_never_started(void)
+{
+	struct swf_job jobs[] = {
+		{.id = 11, .submit_s = 0, .run_s = 5, .estimate_s = 5, .procs = 1},
+		{.id = 12, .submit_s = 1, .run_s = 5, .estimate_s = 5, .procs = 1, .user = 4},
+		{.id = 13, .submit_s = 2, .run_s = 5, .estimate_s = 5, .procs = 1},
+		{.id = 14, .submit_s = 9, .run_s = 5, .estimate_s = 5, .procs = 1, .user = 4},
+	};
+	const struct swf_trace trace = {.jobs_count = 4, .jobs = jobs, .procs = 4};
+	const struct replay_policy policy = {.name = "but-one", .pass = pass_but_one};
+	struct replay_setup setup = {.trace = &trace,
+				     .procs = 4,
+				     .policy = &policy,
+				     .think_most_s = 100};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GError) follows = NULL;
+	struct replay_result result;
+
+	replay_run(&setup, &result);
+	g_assert_true(isnan(result.start_s[1]) && isnan(result.end_s[1]));
+	g_assert_cmpfloat(result.end_s[3], ==, 14);
+	g_assert_cmpfloat(result.makespan_s, ==, 14);
+	g_assert_false(replay_check(&setup, &result, &error));
+	g_assert_error(error, REPLAY_ERROR, REPLAY_ERROR_UNSTARTED);
+	g_assert_nonnull(strstr(error->message, "--policy but-one: job 12 never started"));
+	replay_finish(&result);
+	/* What its user would have submitted after it never came. */
+	setup.semi_open = true;
+	replay_run(&setup, &result);
+	g_assert_true(isnan(result.submit_s[3]) && isnan(result.start_s[3]));
+	g_assert_false(replay_check(&setup, &result, &follows));
+	g_assert_nonnull(strstr(follows->message, "job 12 never started, and 2 of 4 jobs did not"));
+	replay_finish(&result);
+}
+
 static void test_registry_refuses(void)
 {
 	static const struct {
@@ -464,6 +566,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay/a promise holds when another job ends early", test_promise);
 	g_test_add_func("/replay/promises that slip behind an overrun are counted", test_overrun);
 	g_test_add_func("/replay/summary and rows", test_report);
+	g_test_add_func("/replay/registry: the latest and longest jobs start", test_late);
+	g_test_add_func("/replay/a job that never started is named", test_never_started);
 	g_test_add_func("/replay/registry: all jobs start under every policy", test_all_registered);
 	g_test_add_func("/replay/registry: what cannot be replayed is refused",
 			test_registry_refuses);
