@@ -186,6 +186,21 @@ static char *pointless_option(const struct replay_setup *setup,
 	return wrong;
 }
 
+/*
+ * Returns why the machine is too large for a policy of the registry, or NULL. The caller frees.
+ * `owned`: as in find_policy().
+ */
+static char *check_size(const GPtrArray *owned, uint32_t procs)
+{
+	if (owned->len == 0 || procs <= REPLAY_REGISTRY_PROCS_MAX)
+		return NULL;
+	return g_strdup_printf("--policy %s: a machine of %u processors is too large, at most %u "
+			       "can be told apart; give --procs, or replay under fcfs, easy, "
+			       "conservative or an order",
+			       replay_policy_name(owned->pdata[0]), procs,
+			       REPLAY_REGISTRY_PROCS_MAX);
+}
+
 static void fill_used(struct table *table, const json_t *replay, const json_t *document)
 {
 	table_textf(table, "%.1f %%", 100 * field_number(replay, "utilization"));
@@ -394,6 +409,7 @@ static int run_replay(const char *name, const char *path, struct arguments *argu
 	g_autoptr(GError) error = NULL;
 	g_autofree char *wrong = check_arguments(arguments);
 	g_autofree char *pointless = NULL;
+	g_autofree char *large = NULL;
 
 	if (wrong)
 		return command_fail(COMMAND_BAD, name, "%s", wrong);
@@ -407,6 +423,9 @@ static int run_replay(const char *name, const char *path, struct arguments *argu
 	trace = trace_read(path, &filter, &error);
 	if (!trace)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	large = check_size(owned, trace->procs);
+	if (large)
+		return command_fail(COMMAND_BAD, name, "%s", large);
 	trace_notes_print(name, path, trace);
 	if (arguments->left_out && !replay_write_left_out(trace, arguments->left_out, &error))
 		return command_fail(COMMAND_FAILED, name, "%s", error->message);

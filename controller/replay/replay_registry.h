@@ -20,6 +20,9 @@
  * The policies have no budget of energy. Draws have the seed 1.
  */
 
+/* The most processors of a replay under such a policy, which keeps a record of each of them. */
+#define REPLAY_REGISTRY_PROCS_MAX (UINT32_C(1) << 24)
+
 /*
  * The policy of that name, which may have modifiers. Returns a new policy, or NULL with the reason
  * in *ret_wrong, which the caller frees: the name is not known, the policy shares hosts or fills

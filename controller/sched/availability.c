@@ -54,7 +54,7 @@ int availability_init(struct availability *availability, struct arena *arena, ui
 		.arena = arena,
 		.now_s = now_s,
 		.nodes = nodes,
-		.words = (nodes + 63) / 64,
+		.words = availability_words(nodes),
 	};
 	availability->common =
 		arena_array(arena, 4 * (size_t)availability->words, sizeof(uint64_t));

@@ -36,6 +36,12 @@ struct availability {
 	uint64_t *common;  /* 4 x words; for queries */
 };
 
+/* The words of a mask of so many nodes. */
+static inline uint32_t availability_words(uint32_t nodes)
+{
+	return nodes / 64 + (nodes % 64 != 0);
+}
+
 /*
  * Starts a schedule of `nodes` nodes, all of them free from `now_s` on. Memory comes from `arena`
  * and lasts until that is reset. Returns 0, or -ENOMEM.

@@ -223,6 +223,12 @@ refused() {
 	refused "known: fcfs easy conservative" virtbed replay --policy longest "$traces/synthetic.swf"
 	refused "and not for conservative" virtbed replay --rlscheduler --policy conservative "$traces/synthetic.swf"
 	refused "--rlscheduler and --keep" virtbed replay --rlscheduler --keep-reservations "$traces/synthetic.swf"
+	# Policies that tell processors apart.
+	printf '; MaxProcs: 4294967295\n1 0 0 9 4 -1 -1 4 9 -1 1 1 1 -1 -1 -1 -1 -1\n' >huge.swf
+	virtbed replay huge.swf --policy easy,sjf
+	refused "--policy max-upt: a machine of 4294967295 processors is too large" virtbed replay huge.swf --policy fcfs,max-upt
+	refused "at most 16777216 can be told apart" virtbed replay huge.swf --policy max-upt --procs 16777217
+	virtbed replay huge.swf --policy max-upt --procs 16777216
 	refused '"easy" is given twice' virtbed replay --policy easy,fcfs,easy "$traces/synthetic.swf"
 	refused "one --policy" virtbed replay --out jobs.csv "$traces/synthetic.swf"
 	refused "exclude each other" virtbed replay --keep-reservations --rebuild "$traces/synthetic.swf"

@@ -157,6 +157,24 @@ static void test_scratch(void)
 	arena_free(NULL);
 }
 
+static void test_words(void)
+{
+	static const struct {
+		uint32_t nodes;
+		uint32_t words;
+	} cases[] = {{1, 1},
+		     {63, 1},
+		     {64, 1},
+		     {65, 2},
+		     {128, 2},
+		     {4294967232, 67108863},
+		     {4294967233, 67108864},
+		     {UINT32_MAX, 67108864}};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
+		g_assert_cmpuint(availability_words(cases[i].nodes), ==, cases[i].words);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -166,6 +184,7 @@ int main(int argc, char **argv)
 		g_test_add_data_func(path, &scenes[i], test_scene);
 	}
 	g_test_add_func("/availability/starts and nodes are those of a plain search", test_random);
+	g_test_add_func("/availability/a mask has words for all nodes", test_words);
 	g_test_add_func("/arena/memory is handed out again after a reset", test_scratch);
 	return g_test_run();
 }
