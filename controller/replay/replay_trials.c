@@ -80,10 +80,12 @@ void replay_summary_add_deviations(json_t *object, const struct replay_summary *
 	for (const struct record_field *field = replay_summary_record.fields; field->name;
 	     field++) {
 		g_autofree char *name = g_strconcat(field->name, "_deviation", NULL);
+		const bool is_known = !json_is_null(json_object_get(object, field->name));
 
 		if (field->type == RECORD_REAL)
-			json_object_set_new(object, name,
-					    json_real(
-						    *(const double *)field_of(field, deviations)));
+			json_object_set_new(
+				object, name,
+				is_known ? json_real(*(const double *)field_of(field, deviations))
+					 : json_null());
 	}
 }

@@ -26,5 +26,8 @@ struct swf_trace *replay_shake(const struct swf_trace *trace, double most_s, uin
 void replay_summary_means(const struct replay_summary *summaries, uint32_t count,
 			  struct replay_summary *ret_means, struct replay_summary *ret_deviations);
 
-/* Adds the deviations to a summary's JSON object, as "NAME_deviation". */
+/*
+ * Adds the deviations to a summary's JSON object (replay_summary_json()), as "NAME_deviation"; null
+ * where the mean is null.
+ */
 void replay_summary_add_deviations(json_t *object, const struct replay_summary *deviations);

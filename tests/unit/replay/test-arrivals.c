@@ -3,6 +3,7 @@
 #include <glib.h>
 #include <math.h>
 
+#include "common/json.h"
 #include "common/random.h"
 #include "controller/replay/replay_arrivals.h"
 #include "controller/replay/replay_trials.h"
@@ -160,6 +161,30 @@ static void test_means(void)
 	g_assert_cmpint(means.max_slip_job, ==, 7);
 }
 
+/* A deviation is null where its mean is: no policy but conservative reserves what could slip. */
+static void test_null_deviations(void)
+{
+	static const struct {
+		const char *policy;
+		uint64_t promised;
+		bool known;
+	} cases[] = {{"fcfs", 0, false}, {"conservative", 3, true}};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct replay_setup setup = {.policy = replay_policy_find(cases[i].policy)};
+		const struct replay_summary means = {.nb_jobs_promised = cases[i].promised};
+		const struct replay_summary deviations = {.max_slip_s = 2, .makespan_s = 3};
+		g_autoptr(json_t) object = replay_summary_json(&setup, &means);
+
+		replay_summary_add_deviations(object, &deviations);
+		g_assert_cmpfloat(json_real_value(json_object_get(object, "makespan_deviation")),
+				  ==, 3);
+		g_assert_true(json_is_null(json_object_get(object, "max_slip")) != cases[i].known);
+		g_assert_true(json_is_null(json_object_get(object, "max_slip_deviation")) !=
+			      cases[i].known);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -168,5 +193,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/arrivals/on a slow machine users submit later", test_slow);
 	g_test_add_func("/arrivals/a shaken trace has the same jobs at other times", test_shake);
 	g_test_add_func("/arrivals/trials have means and deviations", test_means);
+	g_test_add_func("/arrivals/a deviation is null where its mean is", test_null_deviations);
 	return g_test_run();
 }
