@@ -12,11 +12,15 @@
  *
  * In the formulas w is the time that a job has waited, r the time that its user asked for, n its
  * processors and s the time of its submission; times are seconds. Where a logarithm would have no
- * value, the rules are those of the program of Zhang 2020, whose tables are public:
+ * value, the rules go by the program of Zhang 2020, whose tables are public:
  *
- * - log10(r) and log10(s) of less than 0.1 s are those of 0.1 s, -1. So s = 0 has the key of 0.1.
+ * - log10(r) and log10(s) of less than 0.1 s are those of 0.1 s, -1. So s = 0 has the key of 0.1,
+ *   as in F1 of that program. There, 0.01 s would have a lower key than 0; here times from 0 to 0.1
+ *   s have equal ones.
  * - UNICEF divides by log2(n), which is 0 for n = 1. 1e-15 is added to w and to n: serial jobs go
- *   before all others, and among themselves by w / r.
+ *   before all others from the first moment that they have waited, and among themselves by w / r.
+ *   At the instant of its submission, w = 0, a serial job has the key -0.62 / r, and may go behind
+ *   wider jobs that have waited.
  */
 
 /* What an order knows of a waiting job. */

@@ -56,10 +56,42 @@ static void test_edges(void)
 	g_assert_cmpfloat(job_orders[JOB_ORDER_F1].key(&serial), ==, 1 - 870);
 }
 
+/* UNICEF prefers a serial job when it has waited, and not at the instant of its submission. */
+static void test_serial_not_waited(void)
+{
+	const struct job_order *unicef = &job_orders[JOB_ORDER_UNICEF];
+	const struct job_order_facts wide = {.waited_s = 99, .requested_s = 10, .processors = 2};
+	struct job_order_facts serial = {.requested_s = 10, .processors = 1};
+
+	g_assert_cmpfloat_with_epsilon(unicef->key(&serial), -0.062, 0.001);
+	g_assert_cmpfloat(unicef->key(&serial), >, unicef->key(&wide));
+	serial.waited_s = 0.001;
+	g_assert_cmpfloat(unicef->key(&serial), <, unicef->key(&wide));
+}
+
+/* Jobs of the first 0.1 s have equal keys. */
+static void test_first_instant(void)
+{
+	struct job_order_facts job = {.requested_s = 10, .processors = 4, .submitted_s = 0.1};
+
+	for (uint32_t i = JOB_ORDER_F1; i <= JOB_ORDER_F4; i++) {
+		const double key = job_orders[i].key(&job);
+
+		for (job.submitted_s = 0; job.submitted_s < 0.1; job.submitted_s += 0.01)
+			g_assert_cmpfloat(job_orders[i].key(&job), ==, key);
+		job.submitted_s = 0.2;
+		g_assert_cmpfloat(job_orders[i].key(&job), >, key);
+		job.submitted_s = 0.1;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/job-order/keys are those of the papers", test_formulas);
 	g_test_add_func("/job-order/one processor and no time have keys", test_edges);
+	g_test_add_func("/job-order/a serial job has waited before it goes first",
+			test_serial_not_waited);
+	g_test_add_func("/job-order/jobs of the first 0.1 s are equal", test_first_instant);
 	return g_test_run();
 }
