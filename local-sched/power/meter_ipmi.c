@@ -18,8 +18,9 @@
  * sensor. A BMC may give its sensors other numbers and factors: after each login, and at times,
  * their records are read again before their numbers are believed.
  *
- * A login or a walk may take longer than a reading: the reading ends with "not yet" then, and the
- * next one joins what is under way.
+ * A login, a walk or the answers to other meters may take longer than a reading: the reading ends
+ * with "not yet" then, and the next one joins what is under way. A reading that comes between the
+ * two is given to the next one, with the time at which it came.
  */
 
 enum {
@@ -76,6 +77,7 @@ struct meter_ipmi {
 	/* Of a login or walk that failed while no read was under way; the next read reports it. */
 	enum power_meter_error late_code;
 	char *late_message;
+	struct power_reading late; /* that arrived while no read was; t_ns == 0: none */
 	/* DCMI, or the request that the configuration has in its place. */
 	char *command;
 	struct ipmi_target raw_target;
@@ -170,8 +172,11 @@ static void end_read(struct meter_ipmi *meter, int64_t mw)
 		settle_on_dcmi(meter);
 	else if (meter->leaving)
 		settle_on_sensor(meter);
-	if (!meter->wanted)
+	if (!meter->wanted) {
+		meter->late.mw = mw;
+		meter->late.t_ns = platform_now_ns(meter->base.platform);
 		return;
+	}
 	meter->wanted = false;
 	power_meter_end(&meter->base, mw);
 }
@@ -678,26 +683,47 @@ static gboolean on_deadline(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+static gboolean on_late(gpointer data)
+{
+	struct meter_ipmi *meter = data;
+	const struct power_reading reading = meter->late;
+
+	meter->base.timer_id = 0;
+	meter->late.t_ns = 0;
+	meter->wanted = false;
+	power_meter_end_with(&meter->base, &reading);
+	return G_SOURCE_REMOVE;
+}
+
 static void ipmi_read(struct power_meter *base)
 {
 	struct meter_ipmi *meter = (struct meter_ipmi *)base;
-	const int64_t left_ms =
-		(base->deadline_ns - platform_now_ns(meter->base.platform)) / 1000000;
+	const int64_t now_ns = platform_now_ns(base->platform);
+	const int64_t left_ms = (base->deadline_ns - now_ns) / 1000000;
 
 	meter->wanted = true;
-	meter->began_ns = platform_now_ns(meter->base.platform);
+	meter->began_ns = now_ns;
 	if (meter->late_message) {
 		g_autofree char *message = g_steal_pointer(&meter->late_message);
 
 		fail(meter, meter->late_code, "%s", message);
 		return;
 	}
+	/*
+	 * Without it, a meter that waits for others longer than a read lasts would have no reading
+	 * for as long as their answers come between two of its reads.
+	 */
+	if (meter->late.t_ns != 0 &&
+	    clock_elapsed_s(meter->late.t_ns, now_ns) <= base->config->interval_s) {
+		base->timer_id = platform_after_ms(base->platform, 0, on_late, meter);
+		return;
+	}
+	meter->late.t_ns = 0;
 	base->timer_id =
 		platform_after_ms(meter->base.platform, (guint)MAX(left_ms, 0), on_deadline, meter);
 	if (meter->step != STEP_NONE)
 		return;
-	if (meter->resume ||
-	    (meter->use_sensor && platform_now_ns(meter->base.platform) < meter->dcmi_again_ns)) {
+	if (meter->resume || (meter->use_sensor && now_ns < meter->dcmi_again_ns)) {
 		meter->resume = false;
 		read_sensors(meter);
 	} else {

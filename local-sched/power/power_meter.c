@@ -134,10 +134,14 @@ static void clear_read(struct power_meter *meter)
 
 void power_meter_end(struct power_meter *meter, int64_t mw)
 {
-	const struct power_reading reading = {.mw = mw, .t_ns = platform_now_ns(meter->platform)};
+	power_meter_end_with(meter, &(const struct power_reading){
+					    .mw = mw, .t_ns = platform_now_ns(meter->platform)});
+}
 
+void power_meter_end_with(struct power_meter *meter, const struct power_reading *reading)
+{
 	clear_read(meter);
-	meter->done(&reading, NULL, meter->data);
+	meter->done(reading, NULL, meter->data);
 }
 
 static gboolean on_failure(gpointer data)

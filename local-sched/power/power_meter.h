@@ -34,8 +34,8 @@ enum power_meter_error {
 	POWER_METER_ERROR_GARBAGE,       /* an invalid answer */
 	POWER_METER_ERROR_SETUP, /* the meter cannot be opened or asked: wrong configuration */
 	/*
-	 * What comes before the first reading (a slow login, a search) is under way; the next read
-	 * joins it. The text says how far it is.
+	 * What comes before the reading (a slow login, a search, answers to other meters) is under
+	 * way; the next read joins it. The text says how far it is.
 	 */
 	POWER_METER_ERROR_NOT_YET,
 };
@@ -143,6 +143,9 @@ char *power_meter_password(const struct config_meter *config, GError **error);
 /* Ends the read of a driver with a reading. The meter may be freed afterwards. */
 void power_meter_end(struct power_meter *meter, int64_t mw);
 
+/* The same with a reading that arrived before, perhaps before the read began. */
+void power_meter_end_with(struct power_meter *meter, const struct power_reading *reading);
+
 /*
  * Ends the read of a driver with an error, soon, from the main loop. The error names the host. The
  * text may hold what a device said: it becomes one line of at most 1 KiB, by visible_start().
@@ -168,7 +171,8 @@ void power_meter_watch(struct power_meter *meter, power_meter_place_f on_place, 
 
 /*
  * Starts a read; at most one at a time. Calls `done` once from the main loop, never before
- * returning and at the latest after the configuration's timeout_s (POWER_METER_DEADLINE_S).
+ * returning and at the latest after the configuration's timeout_s (POWER_METER_DEADLINE_S). The
+ * reading may have arrived before, after a read that ended with NOT_YET.
  */
 void power_meter_read(struct power_meter *meter, power_meter_done_f done, void *data);
 /* How far a read under way is, behind the name of the host; the caller frees. NULL: not known. */

@@ -23,9 +23,10 @@ struct sampler {
 	double interval_s; /* that the configuration asks for */
 	double latency_s;  /* what a reading takes, smoothed */
 	uint64_t readings; /* since the start */
-	int64_t asked_ns;  /* when the read under way began */
+	int64_t asked_ns;  /* when the read under way began, or the first of those that it joins */
 	guint tick_id;
 	bool reading; /* a read is under way; ticks have no effect */
+	bool joins;   /* the last read ended with "not yet" */
 	bool lost;
 	bool failed;           /* a read has, since the last reading */
 	int64_t since_ns;      /* the last reading, or the start */
@@ -119,6 +120,7 @@ static void on_read(const struct power_reading *reading, const GError *error, vo
 	struct sampler *sampler = data;
 
 	sampler->reading = false;
+	sampler->joins = error && error->code == POWER_METER_ERROR_NOT_YET;
 	if (reading)
 		take_reading(sampler, reading);
 	else
@@ -132,7 +134,8 @@ static gboolean on_tick(gpointer data)
 	notice_loss(sampler);
 	if (!sampler->reading && platform_now_ns(sampler->platform) >= sampler->not_before_ns) {
 		sampler->reading = true;
-		sampler->asked_ns = platform_now_ns(sampler->platform);
+		if (!sampler->joins)
+			sampler->asked_ns = platform_now_ns(sampler->platform);
 		power_meter_read(sampler->meter, on_read, sampler);
 	}
 	return G_SOURCE_CONTINUE;
