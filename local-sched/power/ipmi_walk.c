@@ -59,6 +59,7 @@ struct ipmi_walk {
 	/* Records are read again: that of found[index]. */
 	bool checking;
 	uint32_t index;
+	int64_t session_ns; /* of the first of them */
 	/* The result: one for each that is wanted; NULL: not known. */
 	struct ipmi_sensor *found;
 };
@@ -98,6 +99,11 @@ void ipmi_walk_forget(struct ipmi_walk *walk)
 	memset(walk->seen, 0, sizeof walk->seen);
 	g_array_set_size(walk->sensors, 0);
 	g_clear_pointer(&walk->found, g_free);
+}
+
+int64_t ipmi_walk_session_ns(const struct ipmi_walk *walk)
+{
+	return walk->session_ns;
 }
 
 const struct ipmi_sensor *ipmi_walk_sensors(const struct ipmi_walk *walk)
@@ -383,6 +389,8 @@ static void handle_record(struct ipmi_walk *walk, const struct ipmi_answer *answ
 		conclude(walk); /* no records at all */
 		return;
 	}
+	if (walk->checking && walk->index == 0 && walk->size == 0)
+		walk->session_ns = ipmi_shell_started_ns(walk->shell);
 	got = answer->size > 2 ? MIN(answer->size - 2, sizeof walk->record - walk->size) : 0;
 	if (answer->code == 0 && got > 0) {
 		memcpy(walk->record + walk->size, answer->bytes + 2, got);

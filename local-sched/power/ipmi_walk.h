@@ -40,6 +40,12 @@ void ipmi_walk_go(struct ipmi_walk *walk, ipmi_walk_done_f done, void *data);
  */
 void ipmi_walk_check(struct ipmi_walk *walk, ipmi_walk_done_f done, void *data);
 
+/*
+ * When the login began by which the first of the records was read that were checked last: a login
+ * after that came between them, or later.
+ */
+int64_t ipmi_walk_session_ns(const struct ipmi_walk *walk);
+
 /* The sensors found, in the order of `wanted`; NULL: not all are. Borrowed. */
 const struct ipmi_sensor *ipmi_walk_sensors(const struct ipmi_walk *walk);
 

@@ -98,6 +98,7 @@ struct meter_ipmi {
 	bool warned;        /* that the sensor is read */
 	bool from_sensor;   /* the reading under way, or else the last one */
 	int64_t walked_ns;  /* when the walk began; 0: it is not under way */
+	int64_t check_ns;   /* when the last check of their records began */
 	int64_t checked_ns; /* since when their records are known; 0: they have to be read */
 	bool sensors_lost;  /* since they were last found */
 	/* The sensors of the reading under way. */
@@ -279,6 +280,7 @@ static bool logged_in_since(const struct meter_ipmi *meter)
 static void check_records(struct meter_ipmi *meter)
 {
 	meter->step = STEP_CHECK;
+	meter->check_ns = platform_now_ns(meter->base.platform);
 	ipmi_walk_check(meter->walk, on_checked, meter);
 }
 
@@ -348,7 +350,11 @@ static void on_checked(const GError *error, void *data)
 		fail(meter, (enum power_meter_error)error->code, "%s", error->message);
 		return;
 	}
-	meter->checked_ns = platform_now_ns(meter->base.platform);
+	/*
+	 * Other meters of the session may have ended it between two records: some are from before
+	 * that login then. The login that the first record waited for is none of those.
+	 */
+	meter->checked_ns = MAX(meter->check_ns, ipmi_walk_session_ns(meter->walk));
 	if (!meter->wanted)
 		return;
 	/* What was read before the login may have been by another number, or other factors. */

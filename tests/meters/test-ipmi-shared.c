@@ -13,40 +13,119 @@
 #include "tests/meters/fake_ipmitool.h"
 #include "tests/meters/virtual_time.h"
 
-enum { MANY = 10, PORT = 623, MANY_S = 120 };
+enum { MANY = 10, SENSORS = 2, PORT = 623, MANY_S = 120, FIRST_NUMBER = 0x50 };
 
 static const char *const names[MANY] = {"h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8", "h9"};
+static const char *const sensor_names[SENSORS] = {"PS1 Power In", "PS2 Power In"};
+static const uint8_t sensor_raw[SENSORS] = {100, 50};
 
 struct bed {
 	char *directory, *password, *journal;
 	struct fake_ipmitool tools;
 	struct config_meter meters[MANY];
 	struct power *power;
-	guint slow_ms; /* what each answer takes */
-	double timeout_s;
-	GArray *answers; /* int64_t: when each of them came */
 	GArray *samples[MANY];
+	/* The BMC. */
+	guint slow_ms;  /* what each answer takes */
+	guint login_ms; /* what a login takes */
+	unsigned session;
+	unsigned ended;          /* the last one before it was restarted */
+	int dcmi_code;           /* the completion code of Get Power Reading */
+	uint8_t factor[SENSORS]; /* M of each sensor */
+	bool restarts;           /* with another factor, once it has sent its first record */
+	bool loses;              /* the next request for a record */
+	int64_t restarted_ns;
+	GArray *answers; /* int64_t: when each reading that it sent came */
+	/* The requests that it had. */
+	unsigned dcmi_asked;
+	unsigned records_asked;
+	unsigned pieces_asked; /* those of them for a part of a record */
 };
 
 static unsigned log_in(uint16_t port, guint *ret_ms, void *data)
 {
-	*ret_ms = 100;
-	return 1;
+	struct bed *bed = data;
+
+	*ret_ms = bed->login_ms;
+	return ++bed->session;
 }
 
-/* Get Power Reading: 200 W, after some time. */
+static void reply(struct fake_ipmi_answer *answer, const uint8_t *bytes, size_t size)
+{
+	answer->code = 0;
+	answer->size = size;
+	memcpy(answer->bytes, bytes, size);
+}
+
+static void give_record(struct bed *bed, uint8_t id, struct fake_ipmi_answer *answer)
+{
+	const uint8_t length = (uint8_t)strlen(sensor_names[id]);
+	uint8_t bytes[2 + 48 + 16] = {0xff, 0xff};
+	uint8_t *record = bytes + 2;
+
+	if (id + 1 < SENSORS) {
+		bytes[0] = id + 1;
+		bytes[1] = 0;
+	}
+	record[0] = id;
+	record[2] = 0x51;
+	record[3] = 0x01;
+	record[4] = (uint8_t)(43 + length);
+	record[5] = 0x20;
+	record[7] = FIRST_NUMBER + id;
+	record[21] = 6; /* watts */
+	record[24] = bed->factor[id];
+	record[47] = 0xc0 | length;
+	memcpy(record + 48, sensor_names[id], length);
+	if (bed->loses) {
+		bed->loses = false;
+		return;
+	}
+	reply(answer, bytes, 2 + 48 + (size_t)length);
+	if (bed->restarts && id == 0) {
+		bed->restarts = false;
+		bed->restarted_ns = clock_now_ns();
+		bed->ended = bed->session;
+		bed->factor[0]++;
+	}
+}
+
+/* Sensors, their records, and 200 W by DCMI and by a request of its maker. */
 static void ask(uint16_t port, unsigned session, const uint8_t *request, size_t size,
 		struct fake_ipmi_answer *answer, void *data)
 {
 	static const uint8_t reading[18] = {0xdc, 200, [17] = 0x40};
 	struct bed *bed = data;
 	const int64_t at_ns = clock_now_ns() + bed->slow_ms * INT64_C(1000000);
+	const unsigned command = size < 2 ? 0 : (unsigned)request[0] << 8 | request[1];
 
-	answer->code = 0;
 	answer->after_ms = bed->slow_ms;
-	answer->size = sizeof reading;
-	memcpy(answer->bytes, reading, sizeof reading);
-	g_array_append_val(bed->answers, at_ns);
+	if (session <= bed->ended)
+		return;
+	if (command == 0x2c02) {
+		bed->dcmi_asked++;
+		answer->code = bed->dcmi_code;
+		if (answer->code == 0) {
+			reply(answer, reading, sizeof reading);
+			g_array_append_val(bed->answers, at_ns);
+		}
+	} else if (command == 0x3001) {
+		reply(answer, reading + 1, 2);
+	} else if (command == 0x0a20) {
+		reply(answer, (const uint8_t[14]){0x51, SENSORS}, 14);
+	} else if (command == 0x0a22) {
+		reply(answer, (const uint8_t[]){1, 0}, 2);
+	} else if (command == 0x0a23 && size == 8 && request[4] < SENSORS) {
+		bed->records_asked++;
+		bed->pieces_asked += request[7] != 0xff;
+		give_record(bed, request[4], answer);
+	} else if (command == 0x042d && size == 3) {
+		const uint8_t raw = sensor_raw[(request[2] - FIRST_NUMBER) % SENSORS];
+
+		reply(answer, (const uint8_t[]){raw, 0xc0, 0, 0}, 4);
+	} else {
+		answer->code = 0xc1;
+	}
 }
 
 static void on_sample(uint32_t index, const struct sample_ring_entry *sample, void *data)
@@ -59,14 +138,13 @@ static void on_sample(uint32_t index, const struct sample_ring_entry *sample, vo
 static void on_event(const char *host, enum power_event event, const char *text, int64_t t_ns,
 		     void *data)
 {
-	g_test_message("%s: event %d: %s", host, (int)event, text);
+	g_test_message("%s: event %d: %s", host, (int)event, text ?: "");
 }
 
-static void bed_start(struct bed *bed)
+/* Virtual time begins. What differs from these meters and this BMC may be set before bed_start(). */
+static void bed_init(struct bed *bed)
 {
-	struct power_host hosts[MANY];
-	g_autoptr(GError) error = NULL;
-
+	*bed = (struct bed){.slow_ms = 10, .login_ms = 100, .factor = {1, 1}};
 	bed->directory = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
 	bed->password = g_build_filename(bed->directory, "password", NULL);
 	bed->journal = g_build_filename(bed->directory, "power", NULL);
@@ -85,13 +163,31 @@ static void bed_start(struct bed *bed)
 						       .user = (char *)"ADMIN",
 						       .privilege = (char *)"USER",
 						       .password_file = bed->password,
-						       .timeout_s = bed->timeout_s,
 						       .interval_s = 1};
-		hosts[i] = (struct power_host){.name = names[i], .meter = &bed->meters[i]};
 	}
 	virtual_time_begin();
+}
+
+/* The BMC has no DCMI: one meter reads the sum of the sensors, another one by a request. */
+static void read_sensors(struct bed *bed, int by_sensors, int by_request)
+{
+	bed->dcmi_code = 0xc1;
+	bed->meters[by_request].raw = (char *)"0x30 0x01";
+	bed->meters[by_request].raw_at = 1;
+	bed->meters[by_sensors].sensor = (char **)sensor_names;
+	bed->meters[by_sensors].sensor_count = SENSORS;
+}
+
+/* Starts the first `count` meters. */
+static void bed_start(struct bed *bed, uint32_t count)
+{
+	struct power_host hosts[MANY];
+	g_autoptr(GError) error = NULL;
+
+	for (uint32_t i = 0; i < count; i++)
+		hosts[i] = (struct power_host){.name = names[i], .meter = &bed->meters[i]};
 	bed->power =
-		power_new(&bed->tools.platform, hosts, MANY, bed->journal, on_event, bed, &error);
+		power_new(&bed->tools.platform, hosts, count, bed->journal, on_event, bed, &error);
 	g_assert_no_error(error);
 	power_watch(bed->power, on_sample, bed);
 }
@@ -118,11 +214,11 @@ static gboolean on_end(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-static void run_for(guint seconds)
+static void run_for(double seconds)
 {
 	bool ended = false;
 
-	g_timeout_add_seconds(seconds, on_end, &ended);
+	g_timeout_add((guint)(seconds * 1e3), on_end, &ended);
 	while (!ended)
 		g_main_context_iteration(NULL, TRUE);
 }
@@ -144,10 +240,14 @@ static bool came_at(const struct bed *bed, int64_t t_ns)
 static void check_turns(double timeout_s, guint slow_ms)
 {
 	const double round_s = MANY * slow_ms / 1000.0;
-	struct bed bed = {.timeout_s = timeout_s, .slow_ms = slow_ms};
+	struct bed bed;
 	int64_t began_ns, gap_ns[MANY];
 
-	bed_start(&bed);
+	bed_init(&bed);
+	bed.slow_ms = slow_ms;
+	for (int i = 0; i < MANY; i++)
+		bed.meters[i].timeout_s = timeout_s;
+	bed_start(&bed, MANY);
 	began_ns = clock_now_ns();
 	run_for(MANY_S / 2);
 	for (int i = 0; i < MANY; i++)
@@ -185,6 +285,56 @@ static void test_turns_longer_than_several_reads_leave_no_gaps(void)
 	check_turns(1.5, 700);
 }
 
+/*
+ * The BMC restarts with another factor after it has sent the first of two records that are checked;
+ * the other meter finds that its session has ended, and the second record comes by a new one.
+ */
+static void test_a_login_between_two_records_leads_to_no_wrong_factor(void)
+{
+	struct bed bed;
+	guint before = 0, after = 0;
+
+	bed_init(&bed);
+	read_sensors(&bed, 0, 1);
+	bed_start(&bed, 2);
+	run_for(30);
+	bed.restarts = true;
+	run_for(60);
+	g_assert_false(bed.restarts);
+	for (guint k = 0; k < bed.samples[0]->len; k++) {
+		const struct sample_ring_entry *sample =
+			&g_array_index(bed.samples[0], struct sample_ring_entry, k);
+		const bool is_after = sample->t_ns > bed.restarted_ns;
+
+		g_assert_cmpint(sample->mw, ==, is_after ? 250000 : 150000);
+		before += !is_after;
+		after += is_after;
+	}
+	g_assert_cmpuint(before, >, 40);
+	g_assert_cmpuint(after, >, 10);
+	bed_clear(&bed);
+}
+
+/*
+ * The session ends just before a check, which the other meter finds: a check whose first record
+ * waited for the login is not repeated.
+ */
+static void test_a_check_behind_a_login_is_not_repeated(void)
+{
+	struct bed bed;
+
+	bed_init(&bed);
+	read_sensors(&bed, 1, 0);
+	bed_start(&bed, 2);
+	run_for(60.5);
+	bed.ended = bed.session;
+	bed.records_asked = 0;
+	run_for(20);
+	g_assert_cmpuint(bed.session, ==, 2);
+	g_assert_cmpuint(bed.records_asked, ==, SENSORS);
+	bed_clear(&bed);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -192,5 +342,9 @@ int main(int argc, char **argv)
 			test_no_meter_starves_another_of_its_bmc);
 	g_test_add_func("/ipmi, shared/turns longer than several reads leave no gaps",
 			test_turns_longer_than_several_reads_leave_no_gaps);
+	g_test_add_func("/ipmi, shared/a login between two records leads to no wrong factor",
+			test_a_login_between_two_records_leads_to_no_wrong_factor);
+	g_test_add_func("/ipmi, shared/a check behind a login is not repeated",
+			test_a_check_behind_a_login_is_not_repeated);
 	return g_test_run();
 }
