@@ -49,8 +49,8 @@ struct ipmi_walk {
 	uint16_t id;          /* of the record to read */
 	uint16_t reservation; /* that was sent with the request */
 	bool in_pieces;
-	bool was_silent; /* over this record */
-	size_t size;     /* of the record, as far as it is read */
+	int32_t silent_id; /* the record that had no answer, and was not read since; -1: none */
+	size_t size;       /* of the record, as far as it is read */
 	uint8_t record[IPMI_SDR_RECORD_MAX];
 	int repeats;
 	uint8_t seen[8192]; /* one bit for each record id: a chain may be a circle */
@@ -95,7 +95,7 @@ void ipmi_walk_forget(struct ipmi_walk *walk)
 	walk->size = 0;
 	walk->repeats = 0;
 	walk->read = walk->all = 0;
-	walk->was_silent = false;
+	walk->silent_id = -1;
 	memset(walk->seen, 0, sizeof walk->seen);
 	g_array_set_size(walk->sensors, 0);
 	g_clear_pointer(&walk->found, g_free);
@@ -311,6 +311,8 @@ static void take_record(struct ipmi_walk *walk, uint16_t next)
 {
 	struct ipmi_sensor sensor;
 
+	if (walk->silent_id == walk->id)
+		walk->silent_id = -1;
 	if (walk->checking) {
 		check_record(walk);
 		return;
@@ -321,7 +323,6 @@ static void take_record(struct ipmi_walk *walk, uint16_t next)
 		g_array_append_val(walk->sensors, sensor);
 	}
 	walk->read++;
-	walk->was_silent = false;
 	walk->size = 0;
 	walk->seen[walk->id / 8] |= (uint8_t)(1U << walk->id % 8);
 	walk->id = next;
@@ -469,8 +470,8 @@ static void on_answer(const char *output, const GError *error, void *data)
 		 * packet.
 		 */
 		if (walk->step == STEP_RECORD && verdict == POWER_METER_ERROR_NO_ANSWER) {
-			walk->in_pieces |= walk->was_silent;
-			walk->was_silent = true;
+			walk->in_pieces |= walk->silent_id == walk->id;
+			walk->silent_id = walk->id;
 		}
 		interrupt(walk);
 		ipmi_shell_stop(walk->shell);

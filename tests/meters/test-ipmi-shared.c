@@ -335,6 +335,24 @@ static void test_a_check_behind_a_login_is_not_repeated(void)
 	bed_clear(&bed);
 }
 
+/* Packets that are lost at checks a minute apart: no record is too long for the BMC. */
+static void test_packets_lost_at_a_distance_are_no_silence_over_a_record(void)
+{
+	struct bed bed;
+
+	bed_init(&bed);
+	read_sensors(&bed, 0, 1);
+	bed_start(&bed, 1);
+	for (int i = 0; i < 3; i++) {
+		run_for(30);
+		bed.loses = true;
+		run_for(60);
+		g_assert_false(bed.loses);
+	}
+	g_assert_cmpuint(bed.pieces_asked, ==, 0);
+	bed_clear(&bed);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -346,5 +364,7 @@ int main(int argc, char **argv)
 			test_a_login_between_two_records_leads_to_no_wrong_factor);
 	g_test_add_func("/ipmi, shared/a check behind a login is not repeated",
 			test_a_check_behind_a_login_is_not_repeated);
+	g_test_add_func("/ipmi, shared/packets lost at a distance are no silence over a record",
+			test_packets_lost_at_a_distance_are_no_silence_over_a_record);
 	return g_test_run();
 }
