@@ -655,10 +655,15 @@ static void on_answer(const char *output, const GError *error, void *data)
 	handlers[meter->step](meter, &answer);
 }
 
-/* What the reading waits for beside the answer to its command; NULL: nothing. */
+/*
+ * What the reading waits for beside the answer to its command, or to that of its check of records;
+ * NULL: nothing.
+ */
 static const char *obstacle(const struct meter_ipmi *meter)
 {
-	const char *text = ipmi_shell_obstacle(meter->shell, meter);
+	const char *text = meter->step == STEP_CHECK
+				   ? ipmi_shell_obstacle(meter->shell, meter->walk)
+				   : ipmi_shell_obstacle(meter->shell, meter);
 
 	for (guint i = 0; i < meter->bridges->len && !text; i++)
 		text = ipmi_shell_obstacle(g_array_index(meter->bridges, struct bridge, i).shell,

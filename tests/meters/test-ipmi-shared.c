@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Meters by IPMI that share the session of one BMC: none of them starves, and what one of them does
- * to the session leads to no wrong reading of another. In virtual time (virtual_time.h).
+ * to the session leads to no wrong reading of another. And what a read says whose BMC is slow. In
+ * virtual time (virtual_time.h).
  */
 #include <math.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "common/clock.h"
 #include "common/platform.h"
 #include "local-sched/power/power.h"
+#include "local-sched/power/power_meter.h"
 #include "local-sched/power/sample_ring.h"
 #include "tests/meters/fake_ipmitool.h"
 #include "tests/meters/virtual_time.h"
@@ -25,6 +27,13 @@ struct bed {
 	struct config_meter meters[MANY];
 	struct power *power;
 	GArray *samples[MANY];
+	/* A single meter. */
+	struct meter_set *set;
+	struct power_meter *meter;
+	bool read;       /* its read has ended */
+	int64_t read_mw; /* -1: there is no reading, and why: */
+	enum power_meter_error code;
+	char *reason;
 	/* The BMC. */
 	guint slow_ms;  /* what each answer takes */
 	guint login_ms; /* what a login takes */
@@ -198,6 +207,9 @@ static void bed_clear(struct bed *bed)
 
 	virtual_time_end();
 	power_free(bed->power);
+	power_meter_close(bed->meter);
+	meter_set_free(bed->set);
+	g_free(bed->reason);
 	for (int i = 0; i < MANY; i++)
 		g_array_unref(bed->samples[i]);
 	g_array_unref(bed->answers);
@@ -206,6 +218,40 @@ static void bed_clear(struct bed *bed)
 	g_free(bed->directory);
 	g_free(bed->password);
 	g_free(bed->journal);
+}
+
+/* Opens the first meter, in place of bed_start(). */
+static void bed_open(struct bed *bed)
+{
+	g_autoptr(GError) error = NULL;
+
+	bed->set = meter_set_new(&bed->tools.platform);
+	bed->meter =
+		power_meter_open(&bed->tools.platform, &bed->meters[0], names[0], bed->set, &error);
+	g_assert_no_error(error);
+}
+
+static void on_read(const struct power_reading *reading, const GError *error, void *data)
+{
+	struct bed *bed = data;
+
+	g_free(bed->reason);
+	bed->reason = error ? g_strdup(error->message) : NULL;
+	bed->code = error ? (enum power_meter_error)error->code : POWER_METER_OK;
+	bed->read_mw = reading ? reading->mw : -1;
+	bed->read = true;
+}
+
+/* Reads the meter that is open. Returns the seconds that it took. */
+static double read_once(struct bed *bed)
+{
+	const int64_t began_ns = clock_now_ns();
+
+	bed->read = false;
+	power_meter_read(bed->meter, on_read, bed);
+	while (!bed->read)
+		g_main_context_iteration(NULL, TRUE);
+	return clock_elapsed_s(began_ns, clock_now_ns());
 }
 
 static gboolean on_end(gpointer data)
@@ -353,6 +399,26 @@ static void test_packets_lost_at_a_distance_are_no_silence_over_a_record(void)
 	bed_clear(&bed);
 }
 
+/* The records are checked after a minute, in which the session has ended. */
+static void test_a_check_that_waits_for_a_login_is_not_yet_a_reading(void)
+{
+	struct bed bed;
+
+	bed_init(&bed);
+	read_sensors(&bed, 0, 1);
+	bed_open(&bed);
+	read_once(&bed);
+	g_assert_cmpint(bed.read_mw, ==, 150000);
+	run_for(70);
+	bed.login_ms = 8000;
+	g_assert_cmpfloat(read_once(&bed), <, POWER_METER_DEADLINE_S + 0.5);
+	g_assert_cmpint(bed.code, ==, POWER_METER_ERROR_NOT_YET);
+	g_assert_nonnull(strstr(bed.reason, "logging in"));
+	read_once(&bed);
+	g_assert_cmpint(bed.read_mw, ==, 150000);
+	bed_clear(&bed);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -366,5 +432,7 @@ int main(int argc, char **argv)
 			test_a_check_behind_a_login_is_not_repeated);
 	g_test_add_func("/ipmi, shared/packets lost at a distance are no silence over a record",
 			test_packets_lost_at_a_distance_are_no_silence_over_a_record);
+	g_test_add_func("/ipmi, shared/a check that waits for a login is not yet a reading",
+			test_a_check_that_waits_for_a_login_is_not_yet_a_reading);
 	return g_test_run();
 }
