@@ -167,6 +167,7 @@ static void settle_on_dcmi(struct meter_ipmi *meter)
 static void end_read(struct meter_ipmi *meter, int64_t mw)
 {
 	meter->step = STEP_NONE;
+	meter->resume = false;
 	if (meter->from_sensor)
 		meter->base.mean_s = 0;
 	if (!meter->from_sensor)

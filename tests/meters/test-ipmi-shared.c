@@ -419,6 +419,31 @@ static void test_a_check_that_waits_for_a_login_is_not_yet_a_reading(void)
 	bed_clear(&bed);
 }
 
+/*
+ * DCMI is busy, and looking for the sensors takes longer than the first read. The second one joins
+ * that, and has a reading; the third one begins with DCMI again.
+ */
+static void test_a_read_that_joined_a_search_is_not_joined_by_the_next(void)
+{
+	struct bed bed;
+
+	bed_init(&bed);
+	read_sensors(&bed, 0, 1);
+	bed.dcmi_code = 0xc0;
+	bed.slow_ms = 1200;
+	bed_open(&bed);
+	read_once(&bed);
+	g_assert_cmpint(bed.code, ==, POWER_METER_ERROR_NOT_YET);
+	read_once(&bed);
+	g_assert_cmpint(bed.read_mw, ==, 150000);
+	g_assert_cmpuint(bed.dcmi_asked, ==, 1);
+	bed.dcmi_code = 0;
+	read_once(&bed);
+	g_assert_cmpint(bed.read_mw, ==, 200000);
+	g_assert_cmpuint(bed.dcmi_asked, ==, 2);
+	bed_clear(&bed);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -434,5 +459,7 @@ int main(int argc, char **argv)
 			test_packets_lost_at_a_distance_are_no_silence_over_a_record);
 	g_test_add_func("/ipmi, shared/a check that waits for a login is not yet a reading",
 			test_a_check_that_waits_for_a_login_is_not_yet_a_reading);
+	g_test_add_func("/ipmi, shared/a read that joined a search is not joined by the next",
+			test_a_read_that_joined_a_search_is_not_joined_by_the_next);
 	return g_test_run();
 }
