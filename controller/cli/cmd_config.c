@@ -42,8 +42,8 @@ static struct config *load(const char *path, GError **error)
 	if (environment && environment->pruning && !config_wants_pet(config))
 		trial = environment_trial_new(config, NULL, 0, 1, &reason);
 	unsteady = config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME);
-	if (!reason && config->service)
-		run_service_check(config, &reason);
+	if (!reason && config->service && run_service_check(config, &reason))
+		run_service_find(config, &reason);
 	if (!reason && unsteady)
 		g_set_error_literal(&reason, CONFIG_ERROR, CONFIG_ERROR_MEANING, unsteady);
 	if (!reason && !experiment_check_policies(config, NULL, &reason))

@@ -98,7 +98,7 @@ static bool check(const char *path, const char *fixed, const struct config *conf
 	g_autofree char *now = run_reload_fixed(config);
 	g_autofree char *difference = NULL;
 
-	if (!run_service_check(config, error)) {
+	if (!run_service_check(config, error) || !run_service_find(config, error)) {
 		g_prefix_error(error, "%s: ", path);
 		return false;
 	}

@@ -58,9 +58,6 @@ bool run_service_check(const struct config *config, GError **error)
 	if (policy_parse(service.policy, &policy, message, sizeof(message)) < 0)
 		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s",
 				  message);
-	if (!plugin_find(&policy, &reason))
-		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s",
-				  reason->message);
 	if (service.energy_limit_j > 0 && !check_limit(config, error))
 		return false;
 	return policy_is_outside(&policy) || !policy_reads_budget(&policy) ||
@@ -68,4 +65,16 @@ bool run_service_check(const struct config *config, GError **error)
 			  "service.policy: '%s' goes by what is left of an energy budget, and "
 			  "a service has none",
 			  service.policy);
+}
+
+bool run_service_find(const struct config *config, GError **error)
+{
+	const struct config_service service = config_service_of(config);
+	g_autoptr(GError) reason = NULL;
+	struct policy policy;
+
+	return policy_parse(service.policy, &policy, NULL, 0) < 0 ||
+	       plugin_find(&policy, &reason) ||
+	       error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s",
+			  reason->message);
 }

@@ -23,3 +23,11 @@
  * `error` (CONFIG_ERROR_MEANING), whose message begins with the key at fault.
  */
 bool run_service_check(const struct config *config, GError **error);
+
+/*
+ * Whether there is the program or the shared object of service.policy, if that is from outside: for
+ * a service that begins, and for a policy that a running one is to change to. One that continues
+ * does so without it, with the fallback. Error as above; run_service_check() must have accepted
+ * `config`.
+ */
+bool run_service_find(const struct config *config, GError **error);

@@ -402,7 +402,7 @@ static bool apply_reload(struct run_service *service, char **ret_text, GError **
 	struct policy policy;
 	bool limit_changes;
 
-	if (!config || !run_service_check(config, error))
+	if (!config || !run_service_check(config, error) || !run_service_find(config, error))
 		return false;
 	wanted = config_service_of(config);
 	/* An unchanged limit continues: the energy measured in its window must not be lost. */

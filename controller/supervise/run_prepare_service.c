@@ -59,6 +59,7 @@ bool run_prepare_service(const struct run_request *request, struct run_prepared 
 			 GError **error)
 {
 	g_autofree char *chosen = request->out ? g_strdup(request->out) : run_paths_service_state();
+	g_autoptr(GError) reason = NULL;
 
 	if (!run_prepare_service_check(prepared->config, request->config_path, error))
 		return false;
@@ -67,6 +68,8 @@ bool run_prepare_service(const struct run_request *request, struct run_prepared 
 		return run_refuse(error,
 				  "%s holds a simulation; name another directory with --state",
 				  prepared->dir);
+	if (!holds(prepared->dir, "plan.json") && !run_service_find(prepared->config, &reason))
+		return run_refuse(error, "%s: %s", request->config_path, reason->message);
 	if (request->estimates &&
 	    !config_load_estimates(prepared->config, request->estimates, error))
 		return false;

@@ -163,7 +163,22 @@ study_of() {
 	submit '{"type": "IS.S.2"}'
 	wait_state 2 completed
 	[ "$(run_query "$state" "SELECT count(*) FROM event WHERE kind = 'fallback'")" -eq "$before" ]
-	kill -TERM "$run_pid"
-	run_wait
+	# Its program is gone: a service that continues falls back, and a reload is refused.
+	mv "$place/twin" "$place/gone"
+	kill -KILL "$(run_process virtbed-controller "$state")"
+	run_wait_for "serving at unix:$socket" 60 2
+	grep -F "policy \"$twin easy\" does not start: " "$run_words"
+	submit '{"type": "IS.S.2"}'
+	wait_state 3 completed
+	[ "$(run_query "$state" "SELECT count(*) FROM event WHERE kind = 'fallback' AND detail LIKE '%\"died: %'")" -gt 0 ]
+	kill -HUP "$run_pid"
+	run_wait_for "there is no program \"$place/twin\""
+	stop_service
+	serve
+	stop_service
+	run "$virtbed" serve "$config" --estimates "$estimates" --state "$state-new" --listen "unix:$socket"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"service.policy: "*"there is no program \"$place/twin\""* ]]
+	mv "$place/gone" "$place/twin"
 	"$virtbed" rerun "$state"
 }
