@@ -271,10 +271,13 @@ void engine_stop_applying(struct engine *engine)
 
 /*
  * Drops the answer of a policy that was replaced meanwhile, or the rest of its plan; the new policy
- * is asked. That an answer was there is noted all the same: inputs do not say it otherwise.
+ * is asked. That an answer was there is noted all the same, and that it was a fallback's: inputs do
+ * not say it otherwise.
  */
 static void drop_answer(struct engine *engine, const struct async_answer *answer, bool is_further)
 {
+	if (!is_further && answer->plan->fallback)
+		record_fallback(engine, answer);
 	if (!is_further)
 		engine_note_decided(engine, answer->policy, answer->snapshot, answer->plan);
 	engine_clear_entry(engine);

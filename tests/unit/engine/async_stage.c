@@ -59,6 +59,16 @@ static int stand_and_decide_immediate(struct immediate *immediate)
 	return gate.real->immediate->decide(immediate);
 }
 
+/* A program that does not decide: an empty plan of its fallback. */
+static int stand_and_fall_back(struct policy_outside *outside, const struct policy *policy,
+			       const struct sched_snapshot *snapshot,
+			       struct policy_context *context, struct sched_plan *ret_plan)
+{
+	stand();
+	*ret_plan = (struct sched_plan){.fallback = "easy", .fallback_reason = "late: too slow"};
+	return 0;
+}
+
 static void until_it_stands(void)
 {
 	handoff_lock(&gate.mutex);
@@ -82,6 +92,9 @@ static void take_policy(struct async_stage *stage, struct policy *policy, const 
 	g_assert_cmpint(policy_parse(name, policy, message, sizeof(message)), ==, 0);
 	gate.real = policy->ops;
 	gate.open = false;
+	stage->outside.decide = stand_and_fall_back;
+	if (policy_is_outside(policy))
+		return;
 	stage->ops = *policy->ops;
 	if (stage->ops.planning) {
 		stage->planning = *stage->ops.planning;
@@ -232,6 +245,7 @@ static bool note_event(struct engine_recorder *recorder, double time_s, const ch
 			: g_str_equal(kind, "slid") || taken_back ? theatre->slid
 								  : NULL;
 
+	theatre->fallbacks += g_str_equal(kind, "fallback");
 	if (list)
 		g_string_append_printf(list, "%s%d ", taken_back ? "c" : "",
 				       atoi(strstr(detail, "\"task\":") + strlen("\"task\":")));
@@ -313,6 +327,7 @@ void async_stage_init(struct async_stage *stage, const struct async_scene *scene
 		.recorder = &stage->recorder,
 	};
 	take_policy(stage, &stage->setup.policy, scene->policy);
+	stage->setup.outside = &stage->outside;
 	for (; calls <= G_N_ELEMENTS(scene->later) && scene->later[calls - 1].time_s > 0; calls++)
 		stage->calls_s[calls] = scene->later[calls - 1].time_s;
 	stage->script = (struct script){.system = stage->system,
@@ -380,6 +395,7 @@ static void test_scene(const void *data)
 	if (scene->deciders)
 		g_assert_cmpstr(stage.deciders->str, ==, scene->deciders);
 	g_assert_cmpuint(stage.result.tasks_completed, ==, scene->completed);
+	g_assert_cmpuint(stage.fallbacks, ==, scene->fallbacks);
 	g_assert_true(stage.parted == (scene->at_once > 0));
 	g_assert_cmpfloat(stage.result.mapping_longest_s, >, 0);
 	assert_counted(&stage.result);

@@ -65,6 +65,7 @@ struct async_scene {
 	const char *deciders; /* policies on record, in order */
 	const char *aborts;   /* why the run ends, if it does */
 	uint32_t completed;
+	uint32_t fallbacks; /* on record */
 };
 
 struct async_stage {
@@ -74,6 +75,7 @@ struct async_stage {
 	struct policy_ops ops;
 	struct policy_planning planning;
 	struct policy_immediate immediate;
+	struct policy_outside outside; /* never decides itself */
 	struct engine_recorder recorder;
 	struct engine_setup setup;
 	struct script script;
@@ -83,7 +85,7 @@ struct async_stage {
 	struct engine *engine;
 	struct engine_result result;
 	GString *overtaken, *slid, *deciders;
-	uint32_t called;
+	uint32_t called, fallbacks;
 	uint32_t decisions; /* that the test watched */
 	bool parted;        /* a plan was carried out in parts */
 	bool changed;       /* the policy was replaced by one without a gate */

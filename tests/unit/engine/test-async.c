@@ -61,6 +61,16 @@ static const struct async_scene scenes[] = {
 		.completed = 2,
 	},
 	{
+		.name = "that a fallback made a decision which is dropped is on record",
+		.policy = "exec:mine",
+		.rows = {NARROW + 1, WIDE + 1},
+		.deeds = {{FCFS, 0}},
+		.log = "11 start 0.1 c0 0\n26 start 1.1 c0 0,1\n",
+		.deciders = "fcfs ",
+		.completed = 2,
+		.fallbacks = 1,
+	},
+	{
 		.name = "a policy that asks for what never could be is at fault",
 		.policy = "max-upr",
 		.rows = {NARROW + 1},
