@@ -276,7 +276,7 @@ static double limit_of(const struct cell_work *cell)
 }
 
 /* The causes that matter to a cell: some policies never suspend, and few runs lose an attempt. */
-static void find_causes(const struct work *work, guint index)
+static bool find_causes(const struct work *work, guint index, GError **error)
 {
 	struct cell_work *cell = work_of(work, index);
 	const struct replica_run run = {
@@ -286,11 +286,13 @@ static void find_causes(const struct work *work, guint index)
 		.simulated_j = cell->simulated_j,
 	};
 	double values[MEASURES];
-	bool lost = false, suspended;
+	bool lost = false, suspended, also;
 
 	cell->causes = work->replica.possible;
-	suspended = replica_simulate(&work->replica, &run, 0, values);
-	suspended |= replica_simulate(&work->replica, &run, work->replica.possible, values);
+	if (!replica_simulate(&work->replica, &run, 0, values, &suspended, error) ||
+	    !replica_simulate(&work->replica, &run, work->replica.possible, values, &also, error))
+		return false;
+	suspended |= also;
 	for (guint i = 0; i < cell->observed->len; i++) {
 		const struct observed_run *observed = cell->observed->pdata[i];
 
@@ -303,15 +305,18 @@ static void find_causes(const struct work *work, guint index)
 		cell->causes &= ~(1u << CAUSE_SUSPENSION);
 	if (limit_of(cell) != cell->simulated_j)
 		cell->causes |= 1u << CAUSE_METERING;
+	return true;
 }
 
 /* The causes that matter to any cell. */
-static void find_all_causes(struct work *work)
+static bool find_all_causes(struct work *work, GError **error)
 {
 	for (guint i = 0; i < work->cells->len; i++) {
-		find_causes(work, i);
+		if (!find_causes(work, i, error))
+			return false;
 		work->attribution->causes |= work_of(work, i)->causes;
 	}
+	return true;
 }
 
 /* Pieces. */
@@ -379,6 +384,7 @@ static bool do_piece(uint32_t number, void *data, GError **error)
 		.stream = piece->cell,
 	};
 	bool done[CAUSE_SETS] = {false};
+	bool suspended;
 	uint32_t count;
 	const cause_set *sets = shapley_plan_sets(work->plan, &count);
 
@@ -388,7 +394,9 @@ static bool do_piece(uint32_t number, void *data, GError **error)
 			sets[i] & cell->causes & (piece->noise ? REPLICA_NOISY : CAUSE_SETS - 1);
 
 		if (!done[set]) {
-			replica_simulate(&work->replica, &run, set, piece->values[set]);
+			if (!replica_simulate(&work->replica, &run, set, piece->values[set],
+					      &suspended, error))
+				return false;
 			piece->simulations += set >> CAUSE_ARRIVALS & 1 ? 1 : work->trials[1]->len;
 			done[set] = true;
 		}
@@ -875,7 +883,8 @@ static bool prepare(struct work *work, GError **error)
 {
 	if (!find_policies(work, error) || !load_side(work, 0, error) ||
 	    !load_side(work, 1, error) || !check_systems(work, error) ||
-	    !load_trials(work, error) || !check_users(work, error))
+	    !load_trials(work, error) || !check_users(work, error) ||
+	    !experiment_check_programs(work->experiments[0], error))
 		return false;
 	work->observed =
 		observed_new(summary_of(work, 0), work->experiments[0],
@@ -934,9 +943,8 @@ struct attribution *attribution_new(const struct compare *compare,
 		return error_null(error, ATTRIBUTION_ERROR, ATTRIBUTION_ERROR_SIDES,
 				  "only the difference between a measured and a simulated "
 				  "directory can be attributed to causes");
-	good = prepare(&work, error);
+	good = prepare(&work, error) && find_all_causes(&work, error);
 	if (good) {
-		find_all_causes(&work);
 		plan_pieces(&work, options);
 		batch.count = work.pieces->len;
 		good = batch_run(&batch, error);

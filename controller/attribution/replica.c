@@ -310,7 +310,9 @@ static struct backend *backend_of(const struct setup *setup, const struct engine
 	return backend;
 }
 
-static bool run_once(struct setup *setup, double ret_values[MEASURES])
+/* Simulates once. *ret_suspended becomes true if tasks were suspended, and else stays. */
+static bool run_once(struct setup *setup, double ret_values[MEASURES], bool *ret_suspended,
+		     GError **error)
 {
 	struct engine_setup made = engine_setup_of(setup);
 	g_autoptr(plugin_t) plugin =
@@ -318,7 +320,7 @@ static bool run_once(struct setup *setup, double ret_values[MEASURES])
 	struct engine_result result;
 	struct backend *backend;
 	struct engine *engine;
-	bool suspended = false;
+	bool good;
 
 	make_courses(setup);
 	put_steps(setup);
@@ -328,9 +330,10 @@ static bool run_once(struct setup *setup, double ret_values[MEASURES])
 	engine = engine_new(&made, backend);
 	simulation_run_late(engine, backend, &setup->moments, &result);
 	experiment_complete_result(&setup->trial, engine, &result);
-	for (uint32_t i = 0; i < made.workload->tasks_count && !suspended; i++)
-		suspended = engine_task_at(engine, i)->suspensions > 0 ||
-			    engine_task_at(engine, i)->migrations > 0;
+	good = experiment_check_outside(&made, &result, error);
+	for (uint32_t i = 0; i < made.workload->tasks_count && !*ret_suspended; i++)
+		*ret_suspended = engine_task_at(engine, i)->suspensions > 0 ||
+				 engine_task_at(engine, i)->migrations > 0;
 	engine_free(engine);
 	backend_destroy(backend);
 	g_free(setup->of);
@@ -341,19 +344,19 @@ static bool run_once(struct setup *setup, double ret_values[MEASURES])
 	ret_values[MEASURE_ENERGY] = result.energy_j;
 	ret_values[MEASURE_COMPLETED] = result.tasks_completed;
 	ret_values[MEASURE_STRETCH] = result.stretch_max > 0 ? result.stretch_mean : (double)NAN;
-	return suspended;
+	return good;
 }
 
 bool replica_simulate(const struct replica *replica, const struct replica_run *run, cause_set on,
-		      double ret_values[MEASURES])
+		      double ret_values[MEASURES], bool *ret_suspended, GError **error)
 {
 	const bool arrivals = on >> CAUSE_ARRIVALS & 1;
 	const struct replica_side *tasks = arrivals ? &replica->measured : &replica->simulated;
 	const struct replica_side *estimates =
 		on >> CAUSE_TIMES & 1 && !run->noise ? &replica->measured : &replica->simulated;
 	const bool own = arrivals || replica->same_tasks;
-	bool suspended = false;
 
+	*ret_suspended = false;
 	memset(ret_values, 0, MEASURES * sizeof(*ret_values));
 	for (uint32_t i = 0; i < tasks->trials_count; i++) {
 		struct setup setup = {
@@ -367,11 +370,12 @@ bool replica_simulate(const struct replica *replica, const struct replica_run *r
 		double values[MEASURES];
 
 		setup.trial = trial_with(&tasks->trials[i], &estimates->trials[0]);
-		suspended |= run_once(&setup, values);
+		if (!run_once(&setup, values, ret_suspended, error))
+			return false;
 		for (int m = 0; m < MEASURES; m++)
 			ret_values[m] += values[m] / tasks->trials_count;
 	}
-	return suspended;
+	return true;
 }
 
 /* Which causes are possible. */

@@ -67,8 +67,9 @@ void replica_find_possible(struct replica *replica);
 
 /*
  * Simulates the run with the causes of `on` as they were measured, and fills ret_values, in the
- * mean over the simulated trials where CAUSE_ARRIVALS is off. Returns whether tasks were suspended.
- * Safe on several threads.
+ * mean over the simulated trials where CAUSE_ARRIVALS is off. *ret_suspended: whether tasks were
+ * suspended. Returns true, or false with `error`: a policy from outside did not decide. Safe on
+ * several threads.
  */
 bool replica_simulate(const struct replica *replica, const struct replica_run *run, cause_set on,
-		      double ret_values[MEASURES]);
+		      double ret_values[MEASURES], bool *ret_suspended, GError **error);

@@ -10,6 +10,7 @@
 #include "controller/attribution/attribution_print.h"
 #include "controller/cli/attribute.h"
 #include "controller/cli/commands.h"
+#include "controller/plugin/plugin.h"
 #include "controller/report/compare.h"
 #include "controller/report/compare_brief.h"
 #include "controller/report/compare_ratios.h"
@@ -148,6 +149,13 @@ static bool has_single_runs(const struct summary *summary)
 	return false;
 }
 
+/* The exit status of what was to be simulated: a policy that does not decide is no bad input. */
+static int status_of(const GError *error)
+{
+	return g_error_matches(error, PLUGIN_ERROR, PLUGIN_ERROR_DECIDE) ? COMMAND_FAILED
+									 : COMMAND_BAD;
+}
+
 /*
  * Warns of noise that is not known, where the comparison would rest on it. `simulate`: what is not
  * on record was to be simulated.
@@ -183,10 +191,10 @@ static void warn_of_noise(const char *name, const struct directory *directory,
 
 /*
  * The effect of the overheads of preemption, where it is simulated. NULL: it is not, or there is
- * none.
+ * none; with `error`: a policy from outside failed.
  */
 static struct overhead *find_overhead(const char *name, const struct directory *measured,
-				      bool simulate)
+				      bool simulate, GError **ret_error)
 {
 	g_autoptr(GError) error = NULL;
 	struct overhead *overhead = NULL;
@@ -198,7 +206,9 @@ static struct overhead *find_overhead(const char *name, const struct directory *
 			"%s: overheads of preemption are on record; with --simulate, what they "
 			"change is simulated, by this build\n",
 			name);
-	if (error && !measured->no_noise)
+	if (error && error->domain == PLUGIN_ERROR)
+		g_propagate_error(ret_error, g_steal_pointer(&error));
+	else if (error && !measured->no_noise)
 		fprintf(stderr, "%s: warning: overheads of preemption cannot be simulated: %s\n",
 			name, error->message);
 	return overhead;
@@ -284,7 +294,7 @@ static int room_of_dir(const char *name, const char *dir, const struct arguments
 	room = find_room(name, summary, summary->measured ? summary : NULL, NULL, summary,
 			 arguments, &error);
 	if (!room)
-		return command_fail(COMMAND_BAD, name, "--room: %s", error->message);
+		return command_fail(status_of(error), name, "--room: %s", error->message);
 	if (arguments->json) {
 		document = json_pack("{s:o}", "room", room_report_json(room));
 		command_print_json(document);
@@ -315,6 +325,7 @@ static int compare_dirs(const char *name, const char *dir_a, const char *dir_b,
 	g_auto(compare_sides_t) sides = {0};
 	g_autoptr(compare_t) compare = NULL;
 	g_auto(additions_t) additions = {.baseline = arguments->baseline};
+	const GError *failure;
 
 	if (!directory_load(&a, arguments->simulate, &error) ||
 	    !directory_load(&b, arguments->simulate, &error))
@@ -327,10 +338,14 @@ static int compare_dirs(const char *name, const char *dir_a, const char *dir_b,
 	compare_sides_init(&sides, a.summary, resampling_compare(a.noise), b.summary,
 			   resampling_compare(b.noise));
 	compare = compare_new(&sides, arguments->trials, &error);
+	failure = resampling_failure(a.noise) ?: resampling_failure(b.noise);
+	if (failure)
+		return command_fail(status_of(failure), name, "--simulate: %s", failure->message);
 	if (compare && arguments->attribute) {
 		additions.attribution = attribute(name, compare, arguments->jobs, &error);
 		if (!additions.attribution)
-			return command_fail(COMMAND_BAD, name, "--attribute: %s", error->message);
+			return command_fail(status_of(error), name, "--attribute: %s",
+					    error->message);
 		compare->because = attribution_verdict(additions.attribution);
 	}
 	if (arguments->brief &&
@@ -347,12 +362,14 @@ static int compare_dirs(const char *name, const char *dir_a, const char *dir_b,
 	if (arguments->brief)
 		return COMMAND_DONE;
 	if (sides.mixed)
-		additions.overhead =
-			find_overhead(name, a.summary->measured ? &a : &b, arguments->simulate);
+		additions.overhead = find_overhead(name, a.summary->measured ? &a : &b,
+						   arguments->simulate, &error);
+	if (error)
+		return command_fail(status_of(error), name, "--simulate: %s", error->message);
 	if (arguments->room)
 		additions.room = room_of_sides(name, compare, arguments, &error);
 	if (error)
-		return command_fail(COMMAND_BAD, name, "--room: %s", error->message);
+		return command_fail(status_of(error), name, "--room: %s", error->message);
 	print_comparison(compare, &additions, arguments->json);
 	return COMMAND_DONE;
 }

@@ -12,6 +12,7 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/simulate_summary.h"
 #include "controller/journal/input_json.h"
+#include "controller/plugin/plugin.h"
 #include "controller/rerun/rerun.h"
 #include "controller/rerun/rerun_setup.h"
 #include "controller/store/store.h"
@@ -407,8 +408,10 @@ static int fork_it(const char *name, const char *dir, struct store *store, GPtrA
 				    runs->len, dir);
 	if (fork_run(store, run, arguments, &error))
 		return COMMAND_DONE;
-	return command_fail(COMMAND_BAD, name, "%s: run %" PRId64 ": %s", dir, run->run,
-			    error->message);
+	return command_fail(g_error_matches(error, PLUGIN_ERROR, PLUGIN_ERROR_DECIDE)
+				    ? COMMAND_FAILED
+				    : COMMAND_BAD,
+			    name, "%s: run %" PRId64 ": %s", dir, run->run, error->message);
 }
 
 int cmd_rerun(int argc, char **argv)

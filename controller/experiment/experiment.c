@@ -440,7 +440,7 @@ bool experiment_check_outside(const struct engine_setup *setup, const struct eng
 
 	if (!problem || result->ended_by != ENGINE_END_ABORTED)
 		return true;
-	return error_fail(error, PLUGIN_ERROR, PLUGIN_ERROR_START, "%s", problem);
+	return error_fail(error, PLUGIN_ERROR, PLUGIN_ERROR_DECIDE, "%s", problem);
 }
 
 bool experiment_check_programs(const struct experiment *experiment, GError **error)

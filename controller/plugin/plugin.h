@@ -63,6 +63,7 @@ enum plugin_error {
 	PLUGIN_ERROR_NAME = 1, /* the policy's name names no command; bad input */
 	PLUGIN_ERROR_REFUSED,  /* the program refuses the system; bad input */
 	PLUGIN_ERROR_START,    /* it could not be started, or does not answer */
+	PLUGIN_ERROR_DECIDE,   /* it did not decide in a simulation */
 };
 
 /*

@@ -94,9 +94,9 @@ static bool take_from_runs(const struct summary *measured, struct config *config
 
 /* Rows. */
 
-static double simulate(const struct experiment *experiment, const struct experiment_trial *trial,
-		       const struct policy *policy, double limit_j, bool with,
-		       double *ret_suspensions)
+static bool simulate(const struct experiment *experiment, const struct experiment_trial *trial,
+		     const struct policy *policy, double limit_j, bool with, double *ret_utility,
+		     double *ret_suspensions, GError **error)
 {
 	struct engine_setup setup = experiment_trial_setup(experiment, trial, policy, limit_j);
 	g_autoptr(plugin_t) plugin = experiment_plugin_new(experiment, &setup);
@@ -114,7 +114,8 @@ static double simulate(const struct experiment *experiment, const struct experim
 		*ret_suspensions += engine_task_at(engine, i)->suspensions;
 	engine_free(engine);
 	backend_destroy(backend);
-	return result.utility;
+	*ret_utility = result.utility;
+	return experiment_check_outside(&setup, &result, error);
 }
 
 /* The mean over the runs of a cell. */
@@ -156,10 +157,11 @@ static bool add_row(struct overhead *overhead, const struct summary *measured,
 		return true;
 	if (!count_measured(measured, cell, &row.measured_suspensions, error))
 		return false;
-	row.with_utility =
-		simulate(experiment, trial, &policy, cell->limit_j, true, &row.with_suspensions);
-	row.without_utility = simulate(experiment, trial, &policy, cell->limit_j, false,
-				       &row.without_suspensions);
+	if (!simulate(experiment, trial, &policy, cell->limit_j, true, &row.with_utility,
+		      &row.with_suspensions, error) ||
+	    !simulate(experiment, trial, &policy, cell->limit_j, false, &row.without_utility,
+		      &row.without_suspensions, error))
+		return false;
 	row.change = row.with_utility - row.without_utility;
 	g_array_append_val(overhead->rows, row);
 	return true;
@@ -183,7 +185,7 @@ static bool add_rows(struct overhead *overhead, const struct summary *measured,
 	if (count == 0)
 		return true;
 	experiment = experiment_new(config, policies, error);
-	if (!experiment)
+	if (!experiment || !experiment_check_programs(experiment, error))
 		return false;
 	if (!experiment_trial_init(experiment, run->seed, 1, &trial, error))
 		return false;

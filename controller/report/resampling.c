@@ -49,6 +49,7 @@ struct resampling {
 	GPtrArray *unknown; /* char *, borrowed: policies of unknown noise */
 	bool recorded;      /* there is a record, of some cells at least */
 	bool simulates;     /* cells that are not on record are simulated */
+	GError *failure;    /* why the first simulation ended early; NULL: none did */
 };
 
 static bool usable(const struct store_task *task)
@@ -270,7 +271,7 @@ static void paced_clear(struct paced *paced)
  * the paces take turns.
  */
 static bool simulate(const struct resampling *noise, const struct policy *policy, double limit_j,
-		     uint64_t stream, struct engine_result *ret_result)
+		     uint64_t stream, struct engine_result *ret_result, GError **error)
 {
 	const struct backend_sim_ratio *pace =
 		&g_array_index(noise->paces, struct backend_sim_ratio, stream % noise->paces->len);
@@ -283,7 +284,7 @@ static bool simulate(const struct resampling *noise, const struct policy *policy
 	if (noise->trial.pruning)
 		paced_keep_pace(&paced, noise, pace);
 	good = experiment_simulate_spread(noise->experiment, &noise->trial, &setup, &paced.spread,
-					  ret_result, NULL);
+					  ret_result, error);
 	paced_clear(&paced);
 	return good;
 }
@@ -323,8 +324,8 @@ static const struct resampling_cell *simulate_cell(struct resampling *noise, con
 	for (uint32_t i = 0; i < RESAMPLING_REPEATS; i++) {
 		struct engine_result result;
 
-		/* A policy from outside may not be here any more. */
-		if (!simulate(noise, &policy, cell->limit_j, first + i, &result))
+		if (!simulate(noise, &policy, cell->limit_j, first + i, &result,
+			      noise->failure ? NULL : &noise->failure))
 			return NULL;
 		utilities[i] = result.utility;
 		stretches[i] = result.stretch_max > 0 ? result.stretch_mean : (double)NAN;
@@ -537,7 +538,13 @@ void resampling_free(struct resampling *noise)
 	experiment_trial_clear(&noise->trial);
 	experiment_free(noise->experiment);
 	config_free(noise->config);
+	g_clear_error(&noise->failure);
 	g_free(noise);
+}
+
+const GError *resampling_failure(const struct resampling *noise)
+{
+	return noise ? noise->failure : NULL;
 }
 
 struct compare_resampling *resampling_compare(struct resampling *noise)

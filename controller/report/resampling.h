@@ -72,6 +72,12 @@ void resampling_free(struct resampling *noise);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(resampling_t, resampling_free)
 
 /*
+ * Why a cell that was to be simulated is not known: a policy from outside did not decide. Borrowed;
+ * NULL: there is no such cell so far. NULL is allowed.
+ */
+const GError *resampling_failure(const struct resampling *noise);
+
+/*
  * The callback for compare_new(); valid until resampling_free(). NULL for NULL. A cell is simulated
  * once, at its first use; equal run directories give equal figures.
  */

@@ -994,10 +994,11 @@ bool rerun_fork(struct rerun *rerun, struct backend *sim, const struct policy *p
 	stored_backend_leave(rerun->backend, sim);
 	rerun->over = true; /* nothing that follows is stored */
 	g_hash_table_remove_all(rerun->fallbacks);
+	stored_platform_leave(&rerun->platform);
 	if (policy)
 		engine_request_policy(rerun->engine, policy, rerun->setup.mapping_interval_s);
 	simulation_continue(rerun->engine, sim, ret_result);
-	return true;
+	return experiment_check_outside(&rerun->setup, ret_result, error);
 }
 
 /* Life cycle. */

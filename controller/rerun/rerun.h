@@ -90,7 +90,8 @@ uint32_t rerun_inputs_count(const struct rerun *rerun);
  * says; a task beyond its estimate ends at once. A suspension or a resumption that is under way
  * begins again, and nodes that are down stay down. False with `error`: the run had not begun or has
  * ended by then, it is that of a service, its process had ended and it had not continued, it has
- * diverged, a task migrates, clusters keep their queues themselves, or the policy does not fit.
+ * diverged, a task migrates, clusters keep their queues themselves, the policy does not fit, or one
+ * from outside did not decide.
  */
 bool rerun_fork(struct rerun *rerun, struct backend *sim, const struct policy *policy,
 		struct engine_result *ret_result, GError **error);

@@ -19,6 +19,10 @@ static struct platform_job *run(const struct platform *base, const char *name, b
 	struct stored_platform *platform = (struct stored_platform *)base;
 
 	work(data);
+	if (platform->at_once) {
+		done(data);
+		return NULL;
+	}
 	platform->done = done;
 	platform->data = data;
 	return (struct platform_job *)platform; /* not NULL: the caller only hands it back */
@@ -44,4 +48,10 @@ void stored_platform_answer(struct stored_platform *platform)
 	platform->done = NULL;
 	if (done)
 		done(platform->data);
+}
+
+void stored_platform_leave(struct stored_platform *platform)
+{
+	stored_platform_answer(platform);
+	platform->at_once = true;
 }

@@ -12,9 +12,13 @@ struct stored_platform {
 	struct platform base; /* first: operations cast back */
 	platform_work_f done; /* of the decision whose answer has not come; NULL: there is none */
 	void *data;
+	bool at_once; /* nobody says when answers come: the history was left */
 };
 
 void stored_platform_init(struct stored_platform *platform);
 
 /* The answer comes, if one is to come. */
 void stored_platform_answer(struct stored_platform *platform);
+
+/* The answer comes, if one is to come, and all later ones as soon as the policy has decided. */
+void stored_platform_leave(struct stored_platform *platform);

@@ -195,7 +195,7 @@ static bool subject_init(struct subject *subject, const struct room_request *req
 	/* `simulate --no-overheads` */
 	if (g_strcmp0(overheads, "0") == 0)
 		experiment_drop_overheads(subject->experiment);
-	return true;
+	return experiment_check_programs(subject->experiment, error);
 }
 
 /* The rows of a pair. */

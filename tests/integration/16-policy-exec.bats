@@ -117,11 +117,35 @@ study_of() {
 	"$virtbed" report "$out" --format json | jq -e '[.. | objects | .plugins? // empty] | flatten |
 		length == 2 and (.[0] | .events == .used and .own_ms > 0) and (.[1] | .died > 0)'
 	TWIN_GOOD=1 "$virtbed" simulate "$out/config.yaml" --trials 3 --out "$out-sim" --limit 1 \
-		--policy "$twin --differences max-upr,$twin --at 2 die max-upr"
+		--policy "$twin --differences max-upr,$twin --at 2 die max-upr,easy"
 	"$virtbed" compare "$out" "$out-sim" >compared
 	cat compared
 	grep -qF "$twin --differences max-upr" compared
 	grep -qE "at 100 % was used in [0-9]+ of [0-9]+ mapping events; its fallback decided the others$" compared
+	# What is simulated behind a comparison ends where a program does not decide, or is not there.
+	run "$virtbed" compare --attribute "$out" "$out-sim"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"--attribute: policy \"$twin --at 2 die max-upr\" did not decide mapping event "*": died: "* ]]
+	run "$virtbed" compare --simulate "$out" "$out-sim"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"--simulate: policy \"$twin --at 2 die max-upr\" did not decide mapping event "*": died: "* ]]
+	"$virtbed" rerun "$out" --run 1 --from 3 --json | jq -e '[.. | .utility_mean? // empty] | length > 0 and min > 0'
+	run "$virtbed" rerun "$out" --run 1 --from 3 --policy "$twin --at 1 die easy"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"policy \"$twin --at 1 die easy\" did not decide mapping event "* ]]
+	printf 'overheads:\n  - {cluster: c1, freeze_s: 0.1, save_s: 0.1, restore_s: 0.1, resume_s: 0.1}\n' >>"$out/config.yaml"
+	sqlite3 "$out/run.sqlite" "UPDATE run SET policy = 'easy' WHERE run = 2"
+	"$virtbed" compare --simulate "$out" "$out-sim" | grep "Preemption: what its overheads change"
+	mv "$place/twin" "$place/gone"
+	for option in attribute simulate; do
+		run "$virtbed" compare --$option "$out" "$out-sim"
+		echo "$output"
+		[ "$status" -eq 2 ]
+		[[ "$output" == *"--$option: policy \"$twin --differences max-upr\" does not start: "* ]]
+	done
 	run_assert_nobody "$out"
 }
 

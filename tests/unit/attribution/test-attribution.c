@@ -247,6 +247,7 @@ static void test_clusters_without_suspensions(void)
 	struct experiment_trial trial;
 	struct observed_run *run;
 	struct planted planted;
+	bool suspended;
 
 	plant_attribute(&plant, &two_jobs, &planted);
 	path = g_build_filename(planted.dir, "simulated", "config.yaml", NULL);
@@ -277,10 +278,10 @@ static void test_clusters_without_suspensions(void)
 		.simulated_j = run->run->limit_j,
 	};
 
-	replica_simulate(&replica, &again, 0, as_simulated);
-	replica_simulate(&replica, &again, on, as_measured);
+	g_assert_true(replica_simulate(&replica, &again, 0, as_simulated, &suspended, NULL));
+	g_assert_true(replica_simulate(&replica, &again, on, as_measured, &suspended, NULL));
 	experiment_drop_overheads(experiment);
-	replica_simulate(&replica, &again, 0, without);
+	g_assert_true(replica_simulate(&replica, &again, 0, without, &suspended, NULL));
 	g_assert_cmpfloat(as_measured[MEASURE_UTILITY], ==, as_simulated[MEASURE_UTILITY]);
 	g_assert_cmpfloat(as_measured[MEASURE_UTILITY], !=, without[MEASURE_UTILITY]);
 	experiment_trial_clear(&trial);
