@@ -198,10 +198,11 @@ static void print_considered(const struct sched_system *system, const struct sch
 	table_print(table, 0, stdout);
 }
 
+/* `named`: by the snapshot. */
 static int decide_and_print(const char *name, const struct snapshot_json *read,
-			    const struct policy *policy, bool explain, bool json)
+			    const struct policy *policy, bool named, bool explain, bool json)
 {
-	const struct plugin_settings settings = plugin_config_simulation(NULL, true);
+	const struct plugin_settings settings = plugin_config_snapshot(named);
 	g_autoptr(plugin_t) plugin = plugin_new(&settings, read->system, read->snapshot.seed);
 	struct policy_context context = {
 		.arena = arena_new(),
@@ -255,6 +256,7 @@ static int decide_file(const char *name, const char *path, const char *policy_na
 	g_autoptr(GError) error = NULL;
 	g_autoptr(snapshot_json_t) read = load(path, &error);
 	const char *place = policy_name ? "--policy" : path;
+	const bool named = !policy_name;
 	struct policy policy;
 	char message[512];
 
@@ -272,7 +274,7 @@ static int decide_file(const char *name, const char *path, const char *policy_na
 		return command_fail(COMMAND_BAD, name,
 				    "%s: policy \"%s\" does not fit the snapshot: %s", place,
 				    policy_name, policy_misfit(&policy, read->system));
-	return decide_and_print(name, read, &policy, explain, json);
+	return decide_and_print(name, read, &policy, named, explain, json);
 }
 
 int cmd_decide(int argc, char **argv)

@@ -106,6 +106,8 @@ static bool rerun_one(struct store *store, const struct store_run *run, struct t
 
 	if (good)
 		rerun = rerun_new(store, run, &made.setup, error);
+	if (rerun)
+		rerun_configure(rerun, made.config);
 	if (rerun && isatty(STDERR_FILENO))
 		rerun_watch(rerun, show_progress, &progress);
 	good = rerun && rerun_until(rerun, UINT32_MAX, error);
@@ -364,6 +366,8 @@ static bool fork_run(struct store *store, const struct store_run *run,
 		experiment = experiment_new(made.config, names, error);
 	if (experiment)
 		rerun = rerun_new(store, run, &made.setup, error);
+	if (rerun)
+		rerun_configure(rerun, made.config);
 	good = rerun && rerun_until(rerun, arguments->from, error);
 	if (good) {
 		fork.event = rerun_result(rerun)->inputs;

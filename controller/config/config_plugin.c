@@ -15,11 +15,13 @@ static const struct config_key plugin_keys[] = {
 	 .help = "how long it may take in `simulate`, `study`, `decide` and `rerun`; then the "
 		 "command fails."},
 	{CONFIG_WORD(plugin, sandbox, answers), .fallback = CONFIG_YES, CONFIG_OR_ZERO,
-	 .help = "`yes`: in runs and services it has no network, no new privileges and the limits "
-		 "below; where the kernel refuses that, it does not start. `no`: it runs as any "
-		 "program."},
+	 .help = "`yes`: in runs and services, also where `rerun` carries them out again, it has no "
+		 "network, no new privileges and the limits below; where the kernel refuses that, "
+		 "it does not start. `no`: it runs as any program."},
 	{CONFIG_WORD(plugin, sandbox_simulations, answers),
-	 .help = "`yes`: the same elsewhere. `no`: a sandbox in runs and services alone."},
+	 .help = "`yes`: the same elsewhere. `no`: a sandbox in runs and services alone. `decide` "
+		 "reads no configuration: it has the defaults, but for root a sandbox for what a "
+		 "snapshot names."},
 	{CONFIG_TEXT(plugin, user), .fallback_text = CONFIG_PLUGIN_USER,
 	 .help = "the user that it runs as in the sandbox where virtbed runs as root."},
 	{CONFIG_UINT(plugin, cpu_s), .fallback = 36000, CONFIG_NOT_ZERO, CONFIG_MOST(1, 1000000000),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/plugin/plugin_config.h"
 
+#include <unistd.h>
+
 #include "common/error_fail.h"
 #include "controller/config/config_plugin.h"
 
@@ -37,6 +39,25 @@ struct plugin_settings plugin_config_simulation(const struct config *config, boo
 	settings.deadline_s = plugin.simulate_deadline_s;
 	settings.sandbox = plugin.sandbox_simulations == CONFIG_YES;
 	settings.in_process = in_process && !settings.sandbox;
+	return settings;
+}
+
+struct plugin_settings plugin_config_rerun(const struct config *config, bool measured)
+{
+	static const struct config none;
+	struct plugin_settings settings = plugin_config_simulation(config, false);
+
+	if (measured)
+		settings.sandbox = config_plugin_of(config ?: &none).sandbox == CONFIG_YES;
+	return settings;
+}
+
+struct plugin_settings plugin_config_snapshot(bool named)
+{
+	struct plugin_settings settings = plugin_config_simulation(NULL, true);
+
+	settings.sandbox = named && geteuid() == 0;
+	settings.in_process = !settings.sandbox;
 	return settings;
 }
 

@@ -12,9 +12,21 @@ struct plugin_settings plugin_config_run(const struct config *config,
 
 /*
  * In a simulation: without a fallback. `in_process`: shared objects are loaded into this process,
- * unless there is a sandbox. NULL: the defaults, as for a snapshot alone.
+ * unless there is a sandbox. NULL: the defaults.
  */
 struct plugin_settings plugin_config_simulation(const struct config *config, bool in_process);
+
+/*
+ * Where a stored run is carried out again, by its own configuration (NULL: the defaults): as a
+ * simulation waits, and in the sandbox that the run had.
+ */
+struct plugin_settings plugin_config_rerun(const struct config *config, bool measured);
+
+/*
+ * Where a snapshot alone says what decides: as in a simulation by the defaults. `named`: the
+ * snapshot names the program, and not who gave the command; root runs that in the sandbox.
+ */
+struct plugin_settings plugin_config_snapshot(bool named);
 
 /*
  * Whether the fallback is a policy of the tree that fits `system`. False with `error` (CONFIG_ERROR),

@@ -60,6 +60,7 @@ struct rerun {
 	struct records records; /* dir NULL: the run was never restarted */
 	/* Of a service: its setup at the last full state that was loaded, and the next full state. */
 	struct rerun_setup made;
+	const struct config *config; /* of other runs; NULL: not known */
 	struct stored_platform platform;
 	struct store_state *next_state; /* NULL: none follows */
 	json_t *submitted;              /* the detail of the last SUBMIT since then; NULL: none */
@@ -112,7 +113,8 @@ static const char *find_fallback(uint64_t number, double now_s, void *data)
  */
 static void make_plugin(struct rerun *rerun)
 {
-	const struct plugin_settings settings = plugin_config_simulation(NULL, false);
+	const struct plugin_settings settings =
+		plugin_config_rerun(rerun->made.config ?: rerun->config, rerun->run->measured);
 
 	plugin_free(rerun->plugin);
 	rerun->plugin = plugin_new(&settings, rerun->setup.system, rerun->setup.seed);
@@ -1085,6 +1087,11 @@ void rerun_free(struct rerun *rerun)
 	rerun_result_clear(&rerun->result);
 	g_free(rerun->pet);
 	g_free(rerun);
+}
+
+void rerun_configure(struct rerun *rerun, const struct config *config)
+{
+	rerun->config = config;
 }
 
 void rerun_watch(struct rerun *rerun, rerun_progress_f progress, void *data)

@@ -58,6 +58,12 @@ struct rerun *rerun_new(struct store *store, const struct store_run *run,
 void rerun_free(struct rerun *rerun);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(rerun_t, rerun_free)
 
+/*
+ * The configuration of the run, borrowed: its section `plugin` says how programs of policies from
+ * outside run. Without it, and for services, whose full states have theirs, it is not needed.
+ */
+void rerun_configure(struct rerun *rerun, const struct config *config);
+
 /* Called now and then, with the number of inputs handled so far, of how many. */
 typedef void (*rerun_progress_f)(uint32_t done, uint32_t count, void *data);
 void rerun_watch(struct rerun *rerun, rerun_progress_f progress, void *data);

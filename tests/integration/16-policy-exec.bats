@@ -169,6 +169,34 @@ study_of() {
 	run_assert_nobody "$out"
 }
 
+@test "rerun has the sandbox of the run, and decide that of root for what a snapshot names" {
+	use_twin
+	chmod 777 "$place"
+	printf '#!/bin/sh\nreadlink /proc/self/ns/net >>%s\nexec %s "$@"\n' "$place/nets" "$place/twin" >"$place/where"
+	chmod 755 "$place/where"
+	local own snapshot
+	own=$(readlink /proc/self/ns/net)
+	sed -i 's/duration_s: 12/duration_s: 4/; s/duration_s: 8/duration_s: 3/' "$config"
+	run_start run "$config" --estimates "$estimates" --limit 1 --out "$out" --policy "exec:$place/where easy"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	: >"$place/nets"
+	"$virtbed" rerun "$out"
+	[ -s "$place/nets" ]
+	run ! grep -F "$own" "$place/nets"
+	snapshot=$(run_query "$out" "SELECT snapshot FROM decision WHERE run = 1 LIMIT 1")
+	: >"$place/nets"
+	"$virtbed" decide --json - <<<"$snapshot"
+	[ "$(id -u)" -ne 0 ] || run ! grep -F "$own" "$place/nets"
+	"$virtbed" decide --json --policy "exec:$place/where easy" - <<<"$snapshot"
+	[ "$(tail -1 "$place/nets")" = "$own" ]
+	# As the store says that it was run.
+	sqlite3 "$out/run.sqlite" "UPDATE meta SET value = value || char(10) || 'plugin: {sandbox: no}' WHERE key = 'config_yaml'"
+	: >"$place/nets"
+	"$virtbed" rerun "$out"
+	[ "$(sort -u "$place/nets")" = "$own" ]
+}
+
 @test "a service keeps its deadline, falls back, disables a program and asks it again after a reload" {
 	use_twin
 	sed -i "s|^workload:|service: {mapping_interval_s: 60, policy: '$twin --at 1 hang easy'}\nplugin: {deadline_s: 0.3}\n&|" "$config"
