@@ -297,23 +297,32 @@ bool plugin_find(const struct policy *policy, GError **error)
 }
 
 /* The plug-in's program becomes that of `policy`. */
-static bool choose(struct plugin *plugin, const struct policy *policy, GError **error)
+static void choose(struct plugin *plugin, const struct policy *policy)
 {
 	if (plugin->policy.ops && strcmp(plugin->policy.name, policy->name) == 0)
-		return true;
+		return;
 	end_process(plugin, plugin->greeted);
 	g_clear_pointer(&plugin->words, g_strfreev);
 	g_clear_pointer(&plugin->so, plugin_so_free);
-	if (plugin->in_force.settings.in_process && g_str_has_prefix(policy->name, "so:"))
-		plugin->so = plugin_so_open(policy->name + strlen("so:"), error);
-	else
-		plugin->words = host_words(policy->name, error);
 	plugin->policy = *policy;
 	plugin->greeted = false;
 	plugin->in_a_row = 0;
 	g_mutex_lock(&plugin->lock);
 	plugin->account.disabled = false;
 	g_mutex_unlock(&plugin->lock);
+}
+
+/* Whether there is a command of the policy, or its shared object is loaded; else `error`. */
+static bool find_command(struct plugin *plugin, GError **error)
+{
+	const char *name = plugin->policy.name;
+
+	if (plugin->words || plugin->so)
+		return true;
+	if (plugin->in_force.settings.in_process && g_str_has_prefix(name, "so:"))
+		plugin->so = plugin_so_open(name + strlen("so:"), error);
+	else
+		plugin->words = host_words(name, error);
 	return plugin->words || plugin->so;
 }
 
@@ -431,7 +440,8 @@ bool plugin_start(struct plugin *plugin, const struct policy *policy, GError **e
 
 	if (!policy_is_outside(policy))
 		return true;
-	if (!choose(plugin, policy, error))
+	choose(plugin, policy);
+	if (!find_command(plugin, error))
 		return false;
 	if (plugin->so) {
 		const char *misfit = policy_misfit(plugin_so_policy(plugin->so), plugin->system);
@@ -603,13 +613,14 @@ static bool decide_outside(struct plugin *plugin, const struct policy *policy,
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!choose(plugin, policy, &error))
-		return fail(PLUGIN_DIED, g_strdup(error->message), ret_failure, ret_why);
+	choose(plugin, policy);
 	if (plugin_account(plugin).disabled)
 		return fail(PLUGIN_DISABLED,
 			    g_strdup_printf("after %d events in a row, the last one %s",
 					    PLUGIN_FAILURES_MAX, plugin->last),
 			    ret_failure, ret_why);
+	if (!find_command(plugin, &error))
+		return fail(PLUGIN_DIED, g_strdup(error->message), ret_failure, ret_why);
 	if (plugin->so)
 		return ask_so(plugin, snapshot, context, ret_plan, ret_failure, ret_why);
 	return ask(plugin, snapshot, context->arena, ret_plan, ret_failure, ret_why);

@@ -343,6 +343,24 @@ static void test_disabled(void)
 	bench_clear(&bench);
 }
 
+/* A policy whose command cannot be had fails at each event, as one whose program dies. */
+static void test_no_command(void)
+{
+	struct plugin_settings settings = usual;
+	struct bench bench;
+
+	settings.fallback = "easy";
+	bench_init(&bench, 3, "easy", &settings);
+	g_assert_cmpint(policy_parse("exec:echo 'one", &bench.policy, NULL, 0), ==, 0);
+	for (int i = 0; i < 4; i++) {
+		g_assert_cmpint(bench_decide(&bench), ==, 0);
+		g_assert_true(g_str_has_prefix(bench.plan.fallback_reason,
+					       i < PLUGIN_FAILURES_MAX ? "died" : "disabled"));
+		g_assert_true(strstr(bench.plan.fallback_reason, "cannot be split"));
+	}
+	bench_clear(&bench);
+}
+
 /* Without a fallback there is no plan, and the problem names policy and event. */
 static void test_no_fallback(void)
 {
@@ -516,6 +534,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/plugin/answers with random bytes do no harm", test_random_bytes);
 	g_test_add_func("/plugin/old answers are dropped", test_old_answers);
 	g_test_add_func("/plugin/three failures in a row disable a program", test_disabled);
+	g_test_add_func("/plugin/a policy without a command fails at each event", test_no_command);
 	g_test_add_func("/plugin/without a fallback there is no plan", test_no_fallback);
 	g_test_add_func("/plugin/a program that does not start is refused", test_start);
 	g_test_add_func("/plugin/a sandbox has no network, and limits", test_sandbox);
