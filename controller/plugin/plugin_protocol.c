@@ -13,6 +13,14 @@
 #define TEXT_MAX 255
 /* Bytes of a wrong answer that an error shows. */
 #define SHOWN_MAX 60
+/*
+ * What an answer may have (values_max()): values, such as numbers, texts, objects and arrays. Each
+ * takes up to 200 bytes once it is read, against three of a line.
+ */
+#define VALUES_SPARE 10000 /* beside actions: members that nobody knows */
+#define VALUES_ACTION 32   /* of an action without its nodes and what was considered */
+#define VALUES_OPTION 32   /* that were considered of an option */
+#define DEPTH_MAX 16
 
 /* A task as a program knows it. */
 struct known_task {
@@ -213,12 +221,69 @@ static char *text_at(const json_t *message, const char *key)
 	return start ? g_utf8_make_valid(start, -1) : NULL;
 }
 
-/* An object with a type; else *ret_why. */
-static json_t *parse(const char *line, size_t length, const char **ret_type, char **ret_why)
+/* The values of the longest plan for a snapshot: each task is suspended, resumed and explained. */
+static size_t values_max(const struct sched_snapshot *snapshot)
+{
+	const struct sched_system *system = snapshot->system;
+	size_t nodes = 0, vms = 0;
+	size_t tasks = (size_t)snapshot->waiting_count + snapshot->suspended_count +
+		       snapshot->running_count + snapshot->reservations_count +
+		       snapshot->placeholders_count + snapshot->deferred_count;
+
+	for (uint32_t i = 0; i < system->clusters_count; i++) {
+		nodes += system->clusters[i].nodes;
+		tasks += snapshot->queues ? snapshot->queues[i].count : 0;
+	}
+	for (uint32_t i = 0; system->shared && i < snapshot->waiting_count; i++)
+		vms = MAX(vms, snapshot->waiting[i]->demand.vms);
+	for (uint32_t i = 0; system->shared && i < snapshot->suspended_count; i++)
+		vms = MAX(vms, snapshot->suspended[i].task->demand.vms);
+	for (uint32_t i = 0; system->shared && i < snapshot->running_count; i++)
+		vms = MAX(vms, snapshot->running[i].task->demand.vms);
+	return VALUES_SPARE + tasks * (2 * (VALUES_ACTION + MAX(nodes, vms)) +
+				       VALUES_OPTION * (size_t)system->columns_count);
+}
+
+/*
+ * Whether a line can be read with little memory: each value but the first follows a bracket or a
+ * comma outside of texts. Else *ret_why.
+ */
+static bool is_small(const char *line, size_t length, size_t most, char **ret_why)
+{
+	size_t values = 1, depth = 0;
+	bool in_text = false;
+
+	for (size_t i = 0; i < length && values <= most && depth <= DEPTH_MAX; i++) {
+		const char at = line[i];
+
+		if (in_text && at == '\\')
+			i++;
+		else if (at == '"')
+			in_text = !in_text;
+		values += !in_text && (at == '{' || at == '[' || at == ',');
+		depth += !in_text && (at == '{' || at == '[');
+		depth -= !in_text && (at == '}' || at == ']') && depth > 0;
+	}
+	if (values > most)
+		*ret_why = g_strdup_printf("its answer has more than %zu values; at most as many "
+					   "are read",
+					   most);
+	else if (depth > DEPTH_MAX)
+		*ret_why = g_strdup_printf("its answer has more than %d brackets within each other",
+					   DEPTH_MAX);
+	return values <= most && depth <= DEPTH_MAX;
+}
+
+/* An object with a type, and with at most so many values; else *ret_why. */
+static json_t *parse(const char *line, size_t length, size_t most, const char **ret_type,
+		     char **ret_why)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(json_t) message = json_parse(line, length, "its answer", &error);
+	g_autoptr(json_t) message = NULL;
 
+	if (!is_small(line, length, most, ret_why))
+		return NULL;
+	message = json_parse(line, length, "its answer", &error);
 	if (!message) {
 		*ret_why = length > 0 ? g_strdup_printf("%s; it wrote: %.*s%s", error->message,
 							(int)MIN(length, SHOWN_MAX), line,
@@ -246,7 +311,7 @@ enum plugin_answer plugin_read_hello(struct plugin_told *told, const char *line,
 				     char **ret_why)
 {
 	const char *type;
-	g_autoptr(json_t) message = parse(line, length, &type, ret_why);
+	g_autoptr(json_t) message = parse(line, length, VALUES_SPARE, &type, ret_why);
 	const json_t *models = json_object_get(message, "models");
 	const json_t *protocol = json_object_get(message, "protocol");
 
@@ -292,7 +357,7 @@ enum plugin_answer plugin_read_plan(const struct plugin_told *told, const char *
 {
 	g_autoptr(GError) error = NULL;
 	const char *type;
-	g_autoptr(json_t) message = parse(line, length, &type, ret_why);
+	g_autoptr(json_t) message = parse(line, length, values_max(snapshot), &type, ret_why);
 	const json_t *number = json_object_get(message, "number");
 	const json_t *actions = json_object_get(message, "actions");
 	const double compute_s = json_number_value(json_object_get(message, "compute_s"));

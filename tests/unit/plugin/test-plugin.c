@@ -308,6 +308,64 @@ static void test_random_bytes(void)
 	g_assert_cmpuint(legal, <, counts[PLUGIN_ANSWER_GOOD]);
 }
 
+/* Reads an answer to message 7, which is no plan if there is a reason. */
+static enum plugin_answer read_answer(const char *answer, char **ret_why)
+{
+	struct random_snapshot *random = random_snapshot_new(3);
+	struct plugin_told told = {.number = 7};
+	struct arena *arena = arena_new();
+	struct sched_plan plan = {0};
+	double compute_s = 0;
+	const enum plugin_answer result =
+		plugin_read_plan(&told, answer, strlen(answer), &random->snapshot, arena, &plan,
+				 &compute_s, ret_why);
+
+	arena_free(arena);
+	random_snapshot_free(random);
+	return result;
+}
+
+/* A plan with `count` times `value` in a member that nobody knows. */
+static char *plan_with(const char *before, const char *value, int count, const char *after)
+{
+	GString *text = g_string_new("{\"type\":\"plan\",\"number\":7,\"actions\":[],\"x\":");
+
+	g_string_append(text, before);
+	for (int i = 0; i < count; i++)
+		g_string_append(text, value);
+	g_string_append(text, after);
+	g_string_append_c(text, '}');
+	return g_string_free(text, FALSE);
+}
+
+/* An answer that takes much memory to read is not read. */
+static void test_large_answers(void)
+{
+	const struct {
+		const char *before, *value, *after;
+		int count;
+		const char *says; /* NULL: it is read */
+	} cases[] = {
+		{"[", "{},", "{}]", 1000, NULL},
+		{"[", "{},", "{}]", 1000000, "its answer has more than "},
+		{"[", "1,", "1]", 1000000, "its answer has more than "},
+		{"\"", "[{,\\\"", "\"", 100000, NULL}, /* a text alone */
+		{"", "[", "", 1000, "its answer has more than 16 brackets within each other"},
+		{"[[[[[[[[[[[[[[1", "", "]]]]]]]]]]]]]]", 0, NULL},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *answer =
+			plan_with(cases[i].before, cases[i].value, cases[i].count, cases[i].after);
+		g_autofree char *why = NULL;
+		const enum plugin_answer result = read_answer(answer, &why);
+
+		g_assert_cmpint(result, ==,
+				cases[i].says ? PLUGIN_ANSWER_WRONG : PLUGIN_ANSWER_GOOD);
+		g_assert_true(!cases[i].says || g_str_has_prefix(why, cases[i].says));
+	}
+}
+
 /* Old answers in any number are dropped. */
 static void test_old_answers(void)
 {
@@ -532,6 +590,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/plugin/differences make the same snapshot", test_differences);
 	g_test_add_func("/plugin/the fallback decides where a program does not", test_faults);
 	g_test_add_func("/plugin/answers with random bytes do no harm", test_random_bytes);
+	g_test_add_func("/plugin/answers that take much memory are not read", test_large_answers);
 	g_test_add_func("/plugin/old answers are dropped", test_old_answers);
 	g_test_add_func("/plugin/three failures in a row disable a program", test_disabled);
 	g_test_add_func("/plugin/a policy without a command fails at each event", test_no_command);
