@@ -15,18 +15,18 @@
 #define LOG_SUBSYSTEM "policy"
 #include "common/log.h"
 
-/* How long a program may take to say hello where nothing waits for it: an interpreter that loads. */
+/*
+ * How long a program may take to say hello: an interpreter that loads. An event does not wait for
+ * it as long, unless there is no fallback.
+ */
 #define HELLO_S 30
 #define NS_PER_S G_GINT64_CONSTANT(1000000000)
 
 const char *const plugin_failure_names[] = {
-	[PLUGIN_LATE] = "late",
-	[PLUGIN_DIED] = "died",
-	[PLUGIN_RUBBISH] = "rubbish",
-	[PLUGIN_ILLEGAL] = "illegal",
-	[PLUGIN_REFUSED] = "refused",
-	[PLUGIN_DISABLED] = "disabled",
-	NULL,
+	[PLUGIN_LATE] = "late",         [PLUGIN_DIED] = "died",
+	[PLUGIN_RUBBISH] = "rubbish",   [PLUGIN_ILLEGAL] = "illegal",
+	[PLUGIN_REFUSED] = "refused",   [PLUGIN_STARTING] = "starting",
+	[PLUGIN_DISABLED] = "disabled", NULL,
 };
 
 /* Settings with texts of their own. */
@@ -42,10 +42,13 @@ struct plugin {
 	plugin_stored_f stored; /* NULL: this is no rerun */
 	void *stored_data;
 
-	GMutex lock; /* of the next three */
+	GMutex lock; /* of the next six */
 	struct own_settings wanted;
 	bool reloaded; /* `wanted` is new */
 	struct plugin_account account;
+	char *named;                 /* the policy of the last start or reload; NULL: none */
+	struct plugin_process *next; /* of `named`, started at the reload; NULL: none */
+	int64_t next_begun_ns;       /* when that was */
 
 	/* Of the thread that decides: */
 	struct own_settings in_force;
@@ -54,6 +57,9 @@ struct plugin {
 	struct plugin_so *so;           /* what is loaded into this process; NULL: nothing */
 	struct plugin_process *process; /* NULL: it is to be started */
 	struct plugin_told told;        /* of the process */
+	int64_t begun_ns;               /* when the process was started */
+	char *hello;                    /* to the process; NULL: it is to be written yet */
+	size_t hello_written;           /* bytes of it */
 	bool greeted;                   /* the process has said hello */
 	uint64_t number;                /* of the last message to any process */
 	unsigned in_a_row;              /* events that failed */
@@ -126,13 +132,17 @@ void plugin_set_stored(struct plugin *plugin, plugin_stored_f stored, void *data
 /* Ends the process; `kindly` if it may end by itself. */
 static void end_process(struct plugin *plugin, bool kindly)
 {
+	size_t written = 0;
+
 	if (!plugin->process)
 		return;
 	if (kindly && plugin_process_write(plugin->process, PLUGIN_BYE, strlen(PLUGIN_BYE),
-					   clock_now_ns() + NS_PER_S) != PLUGIN_IO_DONE)
+					   &written, clock_now_ns() + NS_PER_S) != PLUGIN_IO_DONE)
 		kindly = false;
 	plugin_process_free(plugin->process, kindly);
 	plugin->process = NULL;
+	plugin->greeted = false;
+	g_clear_pointer(&plugin->hello, g_free);
 	plugin_told_clear(&plugin->told);
 }
 
@@ -141,23 +151,18 @@ void plugin_free(struct plugin *plugin)
 	if (!plugin)
 		return;
 	end_process(plugin, plugin->greeted && plugin->in_a_row == 0);
+	plugin_process_free(plugin->next, false);
+	g_free(plugin->named);
 	g_mutex_clear(&plugin->lock);
 	clear_settings(&plugin->wanted);
 	clear_settings(&plugin->in_force);
 	g_strfreev(plugin->words);
 	plugin_so_free(plugin->so);
+	g_free(plugin->hello);
 	g_free(plugin->last);
 	g_free(plugin->problem);
 	g_free(plugin->why);
 	g_free(plugin);
-}
-
-void plugin_reload(struct plugin *plugin, const struct plugin_settings *settings)
-{
-	g_mutex_lock(&plugin->lock);
-	copy_settings(&plugin->wanted, settings);
-	plugin->reloaded = true;
-	g_mutex_unlock(&plugin->lock);
 }
 
 struct plugin_account plugin_account(struct plugin *plugin)
@@ -296,16 +301,75 @@ bool plugin_find(const struct policy *policy, GError **error)
 				  : "; give its path");
 }
 
+/* Notes the policy that is asked next; whether it is another than before. */
+static bool note_named(struct plugin *plugin, const struct policy *policy)
+{
+	bool changed;
+
+	g_mutex_lock(&plugin->lock);
+	changed = g_strcmp0(plugin->named, policy->name) != 0;
+	g_free(plugin->named);
+	plugin->named = g_strdup(policy->name);
+	g_mutex_unlock(&plugin->lock);
+	return changed;
+}
+
+/* Starts a policy's program; NULL where there is nothing to start, or with `error` set. */
+static struct plugin_process *start_named(const struct plugin_settings *settings,
+					  const struct policy *policy, GError **error)
+{
+	g_auto(GStrv) words = policy_is_outside(policy) ? host_words(policy->name, error) : NULL;
+
+	return words ? plugin_process_start(policy->name, (const char *const *)words, settings,
+					    error)
+		     : NULL;
+}
+
+void plugin_reload(struct plugin *plugin, const struct plugin_settings *settings,
+		   const struct policy *policy)
+{
+	/* What fails here fails again at the event, which says so. */
+	struct plugin_process *next =
+		note_named(plugin, policy) ? start_named(settings, policy, NULL) : NULL;
+	struct plugin_process *unused;
+
+	g_mutex_lock(&plugin->lock);
+	copy_settings(&plugin->wanted, settings);
+	plugin->reloaded = true;
+	unused = plugin->next;
+	plugin->next = next;
+	plugin->next_begun_ns = clock_now_ns();
+	g_mutex_unlock(&plugin->lock);
+	plugin_process_free(unused, false);
+}
+
+/* Takes the process that was started at a reload to this policy, unless there is one. */
+static void take_next(struct plugin *plugin)
+{
+	struct plugin_process *next = NULL;
+
+	g_mutex_lock(&plugin->lock);
+	if (plugin->next && g_str_equal(plugin->named, plugin->policy.name)) {
+		next = g_steal_pointer(&plugin->next);
+		if (!plugin->process)
+			plugin->begun_ns = plugin->next_begun_ns;
+	}
+	g_mutex_unlock(&plugin->lock);
+	if (plugin->process)
+		plugin_process_free(next, false);
+	else
+		plugin->process = next;
+}
+
 /* The plug-in's program becomes that of `policy`. */
 static void choose(struct plugin *plugin, const struct policy *policy)
 {
 	if (plugin->policy.ops && strcmp(plugin->policy.name, policy->name) == 0)
 		return;
-	end_process(plugin, plugin->greeted);
+	end_process(plugin, plugin->greeted && plugin->in_a_row == 0);
 	g_clear_pointer(&plugin->words, g_strfreev);
 	g_clear_pointer(&plugin->so, plugin_so_free);
 	plugin->policy = *policy;
-	plugin->greeted = false;
 	plugin->in_a_row = 0;
 	g_mutex_lock(&plugin->lock);
 	plugin->account.disabled = false;
@@ -358,6 +422,7 @@ static bool send(struct plugin *plugin, char *text, int64_t deadline_ns,
 {
 	g_autofree char *own = text;
 	const size_t length = strlen(own);
+	size_t written = 0;
 	enum plugin_io io;
 
 	if (length > PLUGIN_LINE_MAX)
@@ -365,7 +430,7 @@ static bool send(struct plugin *plugin, char *text, int64_t deadline_ns,
 			    g_strdup_printf("the snapshot has more than %u MiB",
 					    PLUGIN_LINE_MAX >> 20),
 			    ret_failure, ret_why);
-	io = plugin_process_write(plugin->process, own, length, deadline_ns);
+	io = plugin_process_write(plugin->process, own, length, &written, deadline_ns);
 	if (io == PLUGIN_IO_DONE)
 		return true;
 	fail_io(plugin, io, ret_failure, ret_why);
@@ -389,43 +454,80 @@ static bool hear(struct plugin *plugin, int64_t deadline_ns, const char **ret_li
 	return false;
 }
 
-static bool start_process(struct plugin *plugin, int64_t deadline_ns,
-			  enum plugin_failure *ret_failure, char **ret_why)
+static bool start_process(struct plugin *plugin, enum plugin_failure *ret_failure, char **ret_why)
 {
 	g_autoptr(GError) error = NULL;
 
-	plugin->greeted = false;
+	plugin->begun_ns = clock_now_ns();
 	plugin->process =
 		plugin_process_start(plugin->policy.name, (const char *const *)plugin->words,
 				     &plugin->in_force.settings, &error);
-	if (!plugin->process)
-		return fail(PLUGIN_DIED, g_strdup(error->message), ret_failure, ret_why);
-	plugin_told_init(&plugin->told);
-	return send(plugin,
-		    plugin_write_hello(&plugin->told, plugin->policy.name, plugin->seed,
-				       plugin->in_force.settings.deadline_s, plugin->system),
-		    deadline_ns, ret_failure, ret_why);
+	return plugin->process || fail(PLUGIN_DIED, g_strdup(error->message), ret_failure, ret_why);
 }
 
-/* Whether the program runs and has said hello, which it is given until the deadline for. */
+/* Writes what is left of the hello. */
+static enum plugin_io say_hello(struct plugin *plugin, int64_t deadline_ns)
+{
+	if (!plugin->hello) {
+		plugin_told_init(&plugin->told);
+		plugin->hello =
+			plugin_write_hello(&plugin->told, plugin->policy.name, plugin->seed,
+					   plugin->in_force.settings.deadline_s, plugin->system);
+		plugin->hello_written = 0;
+	}
+	return plugin_process_write(plugin->process, plugin->hello, strlen(plugin->hello),
+				    &plugin->hello_written, deadline_ns);
+}
+
+/* The failure of a hello in which a write or a read failed. */
+static bool fail_hello(struct plugin *plugin, enum plugin_io io, enum plugin_failure *ret_failure,
+		       char **ret_why)
+{
+	const double started_s = clock_elapsed_s(plugin->begun_ns, clock_now_ns());
+
+	if (io == PLUGIN_IO_LATE && started_s < HELLO_S)
+		return fail(PLUGIN_STARTING,
+			    g_strdup_printf("it has not said hello yet, %.3g s after its start",
+					    started_s),
+			    ret_failure, ret_why);
+	if (io == PLUGIN_IO_LATE)
+		fail(PLUGIN_LATE,
+		     g_strdup_printf("it did not say hello within %d s of its start", HELLO_S),
+		     ret_failure, ret_why);
+	else
+		fail_io(plugin, io, ret_failure, ret_why);
+	end_process(plugin, false);
+	return false;
+}
+
+/*
+ * Whether the program runs and has said hello, which it is given until the deadline for, and less
+ * where it was started long ago.
+ */
 static bool greet(struct plugin *plugin, int64_t deadline_ns, enum plugin_failure *ret_failure,
 		  char **ret_why)
 {
 	g_autofree char *name = NULL;
 	enum plugin_answer answer;
+	enum plugin_io io;
 	const char *line;
 	size_t length;
 
-	if (!plugin->process && !start_process(plugin, deadline_ns, ret_failure, ret_why))
+	if (!plugin->process && !start_process(plugin, ret_failure, ret_why))
 		return false;
 	if (plugin->greeted)
 		return true;
-	if (!hear(plugin, deadline_ns, &line, &length, ret_failure, ret_why))
-		return false;
+	deadline_ns = MIN(deadline_ns, plugin->begun_ns + HELLO_S * NS_PER_S);
+	io = say_hello(plugin, deadline_ns);
+	if (io == PLUGIN_IO_DONE)
+		io = plugin_process_read(plugin->process, deadline_ns, &line, &length);
+	if (io != PLUGIN_IO_DONE)
+		return fail_hello(plugin, io, ret_failure, ret_why);
 	answer = plugin_read_hello(&plugin->told, line, length, plugin->system, &name, ret_why);
 	if (answer == PLUGIN_ANSWER_GOOD) {
 		log_debug("%s: started as \"%s\"", plugin->policy.name, name);
 		plugin->greeted = true;
+		g_clear_pointer(&plugin->hello, g_free);
 		return true;
 	}
 	*ret_failure = answer == PLUGIN_ANSWER_REFUSED ? PLUGIN_REFUSED : PLUGIN_RUBBISH;
@@ -438,6 +540,7 @@ bool plugin_start(struct plugin *plugin, const struct policy *policy, GError **e
 	enum plugin_failure failure;
 	g_autofree char *why = NULL;
 
+	note_named(plugin, policy);
 	if (!policy_is_outside(policy))
 		return true;
 	choose(plugin, policy);
@@ -450,7 +553,7 @@ bool plugin_start(struct plugin *plugin, const struct policy *policy, GError **e
 					     "policy \"%s\" does not fit the system: %s",
 					     policy->name, misfit);
 	}
-	if (greet(plugin, clock_now_ns() + HELLO_S * NS_PER_S, &failure, &why))
+	if (greet(plugin, G_MAXINT64, &failure, &why))
 		return true;
 	if (failure == PLUGIN_REFUSED)
 		return error_fail(error, PLUGIN_ERROR, PLUGIN_ERROR_REFUSED,
@@ -554,7 +657,9 @@ static bool ask(struct plugin *plugin, const struct sched_snapshot *snapshot, st
 		begun_ns + (int64_t)(plugin->in_force.settings.deadline_s * NS_PER_S);
 	double compute_s = 0;
 
-	if (!greet(plugin, deadline_ns, ret_failure, ret_why) ||
+	/* Without a fallback an event can wait. */
+	if (!greet(plugin, plugin->in_force.settings.fallback ? deadline_ns : G_MAXINT64,
+		   ret_failure, ret_why) ||
 	    !send(plugin, plugin_write_decide(&plugin->told, ++plugin->number, snapshot),
 		  deadline_ns, ret_failure, ret_why) ||
 	    !hear_plan(plugin, deadline_ns, snapshot, arena, ret_plan, &compute_s, ret_failure,
@@ -574,7 +679,8 @@ static void note(struct plugin *plugin, bool used, enum plugin_failure failure)
 	plugin->account.used += used;
 	if (!used)
 		plugin->account.failed[failure]++;
-	plugin->in_a_row = used ? 0 : plugin->in_a_row + 1;
+	if (failure != PLUGIN_STARTING || used)
+		plugin->in_a_row = used ? 0 : plugin->in_a_row + 1;
 	plugin->account.disabled =
 		plugin->in_force.settings.fallback && plugin->in_a_row >= PLUGIN_FAILURES_MAX;
 	g_mutex_unlock(&plugin->lock);
@@ -614,6 +720,7 @@ static bool decide_outside(struct plugin *plugin, const struct policy *policy,
 	g_autoptr(GError) error = NULL;
 
 	choose(plugin, policy);
+	take_next(plugin);
 	if (plugin_account(plugin).disabled)
 		return fail(PLUGIN_DISABLED,
 			    g_strdup_printf("after %d events in a row, the last one %s",
@@ -676,8 +783,10 @@ static int decide(struct policy_outside *outside, const struct policy *policy,
 		return -EIO;
 	}
 	if (failure != PLUGIN_DISABLED) {
-		g_free(plugin->last);
-		plugin->last = g_strdup(reason);
+		if (failure != PLUGIN_STARTING) {
+			g_free(plugin->last);
+			plugin->last = g_strdup(reason);
+		}
 		log_warning("%s: mapping event %" G_GUINT64_FORMAT " at %g s: %s; %s decides",
 			    policy->name, (guint64)snapshot->event, snapshot->now_s, reason,
 			    plugin->in_force.settings.fallback);

@@ -37,6 +37,7 @@ enum plugin_failure {
 	PLUGIN_RUBBISH,  /* its answer is no message of the protocol */
 	PLUGIN_ILLEGAL,  /* its plan is not legal */
 	PLUGIN_REFUSED,  /* it said that it cannot decide */
+	PLUGIN_STARTING, /* it has been started and may still say hello; no failure of its own */
 	PLUGIN_DISABLED, /* it was not asked: it failed at PLUGIN_FAILURES_MAX events in a row */
 	PLUGIN_FAILURES,
 };
@@ -100,8 +101,12 @@ bool plugin_find(const struct policy *policy, GError **error);
 bool plugin_check(const struct policy *policy, const struct plugin_settings *settings,
 		  const struct sched_system *system, uint64_t seed, GError **error);
 
-/* New settings from the next event on; a disabled program is asked again. */
-void plugin_reload(struct plugin *plugin, const struct plugin_settings *settings);
+/*
+ * New settings from the next event on, which `policy` has; a disabled program is asked again. The
+ * program of another policy than before is started here, so that it is there at the event.
+ */
+void plugin_reload(struct plugin *plugin, const struct plugin_settings *settings,
+		   const struct policy *policy);
 
 /* What was done so far. */
 struct plugin_account plugin_account(struct plugin *plugin);

@@ -243,17 +243,18 @@ static ssize_t write_some(int fd, const char *text, size_t length)
 }
 
 enum plugin_io plugin_process_write(struct plugin_process *process, const char *text, size_t length,
-				    int64_t deadline_ns)
+				    size_t *written, int64_t deadline_ns)
 {
-	while (length > 0) {
+	while (*written < length) {
 		const ssize_t count =
-			process->input < 0 ? -1 : write_some(process->input, text, length);
+			process->input < 0
+				? -1
+				: write_some(process->input, text + *written, length - *written);
 
 		if (count < 0)
 			return PLUGIN_IO_ENDED;
-		text += count;
-		length -= (size_t)count;
-		if (length > 0 && !listen_until(process, true, deadline_ns))
+		*written += (size_t)count;
+		if (*written < length && !listen_until(process, true, deadline_ns))
 			return PLUGIN_IO_LATE;
 		if (process->heard->len > PLUGIN_LINE_MAX)
 			return PLUGIN_IO_LONG;

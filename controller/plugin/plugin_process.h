@@ -39,11 +39,11 @@ struct plugin_process *plugin_process_start(const char *name, const char *const 
 void plugin_process_free(struct plugin_process *process, bool kindly);
 
 /*
- * Writes a text until `deadline_ns` of clock_now_ns(). If it is not done the text may have been
- * written in part, and the conversation is over.
+ * Writes a text from byte *written on until `deadline_ns` of clock_now_ns(). *written is then what
+ * has been written of it; after PLUGIN_IO_LATE the rest may be written later, and nothing else.
  */
 enum plugin_io plugin_process_write(struct plugin_process *process, const char *text, size_t length,
-				    int64_t deadline_ns);
+				    size_t *written, int64_t deadline_ns);
 
 /*
  * The next line, without its line feed, which the process owns until the next call. After

@@ -17,6 +17,7 @@ static const struct record_field fields[] = {
 	{RECORD_FIELD_REAL(plugins_row, rubbish)},
 	{RECORD_FIELD_REAL(plugins_row, illegal)},
 	{RECORD_FIELD_REAL(plugins_row, refused)},
+	{RECORD_FIELD_REAL(plugins_row, starting)},
 	{RECORD_FIELD_REAL(plugins_row, disabled)},
 	{RECORD_FIELD_REAL(plugins_row, event_ms)},
 	{RECORD_FIELD_REAL(plugins_row, own_ms)},
@@ -25,20 +26,11 @@ static const struct record_field fields[] = {
 static const struct record record = {.size = sizeof(struct plugins_row), .fields = fields};
 
 static const struct listing_column columns[] = {
-	{"limit %", "limit", 0, 100},
-	{"policy", "policy"},
-	{"runs", "runs"},
-	{"events", "events", 0},
-	{"used", "used", 0},
-	{"late", "late", 0},
-	{"died", "died", 0},
-	{"rubbish", "rubbish", 0},
-	{"illegal", "illegal", 0},
-	{"refused", "refused", 0},
-	{"disabled", "disabled", 0},
-	{"event ms", "event_ms", 2},
-	{"its own", "own_ms", 2},
-	{NULL},
+	{"limit %", "limit", 0, 100}, {"policy", "policy"},        {"runs", "runs"},
+	{"events", "events", 0},      {"used", "used", 0},         {"late", "late", 0},
+	{"died", "died", 0},          {"rubbish", "rubbish", 0},   {"illegal", "illegal", 0},
+	{"refused", "refused", 0},    {"starting", "starting", 0}, {"disabled", "disabled", 0},
+	{"event ms", "event_ms", 2},  {"its own", "own_ms", 2},    {NULL},
 };
 
 static const struct listing listing = {
@@ -64,8 +56,8 @@ static void add_account(const char *detail, void *data)
 		{"events", &row->events, 1},      {"used", &row->used, 1},
 		{"late", &row->late, 1},          {"died", &row->died, 1},
 		{"rubbish", &row->rubbish, 1},    {"illegal", &row->illegal, 1},
-		{"refused", &row->refused, 1},    {"event_s", &row->event_ms, 1e3},
-		{"compute_s", &row->own_ms, 1e3},
+		{"refused", &row->refused, 1},    {"starting", &row->starting, 1},
+		{"event_s", &row->event_ms, 1e3}, {"compute_s", &row->own_ms, 1e3},
 	};
 
 	if (!account)
@@ -75,7 +67,7 @@ static void add_account(const char *detail, void *data)
 		*sums[i].sum +=
 			sums[i].scale * json_number_value(json_object_get(account, sums[i].key));
 	row->disabled = row->events - row->used - row->late - row->died - row->rubbish -
-			row->illegal - row->refused;
+			row->illegal - row->refused - row->starting;
 }
 
 static bool add_run(const struct summary *summary, const struct summary_cell *cell,

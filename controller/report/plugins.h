@@ -10,7 +10,7 @@ struct plugins_row {
 	double limit;
 	uint32_t runs;
 	double events, used; /* over all runs; the fallback decided the others, because it ... */
-	double late, died, rubbish, illegal, refused, disabled;
+	double late, died, rubbish, illegal, refused, starting, disabled;
 	double event_ms; /* mean wall time of an event in which it was used; NAN: none */
 	double own_ms;   /* of that, what the program says it took itself */
 };

@@ -414,7 +414,7 @@ static bool apply_reload(struct run_service *service, char **ret_text, GError **
 		return false;
 	const struct plugin_settings settings = plugin_config_run(config, service->setup.system);
 
-	plugin_reload(service->plugin, &settings);
+	plugin_reload(service->plugin, &settings, &policy);
 	engine_request_policy(service->engine, &policy, wanted.mapping_interval_s);
 	run_reload_take(session->config, config);
 	service->config = config_service_of(session->config);

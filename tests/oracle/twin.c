@@ -4,9 +4,10 @@
  * does; or misbehaves at some of its decisions, for tests and benchmarks.
  *
  *     twin [--differences] [--idle] [--models MODEL] [--bare] [--token TEXT] [--at N FAULT]
- *          POLICY
+ *          [--until FILE] POLICY
  *
  * --idle has an empty plan at each event. --bare leaves out of actions what virtbed fills in.
+ * --until is slow to start: it reads nothing until there is the file.
  * FAULT, at the Nth `decide` of this process (0: at all, and at the hello): hang, die, rubbish,
  * endless, late, illegal, error, fork, leak, busy, number, many, silent, network, write. With
  * TWIN_GOOD in the environment there is none.
@@ -306,6 +307,12 @@ static void handle(struct twin *twin, const char *line, size_t length)
 		say(answer);
 }
 
+static void wait_for(const char *file)
+{
+	while (access(file, F_OK) < 0)
+		g_usleep(G_USEC_PER_SEC / 1000);
+}
+
 int main(int argc, char **argv)
 {
 	struct twin twin = {
@@ -326,6 +333,8 @@ int main(int argc, char **argv)
 			twin.models = argv[++i];
 		else if (g_str_equal(argv[i], "--token") && i + 1 < argc)
 			i++;
+		else if (g_str_equal(argv[i], "--until") && i + 1 < argc)
+			wait_for(argv[++i]);
 		else if (g_str_equal(argv[i], "--at") && i + 2 < argc) {
 			twin.at = (unsigned)strtoul(argv[++i], NULL, 10);
 			twin.fault = argv[++i];

@@ -224,7 +224,7 @@ static void test_faults(void)
 		g_assert_cmpint(bench_decide(&bench), ==, 0);
 		g_assert_null(bench.plan.fallback);
 		settings.deadline_s = cases[i].deadline_s;
-		plugin_reload(bench.plugin, &settings);
+		plugin_reload(bench.plugin, &settings, &bench.policy);
 		begun_ns = clock_now_ns();
 		g_assert_cmpint(bench_decide(&bench), ==, 0);
 		if (cases[i].deadline_s < 1)
@@ -240,7 +240,7 @@ static void test_faults(void)
 		settings.deadline_s = 20;
 		if (g_str_equal(cases[i].fault, "hang") || g_str_equal(cases[i].fault, "busy"))
 			settings.deadline_s = 0.1;
-		plugin_reload(bench.plugin, &settings);
+		plugin_reload(bench.plugin, &settings, &bench.policy);
 		g_assert_cmpint(bench_decide(&bench), ==, 0);
 		if (settings.deadline_s > 1) {
 			g_assert_null(bench.plan.fallback);
@@ -392,13 +392,71 @@ static void test_disabled(void)
 				i + 1 >= PLUGIN_FAILURES_MAX);
 	}
 	/* Another policy of the same run is asked, and so is this one after a reload. */
-	plugin_reload(bench.plugin, &settings);
+	plugin_reload(bench.plugin, &settings, &bench.policy);
 	g_assert_cmpint(bench_decide(&bench), ==, 0);
 	g_assert_true(g_str_has_prefix(bench.plan.fallback_reason, "rubbish"));
 	bench.policy = policy_of("max-upe");
 	g_assert_cmpint(bench_decide(&bench), ==, 0);
 	g_assert_null(bench.plan.fallback);
 	bench_clear(&bench);
+}
+
+/* The processes whose command line has a text. */
+static unsigned count_processes(const char *token);
+
+/*
+ * A program that starts slowly is not asked until it has said hello, at a reload to it and after it
+ * died; that is no failure. It is started at the reload.
+ */
+static void test_slow_start(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
+	g_autofree char *file = g_build_filename(dir, "go", NULL);
+	g_autofree char *arguments =
+		g_strdup_printf("--token token-%d-slow --until %s --at 2 die easy", (int)getpid(),
+				file);
+	g_autofree char *token = g_strdup_printf("token-%d-slow", (int)getpid());
+	struct plugin_settings settings = usual;
+	struct bench bench;
+
+	settings.fallback = "easy";
+	settings.deadline_s = 0.02;
+	bench_init(&bench, 3, "easy", &usual);
+	g_assert_true(plugin_start(bench.plugin, &bench.policy, NULL));
+	bench.policy = policy_of(arguments);
+	g_assert_cmpuint(count_processes(token), ==, 0);
+	plugin_reload(bench.plugin, &settings, &bench.policy);
+	g_assert_cmpuint(count_processes(token), >, 0);
+	for (unsigned i = 1; i <= PLUGIN_FAILURES_MAX + 1; i++) {
+		g_assert_cmpint(bench_decide(&bench), ==, 0);
+		g_assert_true(g_str_has_prefix(bench.plan.fallback_reason,
+					       "starting: it has not said hello yet, "));
+		g_assert_cmpuint(plugin_account(bench.plugin).failed[PLUGIN_STARTING], ==, i);
+	}
+	g_assert_false(plugin_account(bench.plugin).disabled);
+	g_assert_true(g_file_set_contents(file, "", 0, NULL));
+	settings.deadline_s = 20;
+	plugin_reload(bench.plugin, &settings, &bench.policy);
+	g_assert_cmpint(bench_decide(&bench), ==, 0);
+	g_assert_null(bench.plan.fallback);
+	/* It dies, and starts slowly again. */
+	g_assert_cmpint(bench_decide(&bench), ==, 0);
+	g_assert_true(g_str_has_prefix(bench.plan.fallback_reason, "died: "));
+	unlink(file);
+	settings.deadline_s = 0.02;
+	plugin_reload(bench.plugin, &settings, &bench.policy);
+	for (int i = 0; i <= PLUGIN_FAILURES_MAX; i++) {
+		g_assert_cmpint(bench_decide(&bench), ==, 0);
+		g_assert_true(g_str_has_prefix(bench.plan.fallback_reason, "starting: "));
+	}
+	g_assert_true(g_file_set_contents(file, "", 0, NULL));
+	settings.deadline_s = 20;
+	plugin_reload(bench.plugin, &settings, &bench.policy);
+	g_assert_cmpint(bench_decide(&bench), ==, 0);
+	g_assert_null(bench.plan.fallback);
+	bench_clear(&bench);
+	unlink(file);
+	rmdir(dir);
 }
 
 /* A policy whose command cannot be had fails at each event, as one whose program dies. */
@@ -498,7 +556,6 @@ static bool has_sandbox(void)
 	return good;
 }
 
-/* The processes whose command line has a text. */
 static unsigned count_processes(const char *token)
 {
 	g_autoptr(GDir) dir = g_dir_open("/proc", 0, NULL);
@@ -593,6 +650,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/plugin/answers that take much memory are not read", test_large_answers);
 	g_test_add_func("/plugin/old answers are dropped", test_old_answers);
 	g_test_add_func("/plugin/three failures in a row disable a program", test_disabled);
+	g_test_add_func("/plugin/a program that starts slowly is waited for", test_slow_start);
 	g_test_add_func("/plugin/a policy without a command fails at each event", test_no_command);
 	g_test_add_func("/plugin/without a fallback there is no plan", test_no_fallback);
 	g_test_add_func("/plugin/a program that does not start is refused", test_start);
