@@ -61,6 +61,7 @@ struct plugin {
 	char *hello;                    /* to the process; NULL: it is to be written yet */
 	size_t hello_written;           /* bytes of it */
 	bool greeted;                   /* the process has said hello */
+	unsigned due;                   /* answers to `decide` that the process still owes */
 	uint64_t number;                /* of the last message to any process */
 	unsigned in_a_row;              /* events that failed */
 	char *last;                     /* why the last one failed */
@@ -527,6 +528,7 @@ static bool greet(struct plugin *plugin, int64_t deadline_ns, enum plugin_failur
 	if (answer == PLUGIN_ANSWER_GOOD) {
 		log_debug("%s: started as \"%s\"", plugin->policy.name, name);
 		plugin->greeted = true;
+		plugin->due = 0;
 		g_clear_pointer(&plugin->hello, g_free);
 		return true;
 	}
@@ -585,6 +587,7 @@ static bool hear_plan(struct plugin *plugin, int64_t deadline_ns,
 {
 	enum plugin_answer answer = PLUGIN_ANSWER_NONE;
 
+	plugin->due++;
 	while (answer == PLUGIN_ANSWER_NONE) {
 		const char *line;
 		size_t length;
@@ -593,6 +596,11 @@ static bool hear_plan(struct plugin *plugin, int64_t deadline_ns,
 			return false;
 		answer = plugin_read_plan(&plugin->told, line, length, snapshot, arena, ret_plan,
 					  ret_compute_s, ret_why);
+		plugin->due--;
+		if (answer == PLUGIN_ANSWER_NONE && plugin->due == 0) {
+			answer = PLUGIN_ANSWER_WRONG;
+			*ret_why = g_strdup("it answered an earlier message again");
+		}
 		/* Also where old answers come without end, or a plan takes long to read. */
 		if (answer != PLUGIN_ANSWER_WRONG && clock_now_ns() > deadline_ns) {
 			g_clear_pointer(ret_why, g_free);

@@ -24,7 +24,7 @@
 #define END_NS G_GINT64_CONSTANT(100000000)
 /* A program that is killed is gone, but for a call that cannot be interrupted, by then. */
 #define KILLED_NS G_GINT64_CONSTANT(2000000000)
-/* Lines of standard error that are logged between two answers; the longest part of a line that is kept. */
+/* Lines of standard error that are logged after a message, and what is kept of a longer line. */
 #define COMPLAINTS_MAX 100
 #define COMPLAINT_LENGTH 1000
 #define PIPE_BYTES (1 << 20)
@@ -44,7 +44,7 @@ struct plugin_process {
 	GString *said;   /* of `complaints`: the line under way */
 	GString *ending; /* of `trouble` */
 	char *last;      /* the last whole line of `complaints`; NULL: none */
-	unsigned logged; /* lines logged since the last answer */
+	unsigned logged; /* lines since the last message was written */
 	bool output_ended;
 };
 
@@ -146,7 +146,7 @@ static void log_complaint(struct plugin_process *process, const char *line, size
 	if (process->logged < COMPLAINTS_MAX)
 		log_info("%s: %s", process->name, process->last);
 	else if (process->logged == COMPLAINTS_MAX)
-		log_info("%s: ... (further lines before its next answer are left out)",
+		log_info("%s: ... (further lines until its next message are left out)",
 			 process->name);
 	process->logged++;
 }
@@ -245,6 +245,8 @@ static ssize_t write_some(int fd, const char *text, size_t length)
 enum plugin_io plugin_process_write(struct plugin_process *process, const char *text, size_t length,
 				    size_t *written, int64_t deadline_ns)
 {
+	if (*written == 0)
+		process->logged = 0;
 	while (*written < length) {
 		const ssize_t count =
 			process->input < 0
@@ -282,7 +284,6 @@ enum plugin_io plugin_process_read(struct plugin_process *process, int64_t deadl
 			*ret_length = (size_t)(end - begin);
 			process->begin += *ret_length + 1;
 			process->scanned = 0;
-			process->logged = 0;
 			return *ret_length < PLUGIN_LINE_MAX ? PLUGIN_IO_DONE : PLUGIN_IO_LONG;
 		}
 		process->scanned = length;

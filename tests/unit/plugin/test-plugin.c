@@ -3,6 +3,7 @@
 #include <glib.h>
 #include <linux/landlock.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "common/json.h"
 #include "common/random.h"
 #include "controller/plugin/plugin.h"
+#include "controller/plugin/plugin_process.h"
 #include "controller/plugin/plugin_protocol.h"
 #include "controller/sched/plan_rules.h"
 #include "controller/snapshot/snapshot_json.h"
@@ -366,15 +368,58 @@ static void test_large_answers(void)
 	}
 }
 
-/* Old answers in any number are dropped. */
+/* More answers than messages are no conversation. Those that came late: test_faults(). */
 static void test_old_answers(void)
 {
+	struct plugin_settings settings = usual;
 	struct bench bench;
 
-	bench_init(&bench, 3, "--at 1 many max-upe", &usual);
+	settings.fallback = "easy";
+	bench_init(&bench, 3, "--at 1 many max-upe", &settings);
 	g_assert_cmpint(bench_decide(&bench), ==, 0);
-	assert_as(&bench, "max-upe");
+	g_assert_cmpstr(bench.plan.fallback_reason, ==,
+			"rubbish: it answered an earlier message again");
 	bench_clear(&bench);
+}
+
+/* Reads the lines of a program with standard error in `log`. */
+static void read_lines(struct plugin_process *process, int log, unsigned count)
+{
+	const int own = dup(STDERR_FILENO);
+	const int64_t deadline_ns = clock_now_ns() + 20 * G_GINT64_CONSTANT(1000000000);
+	const char *line;
+	size_t length;
+
+	dup2(log, STDERR_FILENO);
+	for (unsigned i = 0; i < count; i++)
+		g_assert_cmpint(plugin_process_read(process, deadline_ns, &line, &length), ==,
+				PLUGIN_IO_DONE);
+	dup2(own, STDERR_FILENO);
+	close(own);
+}
+
+/* What a program complains about is logged until a limit, however many lines it writes besides. */
+static void test_complaints(void)
+{
+	static const char *const words[] = {
+		"exec", "--", "sh", "-c", "for i in 1 2 3 4 5; do seq 60 >&2; echo; done; cat",
+		NULL,
+	};
+	g_autoptr(GError) error = NULL;
+	const int log = memfd_create("log", MFD_CLOEXEC);
+	struct plugin_process *process = plugin_process_start("mine", words, &usual, &error);
+	char text[65536] = "";
+	unsigned count = 0;
+
+	g_assert_no_error(error);
+	read_lines(process, log, 5);
+	plugin_process_free(process, false);
+	g_assert_cmpint(pread(log, text, sizeof(text) - 1, 0), >, 0);
+	for (const char *at = text; (at = strstr(at, " mine: ")) != NULL; at++)
+		count++;
+	g_assert_cmpuint(count, >=, 60);
+	g_assert_cmpuint(count, <=, 101);
+	close(log);
 }
 
 static void test_disabled(void)
@@ -648,7 +693,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/plugin/the fallback decides where a program does not", test_faults);
 	g_test_add_func("/plugin/answers with random bytes do no harm", test_random_bytes);
 	g_test_add_func("/plugin/answers that take much memory are not read", test_large_answers);
-	g_test_add_func("/plugin/old answers are dropped", test_old_answers);
+	g_test_add_func("/plugin/more answers than messages are rubbish", test_old_answers);
+	g_test_add_func("/plugin/a limit of lines of standard error is logged", test_complaints);
 	g_test_add_func("/plugin/three failures in a row disable a program", test_disabled);
 	g_test_add_func("/plugin/a program that starts slowly is waited for", test_slow_start);
 	g_test_add_func("/plugin/a policy without a command fails at each event", test_no_command);
