@@ -426,11 +426,14 @@ static bool send(struct plugin *plugin, char *text, int64_t deadline_ns,
 	size_t written = 0;
 	enum plugin_io io;
 
-	if (length > PLUGIN_LINE_MAX)
+	if (length > PLUGIN_LINE_MAX) {
+		/* It is taken to know tasks that it is not told about. */
+		end_process(plugin, false);
 		return fail(PLUGIN_REFUSED,
 			    g_strdup_printf("the snapshot has more than %u MiB",
 					    PLUGIN_LINE_MAX >> 20),
 			    ret_failure, ret_why);
+	}
 	io = plugin_process_write(plugin->process, own, length, &written, deadline_ns);
 	if (io == PLUGIN_IO_DONE)
 		return true;

@@ -188,6 +188,39 @@ static void test_differences(void)
 	}
 }
 
+/*
+ * A snapshot that is too long is not sent; the tasks that were new in it are in the next one. Its
+ * length is a name of a row, so that writing it takes no time.
+ */
+static void test_long_snapshot(void)
+{
+	struct plugin_settings settings = usual;
+	g_autofree char *name = g_strnfill(PLUGIN_LINE_MAX, 'x');
+	struct sched_system *system;
+	const char *own;
+	struct bench bench;
+	uint32_t count;
+
+	settings.fallback = "easy";
+	bench_init(&bench, 3, "--differences max-upe", &settings);
+	system = bench.random->system;
+	own = system->row_names[0];
+	count = bench.snapshot.waiting_count;
+	bench.snapshot.waiting_count = count / 2;
+	g_assert_cmpint(bench_decide(&bench), ==, 0);
+	assert_as(&bench, "max-upe");
+	bench.snapshot.waiting_count = count;
+	system->row_names[0] = name;
+	g_assert_cmpint(bench_decide(&bench), ==, 0);
+	g_assert_cmpstr(bench.plan.fallback_reason, ==,
+			"refused: the snapshot has more than 64 MiB");
+	system->row_names[0] = own;
+	g_assert_cmpint(bench_decide(&bench), ==, 0);
+	g_assert_null(bench.plan.fallback);
+	assert_as(&bench, "max-upe");
+	bench_clear(&bench);
+}
+
 /* Faults. */
 
 static void test_faults(void)
@@ -690,6 +723,7 @@ int main(int argc, char **argv)
 			test_twin);
 	g_test_add_func("/plugin/what actions leave out is filled in", test_bare);
 	g_test_add_func("/plugin/differences make the same snapshot", test_differences);
+	g_test_add_func("/plugin/a snapshot that is too long is not sent", test_long_snapshot);
 	g_test_add_func("/plugin/the fallback decides where a program does not", test_faults);
 	g_test_add_func("/plugin/answers with random bytes do no harm", test_random_bytes);
 	g_test_add_func("/plugin/answers that take much memory are not read", test_large_answers);
