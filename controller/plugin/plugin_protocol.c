@@ -337,7 +337,10 @@ enum plugin_answer plugin_read_hello(struct plugin_told *told, const char *line,
 	}
 	*ret_name = text_at(message, "name");
 	if (!*ret_name)
-		return wrong(ret_why, "its hello has no \"name\"");
+		return wrong(ret_why,
+			     json_object_get(message, "virtbed")
+				     ? "it repeats its input; answer each line by one of its own"
+				     : "its hello has no \"name\"");
 	told->differences = json_is_true(json_object_get(message, "differences"));
 	return PLUGIN_ANSWER_GOOD;
 }

@@ -501,7 +501,9 @@ struct sched_judged {
 struct sched_plan {
 	uint32_t actions_count;
 	const struct sched_action *actions; /* in the order of the decisions */
-	uint32_t considered_count;          /* 0 without POLICY_EXPLAIN */
+	/* Where each action was in the array that it was read from; NULL: at its own index. */
+	const uint32_t *entries;
+	uint32_t considered_count; /* 0 without POLICY_EXPLAIN */
 	const struct sched_considered *considered;
 	/* What the policy chose for this event, e.g. "max-upe"; NULL: no choice. */
 	const char *note;

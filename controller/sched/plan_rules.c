@@ -13,7 +13,7 @@ static bool check_values(struct rules *rules)
 
 		if (!sched_action_kind_name(action->kind) || action->kind == SCHED_ACTION_NONE)
 			return rules_refuse(rules, UINT32_MAX, "actions[%u]: there is no kind %d",
-					    i, (int)action->kind);
+					    rules_entry(rules, i), (int)action->kind);
 		if (!sched_reason_text(action->reason))
 			return rules_refuse(rules, i, "there is no reason %d", (int)action->reason);
 		if (isnan(action->objective))

@@ -4,6 +4,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+uint32_t rules_entry(const struct rules *rules, uint32_t action)
+{
+	return rules->plan->entries ? rules->plan->entries[action] : action;
+}
+
 bool rules_refuse(struct rules *rules, uint32_t action, const char *format, ...)
 {
 	int used = 0;
@@ -11,7 +16,7 @@ bool rules_refuse(struct rules *rules, uint32_t action, const char *format, ...)
 
 	if (action != UINT32_MAX)
 		used = snprintf(rules->message, RULES_MESSAGE,
-				"actions[%u], %s of task %u: ", action,
+				"actions[%u], %s of task %u: ", rules_entry(rules, action),
 				sched_action_kind_name(rules->plan->actions[action].kind),
 				rules->plan->actions[action].task);
 	va_start(arguments, format);
@@ -101,8 +106,8 @@ struct rules_task *rules_task_of(struct rules *rules, uint32_t action)
 		return NULL;
 	}
 	if (task->ended || (task->suspended && asked->kind != SCHED_ACTION_RESUME)) {
-		rules_refuse(rules, action, "actions[%zu] is of the same task",
-			     (size_t)(task->action - rules->plan->actions));
+		rules_refuse(rules, action, "actions[%u] is of the same task",
+			     rules_entry(rules, (uint32_t)(task->action - rules->plan->actions)));
 		return NULL;
 	}
 	task->action = asked;

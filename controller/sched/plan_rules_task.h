@@ -47,6 +47,9 @@ struct rules {
  */
 bool rules_list_tasks(struct rules *rules);
 
+/* The index of an action in the array of the program, for messages. */
+uint32_t rules_entry(const struct rules *rules, uint32_t action);
+
 /* Notes the sentence about an action; UINT32_MAX: about the plan. Returns false. */
 bool rules_refuse(struct rules *rules, uint32_t action, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -178,6 +178,7 @@ bool snapshot_json_read_actions(const json_t *list, const struct sched_snapshot 
 	};
 	struct reader reader = {.snapshot = snapshot, .names = &names, .arena = arena};
 	struct sched_action *actions;
+	uint32_t *entries;
 	uint32_t count = 0;
 	bool good = true;
 
@@ -188,7 +189,8 @@ bool snapshot_json_read_actions(const json_t *list, const struct sched_snapshot 
 		return false;
 	}
 	actions = arena_array(arena, json_array_size(list), sizeof(*actions));
-	if (!actions) {
+	entries = arena_array(arena, json_array_size(list), sizeof(*entries));
+	if (!actions || !entries) {
 		g_set_error_literal(error, JSON_ERROR, JSON_ERROR_KEY, "out of memory");
 		return false;
 	}
@@ -197,6 +199,7 @@ bool snapshot_json_read_actions(const json_t *list, const struct sched_snapshot 
 
 		if (is_explanation(entry))
 			continue;
+		entries[count] = (uint32_t)i;
 		good = read_action(&reader, entry, &actions[count++], error);
 		if (!good)
 			g_prefix_error(error, "actions[%zu]: ", i);
@@ -206,6 +209,7 @@ bool snapshot_json_read_actions(const json_t *list, const struct sched_snapshot 
 	if (good)
 		*ret_plan = (struct sched_plan){.actions_count = count,
 						.actions = actions,
+						.entries = entries,
 						.pruner = snapshot->pruner};
 	return good;
 }

@@ -360,6 +360,35 @@ static enum plugin_answer read_answer(const char *answer, char **ret_why)
 	return result;
 }
 
+/* An illegal action is named by its place in the program's array. */
+static void test_place_of_action(void)
+{
+	static const char *const answers[] = {
+		"{\"type\":\"plan\",\"number\":7,\"actions\":[{\"kind\":\"wait\",\"task\":1},"
+		"{\"kind\":\"drop\",\"task\":4711}]}",
+		"{\"type\":\"plan\",\"number\":7,\"actions\":[{\"kind\":\"wait\",\"task\":1},"
+		"{\"kind\":\"drop\"}]}",
+	};
+	struct random_snapshot *random = random_snapshot_new(3);
+	const struct plugin_told told = {.number = 7};
+	struct arena *arena = arena_new();
+	struct sched_plan plan = {0};
+	g_autofree char *why = NULL;
+	double compute_s = 0;
+
+	g_assert_cmpint(plugin_read_plan(&told, answers[0], strlen(answers[0]), &random->snapshot,
+					 arena, &plan, &compute_s, &why),
+			==, PLUGIN_ANSWER_GOOD);
+	g_assert_cmpstr(plan_rules_broken(&random->snapshot, &plan, arena), ==,
+			"actions[1], drop of task 4711: the snapshot has no such task");
+	g_assert_cmpint(plugin_read_plan(&told, answers[1], strlen(answers[1]), &random->snapshot,
+					 arena, &plan, &compute_s, &why),
+			==, PLUGIN_ANSWER_ILLEGAL);
+	g_assert_true(g_str_has_prefix(why, "actions[1]: "));
+	arena_free(arena);
+	random_snapshot_free(random);
+}
+
 /* A plan with `count` times `value` in a member that nobody knows. */
 static char *plan_with(const char *before, const char *value, int count, const char *after)
 {
@@ -602,6 +631,7 @@ static void test_start(void)
 		      "cannot execute \"/nowhere/mine.py\": No such file or directory");
 	check_refused("exec:echo 'one", PLUGIN_ERROR_NAME, "cannot be split");
 	check_refused("exec:echo hello", PLUGIN_ERROR_START, "it wrote: hello");
+	check_refused("exec:cat", PLUGIN_ERROR_START, "it repeats its input");
 	check_refused("exec:true", PLUGIN_ERROR_START, "it ended with exit status 0");
 	check_refused(dies, PLUGIN_ERROR_START, "its last words: Traceback: all is lost");
 	check_refused(shared, PLUGIN_ERROR_REFUSED, "does not decide in the model \"nodes\"");
@@ -726,6 +756,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/plugin/a snapshot that is too long is not sent", test_long_snapshot);
 	g_test_add_func("/plugin/the fallback decides where a program does not", test_faults);
 	g_test_add_func("/plugin/answers with random bytes do no harm", test_random_bytes);
+	g_test_add_func("/plugin/an illegal action is named by its place", test_place_of_action);
 	g_test_add_func("/plugin/answers that take much memory are not read", test_large_answers);
 	g_test_add_func("/plugin/more answers than messages are rubbish", test_old_answers);
 	g_test_add_func("/plugin/a limit of lines of standard error is logged", test_complaints);
