@@ -258,11 +258,16 @@ static bool add_words(GPtrArray *words, const char *policy, GError **error)
 	return add_given(words, policy, error);
 }
 
-/* The arguments of the host from `exec` on; NULL with `error`. */
+/*
+ * The arguments of the host behind the settings; NULL with `error`. A scheduler of Batsim has its
+ * conversation with virtbed-policy-batsim on a Unix socket.
+ */
 static char **host_words(const char *policy, GError **error)
 {
 	GPtrArray *words = g_ptr_array_new_with_free_func(g_free);
 
+	if (g_str_has_prefix(policy, "batsim:"))
+		g_ptr_array_add(words, g_strdup("--unix-sockets"));
 	g_ptr_array_add(words, g_strdup("exec"));
 	g_ptr_array_add(words, g_strdup("--"));
 	if (!add_words(words, policy, error)) {
@@ -292,7 +297,7 @@ bool plugin_find(const struct policy *policy, GError **error)
 				  "policy \"%s\": there is no file \"%s\"; give its path",
 				  policy->name, file);
 	}
-	wanted = words[2];
+	wanted = words[g_str_equal(words[0], "exec") ? 2 : 3];
 	program = g_find_program_in_path(wanted);
 	return program ||
 	       error_fail(error, PLUGIN_ERROR, PLUGIN_ERROR_NAME,

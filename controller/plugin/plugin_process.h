@@ -26,7 +26,7 @@ enum plugin_io {
 };
 
 /*
- * Starts `words`, the host's arguments from `exec` or `so` on (NULL-terminated). `name` is the
+ * Starts `words`, the host's arguments behind the settings (NULL-terminated). `name` is the
  * policy's, for the log. That the program could be executed is not known yet. NULL with `error`.
  */
 struct plugin_process *plugin_process_start(const char *name, const char *const *words,

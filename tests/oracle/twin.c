@@ -9,15 +9,23 @@
  * --idle has an empty plan at each event. --bare leaves out of actions what virtbed fills in.
  * --until is slow to start: it reads nothing until there is the file.
  * FAULT, at the Nth `decide` of this process (0: at all, and at the hello): hang, die, rubbish,
- * endless, late, illegal, error, fork, leak, busy, number, many, silent, network, write. With
- * TWIN_GOOD in the environment there is none.
+ * endless, late, illegal, error, fork, leak, busy, number, many, silent, network, write, calls.
+ * With TWIN_GOOD in the environment there is none.
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -112,6 +120,48 @@ static void say_write(json_int_t number)
 	fflush(stdout);
 }
 
+static bool connects(int fd)
+{
+	static const struct sockaddr_un nowhere = {AF_UNIX, "/nowhere"};
+
+	return connect(fd, (const struct sockaddr *)&nowhere, sizeof(nowhere)) == 0;
+}
+
+/* Refuses with the first call that a sandbox lets it make of those by which it reaches others. */
+static void say_calls(json_int_t number)
+{
+	g_autofree char *path = g_strdup_printf("/tmp/virtbed-twin-%d", (int)getpid());
+	const bool made = g_file_set_contents(path, "", 0, NULL);
+	const char *what = made ? "none" : "cannot make a file";
+	int pair[2] = {-1, -1};
+
+#define TRY(name, call)                                                                            \
+	if (errno = 0, (call) >= 0 || errno != EPERM)                                              \
+		what = name;
+	TRY("socket", socket(AF_UNIX, SOCK_STREAM, 0))
+	TRY("internet socket", socket(AF_INET, SOCK_STREAM, 0))
+	TRY("pair of datagrams", socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair))
+	TRY("connect", connects(-1) ? 0 : -1)
+	TRY("chmod", chmod(path, 0644))
+	TRY("fchmodat", fchmodat(AT_FDCWD, path, 0644, 0))
+	TRY("chown", chown(path, getuid(), getgid()))
+	TRY("utimes", utimes(path, NULL))
+	TRY("setxattr", setxattr(path, "user.twin", "x", 1, 0))
+	TRY("removexattr", removexattr(path, "user.twin"))
+	TRY("ptrace", ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+	TRY("process_vm_readv", syscall(SYS_process_vm_readv, getpid(), NULL, 0UL, NULL, 0UL, 0UL))
+	TRY("io_uring_setup", syscall(SYS_io_uring_setup, 1, NULL))
+	TRY("keyctl", syscall(SYS_keyctl, 0, -3, 0))
+	TRY("mount", syscall(SYS_mount, NULL, "/", NULL, 0UL, NULL))
+#undef TRY
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		what = "no pair of streams";
+	printf("{\"type\": \"error\", \"number\": %" JSON_INTEGER_FORMAT ", \"reason\": \"%s\"}\n",
+	       number, what);
+	unlink(path);
+	fflush(stdout);
+}
+
 /* Misbehaves; whether the answer is given. */
 static bool misbehave(struct twin *twin, json_int_t number)
 {
@@ -138,6 +188,10 @@ static bool misbehave(struct twin *twin, json_int_t number)
 		return false;
 	if (g_str_equal(fault, "write")) {
 		say_write(number);
+		return false;
+	}
+	if (g_str_equal(fault, "calls")) {
+		say_calls(number);
 		return false;
 	}
 	if (g_str_equal(fault, "network")) {

@@ -36,6 +36,7 @@
 #include <unistd.h>
 
 #include "common/read_number.h"
+#include "controller/plugin/host/syscall_filter.h"
 
 #define LIFELINE_FD 3
 #define TROUBLE_FD 4
@@ -53,7 +54,8 @@
 
 struct options {
 	bool sandbox;
-	const char *user; /* where this is root */
+	bool unix_sockets; /* in the sandbox: of any path, as its user may */
+	const char *user;  /* where this is root */
 	rlim_t cpu_s, memory_mib, file_mib, files, processes;
 	char **program;
 };
@@ -81,7 +83,8 @@ static _Noreturn void refuse_sandbox(const char *what)
 static _Noreturn void usage(void)
 {
 	fputs("usage: virtbed-policy-host [--sandbox] [--user NAME] [--cpu S] [--memory MIB]\n"
-	      "           [--file MIB] [--files N] [--processes N] exec -- PROGRAM [ARGUMENT...]\n"
+	      "           [--file MIB] [--files N] [--processes N] [--unix-sockets]\n"
+	      "           exec -- PROGRAM [ARGUMENT...]\n"
 	      "virtbed starts it: docs/reference/policy-protocol.md\n",
 	      stderr);
 	exit(2);
@@ -103,6 +106,8 @@ static struct options read_options(char **argv)
 	for (argv++; *argv && strncmp(*argv, "--", 2) == 0; argv++) {
 		if (strcmp(*argv, "--sandbox") == 0)
 			options.sandbox = true;
+		else if (strcmp(*argv, "--unix-sockets") == 0)
+			options.unix_sockets = true;
 		else if (strcmp(*argv, "--user") == 0 && argv[1])
 			options.user = *++argv;
 		else if (strcmp(*argv, "--cpu") == 0)
@@ -231,6 +236,8 @@ static void enter_sandbox(const struct options *options)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		refuse_sandbox("no new privileges");
 	restrict_files();
+	if (!syscall_filter_install(options->unix_sockets))
+		refuse_sandbox("a filter of system calls");
 }
 
 /* Processes. */
