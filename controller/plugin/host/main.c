@@ -187,9 +187,10 @@ static void leave_root(const char *name)
 
 /*
  * Lets it change files below /tmp and /dev alone (landlock(7)): where it has the user of virtbed,
- * the records of a service would be its own. Older kernels leave it to the permissions of files.
+ * the records of a service would be its own, and so a kernel without it is refused. For another user
+ * such a kernel leaves it to the permissions of files.
  */
-static void restrict_files(void)
+static void restrict_files(bool other_user)
 {
 	static const char *const open_to_all[] = {"/tmp", "/dev"};
 	struct landlock_ruleset_attr changes = {
@@ -203,8 +204,10 @@ static void restrict_files(void)
 		syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	int rules;
 
-	if (version < 1)
+	if (version < 1 && other_user)
 		return;
+	if (version < 1)
+		refuse_sandbox("files that it cannot change (Landlock)");
 	if (version >= 3)
 		changes.handled_access_fs |= LANDLOCK_ACCESS_FS_TRUNCATE;
 	rules = (int)syscall(SYS_landlock_create_ruleset, &changes, sizeof(changes), 0);
@@ -219,23 +222,25 @@ static void restrict_files(void)
 				0);
 	}
 	if (syscall(SYS_landlock_restrict_self, rules, 0) < 0)
-		refuse_sandbox("files that it cannot change");
+		refuse_sandbox("files that it cannot change (Landlock)");
 }
 
 /* In the process that becomes the program. */
 static void enter_sandbox(const struct options *options)
 {
+	const bool root = geteuid() == 0;
+
 	limit(RLIMIT_CPU, options->cpu_s, "a limit of CPU time");
 	limit(RLIMIT_AS, options->memory_mib * MIB, "a limit of memory");
 	limit(RLIMIT_FSIZE, options->file_mib * MIB, "a limit of the size of files");
 	limit(RLIMIT_NOFILE, options->files, "a limit of open files");
 	limit(RLIMIT_NPROC, options->processes, "a limit of processes");
 	setrlimit(RLIMIT_CORE, &(const struct rlimit){0, 0});
-	if (geteuid() == 0)
+	if (root)
 		leave_root(options->user);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		refuse_sandbox("no new privileges");
-	restrict_files();
+	restrict_files(root);
 	if (!syscall_filter_install(options->unix_sockets))
 		refuse_sandbox("a filter of system calls");
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <glib.h>
+#include <linux/filter.h>
 #include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -723,6 +727,49 @@ static void test_sandbox(void)
 	}
 }
 
+/* From here on this process has no Landlock, and is not root. */
+static void lose_landlock(void)
+{
+	static struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_landlock_create_ruleset, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	if (geteuid() == 0)
+		g_assert_true(setresgid(65534, 65534, 65534) == 0 &&
+			      setresuid(65534, 65534, 65534) == 0);
+	g_assert_cmpint(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), ==, 0);
+	g_assert_cmpint(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER,
+			      &(const struct sock_fprog){G_N_ELEMENTS(code), code}),
+			==, 0);
+}
+
+/* Where the program has the user of virtbed, a kernel without Landlock is no sandbox. */
+static void test_no_landlock(void)
+{
+	struct random_snapshot *random;
+	struct plugin_settings settings = usual;
+	struct policy policy = policy_of("easy");
+	g_autoptr(GError) error = NULL;
+
+	if (!g_test_subprocess()) {
+		g_test_trap_subprocess(NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
+		g_test_trap_assert_passed();
+		return;
+	}
+	lose_landlock();
+	random = random_snapshot_new(3);
+	settings.sandbox = true;
+	g_assert_false(plugin_check(&policy, &settings, random->system, 1, &error));
+	if (strstr(error->message, "namespaces") || strstr(error->message, "Permission denied"))
+		g_test_message("there is no sandbox for users here: %s", error->message);
+	else if (!strstr(error->message, "the sandbox cannot have files that it cannot change"))
+		g_error("%s", error->message);
+	random_snapshot_free(random);
+}
+
 /* Without the sandbox no process is left, in the group or not. */
 static void test_group(void)
 {
@@ -747,9 +794,12 @@ static void test_group(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	if (argc < 2)
+	/* A subprocess of a test has no arguments. */
+	if (argc > 1)
+		g_setenv("TWIN", argv[1], TRUE);
+	twin = g_getenv("TWIN");
+	if (!twin)
 		g_error("give the twin");
-	twin = argv[1];
 	g_test_add_func("/plugin/a program decides as the policy of the tree that it asks",
 			test_twin);
 	g_test_add_func("/plugin/what actions leave out is filled in", test_bare);
@@ -767,6 +817,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/plugin/without a fallback there is no plan", test_no_fallback);
 	g_test_add_func("/plugin/a program that does not start is refused", test_start);
 	g_test_add_func("/plugin/a sandbox has no network, and limits", test_sandbox);
+	g_test_add_func("/plugin/a sandbox without another user needs Landlock", test_no_landlock);
 	g_test_add_func("/plugin/all processes of a program are ended", test_group);
 	return g_test_run();
 }
