@@ -33,7 +33,8 @@ static const struct config_key plugin_keys[] = {
 	{CONFIG_UINT(plugin, files), .fallback = 64, CONFIG_NOT_ZERO, CONFIG_MOST(8, 1000000),
 	 .help = "files that a process may have open there."},
 	{CONFIG_UINT(plugin, processes), .fallback = 32, CONFIG_NOT_ZERO, CONFIG_MOST(1, 1000000),
-	 .help = "processes and threads that its user may have there."},
+	 .help = "processes and threads that its user may have: of `user` all on the machine count, "
+		 "else those in the sandbox."},
 	{NULL},
 };
 const struct config_section config_plugin_section = {plugin_keys, sizeof(struct config_plugin)};

@@ -258,6 +258,11 @@ static _Noreturn void refuse_program(const struct options *options, int why)
 {
 	const struct passwd *user = options->sandbox ? getpwuid(getuid()) : NULL;
 
+	if (user && why == EAGAIN)
+		refuse("cannot execute \"%s\" in the sandbox: user %s has more processes on this "
+		       "machine than plugin.processes, %ju, allows; raise it, or set plugin.user to "
+		       "a user that has no others",
+		       options->program[0], user->pw_name, (uintmax_t)options->processes);
 	if (user && why == EACCES)
 		refuse("cannot execute \"%s\" in the sandbox as user %s: %s; let that user read and "
 		       "execute it, set plugin.user, or plugin.sandbox: no",

@@ -4,11 +4,13 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -727,6 +729,58 @@ static void test_sandbox(void)
 	}
 }
 
+/* A process of the sandbox's user, which ends with this one. */
+static pid_t start_other(void)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	g_assert_cmpint(pipe(ready), ==, 0);
+	pid = fork();
+	if (pid == 0) {
+		if (setresuid(65534, 65534, 65534) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
+		    write(ready[1], "", 1) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	g_assert_cmpint(read(ready[0], &byte, 1), ==, 1);
+	close(ready[0]);
+	return pid;
+}
+
+/* The kernel counts the processes of a user on the whole machine. */
+static void test_many_processes(void)
+{
+	struct plugin_settings settings = usual;
+	struct random_snapshot *random;
+	struct policy policy = policy_of("easy");
+	g_autoptr(GError) error = NULL;
+	pid_t others[2];
+
+	if (geteuid() != 0) {
+		g_test_skip("only root has another user in the sandbox");
+		return;
+	}
+	if (!has_sandbox())
+		return;
+	random = random_snapshot_new(3);
+	settings.sandbox = true;
+	settings.processes = 1;
+	for (size_t i = 0; i < G_N_ELEMENTS(others); i++)
+		others[i] = start_other();
+	g_assert_false(plugin_check(&policy, &settings, random->system, 1, &error));
+	g_assert_nonnull(strstr(error->message, "user " USER_OF_ROOT " has more processes on this "
+						"machine than plugin.processes, 1, allows"));
+	for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
+		kill(others[i], SIGKILL);
+		waitpid(others[i], NULL, 0);
+	}
+	random_snapshot_free(random);
+}
+
 /* From here on this process has no Landlock, and is not root. */
 static void lose_landlock(void)
 {
@@ -817,6 +871,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/plugin/without a fallback there is no plan", test_no_fallback);
 	g_test_add_func("/plugin/a program that does not start is refused", test_start);
 	g_test_add_func("/plugin/a sandbox has no network, and limits", test_sandbox);
+	g_test_add_func("/plugin/a user of the sandbox with many processes is named",
+			test_many_processes);
 	g_test_add_func("/plugin/a sandbox without another user needs Landlock", test_no_landlock);
 	g_test_add_func("/plugin/all processes of a program are ended", test_group);
 	return g_test_run();
