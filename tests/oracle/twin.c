@@ -9,8 +9,8 @@
  * --idle has an empty plan at each event. --bare leaves out of actions what virtbed fills in.
  * --until is slow to start: it reads nothing until there is the file.
  * FAULT, at the Nth `decide` of this process (0: at all, and at the hello): hang, die, rubbish,
- * endless, late, illegal, error, fork, leak, busy, number, many, silent, network, write, calls.
- * With TWIN_GOOD in the environment there is none.
+ * endless, late, illegal, error, fork, leak, busy, number, many, silent, network, write, calls,
+ * look. With TWIN_GOOD in the environment there is none.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -162,6 +162,21 @@ static void say_calls(json_int_t number)
 	fflush(stdout);
 }
 
+/* Refuses with what it sees. */
+static void say_look(json_int_t number)
+{
+	g_autoptr(GDir) dir = g_dir_open("/proc", 0, NULL);
+	unsigned processes = 0;
+
+	for (const char *name; (name = g_dir_read_name(dir));)
+		processes += g_ascii_isdigit(*name);
+	printf("{\"type\": \"error\", \"number\": %" JSON_INTEGER_FORMAT
+	       ", \"reason\": \"home %s, VIRTBED_TWIN %s, TWIN %s, %u processes\"}\n",
+	       number, getenv("HOME"), getenv("VIRTBED_TWIN") ? "kept" : "lost",
+	       getenv("TWIN") ? "kept" : "lost", processes);
+	fflush(stdout);
+}
+
 /* Misbehaves; whether the answer is given. */
 static bool misbehave(struct twin *twin, json_int_t number)
 {
@@ -192,6 +207,10 @@ static bool misbehave(struct twin *twin, json_int_t number)
 	}
 	if (g_str_equal(fault, "calls")) {
 		say_calls(number);
+		return false;
+	}
+	if (g_str_equal(fault, "look")) {
+		say_look(number);
 		return false;
 	}
 	if (g_str_equal(fault, "network")) {

@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -162,6 +163,48 @@ static void unshare_all(void)
 	put("/proc/self/gid_map", map);
 }
 
+/*
+ * In the PID namespace: a /proc that shows its processes alone. The kernel lets a user mount one
+ * only where it sees all of the present one, and a filter of system calls (of a unit of systemd, or
+ * a container) may forbid it; then others are seen there, as any user of the machine sees them.
+ */
+static void hide_processes(void)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return;
+	mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+}
+
+/* Whether the program gets a variable, NAME=VALUE: those of a service may be secrets. */
+static bool keeps_variable(const char *variable)
+{
+	static const char *const begins[] = {
+		"PATH=",       "LANG=",
+		"LANGUAGE=",   "LC_",
+		"TZ=",         "LD_LIBRARY_PATH=",
+		"PYTHONPATH=", "OMP_NUM_THREADS=",
+		"VIRTBED_",
+	};
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (strncmp(variable, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
+static void strip_environment(void)
+{
+	char **kept = environ;
+
+	for (char **variable = environ; *variable; variable++)
+		if (keeps_variable(*variable))
+			*kept++ = *variable;
+	*kept = NULL;
+	/* As many threads as the machine has cores would be more than the limit of processes. */
+	if (setenv("HOME", "/tmp", 1) < 0 || setenv("OMP_NUM_THREADS", "1", 0) < 0)
+		refuse_sandbox("an environment");
+}
+
 static void limit(int resource, rlim_t most, const char *what)
 {
 	const struct rlimit limit = {most, most};
@@ -230,6 +273,7 @@ static void enter_sandbox(const struct options *options)
 {
 	const bool root = geteuid() == 0;
 
+	strip_environment();
 	limit(RLIMIT_CPU, options->cpu_s, "a limit of CPU time");
 	limit(RLIMIT_AS, options->memory_mib * MIB, "a limit of memory");
 	limit(RLIMIT_FSIZE, options->file_mib * MIB, "a limit of the size of files");
@@ -317,6 +361,7 @@ static _Noreturn void be_init(const struct options *options)
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		refuse("cannot have it end with virtbed: %s", strerror(errno));
+	hide_processes();
 	program = start(options);
 	close_streams();
 	for (;;) {

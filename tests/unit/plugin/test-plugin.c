@@ -4,10 +4,12 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -687,6 +689,25 @@ static unsigned count_processes(const char *token)
 	return count;
 }
 
+/* Whether the kernel lets a PID namespace have a /proc of its own here. */
+static bool has_own_proc(void)
+{
+	const int user = geteuid() == 0 ? 0 : CLONE_NEWUSER;
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		if (unshare(user | CLONE_NEWPID | CLONE_NEWNS) < 0)
+			_exit(1);
+		pid = fork();
+		if (pid == 0)
+			_exit(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+			      mount("proc", "/proc", "proc", 0, NULL) < 0);
+		_exit(waitpid(pid, &status, 0) < 0 || status != 0);
+	}
+	return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
 static void test_sandbox(void)
 {
 	const bool has_landlock =
@@ -697,6 +718,8 @@ static void test_sandbox(void)
 	} cases[] = {
 		{"network", "refused: Operation not permitted"},
 		{"calls", "refused: none"},
+		{"look", has_own_proc() ? "home /tmp, VIRTBED_TWIN kept, TWIN lost, 2 processes"
+					: "home /tmp, VIRTBED_TWIN kept, TWIN lost"},
 		{"write", has_landlock ? "refused: Permission denied" : "refused: written"},
 		{"leak", "its last words: out of memory"},
 		{"fork", "died: it ended with exit status 0"},
@@ -708,6 +731,7 @@ static void test_sandbox(void)
 #endif
 	if (!has_sandbox())
 		return;
+	g_setenv("VIRTBED_TWIN", "", TRUE);
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autofree char *token =
 			g_strdup_printf("token-%d-%s", (int)getpid(), cases[i].fault);
