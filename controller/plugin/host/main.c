@@ -32,6 +32,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,6 +49,8 @@
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
 #define LANDLOCK_ACCESS_FS_TRUNCATE (UINT64_C(1) << 14)
 #endif
+/* Of a first line as execve(2) reads it. */
+#define INTERPRETER_MAX 256
 #define MIB (1024 * 1024)
 #define LIMIT_MAX 1e12
 /* How often processes that a program left are looked for, each of which may have left more. */
@@ -230,8 +233,8 @@ static void leave_root(const char *name)
 
 /*
  * Lets it change files below /tmp and /dev alone (landlock(7)): where it has the user of virtbed,
- * the records of a service would be its own, and so a kernel without it is refused. For another user
- * such a kernel leaves it to the permissions of files.
+ * the records of a service would be its own, and so a kernel without it is refused. For another
+ * user such a kernel leaves it to the permissions of files.
  */
 static void restrict_files(bool other_user)
 {
@@ -297,11 +300,41 @@ static void close_streams(void)
 		close(fd);
 }
 
+/* Of a program that is there, says what it needs to be executed and is not there. */
+static void refuse_interpreter(const char *program)
+{
+	char line[INTERPRETER_MAX] = "";
+	FILE *file = fopen(program, "re");
+	const char *name;
+	size_t length;
+
+	if (!file)
+		return;
+	if (!fgets(line, sizeof(line), file) || strncmp(line, "#!", 2) != 0)
+		refuse("cannot execute \"%s\": the file is there, but not the loader or interpreter "
+		       "that it names; is it of this machine's architecture?",
+		       program);
+	name = line + 2 + strspn(line + 2, " \t");
+	length = strcspn(name, " \t\r\n");
+	if (name[length] == '\r')
+		refuse("cannot execute \"%s\": its lines end as those of Windows, so that the "
+		       "interpreter would be \"%.*s\\r\"; run dos2unix on it",
+		       program, (int)length, name);
+	refuse("cannot execute \"%s\": there is no \"%.*s\", which its first line names", program,
+	       (int)length, name);
+}
+
 /* Tells why the program cannot be executed. */
 static _Noreturn void refuse_program(const struct options *options, int why)
 {
 	const struct passwd *user = options->sandbox ? getpwuid(getuid()) : NULL;
+	struct stat status;
 
+	if (why == ENOENT && strchr(options->program[0], '/'))
+		refuse_interpreter(options->program[0]);
+	if (why == EACCES && stat(options->program[0], &status) == 0 && S_ISDIR(status.st_mode))
+		refuse("cannot execute \"%s\": it is a directory; give the path of a program",
+		       options->program[0]);
 	if (user && why == EAGAIN)
 		refuse("cannot execute \"%s\" in the sandbox: user %s has more processes on this "
 		       "machine than plugin.processes, %ju, allows; raise it, or set plugin.user to "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <glib.h>
+#include <glib/gstdio.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
@@ -621,6 +622,20 @@ static void check_refused(const char *name, enum plugin_error code, const char *
 	random_snapshot_free(random);
 }
 
+/* A program of this text is refused with what `says` says. */
+static void check_script(const char *text, const char *says)
+{
+	g_autofree char *folder = g_dir_make_tmp("virtbed-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(folder, "mine.py", NULL);
+	g_autofree char *name = g_strconcat("exec:", path, NULL);
+
+	g_assert_true(
+		g_file_set_contents_full(path, text, -1, G_FILE_SET_CONTENTS_NONE, 0755, NULL));
+	check_refused(name, PLUGIN_ERROR_START, says);
+	g_unlink(path);
+	g_rmdir(folder);
+}
+
 static void test_start(void)
 {
 	g_autofree char *shared = g_strdup_printf("exec:%s --models shared easy", twin);
@@ -637,6 +652,12 @@ static void test_start(void)
 	g_assert_true(plugin_find(&policy, NULL));
 	check_refused("exec:/nowhere/mine.py", PLUGIN_ERROR_START,
 		      "cannot execute \"/nowhere/mine.py\": No such file or directory");
+	check_refused("exec:/tmp", PLUGIN_ERROR_START, "it is a directory; give the path");
+	check_script("#!/usr/bin/python3\r\nprint(1)\r\n",
+		     "its lines end as those of Windows, so that the interpreter would be "
+		     "\"/usr/bin/python3\\r\"");
+	check_script("#! /nowhere/python3 -u\nprint(1)\n",
+		     "there is no \"/nowhere/python3\", which its first line names");
 	check_refused("exec:echo 'one", PLUGIN_ERROR_NAME, "cannot be split");
 	check_refused("exec:echo hello", PLUGIN_ERROR_START, "it wrote: hello");
 	check_refused("exec:cat", PLUGIN_ERROR_START, "it repeats its input");
