@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -166,13 +167,19 @@ static void say_calls(json_int_t number)
 static void say_look(json_int_t number)
 {
 	g_autoptr(GDir) dir = g_dir_open("/proc", 0, NULL);
+	g_autofree char *score = NULL;
+	struct rlimit files = {0};
 	unsigned processes = 0;
 
+	g_file_get_contents("/proc/self/oom_score_adj", &score, NULL, NULL);
+	getrlimit(RLIMIT_NOFILE, &files);
 	for (const char *name; (name = g_dir_read_name(dir));)
 		processes += g_ascii_isdigit(*name);
 	printf("{\"type\": \"error\", \"number\": %" JSON_INTEGER_FORMAT
-	       ", \"reason\": \"home %s, VIRTBED_TWIN %s, TWIN %s, %u processes\"}\n",
-	       number, getenv("HOME"), getenv("VIRTBED_TWIN") ? "kept" : "lost",
+	       ", \"reason\": \"oom score %ld, %ju files, home %s, VIRTBED_TWIN %s, TWIN %s, "
+	       "%u processes\"}\n",
+	       number, score ? strtol(score, NULL, 10) : 0, (uintmax_t)files.rlim_max,
+	       getenv("HOME"), getenv("VIRTBED_TWIN") ? "kept" : "lost",
 	       getenv("TWIN") ? "kept" : "lost", processes);
 	fflush(stdout);
 }

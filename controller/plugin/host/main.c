@@ -208,12 +208,32 @@ static void strip_environment(void)
 		refuse_sandbox("an environment");
 }
 
+/* At most `most`, or less where this process has less already. */
 static void limit(int resource, rlim_t most, const char *what)
 {
-	const struct rlimit limit = {most, most};
+	struct rlimit limit;
 
-	if (most > 0 && setrlimit((__rlimit_resource_t)resource, &limit) < 0)
+	if (most == 0)
+		return;
+	if (getrlimit((__rlimit_resource_t)resource, &limit) < 0)
 		refuse_sandbox(what);
+	/* RLIM_INFINITY is the largest number. */
+	if (most < limit.rlim_max)
+		limit.rlim_max = most;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit((__rlimit_resource_t)resource, &limit) < 0)
+		refuse_sandbox(what);
+}
+
+/* The first to be ended where the machine has no memory left. It is no matter if it is not. */
+static void offer_to_oom_killer(void)
+{
+	const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	dprintf(fd, "1000");
+	close(fd);
 }
 
 /* Becomes another user than root: the kernel limits neither the processes of root nor its files. */
@@ -277,6 +297,7 @@ static void enter_sandbox(const struct options *options)
 	const bool root = geteuid() == 0;
 
 	strip_environment();
+	offer_to_oom_killer();
 	limit(RLIMIT_CPU, options->cpu_s, "a limit of CPU time");
 	limit(RLIMIT_AS, options->memory_mib * MIB, "a limit of memory");
 	limit(RLIMIT_FSIZE, options->file_mib * MIB, "a limit of the size of files");
