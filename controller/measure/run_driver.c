@@ -45,8 +45,11 @@ static bool find_budget(struct run_series *series, GError **error)
 static bool check_programs(const struct run_series *series, GError **error)
 {
 	const struct experiment *experiment = series->experiment;
+	g_autoptr(GPtrArray) begun = store_runs(series->session->store, error);
 
-	for (uint32_t i = 0; i < experiment->policies_count; i++) {
+	if (!begun)
+		return false;
+	for (uint32_t i = 0; i < experiment->policies_count && begun->len == 0; i++) {
 		const struct policy *policy = &experiment->policies[i];
 		const struct engine_setup setup =
 			experiment_trial_setup(experiment, &series->trial, policy, 0);

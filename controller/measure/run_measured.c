@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "common/error_fail.h"
@@ -260,6 +261,47 @@ static void note_result(const struct measured_run *run)
 			  run->row.tasks_arrived, run->row.ended_by, run->row.ended_s);
 }
 
+/* Adds one decision of a fallback to its reason in an account. */
+static void count_fallback(const char *detail, void *data)
+{
+	json_t *account = data;
+	g_autoptr(json_t) event =
+		detail ? json_parse(detail, strlen(detail), "an event", NULL) : NULL;
+	const char *reason = json_string_value(json_object_get(event, "reason"));
+	const char *end = reason ? strchr(reason, ':') : NULL;
+	g_autofree char *key = end ? g_strndup(reason, (gsize)(end - reason)) : NULL;
+
+	if (key && g_strv_contains(plugin_failure_names, key))
+		json_object_set_new(account, key,
+				    json_integer(json_integer_value(json_object_get(account, key)) +
+						 1));
+}
+
+/*
+ * What a plug-in did before its controller was started again is in the store alone: the account
+ * counts anew from there. Only the events of this controller were timed.
+ */
+static bool recount(const struct measured_run *run, json_t *account, GError **error)
+{
+	struct store *store = run->series->session->store;
+	int64_t events, failed = 0;
+
+	json_object_set(account, "timed", json_object_get(account, "used"));
+	for (int i = 0; i < PLUGIN_FAILURES; i++)
+		json_object_del(account, plugin_failure_names[i]);
+	/* Of the same name as the count, and overwritten by it. */
+	json_object_set_new(account, "disabled",
+			    json_boolean(plugin_account(run->plugin).disabled));
+	if (!store_count_decisions(store, run->row.run, &events, error) ||
+	    !store_each_event(store, run->row.run, "fallback", count_fallback, account, error))
+		return false;
+	for (int i = 0; i < PLUGIN_FAILURES; i++)
+		failed += json_integer_value(json_object_get(account, plugin_failure_names[i]));
+	json_object_set_new(account, "events", json_integer(events));
+	json_object_set_new(account, "used", json_integer(MAX(events - failed, 0)));
+	return true;
+}
+
 /* Records in how many events a policy from outside was used. */
 static bool record_plugin(const struct measured_run *run, GError **error)
 {
@@ -269,6 +311,8 @@ static bool record_plugin(const struct measured_run *run, GError **error)
 	if (!run->plugin)
 		return true;
 	account = plugin_account_json(run->plugin);
+	if (run->continued && !recount(run, account, error))
+		return false;
 	detail = json_text(account);
 	return store_add_event(run->series->session->store, run->row.run, run->row.ended_s,
 			       "outside", detail, error);

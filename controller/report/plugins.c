@@ -63,6 +63,9 @@ static void add_account(const char *detail, void *data)
 	if (!account)
 		return;
 	row->runs++;
+	row->timed += json_number_value(json_object_get(account, "timed")
+						? json_object_get(account, "timed")
+						: json_object_get(account, "used"));
 	for (size_t i = 0; i < G_N_ELEMENTS(sums); i++)
 		*sums[i].sum +=
 			sums[i].scale * json_number_value(json_object_get(account, sums[i].key));
@@ -94,8 +97,8 @@ static bool read_plugins(const struct summary *summary, GArray **arrays, GError 
 	for (guint i = 0; i < arrays[0]->len; i++) {
 		struct plugins_row *row = &g_array_index(arrays[0], struct plugins_row, i);
 
-		row->event_ms = row->used > 0 ? row->event_ms / row->used : (double)NAN;
-		row->own_ms = row->used > 0 ? row->own_ms / row->used : (double)NAN;
+		row->event_ms = row->timed > 0 ? row->event_ms / row->timed : (double)NAN;
+		row->own_ms = row->timed > 0 ? row->own_ms / row->timed : (double)NAN;
 	}
 	return good;
 }

@@ -452,6 +452,8 @@ struct store_state *store_next_state(struct store *store, int64_t run, uint32_t 
 void store_state_free(struct store_state *state);
 /* The id of the last decision of a run; 0: there is none. */
 int64_t store_last_decision(struct store *store, int64_t run);
+/* Sets *ret_count to the number of decisions of a run. False with `error`. */
+bool store_count_decisions(struct store *store, int64_t run, int64_t *ret_count, GError **error);
 /*
  * The first decision of a run with an id above `after`, to be freed with store_decision_free().
  * NULL: there is none, or with `error` a failure.

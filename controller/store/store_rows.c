@@ -302,6 +302,13 @@ int64_t store_last_decision(struct store *store, int64_t run)
 	return last;
 }
 
+bool store_count_decisions(struct store *store, int64_t run, int64_t *ret_count, GError **error)
+{
+	*ret_count = 0;
+	return database_find_integer(store->database, "SELECT count(*) FROM decision WHERE run = ?",
+				     DATABASE_ARGS(run), ret_count, "read the decisions", error);
+}
+
 bool store_add_sample(struct store *store, int64_t run, const char *host, int64_t seq,
 		      double time_s, int64_t mw, int64_t energy_uj, bool gap, GError **error)
 {

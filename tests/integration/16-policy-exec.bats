@@ -169,6 +169,22 @@ study_of() {
 	run_assert_nobody "$out"
 }
 
+@test "a run whose controller is killed continues without its program, and counts what was before" {
+	use_twin
+	run_start run "$config" --estimates "$estimates" --limit 1 --out "$out" --policy "$twin easy"
+	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running'"
+	mv "$place/twin" "$place/gone"
+	kill -KILL "$(run_process virtbed-controller "$out")"
+	run_wait
+	cat "$run_words"
+	[ "$run_status" -eq 0 ]
+	run_query "$out" "SELECT detail FROM event WHERE kind = 'outside'" |
+		jq -e --argjson decisions "$(run_query "$out" "SELECT count(*) FROM decision")" \
+			'.events == $decisions and .used > 0 and .timed == 0 and .died == 3 and
+			.events == .used + .died + (.disabled | if type == "number" then . else 0 end)'
+	"$virtbed" report "$out" --format json | jq -e '[.. | objects | .plugins? // empty] | flatten | .[0] | .used > 0 and .died == 3'
+}
+
 @test "rerun has the sandbox of the run, and decide that of root for what a snapshot names" {
 	use_twin
 	chmod 777 "$place"
