@@ -12,7 +12,7 @@ struct stored_platform {
 	struct platform base; /* first: operations cast back */
 	platform_work_f done; /* of the decision whose answer has not come; NULL: there is none */
 	void *data;
-	bool at_once; /* nobody says when answers come: the history was left */
+	bool at_once; /* the history was left: nothing says when answers come */
 };
 
 void stored_platform_init(struct stored_platform *platform);

@@ -4,6 +4,7 @@
 #include "controller/config/config_environment.h"
 #include "controller/experiment/experiment.h"
 #include "controller/plugin/plugin.h"
+#include "controller/plugin/plugin_reach.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_service_check.h"
 
@@ -74,7 +75,7 @@ bool run_service_find(const struct config *config, GError **error)
 	struct policy policy;
 
 	return policy_parse(service.policy, &policy, NULL, 0) < 0 ||
-	       plugin_find(&policy, &reason) ||
+	       (plugin_find(&policy, &reason) && plugin_reach_check(&policy, config, &reason)) ||
 	       error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s",
 			  reason->message);
 }

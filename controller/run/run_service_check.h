@@ -25,9 +25,9 @@
 bool run_service_check(const struct config *config, GError **error);
 
 /*
- * Whether there is the program or the shared object of service.policy, if that is from outside: for
- * a service that begins, and for a policy that a running one is to change to. One that continues
- * does so without it, with the fallback. Error as above; run_service_check() must have accepted
- * `config`.
+ * Whether there is the program or the shared object of service.policy, if that is from outside, in a
+ * place that the user of its sandbox gets to. To be asked before a service begins, and before a
+ * running one changes to the policy; a service continues without it, with the fallback. Error as
+ * above; run_service_check() must have accepted `config`.
  */
 bool run_service_find(const struct config *config, GError **error);

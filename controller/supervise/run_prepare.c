@@ -18,6 +18,7 @@
 #include "controller/config/config_verdict.h"
 #include "controller/experiment/experiment.h"
 #include "controller/plugin/plugin.h"
+#include "controller/plugin/plugin_reach.h"
 #include "controller/run/run_finished.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_paths.h"
@@ -28,13 +29,17 @@
 
 /* Checks. */
 
-/* Whether the programs of policies from outside are there; the controller starts them. */
-static bool find_programs(const char *const *names, GError **error)
+/*
+ * Whether the programs of policies from outside are there, where the user of the sandbox gets to
+ * them; the controller starts them.
+ */
+static bool find_programs(const char *const *names, const struct config *config, GError **error)
 {
 	struct policy policy;
 
 	for (; *names; names++)
-		if (policy_parse(*names, &policy, NULL, 0) == 0 && !plugin_find(&policy, error))
+		if (policy_parse(*names, &policy, NULL, 0) == 0 &&
+		    (!plugin_find(&policy, error) || !plugin_reach_check(&policy, config, error)))
 			return false;
 	return true;
 }
@@ -46,7 +51,7 @@ static bool check_policies(const struct run_request *request, const struct run_p
 	g_autoptr(GError) reason = NULL;
 
 	if (experiment_check_policies(prepared->config, policies, &reason) &&
-	    find_programs(policies, &reason))
+	    find_programs(policies, prepared->config, &reason))
 		return true;
 	if (request->policies)
 		return run_refuse(error, "--policy: %s", reason->message);

@@ -185,6 +185,30 @@ study_of() {
 	"$virtbed" report "$out" --format json | jq -e '[.. | objects | .plugins? // empty] | flatten | .[0] | .used > 0 and .died == 3'
 }
 
+@test "run and serve say which folder is closed to the user of the sandbox" {
+	[ "$(id -u)" -eq 0 ] || skip "the sandbox has another user for root alone"
+	use_twin
+	mkdir -m 700 "$place/closed"
+	mkdir -m 755 "$place/closed/open"
+	cp "$place/twin" "$place/closed/open"
+	local policy closed
+	for policy in "exec:$place/closed/open/twin easy" "exec:env $place/closed/open/twin easy"; do
+		closed="policy \"$policy\": the folder \"$place/closed\" is closed to user nobody, which it has in the sandbox"
+		run "$virtbed" run "$config" --estimates "$estimates" --limit 1 --out "$out" --policy "$policy"
+		echo "$output"
+		[ "$status" -eq 2 ]
+		[[ "$output" == *"--policy: $closed"*": move \"$place/closed/open/twin\" to "*", set plugin.user "*", or plugin.sandbox: no"* ]]
+	done
+	sed "s|^workload:|service: {mapping_interval_s: 60, policy: '$policy'}\n&|" "$config" >served.yaml
+	run "$virtbed" serve served.yaml --estimates "$estimates" --state "$state" --listen "unix:$socket"
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"service.policy: $closed"* ]]
+	run ! "$virtbed" config check served.yaml
+	sed -i 's/^workload:/plugin: {user: root}\n&/' served.yaml
+	"$virtbed" config check served.yaml
+}
+
 @test "rerun has the sandbox of the run, and decide that of root for what a snapshot names" {
 	use_twin
 	chmod 777 "$place"
