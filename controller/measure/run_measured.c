@@ -198,6 +198,7 @@ static void close_run(struct measured_run *run)
 	struct run_session *session = run->series->session;
 
 	session->progress->refresh = NULL;
+	plugin_cancel(run->plugin); /* the engine waits for a decision under way */
 	engine_free(run->engine);
 	plugin_free(run->plugin);
 	backend_destroy(run->backend);

@@ -2,7 +2,10 @@
 #include "controller/plugin/plugin.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/error_fail.h"
@@ -42,10 +45,12 @@ struct plugin {
 	plugin_stored_f stored; /* NULL: this is no rerun */
 	void *stored_data;
 
-	GMutex lock; /* of the next six */
+	GMutex lock; /* of the next eight */
 	struct own_settings wanted;
 	bool reloaded; /* `wanted` is new */
 	struct plugin_account account;
+	bool ended;                  /* plugin_cancel() was called */
+	int cancel;                  /* an eventfd, which can be read while nothing is waited for */
 	char *named;                 /* the policy of the last start or reload; NULL: none */
 	struct plugin_process *next; /* of `named`, started at the reload; NULL: none */
 	int64_t next_begun_ns;       /* when that was */
@@ -115,6 +120,9 @@ struct plugin *plugin_new(const struct plugin_settings *settings, const struct s
 	plugin->system = system;
 	plugin->seed = seed;
 	g_mutex_init(&plugin->lock);
+	plugin->cancel = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (plugin->cancel < 0)
+		g_error("eventfd: %s", g_strerror(errno));
 	copy_settings(&plugin->in_force, settings);
 	return plugin;
 }
@@ -154,6 +162,7 @@ void plugin_free(struct plugin *plugin)
 	end_process(plugin, plugin->greeted && plugin->in_a_row == 0);
 	plugin_process_free(plugin->next, false);
 	g_free(plugin->named);
+	close(plugin->cancel);
 	g_mutex_clear(&plugin->lock);
 	clear_settings(&plugin->wanted);
 	clear_settings(&plugin->in_force);
@@ -331,12 +340,40 @@ static struct plugin_process *start_named(const struct plugin_settings *settings
 		     : NULL;
 }
 
+void plugin_cancel(struct plugin *plugin)
+{
+	if (!plugin)
+		return;
+	g_mutex_lock(&plugin->lock);
+	plugin->ended = true;
+	eventfd_write(plugin->cancel, 1);
+	g_mutex_unlock(&plugin->lock);
+}
+
+static bool is_cancelled(const struct plugin *plugin)
+{
+	struct pollfd fd = {plugin->cancel, POLLIN, 0};
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+/* Programs are waited for again, unless a reload has named another policy, or for good. */
+static void clear_cancel(struct plugin *plugin, const struct policy *policy)
+{
+	eventfd_t count;
+
+	g_mutex_lock(&plugin->lock);
+	if (!plugin->ended && g_strcmp0(plugin->named, policy->name) == 0)
+		eventfd_read(plugin->cancel, &count);
+	g_mutex_unlock(&plugin->lock);
+}
+
 void plugin_reload(struct plugin *plugin, const struct plugin_settings *settings,
 		   const struct policy *policy)
 {
 	/* What fails here fails again at the event, which says so. */
-	struct plugin_process *next =
-		note_named(plugin, policy) ? start_named(settings, policy, NULL) : NULL;
+	const bool changed = note_named(plugin, policy);
+	struct plugin_process *next = changed ? start_named(settings, policy, NULL) : NULL;
 	struct plugin_process *unused;
 
 	g_mutex_lock(&plugin->lock);
@@ -345,6 +382,8 @@ void plugin_reload(struct plugin *plugin, const struct plugin_settings *settings
 	unused = plugin->next;
 	plugin->next = next;
 	plugin->next_begun_ns = clock_now_ns();
+	if (changed)
+		eventfd_write(plugin->cancel, 1);
 	g_mutex_unlock(&plugin->lock);
 	plugin_process_free(unused, false);
 }
@@ -409,6 +448,9 @@ static bool fail(enum plugin_failure failure, char *why, enum plugin_failure *re
 static bool fail_io(struct plugin *plugin, enum plugin_io io, enum plugin_failure *ret_failure,
 		    char **ret_why)
 {
+	if (io == PLUGIN_IO_LATE && is_cancelled(plugin))
+		return fail(PLUGIN_LATE, g_strdup("it is not waited for any longer"), ret_failure,
+			    ret_why);
 	if (io == PLUGIN_IO_LATE)
 		return fail(PLUGIN_LATE,
 			    g_strdup_printf("it did not answer within %g s",
@@ -524,6 +566,7 @@ static bool greet(struct plugin *plugin, int64_t deadline_ns, enum plugin_failur
 
 	if (!plugin->process && !start_process(plugin, ret_failure, ret_why))
 		return false;
+	plugin_process_set_cancel(plugin->process, plugin->cancel);
 	if (plugin->greeted)
 		return true;
 	deadline_ns = MIN(deadline_ns, plugin->begun_ns + HELLO_S * NS_PER_S);
@@ -779,6 +822,7 @@ static int decide(struct policy_outside *outside, const struct policy *policy,
 		return fall_back(stored, snapshot, context, "as the record says", ret_plan);
 	}
 	take_settings(plugin);
+	clear_cancel(plugin, policy);
 	was_disabled = plugin_account(plugin).disabled;
 	g_clear_pointer(&plugin->why, g_free);
 	if (decide_outside(plugin, policy, snapshot, context, ret_plan, &failure, &why)) {

@@ -14,8 +14,8 @@
  * protocol of docs/reference/policy-protocol.md, and verifies the plan. Where the program does not
  * decide, a fallback of the tree does, or there is no plan.
  *
- * One thread at a time asks it, by policy_decide(); plugin_reload() and plugin_account() may be
- * called meanwhile from another.
+ * One thread at a time asks it, by policy_decide(); plugin_reload(), plugin_cancel() and
+ * plugin_account() may be called meanwhile from another.
  */
 struct plugin;
 
@@ -103,10 +103,18 @@ bool plugin_check(const struct policy *policy, const struct plugin_settings *set
 
 /*
  * New settings from the next event on, which `policy` has; a disabled program is asked again. The
- * program of another policy than before is started here, so that it is there at the event.
+ * program of another policy than before is started here, so that it is there at the event, and the
+ * program of the former one is not waited for any longer.
  */
 void plugin_reload(struct plugin *plugin, const struct plugin_settings *settings,
 		   const struct policy *policy);
+
+/*
+ * Nothing waits for the program any longer, from now on: the event under way, if there is one, is
+ * decided at once without it, as if it was late, and so are all later ones. To be called before
+ * the decider is freed, from any thread. NULL is allowed.
+ */
+void plugin_cancel(struct plugin *plugin);
 
 /* What was done so far. */
 struct plugin_account plugin_account(struct plugin *plugin);

@@ -37,6 +37,7 @@ struct plugin_process {
 	int output;
 	int complaints;
 	int lifeline;    /* held open */
+	int cancel;      /* borrowed: nothing is waited for if it can be read; -1: none */
 	int trouble;     /* the host says here how it ends; -1: it has */
 	GString *heard;  /* of `output`, not taken yet */
 	size_t begin;    /* where in it the next line begins */
@@ -128,6 +129,7 @@ struct plugin_process *plugin_process_start(const char *name, const char *const 
 		return NULL;
 	}
 	process->name = g_strdup(name);
+	process->cancel = -1;
 	process->lifeline = lifeline[1];
 	process->trouble = trouble[0];
 	process->heard = g_string_new(NULL);
@@ -135,6 +137,11 @@ struct plugin_process *plugin_process_start(const char *name, const char *const 
 	process->ending = g_string_new(NULL);
 	set_up_streams(process);
 	return process;
+}
+
+void plugin_process_set_cancel(struct plugin_process *process, int cancel)
+{
+	process->cancel = cancel;
 }
 
 /* Listening. */
@@ -193,7 +200,10 @@ static bool drain(struct plugin_process *process, int fd)
 	}
 }
 
-/* Waits until something can be read, or also written, or the deadline. False: it has passed. */
+/*
+ * Waits until something can be read, or also written, or the deadline. False: it has passed, or the
+ * wait is cancelled.
+ */
 static bool listen_until(struct plugin_process *process, bool writing, int64_t deadline_ns)
 {
 	const int64_t left_ns = deadline_ns - clock_now_ns();
@@ -202,6 +212,7 @@ static bool listen_until(struct plugin_process *process, bool writing, int64_t d
 		{process->output_ended ? -1 : process->output, POLLIN, 0},
 		{process->complaints, POLLIN, 0},
 		{process->trouble, POLLIN, 0},
+		{process->cancel, POLLIN, 0},
 	};
 	const int64_t left_ms = MAX(0, (left_ns + NS_PER_MS - 1) / NS_PER_MS);
 	const int count =
@@ -209,6 +220,8 @@ static bool listen_until(struct plugin_process *process, bool writing, int64_t d
 
 	if (count <= 0)
 		return count < 0 && errno == EINTR;
+	if (fds[4].revents)
+		return false;
 	if (fds[1].revents && !drain(process, process->output))
 		process->output_ended = true;
 	if (fds[2].revents && !drain(process, process->complaints)) {
@@ -306,10 +319,13 @@ enum plugin_io plugin_process_read(struct plugin_process *process, int64_t deadl
 char *plugin_process_end(struct plugin_process *process)
 {
 	const int64_t deadline_ns = clock_now_ns() + END_NS;
+	const int cancel = process->cancel;
 	g_autofree char *how = NULL;
 
+	process->cancel = -1;
 	while (process->trouble >= 0 && listen_until(process, false, deadline_ns))
 		;
+	process->cancel = cancel;
 	how = process->ending->len > 0
 		      ? g_utf8_make_valid(process->ending->str, (gssize)process->ending->len)
 		      : g_strdup(process->trouble < 0 ? "it was ended with its host"
@@ -334,6 +350,7 @@ void plugin_process_free(struct plugin_process *process, bool kindly)
 
 	if (!process)
 		return;
+	process->cancel = -1;
 	close_fd(&process->input);
 	while (kindly && process->trouble >= 0 && listen_until(process, false, deadline_ns))
 		g_string_truncate(process->heard, 0); /* it is not read any more */

@@ -20,7 +20,7 @@ struct plugin_process;
 /* What became of a write or a read. */
 enum plugin_io {
 	PLUGIN_IO_DONE = 0,
-	PLUGIN_IO_LATE,  /* the deadline has passed */
+	PLUGIN_IO_LATE,  /* the deadline has passed, or `cancel` can be read */
 	PLUGIN_IO_ENDED, /* the program has ended, or closed its output or input */
 	PLUGIN_IO_LONG,  /* the line is longer than PLUGIN_LINE_MAX */
 };
@@ -31,6 +31,12 @@ enum plugin_io {
  */
 struct plugin_process *plugin_process_start(const char *name, const char *const *words,
 					    const struct plugin_settings *settings, GError **error);
+
+/*
+ * Writes and reads wait no longer than until the file descriptor `cancel`, which is borrowed, can be
+ * read; -1, as at first: none.
+ */
+void plugin_process_set_cancel(struct plugin_process *process, int cancel);
 
 /*
  * Asks it to end by closing its input, where `kindly` for at most 1 s, and kills it with its group.

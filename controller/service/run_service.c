@@ -608,6 +608,7 @@ static void clear_service(struct run_service *service)
 {
 	service->session->progress->refresh = NULL;
 	store_sync_free(service->sync, NULL);
+	plugin_cancel(service->plugin); /* the engine waits for a decision under way */
 	engine_free(service->engine);
 	plugin_free(service->plugin);
 	if (service->backend)

@@ -576,6 +576,44 @@ static void test_slow_start(void)
 	rmdir(dir);
 }
 
+static void *decide_apart(void *data)
+{
+	struct bench *bench = data;
+
+	g_assert_cmpint(bench_decide(bench), ==, 0);
+	return NULL;
+}
+
+/* The end, and a reload to another policy, do not wait for a program that hangs. */
+static void test_cancel(void)
+{
+	for (int reload = 0; reload < 2; reload++) {
+		struct plugin_settings settings = usual;
+		const int64_t begun_ns = clock_now_ns();
+		struct policy other = policy_of("max-upe");
+		struct bench bench;
+		GThread *thread;
+
+		settings.fallback = "easy";
+		settings.deadline_s = 1000;
+		bench_init(&bench, 3, "--at 1 hang easy", &settings);
+		g_assert_true(plugin_start(bench.plugin, &bench.policy, NULL));
+		thread = g_thread_new("decides", decide_apart, &bench);
+		if (reload)
+			plugin_reload(bench.plugin, &settings, &other);
+		else
+			plugin_cancel(bench.plugin);
+		g_thread_join(thread);
+		g_assert_cmpstr(bench.plan.fallback_reason, ==,
+				"late: it is not waited for any longer");
+		bench.policy = other;
+		g_assert_cmpint(bench_decide(&bench), ==, 0);
+		g_assert_cmpint(bench.plan.fallback == NULL, ==, reload);
+		bench_clear(&bench);
+		g_assert_cmpfloat(clock_elapsed_s(begun_ns, clock_now_ns()), <, 500);
+	}
+}
+
 /* A policy whose command cannot be had fails at each event, as one whose program dies. */
 static void test_no_command(void)
 {
@@ -943,6 +981,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/plugin/a limit of lines of standard error is logged", test_complaints);
 	g_test_add_func("/plugin/three failures in a row disable a program", test_disabled);
 	g_test_add_func("/plugin/a program that starts slowly is waited for", test_slow_start);
+	g_test_add_func("/plugin/an end does not wait for a program that hangs", test_cancel);
 	g_test_add_func("/plugin/a policy without a command fails at each event", test_no_command);
 	g_test_add_func("/plugin/without a fallback there is no plan", test_no_fallback);
 	g_test_add_func("/plugin/a program that does not start is refused", test_start);
