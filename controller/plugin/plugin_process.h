@@ -33,8 +33,8 @@ struct plugin_process *plugin_process_start(const char *name, const char *const 
 					    const struct plugin_settings *settings, GError **error);
 
 /*
- * Writes and reads wait no longer than until the file descriptor `cancel`, which is borrowed, can be
- * read; -1, as at first: none.
+ * Writes and reads wait no longer than until the file descriptor `cancel`, which is borrowed, can
+ * be read; -1, as at first: none.
  */
 void plugin_process_set_cancel(struct plugin_process *process, int cancel);
 

@@ -353,6 +353,26 @@ static const char *copy_text(struct arena *arena, char *text)
 	return copy ? strcpy(copy, own) : NULL;
 }
 
+/* Reads the state of pruning, which a plan may leave as it is; else *ret_why. */
+static bool read_pruner(const json_t *pruner, struct sched_pruner *ret_pruner, char **ret_why)
+{
+	const json_t *level = json_object_get(pruner, "level");
+	const json_t *dropping = json_object_get(pruner, "dropping");
+
+	if (!pruner)
+		return true;
+	if (json_is_number(level) && (!dropping || json_is_boolean(dropping))) {
+		*ret_pruner = (struct sched_pruner){
+			.level = json_number_value(level),
+			.dropping = json_is_true(dropping),
+		};
+		return true;
+	}
+	*ret_why = g_strdup("\"pruner\": expected a number \"level\", and true or false where "
+			    "\"dropping\" is");
+	return false;
+}
+
 enum plugin_answer plugin_read_plan(const struct plugin_told *told, const char *line, size_t length,
 				    const struct sched_snapshot *snapshot, struct arena *arena,
 				    struct sched_plan *ret_plan, double *ret_compute_s,
@@ -390,6 +410,9 @@ enum plugin_answer plugin_read_plan(const struct plugin_told *told, const char *
 		*ret_why = g_strdup(error->message);
 		return PLUGIN_ANSWER_ILLEGAL;
 	}
+	if (snapshot->system->queueing &&
+	    !read_pruner(json_object_get(message, "pruner"), &ret_plan->pruner, ret_why))
+		return PLUGIN_ANSWER_ILLEGAL;
 	ret_plan->note = copy_text(arena, text_at(message, "note"));
 	*ret_compute_s = isfinite(compute_s) && compute_s > 0 ? compute_s : 0;
 	return PLUGIN_ANSWER_GOOD;

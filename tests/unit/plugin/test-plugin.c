@@ -399,6 +399,52 @@ static void test_place_of_action(void)
 	random_snapshot_free(random);
 }
 
+/* With queues a plan may have a state of pruning. */
+static void test_pruner(void)
+{
+	static const struct sched_queueing queueing;
+	const struct {
+		const char *pruner;
+		enum plugin_answer answer;
+		double level;
+		bool dropping;
+	} cases[] = {
+		{"", PLUGIN_ANSWER_GOOD, 0.25, false},
+		{",\"pruner\":{\"level\":1.5,\"dropping\":true}", PLUGIN_ANSWER_GOOD, 1.5, true},
+		{",\"pruner\":{\"level\":2}", PLUGIN_ANSWER_GOOD, 2, false},
+		{",\"pruner\":{\"level\":\"2\"}", PLUGIN_ANSWER_ILLEGAL, 0, false},
+		{",\"pruner\":{\"level\":2,\"dropping\":1}", PLUGIN_ANSWER_ILLEGAL, 0, false},
+		{",\"pruner\":[]", PLUGIN_ANSWER_ILLEGAL, 0, false},
+	};
+	struct random_snapshot *random = random_snapshot_new(3);
+	const struct plugin_told told = {.number = 7};
+	struct arena *arena = arena_new();
+
+	random->system->queueing = &queueing;
+	random->snapshot.pruner.level = 0.25;
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *answer =
+			g_strdup_printf("{\"type\":\"plan\",\"number\":7,\"actions\":[]%s}",
+					cases[i].pruner);
+		g_autofree char *why = NULL;
+		struct sched_plan plan = {0};
+		double compute_s = 0;
+
+		g_assert_cmpint(plugin_read_plan(&told, answer, strlen(answer), &random->snapshot,
+						 arena, &plan, &compute_s, &why),
+				==, cases[i].answer);
+		if (cases[i].answer == PLUGIN_ANSWER_ILLEGAL) {
+			g_assert_true(g_str_has_prefix(why, "\"pruner\": expected "));
+			continue;
+		}
+		g_assert_cmpfloat(plan.pruner.level, ==, cases[i].level);
+		g_assert_cmpint(plan.pruner.dropping, ==, cases[i].dropping);
+	}
+	random->system->queueing = NULL;
+	arena_free(arena);
+	random_snapshot_free(random);
+}
+
 /* A plan with `count` times `value` in a member that nobody knows. */
 static char *plan_with(const char *before, const char *value, int count, const char *after)
 {
@@ -976,6 +1022,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/plugin/the fallback decides where a program does not", test_faults);
 	g_test_add_func("/plugin/answers with random bytes do no harm", test_random_bytes);
 	g_test_add_func("/plugin/an illegal action is named by its place", test_place_of_action);
+	g_test_add_func("/plugin/with queues a plan has a state of pruning", test_pruner);
 	g_test_add_func("/plugin/answers that take much memory are not read", test_large_answers);
 	g_test_add_func("/plugin/more answers than messages are rubbish", test_old_answers);
 	g_test_add_func("/plugin/a limit of lines of standard error is logged", test_complaints);
