@@ -150,7 +150,7 @@ static void on_event(const char *host, enum power_event event, const char *text,
 	g_test_message("%s: event %d: %s", host, (int)event, text ?: "");
 }
 
-/* Virtual time begins. What differs from these meters and this BMC may be set before bed_start(). */
+/* Virtual time begins. Other meters and another BMC than these may be set before bed_start(). */
 static void bed_init(struct bed *bed)
 {
 	*bed = (struct bed){.slow_ms = 10, .login_ms = 100, .factor = {1, 1}};
