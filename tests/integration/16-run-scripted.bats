@@ -168,6 +168,7 @@ is_under_way_for() {
 	add_lab_to_fit "$config"
 	echo '{"cores": 2, "speed": 1}' >"$BATS_TEST_TMPDIR/probe.json"
 	beat 3>&- &
+	local metronome=$!
 	within 20 test -e "/run/virtbed/lab/$run_name/metronome"
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out" \
 		--probe "$BATS_TEST_TMPDIR/probe.json"
@@ -179,6 +180,8 @@ is_under_way_for() {
 	within 60 is_under_way_for 3
 	touch "$BATS_TEST_TMPDIR/slow"
 	run_wait
+	kill "$metronome"
+	wait "$metronome" || true
 	rm -r "/run/virtbed/lab/$run_name"
 	[ "$run_status" -eq 0 ]
 	# The window in which it happened lies between.
