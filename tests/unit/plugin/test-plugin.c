@@ -952,8 +952,6 @@ static void lose_landlock(void)
 	if (geteuid() == 0)
 		g_assert_true(setresgid(65534, 65534, 65534) == 0 &&
 			      setresuid(65534, 65534, 65534) == 0);
-	/* For the sanitizer of leaks. */
-	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	g_assert_cmpint(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), ==, 0);
 	g_assert_cmpint(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER,
 			      &(const struct sock_fprog){G_N_ELEMENTS(code), code}),
@@ -968,6 +966,10 @@ static void test_no_landlock(void)
 	struct policy policy = policy_of("easy");
 	g_autoptr(GError) error = NULL;
 
+#ifdef __SANITIZE_ADDRESS__
+	g_test_skip("a program with the address sanitizer needs more memory than any limit allows");
+	return;
+#endif
 	if (!g_test_subprocess()) {
 		g_test_trap_subprocess(NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
 		g_test_trap_assert_passed();
