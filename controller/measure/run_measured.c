@@ -280,8 +280,8 @@ static void count_fallback(const char *detail, void *data)
 }
 
 /*
- * What a plug-in did before its controller was started again is in the store alone: the account
- * counts anew from there. Only the events of this controller were timed.
+ * What a plug-in did before its controller was started again is in the store alone: the account is
+ * made from there. Only the events of this controller were timed.
  */
 static bool recount(const struct measured_run *run, json_t *account, GError **error)
 {

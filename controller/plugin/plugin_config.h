@@ -23,8 +23,8 @@ struct plugin_settings plugin_config_simulation(const struct config *config, boo
 struct plugin_settings plugin_config_rerun(const struct config *config, bool measured);
 
 /*
- * Where a snapshot alone says what decides: as in a simulation by the defaults. `named`: the
- * snapshot names the program, and not who gave the command; root runs that in the sandbox.
+ * Where there is a snapshot alone: as in a simulation by the defaults. `named`: the snapshot names
+ * the program, not the command line; root runs that in the sandbox.
  */
 struct plugin_settings plugin_config_snapshot(bool named);
 

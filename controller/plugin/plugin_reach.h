@@ -5,8 +5,8 @@
 #include "controller/sched/policy.h"
 
 /*
- * Whether the user of the sandbox of runs and services gets to the files that a policy from outside
- * names, where virtbed is root: each folder on their way has to let it through. A folder with an
+ * Whether the user of the sandbox of runs and services gets to the files that a policy from
+ * outside names, where virtbed is root: each folder on their way has to let it through. A folder with an
  * access control list counts as open. False with `error` (PLUGIN_ERROR_NAME), which names the folder
  * and the user and says what to do.
  */
