@@ -17,7 +17,7 @@
  * What an answer may have (values_max()): values, such as numbers, texts, objects and arrays. Each
  * takes up to 200 bytes once it is read, against three of a line.
  */
-#define VALUES_SPARE 10000 /* beside actions: members that nobody knows */
+#define VALUES_SPARE 10000 /* beside actions: members that are ignored */
 #define VALUES_ACTION 32   /* of an action without its nodes and what was considered */
 #define VALUES_OPTION 32   /* that were considered of an option */
 #define DEPTH_MAX 16

@@ -445,7 +445,7 @@ static void test_pruner(void)
 	random_snapshot_free(random);
 }
 
-/* A plan with `count` times `value` in a member that nobody knows. */
+/* A plan with `count` times `value` in a member that is ignored. */
 static char *plan_with(const char *before, const char *value, int count, const char *after)
 {
 	GString *text = g_string_new("{\"type\":\"plan\",\"number\":7,\"actions\":[],\"x\":");
