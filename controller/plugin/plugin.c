@@ -155,11 +155,17 @@ static void end_process(struct plugin *plugin, bool kindly)
 	plugin_told_clear(&plugin->told);
 }
 
+/* Whether the program has answered all that it was asked, so that it may answer a bye too. */
+static bool is_well(const struct plugin *plugin)
+{
+	return plugin->greeted && plugin->due == 0 && plugin->in_a_row == 0;
+}
+
 void plugin_free(struct plugin *plugin)
 {
 	if (!plugin)
 		return;
-	end_process(plugin, plugin->greeted && plugin->in_a_row == 0);
+	end_process(plugin, is_well(plugin));
 	plugin_process_free(plugin->next, false);
 	g_free(plugin->named);
 	close(plugin->cancel);
@@ -411,7 +417,7 @@ static void choose(struct plugin *plugin, const struct policy *policy)
 {
 	if (plugin->policy.ops && strcmp(plugin->policy.name, policy->name) == 0)
 		return;
-	end_process(plugin, plugin->greeted && plugin->in_a_row == 0);
+	end_process(plugin, is_well(plugin));
 	g_clear_pointer(&plugin->words, g_strfreev);
 	g_clear_pointer(&plugin->so, plugin_so_free);
 	plugin->policy = *policy;

@@ -200,7 +200,7 @@ static void test_differences(void)
 
 /*
  * A snapshot that is too long is not sent; the tasks that were new in it are in the next one. Its
- * length is a name of a row, so that writing it takes no time.
+ * length is a name of a row, so that writing it takes little time.
  */
 static void test_long_snapshot(void)
 {
