@@ -95,6 +95,6 @@ GQuark check_error_quark(void);
 /*
  * Checks a policy. The caller frees the result. NULL with `error` (CHECK_ERROR): the name is no
  * policy's, the policy cannot be started, it decides in no model, or a snapshot cannot be written.
- * Sets environment variables of this process for those that it starts: for one thread.
+ * Sets environment variables of this process, which its children inherit. For one thread.
  */
 struct check_result *policy_check(const struct check_settings *settings, GError **error);

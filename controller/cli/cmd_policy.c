@@ -15,7 +15,7 @@
 #define FOLDER "policy-check"
 #define SNAPSHOTS 300
 #define DEADLINE_S 30
-/* Where Batsim looks for its scheduler unless it is told another place. */
+/* The socket at which Batsim looks for its scheduler by default. */
 #define SOCKET "tcp://127.0.0.1:28000"
 
 static const char *const rule_texts[] = {

@@ -102,7 +102,7 @@ static const struct replay_policy *find_policy(const char *name, GPtrArray *owne
 		g_ptr_array_add(owned, made);
 		return made;
 	}
-	/* Of an unknown name the known ones are those of both. */
+	/* The message about an unknown name lists the names of both. */
 	if (g_str_has_prefix(*ret_wrong, "unknown policy")) {
 		g_autofree char *known = name_policies(NULL, " ");
 

@@ -190,7 +190,7 @@ struct engine_result {
 	double cost;
 	uint64_t decisions; /* mapping events with a mappable task, lead included */
 	double decide_s;    /* processor time that the policy took for them */
-	/* Of the decisions, those that a policy from outside left to its fallback. */
+	/* Decisions that the fallback of a policy from outside made. */
 	uint64_t fallbacks;
 	/* Wall time of these events, from the snapshot until the plan was carried out, seconds. */
 	double mapping_s;

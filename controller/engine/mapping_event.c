@@ -271,8 +271,8 @@ void engine_stop_applying(struct engine *engine)
 
 /*
  * Drops the answer of a policy that was replaced meanwhile, or the rest of its plan; the new policy
- * is asked. That an answer was there is noted all the same, and that it was a fallback's: inputs do
- * not say it otherwise.
+ * is asked. The answer and its fallback are recorded all the same, since no other input says that
+ * they were there.
  */
 static void drop_answer(struct engine *engine, const struct async_answer *answer, bool is_further)
 {

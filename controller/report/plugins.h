@@ -11,7 +11,7 @@ struct plugins_row {
 	uint32_t runs;
 	double events, used; /* over all runs; the fallback decided the others, because it ... */
 	double late, died, rubbish, illegal, refused, starting, disabled;
-	double timed;    /* of the events used those that the next two are of */
+	double timed;    /* events that event_ms and own_ms are means over */
 	double event_ms; /* mean wall time of an event in which it was used; NAN: none */
 	double own_ms;   /* of that, what the program says it took itself */
 };

@@ -16,7 +16,7 @@
 
 #include <math.h>
 
-/* The least time of which a logarithm is taken. */
+/* The shortest time that enters a logarithm. */
 #define LOG_LEAST 0.1
 
 /* What UNICEF adds, so that it does not divide by 0. */

@@ -10,7 +10,7 @@
 /* The longest pack that is read, unpacked. */
 #define BYTES_MAX (64u << 20)
 
-/* The longest name of a kind, of which each input gets a copy. */
+/* The longest name of a kind. Each input has a copy of it. */
 #define KIND_BYTES_MAX 64
 
 /* Fields with real numbers. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Names of events are those of Batsim 5's protocol.rst; members those that its src/protocol.cpp
- * reads and that PyBatsim 4 (events.py) reads and writes.
+ * The names of events are from Batsim 5's protocol.rst. Their members are from its src/protocol.cpp
+ * and from PyBatsim 4 (events.py).
  */
 #include "controller/plugin/batsim/batprotocol.h"
 
@@ -25,7 +25,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* A number of an object; JSON of flatbuffers leaves out those that are 0. */
+/* A number of an object; JSON of flatbuffers leaves out zeros. */
 static double number_of(const json_t *object, const char *key)
 {
 	return json_number_value(json_object_get(object, key));

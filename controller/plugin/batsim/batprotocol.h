@@ -5,9 +5,9 @@
 #include <jansson.h>
 
 /*
- * Messages of the protocol of Batsim 5 (batprotocol) in its JSON form, from and to those of Batsim 4
- * that say the same (docs/reference/batsim.md). Members that are not understood are left out.
- * Events that are not understood keep their names, which no reader of the result knows.
+ * Translates messages between Batsim 4 and the JSON form of Batsim 5's protocol, batprotocol
+ * (docs/reference/batsim.md). The translation leaves unknown members out. Unknown events keep their
+ * names, which no reader of the result knows.
  */
 
 /* Both return a new message; NULL with `error` (BATSIM_ERROR): it cannot be said there, or read. */

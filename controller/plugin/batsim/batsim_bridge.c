@@ -166,7 +166,7 @@ char *batsim_bridge_refuses(struct policy_outside *outside, const json_t *hello)
 	return reason || bridge->peer ? reason : g_strdup(error->message);
 }
 
-/* What the scheduler is told. */
+/* Messages to the scheduler. */
 
 /* One event; takes over `data`. */
 static void tell(json_t *events, double now_s, const char *type, json_t *data)
@@ -368,7 +368,7 @@ static void tell_nodes(struct batsim_bridge *bridge, const struct sched_snapshot
 	bridge->unavailable = taken;
 }
 
-/* New tasks are submitted; those that cannot run in the cluster are dropped. */
+/* Submits new tasks, and drops tasks that cannot run in the cluster. */
 static void tell_tasks(struct batsim_bridge *bridge, const struct sched_snapshot *snapshot,
 		       uint32_t cluster, json_t *events, json_t *actions)
 {
@@ -608,7 +608,7 @@ static int decide(struct policy_outside *outside, const struct policy *policy G_
 	if (cluster < snapshot->system->clusters_count &&
 	    decide_event(bridge, snapshot, cluster, context->arena, ret_plan, &error))
 		return 0;
-	/* What it was told and what it decided may differ from here on: a new one is started. */
+	/* The scheduler may believe what did not happen, so the next event starts a new one. */
 	end_conversation(bridge, snapshot->now_s, false);
 	g_free(bridge->problem);
 	bridge->problem = g_strdup(error ? error->message : "the cluster is gone");

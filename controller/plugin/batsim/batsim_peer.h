@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /*
- * A scheduler written for Batsim, asked as Batsim does. Messages are those of the JSON protocol of
- * Batsim 4, in both directions; a scheduler of Batsim 5 is translated to (batprotocol.h).
+ * A scheduler written for Batsim, asked as Batsim does. Messages follow the JSON protocol of
+ * Batsim 4 in both directions; batprotocol.h translates them for a scheduler of Batsim 5.
  */
 struct batsim_peer {
 	/*

@@ -178,7 +178,7 @@ static void hide_processes(void)
 	mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }
 
-/* Whether the program gets a variable, NAME=VALUE: those of a service may be secrets. */
+/* Whether the program gets a variable, NAME=VALUE. A service may have secrets in others. */
 static bool keeps_variable(const char *variable)
 {
 	static const char *const begins[] = {
@@ -321,7 +321,7 @@ static void close_streams(void)
 		close(fd);
 }
 
-/* Of a program that is there, says what it needs to be executed and is not there. */
+/* Says what a program that exists lacks to be executed. */
 static void refuse_interpreter(const char *program)
 {
 	char line[INTERPRETER_MAX] = "";

@@ -25,7 +25,7 @@
 
 #ifdef ARCHITECTURE
 
-/* Later than the headers of Debian 12; numbers from 424 on are those of all architectures. */
+/* System calls that Debian 12 has no names of. Numbers from 424 on hold on all architectures. */
 enum later_calls {
 	CALL_FCHMODAT2 = 452,
 	CALL_SETXATTRAT = 463,

@@ -21,7 +21,7 @@ struct conversation *conversation_new(const struct policy *policy);
  * hello: it returns why the system is refused, which the caller frees, or NULL.
  */
 struct conversation_outside {
-	const char *name; /* what it calls itself */
+	const char *name; /* from the hello of the program */
 	struct policy_outside *decides;
 	char *(*hello)(struct policy_outside *decides, const json_t *message);
 };
