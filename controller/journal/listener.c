@@ -58,7 +58,7 @@ static double of_bits(uint64_t bits)
 	return value;
 }
 
-/* Of numbers of bytes: more than 8 are those of nanoseconds, and 8. */
+/* Added to the number of bytes of a difference in nanoseconds; a double has at most 8 bytes. */
 #define NANOSECONDS 8
 
 /*
