@@ -181,7 +181,7 @@ double remote_suspend_executed_s(const struct remote_attempt *entry, int64_t now
 	return fmax(0, clock_elapsed_s(entry->start_ns, now_ns) - entry->paused_s - still_s);
 }
 
-/* Migrations of a running task. The local scheduler counts a migration once a VM moves. */
+/* Migrations of a running task. The local scheduler numbers a migration when it has moved a VM. */
 
 static void report_moved(struct remote_attempt *entry, const struct task_migration *one)
 {

@@ -141,6 +141,35 @@ static const struct platform_children fake_children = {
 	.dismiss = dismiss,
 };
 
+void fake_ipmi_reply(struct fake_ipmi_answer *answer, const uint8_t *bytes, size_t size)
+{
+	g_assert_cmpuint(size, <=, sizeof answer->bytes);
+	answer->code = 0;
+	answer->size = size;
+	memcpy(answer->bytes, bytes, size);
+}
+
+void fake_ipmi_reply_record(struct fake_ipmi_answer *answer, uint8_t id, uint8_t next,
+			    uint8_t number, uint8_t factor, const char *name)
+{
+	const uint8_t length = (uint8_t)strlen(name);
+	uint8_t bytes[2 + 48 + FAKE_IPMI_NAME_MAX] = {next, next == 0xff ? 0xff : 0};
+	uint8_t *record = bytes + 2;
+
+	g_assert_cmpuint(length, <=, FAKE_IPMI_NAME_MAX);
+	record[0] = id;
+	record[2] = 0x51;
+	record[3] = 0x01;
+	record[4] = (uint8_t)(43 + length);
+	record[5] = 0x20;
+	record[7] = number;
+	record[21] = 6; /* watts */
+	record[24] = factor;
+	record[47] = 0xc0 | length;
+	memcpy(record + 48, name, length);
+	fake_ipmi_reply(answer, bytes, 2 + 48 + (size_t)length);
+}
+
 void fake_ipmitool_init(struct fake_ipmitool *tools, const struct platform *base)
 {
 	tools->platform = *base;

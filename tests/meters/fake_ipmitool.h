@@ -20,6 +20,19 @@ struct fake_ipmi_answer {
 	guint after_ms;
 };
 
+/* The BMC answers with these bytes, at most those of `bytes`. */
+void fake_ipmi_reply(struct fake_ipmi_answer *answer, const uint8_t *bytes, size_t size);
+
+/* The longest name of a sensor, bytes. */
+#define FAKE_IPMI_NAME_MAX 16
+
+/*
+ * It answers with the full record `id` of a sensor of power in watts, whose readings count times
+ * `factor`. The record `next` follows; 0xff: none does.
+ */
+void fake_ipmi_reply_record(struct fake_ipmi_answer *answer, uint8_t id, uint8_t next,
+			    uint8_t number, uint8_t factor, const char *name);
+
 struct fake_ipmitool {
 	struct platform platform; /* first: what the meters get */
 	/*

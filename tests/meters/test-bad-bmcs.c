@@ -52,7 +52,7 @@ static const char *const names[HOSTS] = {"steady",       "slow",     "slower",  
 					 "ipmi-sensors", "wrapping"};
 
 /* Sensors of the BMC that restarts with others; two of them are read. */
-enum { PS1, FAN, PS2, CPU, SENSORS, TITLE_MAX = 16, FIRST_NUMBER = 0x50 };
+enum { PS1, FAN, PS2, CPU, SENSORS, FIRST_NUMBER = 0x50 };
 static const char *const sensor_names[SENSORS] = {"PS1 Power In", "Fans", "PS2 Power In", "CPU"};
 static const char *const wanted_sensors[] = {"PS1 Power In", "PS2 Power In"};
 
@@ -303,13 +303,6 @@ static unsigned on_ipmi_login(uint16_t port, guint *ret_ms, void *data)
 	return bmc->is_off ? 0 : ++bmc->session;
 }
 
-static void reply(struct fake_ipmi_answer *answer, const uint8_t *bytes, size_t size)
-{
-	answer->code = 0;
-	answer->size = size;
-	memcpy(answer->bytes, bytes, size);
-}
-
 /* Get Power Reading: now and then refused, deactivated, or no power. */
 static void give_dcmi(struct bmc *bmc, struct fake_ipmi_answer *answer)
 {
@@ -343,7 +336,7 @@ static void give_dcmi(struct bmc *bmc, struct fake_ipmi_answer *answer)
 	}
 	if (chance > 4)
 		g_array_append_val(bmc->sent, sent);
-	reply(answer, bytes, chance == 5 ? 7 : sizeof bytes);
+	fake_ipmi_reply(answer, bytes, chance == 5 ? 7 : sizeof bytes);
 	if (chance == 5)
 		g_array_set_size(bmc->sent, bmc->sent->len - 1);
 }
@@ -351,22 +344,10 @@ static void give_dcmi(struct bmc *bmc, struct fake_ipmi_answer *answer)
 static void give_record(const struct bmc *bmc, uint8_t id, struct fake_ipmi_answer *answer)
 {
 	const uint8_t sensor = bmc->place[id];
-	const uint8_t length = (uint8_t)strlen(sensor_names[sensor]);
 	const uint8_t next = id + 1 < SENSORS ? id + 1 : 0xff;
-	uint8_t bytes[2 + 48 + TITLE_MAX] = {next, next == 0xff ? 0xff : 0};
-	uint8_t *record = bytes + 2;
 
-	record[0] = id;
-	record[2] = 0x51;
-	record[3] = 0x01;
-	record[4] = (uint8_t)(43 + length);
-	record[5] = 0x20;
-	record[7] = FIRST_NUMBER + id;
-	record[21] = 6; /* watts */
-	record[24] = bmc->factor[sensor];
-	record[47] = 0xc0 | length;
-	memcpy(record + 48, sensor_names[sensor], length);
-	reply(answer, bytes, 2 + 48 + (size_t)length);
+	fake_ipmi_reply_record(answer, id, next, FIRST_NUMBER + id, bmc->factor[sensor],
+			       sensor_names[sensor]);
 }
 
 /* The sum is sent with the second sensor. */
@@ -378,7 +359,7 @@ static void give_sensor(struct bmc *bmc, uint8_t number, struct fake_ipmi_answer
 	const struct sent sent = {.t_ns = clock_now_ns() + answer->after_ms * INT64_C(1000000),
 				  .mw = bmc->ps1_mw + mw};
 
-	reply(answer, (const uint8_t[]){raw, 0xc0, 0, 0}, 4);
+	fake_ipmi_reply(answer, (const uint8_t[]){raw, 0xc0, 0, 0}, 4);
 	if (sensor == PS1)
 		bmc->ps1_mw = mw;
 	if (sensor == PS2)
@@ -398,11 +379,11 @@ static void on_ipmi_request(uint16_t port, unsigned session, const uint8_t *requ
 	else if (command == 0x2c02 && bmc->kind == IPMI)
 		give_dcmi(bmc, answer);
 	else if (command == 0x0001)
-		reply(answer, (const uint8_t[]){0x01, 0, 0}, 3);
+		fake_ipmi_reply(answer, (const uint8_t[]){0x01, 0, 0}, 3);
 	else if (command == 0x0a20)
-		reply(answer, (const uint8_t[14]){0x51, SENSORS}, 14);
+		fake_ipmi_reply(answer, (const uint8_t[14]){0x51, SENSORS}, 14);
 	else if (command == 0x0a22)
-		reply(answer, (const uint8_t[]){1, 0}, 2);
+		fake_ipmi_reply(answer, (const uint8_t[]){1, 0}, 2);
 	else if (command == 0x0a23 && size == 8 && request[4] < SENSORS)
 		give_record(bmc, request[4], answer);
 	else if (command == 0x042d && size == 3)

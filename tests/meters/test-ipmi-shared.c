@@ -59,38 +59,16 @@ static unsigned log_in(uint16_t port, guint *ret_ms, void *data)
 	return ++bed->session;
 }
 
-static void reply(struct fake_ipmi_answer *answer, const uint8_t *bytes, size_t size)
-{
-	answer->code = 0;
-	answer->size = size;
-	memcpy(answer->bytes, bytes, size);
-}
-
 static void give_record(struct bed *bed, uint8_t id, struct fake_ipmi_answer *answer)
 {
-	const uint8_t length = (uint8_t)strlen(sensor_names[id]);
-	uint8_t bytes[2 + 48 + 16] = {0xff, 0xff};
-	uint8_t *record = bytes + 2;
+	const uint8_t next = id + 1 < SENSORS ? id + 1 : 0xff;
 
-	if (id + 1 < SENSORS) {
-		bytes[0] = id + 1;
-		bytes[1] = 0;
-	}
-	record[0] = id;
-	record[2] = 0x51;
-	record[3] = 0x01;
-	record[4] = (uint8_t)(43 + length);
-	record[5] = 0x20;
-	record[7] = FIRST_NUMBER + id;
-	record[21] = 6; /* watts */
-	record[24] = bed->factor[id];
-	record[47] = 0xc0 | length;
-	memcpy(record + 48, sensor_names[id], length);
 	if (bed->loses) {
 		bed->loses = false;
 		return;
 	}
-	reply(answer, bytes, 2 + 48 + (size_t)length);
+	fake_ipmi_reply_record(answer, id, next, FIRST_NUMBER + id, bed->factor[id],
+			       sensor_names[id]);
 	if (bed->restarts && id == 0) {
 		bed->restarts = false;
 		bed->restarted_ns = clock_now_ns();
@@ -115,15 +93,15 @@ static void ask(uint16_t port, unsigned session, const uint8_t *request, size_t 
 		bed->dcmi_asked++;
 		answer->code = bed->dcmi_code;
 		if (answer->code == 0) {
-			reply(answer, reading, sizeof reading);
+			fake_ipmi_reply(answer, reading, sizeof reading);
 			g_array_append_val(bed->answers, at_ns);
 		}
 	} else if (command == 0x3001) {
-		reply(answer, reading + 1, 2);
+		fake_ipmi_reply(answer, reading + 1, 2);
 	} else if (command == 0x0a20) {
-		reply(answer, (const uint8_t[14]){0x51, SENSORS}, 14);
+		fake_ipmi_reply(answer, (const uint8_t[14]){0x51, SENSORS}, 14);
 	} else if (command == 0x0a22) {
-		reply(answer, (const uint8_t[]){1, 0}, 2);
+		fake_ipmi_reply(answer, (const uint8_t[]){1, 0}, 2);
 	} else if (command == 0x0a23 && size == 8 && request[4] < SENSORS) {
 		bed->records_asked++;
 		bed->pieces_asked += request[7] != 0xff;
@@ -131,7 +109,7 @@ static void ask(uint16_t port, unsigned session, const uint8_t *request, size_t 
 	} else if (command == 0x042d && size == 3) {
 		const uint8_t raw = sensor_raw[(request[2] - FIRST_NUMBER) % SENSORS];
 
-		reply(answer, (const uint8_t[]){raw, 0xc0, 0, 0}, 4);
+		fake_ipmi_reply(answer, (const uint8_t[]){raw, 0xc0, 0, 0}, 4);
 	} else {
 		answer->code = 0xc1;
 	}

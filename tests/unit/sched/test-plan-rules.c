@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "controller/sched/plan_rules.h"
 #include "controller/snapshot/snapshot_json.h"
+#include "tests/unit/snapshot/quoted.h"
 
 #define UTILITY                                                                                    \
 	"'utility': {'max': 3, 'segments': [{'curve': 'constant', 'duration_s': 500,"              \
@@ -201,21 +202,9 @@ static const struct rules_case queues_cases[] = {
 	{PLACE("start", 1, "m", 0, "0", 100), "tasks are queued or dropped in this system"},
 };
 
-static json_t *parse(const char *single_quotes)
-{
-	g_autoptr(GString) text = g_string_new(single_quotes);
-	g_autoptr(GError) error = NULL;
-	json_t *value;
-
-	g_string_replace(text, "'", "\"", 0);
-	value = json_parse(text->str, text->len, "case", &error);
-	g_assert_no_error(error);
-	return value;
-}
-
 static void check(const char *text, const struct rules_case *cases, gsize count)
 {
-	g_autoptr(json_t) object = parse(text);
+	g_autoptr(json_t) object = quoted_json(text);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(snapshot_json_t) read = snapshot_json_read(object, "case", &error);
 	struct arena *arena = arena_new();
@@ -223,7 +212,7 @@ static void check(const char *text, const struct rules_case *cases, gsize count)
 	g_assert_no_error(error);
 	for (gsize i = 0; i < count; i++) {
 		g_autofree char *list = g_strdup_printf("[%s]", cases[i].actions);
-		g_autoptr(json_t) actions = parse(list);
+		g_autoptr(json_t) actions = quoted_json(list);
 		struct sched_plan plan;
 		const char *broken;
 
@@ -290,7 +279,7 @@ static void test_rubbish(void)
 						 .end_s = 150,
 						 .energy_j = 5,
 						 .utility = 3};
-	g_autoptr(json_t) object = parse(nodes);
+	g_autoptr(json_t) object = quoted_json(nodes);
 	g_autoptr(snapshot_json_t) read = snapshot_json_read(object, "case", NULL);
 	struct arena *arena = arena_new();
 	struct sched_action action = good;

@@ -10,6 +10,7 @@
 #include "controller/check/queueing_snapshots.h"
 #include "controller/check/sharing_snapshots.h"
 #include "tests/oracle/snapshots.h"
+#include "tests/unit/snapshot/quoted.h"
 
 #define SNAPSHOTS 200
 
@@ -133,26 +134,14 @@ static const char snapshot_text[] =
 	" 'nodes': [1], 'start_s': 5, 'end_s': 15}], 'reservations': [], 'placeholders': [],"
 	" 'down': []}";
 
-static json_t *parse(const char *single_quotes)
-{
-	g_autoptr(GString) text = g_string_new(single_quotes);
-	g_autoptr(GError) error = NULL;
-	json_t *value;
-
-	g_string_replace(text, "'", "\"", 0);
-	value = json_parse(text->str, text->len, "case", &error);
-	g_assert_no_error(error);
-	return value;
-}
-
 #define START                                                                                      \
 	"[{'kind': 'start', 'task': 0, 'cluster': 'c', 'pstate': 0, 'nodes': [0], 'start_s': 10}]"
 
 static void test_filled(void)
 {
-	g_autoptr(json_t) object = parse(snapshot_text);
+	g_autoptr(json_t) object = quoted_json(snapshot_text);
 	g_autoptr(snapshot_json_t) read = snapshot_json_read(object, "case", NULL);
-	g_autoptr(json_t) list = parse(START);
+	g_autoptr(json_t) list = quoted_json(START);
 	struct arena *arena = arena_new();
 	struct sched_plan plan;
 	const struct sched_action *action;
@@ -209,10 +198,10 @@ static void test_refusals(void)
 		{"}]", "}, {'kind': 'drop'}]", "actions[1]: key \"task\" is missing"},
 		{"}]", "}, {'kind': 'drop', 'task': 1, 'nodes': []}]", "unknown key \"nodes\""},
 	};
-	g_autoptr(json_t) object = parse(snapshot_text);
+	g_autoptr(json_t) object = quoted_json(snapshot_text);
 	g_autoptr(snapshot_json_t) read = snapshot_json_read(object, "case", NULL);
 	struct arena *arena = arena_new();
-	g_autoptr(json_t) no_list = parse("{'actions': []}");
+	g_autoptr(json_t) no_list = quoted_json("{'actions': []}");
 	struct sched_plan plan = {.note = "untouched"};
 	g_autoptr(GError) error = NULL;
 
@@ -222,7 +211,7 @@ static void test_refusals(void)
 		bool good;
 
 		g_assert_cmpuint(g_string_replace(text, cases[i].from, cases[i].to, 1), ==, 1);
-		list = parse(text->str);
+		list = quoted_json(text->str);
 		plan = (struct sched_plan){.note = "untouched"};
 		good = snapshot_json_read_actions(list, &read->snapshot, arena, &plan, &error);
 		if (!cases[i].says) {

@@ -8,37 +8,16 @@
 #include "controller/store/input_pack.h"
 #include "controller/store/store_private.h"
 #include "controller/store/store_service.h"
+#include "tests/unit/store/run_dir.h"
 
-struct fixture {
-	char *dir;
-	struct store *store;
-	int64_t run;
-};
-
-static void set_up(struct fixture *fixture, const void *data)
+static void set_up(struct run_dir *fixture, const void *data)
 {
-	struct store_run run = {.policy = (char *)"easy", .limit = 1, .repeat = 1};
-	g_autoptr(GError) error = NULL;
-
-	fixture->dir = g_dir_make_tmp("virtbed-inputs-XXXXXX", &error);
-	fixture->store = store_open(fixture->dir, true, &error);
-	g_assert_no_error(error);
-	g_assert_true(store_add_run(fixture->store, &run, &error));
-	fixture->run = run.run;
+	run_dir_make(fixture);
 }
 
-static void tear_down(struct fixture *fixture, const void *data)
+static void tear_down(struct run_dir *fixture, const void *data)
 {
-	static const char *const files[] = {STORE_FILE, STORE_FILE "-wal", STORE_FILE "-shm"};
-
-	store_close(fixture->store);
-	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
-		g_autofree char *path = g_build_filename(fixture->dir, files[i], NULL);
-
-		g_unlink(path);
-	}
-	g_rmdir(fixture->dir);
-	g_free(fixture->dir);
+	run_dir_remove(fixture);
 }
 
 /* A number of some kind: whole, decimal, any, or one of the ends. */
@@ -419,7 +398,7 @@ static void test_zero_byte(void)
 	g_assert_null(read);
 }
 
-static guint count_rows(struct fixture *fixture, const char *sql)
+static guint count_rows(struct run_dir *fixture, const char *sql)
 {
 	int64_t count = -1;
 
@@ -429,7 +408,7 @@ static guint count_rows(struct fixture *fixture, const char *sql)
 }
 
 /* Rows before packs are made, packs in between, and no pack over a full state. */
-static void test_packed(struct fixture *fixture, const void *data)
+static void test_packed(struct run_dir *fixture, const void *data)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(9);
 	g_autoptr(GPtrArray) inputs = draw_inputs(rand, fixture->run, 100);
@@ -468,7 +447,7 @@ static void test_packed(struct fixture *fixture, const void *data)
 }
 
 /* A pack goes with the full states that needed it. */
-static void test_prune(struct fixture *fixture, const void *data)
+static void test_prune(struct run_dir *fixture, const void *data)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(10);
 	g_autoptr(GPtrArray) inputs = draw_inputs(rand, fixture->run, 100);
@@ -496,7 +475,7 @@ static void test_prune(struct fixture *fixture, const void *data)
 }
 
 /* Stores a pack of so many inputs; its numbers are columns of SQL. */
-static void put_pack(struct fixture *fixture, const char *n, const char *last, uint32_t count)
+static void put_pack(struct run_dir *fixture, const char *n, const char *last, uint32_t count)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(11);
 	g_autoptr(GPtrArray) inputs = draw_inputs(rand, fixture->run, count);
@@ -516,7 +495,7 @@ static void put_pack(struct fixture *fixture, const char *n, const char *last, u
 }
 
 /* Numbers that a pack cannot have are damage, whatever the columns are. */
-static void test_bad_numbers(struct fixture *fixture, const void *data)
+static void test_bad_numbers(struct run_dir *fixture, const void *data)
 {
 	static const struct {
 		const char *n, *last;
@@ -553,7 +532,7 @@ static void test_bad_numbers(struct fixture *fixture, const void *data)
 }
 
 /* A page that ends with such a number is followed by another one, not by itself. */
-static void test_bad_ends(struct fixture *fixture, const void *data)
+static void test_bad_ends(struct run_dir *fixture, const void *data)
 {
 	static const char *const packs[] = {"4.5", "'4x'"};
 	static const char *const rows[] = {"4.5", "4294967295", "5000000000", "'4x'"};
@@ -599,13 +578,13 @@ int main(int argc, char **argv)
 	g_test_add_func("/store/inputs/a pack has no long kinds", test_long_kind);
 	g_test_add_func("/store/inputs/texts in packs are UTF-8", test_no_utf8);
 	g_test_add_func("/store/inputs/texts in packs have no bytes of 0", test_zero_byte);
-	g_test_add("/store/inputs/rows become packs up to full states", struct fixture, NULL,
+	g_test_add("/store/inputs/rows become packs up to full states", struct run_dir, NULL,
 		   set_up, test_packed, tear_down);
-	g_test_add("/store/inputs/packs are removed with what they follow", struct fixture, NULL,
+	g_test_add("/store/inputs/packs are removed with what they follow", struct run_dir, NULL,
 		   set_up, test_prune, tear_down);
-	g_test_add("/store/inputs/packs with numbers that cannot be are refused", struct fixture,
+	g_test_add("/store/inputs/packs with numbers that cannot be are refused", struct run_dir,
 		   NULL, set_up, test_bad_numbers, tear_down);
-	g_test_add("/store/inputs/numbers that are no whole ones end the reading", struct fixture,
+	g_test_add("/store/inputs/numbers that are no whole ones end the reading", struct run_dir,
 		   NULL, set_up, test_bad_ends, tear_down);
 	return g_test_run();
 }
