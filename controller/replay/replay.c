@@ -9,14 +9,16 @@
 
 G_DEFINE_QUARK(replay_error_quark, replay_error)
 
-#define BOTH(order) &replay_orders[2 * (order)-2], &replay_orders[2 * (order)-1]
+#define BOTH(i) &replay_orders[2 * (i)], &replay_orders[2 * (i) + 1]
 
 static const struct replay_policy *const policies[] = {
-	&replay_fcfs,           &replay_easy,        &replay_conservative, BOTH(JOB_ORDER_SJF),
-	BOTH(JOB_ORDER_SPF),    BOTH(JOB_ORDER_SQF), BOTH(JOB_ORDER_SAF),  BOTH(JOB_ORDER_WFP3),
-	BOTH(JOB_ORDER_UNICEF), BOTH(JOB_ORDER_F1),  BOTH(JOB_ORDER_F2),   BOTH(JOB_ORDER_F3),
-	BOTH(JOB_ORDER_F4),
+	&replay_fcfs, &replay_easy, &replay_conservative,
+	BOTH(0),      BOTH(1),      BOTH(2),
+	BOTH(3),      BOTH(4),      BOTH(5),
+	BOTH(6),      BOTH(7),      BOTH(8),
+	BOTH(9),
 };
+G_STATIC_ASSERT(G_N_ELEMENTS(policies) == 3 + REPLAY_ORDERS_COUNT);
 
 const struct replay_policy *const *replay_policies(uint32_t *ret_count)
 {
@@ -31,7 +33,7 @@ bool replay_policy_ordered(const struct replay_policy *policy)
 
 bool replay_policy_is_order(const struct replay_policy *policy)
 {
-	return policy->order && policy->order != &job_orders[JOB_ORDER_FCFS];
+	return policy->order && policy->order != &replay_arrivals;
 }
 
 const char *replay_policy_name(const struct replay_policy *policy)

@@ -68,7 +68,7 @@ static double next_s(const struct replay *replay)
 
 const struct replay_policy replay_easy = {
 	.name = "easy",
-	.order = &job_orders[JOB_ORDER_FCFS],
+	.order = &replay_arrivals,
 	.backfills = true,
 	.reserves = true,
 	.pass = pass,

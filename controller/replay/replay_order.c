@@ -73,20 +73,17 @@ static void pass_backfilling(struct replay *replay)
 	replay_backfill_queue(replay);
 }
 
-#define ORDER(title, index)                                                                        \
-	{.name = title,                                                                            \
-	 .order = &job_orders[index],                                                              \
+#define ORDER(title)                                                                               \
+	{.name = #title,                                                                           \
+	 .order = &job_order_##title,                                                              \
 	 .pass = pass_in_turn,                                                                     \
 	 .pass_rlscheduler = replay_rlscheduler_pass},                                             \
 	{                                                                                          \
-		.name = title "+easy", .order = &job_orders[index], .backfills = true,             \
+		.name = #title "+easy", .order = &job_order_##title, .backfills = true,            \
 		.pass = pass_backfilling, .pass_rlscheduler = replay_rlscheduler_pass              \
 	}
 
 const struct replay_policy replay_orders[REPLAY_ORDERS_COUNT] = {
-	ORDER("sjf", JOB_ORDER_SJF),   ORDER("spf", JOB_ORDER_SPF),
-	ORDER("sqf", JOB_ORDER_SQF),   ORDER("saf", JOB_ORDER_SAF),
-	ORDER("wfp3", JOB_ORDER_WFP3), ORDER("unicef", JOB_ORDER_UNICEF),
-	ORDER("f1", JOB_ORDER_F1),     ORDER("f2", JOB_ORDER_F2),
-	ORDER("f3", JOB_ORDER_F3),     ORDER("f4", JOB_ORDER_F4),
+	ORDER(sjf),    ORDER(spf), ORDER(sqf), ORDER(saf), ORDER(wfp3),
+	ORDER(unicef), ORDER(f1),  ORDER(f2),  ORDER(f3),  ORDER(f4),
 };

@@ -98,8 +98,11 @@ extern const struct replay_policy replay_fcfs;
 extern const struct replay_policy replay_easy;
 extern const struct replay_policy replay_conservative;
 
-/* The orders of papers but FCFS, each without and with EASY Backfilling. */
-#define REPLAY_ORDERS_COUNT (2 * (JOB_ORDERS_COUNT - 1))
+/* By arrival, s: the order of FCFS and EASY. */
+extern const struct job_order replay_arrivals;
+
+/* The orders of papers, each without and with EASY Backfilling. */
+#define REPLAY_ORDERS_COUNT 20
 extern const struct replay_policy replay_orders[REPLAY_ORDERS_COUNT];
 
 /* The waiting job at index `place` of the queue; 0: the head. */

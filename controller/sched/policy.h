@@ -158,7 +158,8 @@ struct policy_ops {
 	const char *section; /* of the paper: "Machovec 2018, 3.5" */
 	const char *summary; /* one line for `virtbed policies` */
 	uint32_t variant;    /* for a file that defines several policies, which alone reads it */
-	bool reference;      /* policy_reference() */
+	const struct job_order *order; /* job_order.h: by which it takes the tasks; NULL: none */
+	bool reference;                /* policy_reference() */
 	/* NULL: the policy does not decide in that model. At least one is there. */
 	const struct policy_planning *planning;
 	const struct policy_immediate *immediate;
@@ -182,7 +183,7 @@ struct policy {
 	bool filter_once; /* the fair share is computed once per event (3.1) */
 	/* +reserve-now: reserved nodes are kept free from now on until the start (mapping.h). */
 	bool reserve_now;
-	/* +easy: EASY Backfilling in the order of the policy (policies/orders.c). */
+	/* +easy: EASY Backfilling in the order of the policy (order.h). */
 	bool backfills;
 	/* +prune: tasks that are unlikely to be on time are dropped and deferred (queueing.h). */
 	bool prunes;

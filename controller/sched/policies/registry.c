@@ -8,9 +8,6 @@
 #define TABLES_6(tables) TABLES_5(tables) & (tables)[5],
 #define TABLES_7(tables) TABLES_6(tables) & (tables)[6],
 #define TABLES_8(tables) TABLES_7(tables) & (tables)[7],
-#define TABLES_9(tables) TABLES_8(tables) & (tables)[8],
-#define TABLES_10(tables) TABLES_9(tables) & (tables)[9],
-#define TABLES_11(tables) TABLES_10(tables) & (tables)[10],
 
 #define POLICY(name) &policy_##name,
 #define POLICIES(name, count) TABLES_##count(policies_##name)

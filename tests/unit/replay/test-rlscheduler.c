@@ -25,7 +25,7 @@ static double wfp3_unstarted(const struct job_order_facts *facts)
 	struct job_order_facts unstarted = *facts;
 
 	unstarted.waited_s = -1 - facts->submitted_s;
-	return job_orders[JOB_ORDER_WFP3].key(&unstarted);
+	return job_order_wfp3.key(&unstarted);
 }
 
 static double unicef_unstarted(const struct job_order_facts *facts)
@@ -33,11 +33,11 @@ static double unicef_unstarted(const struct job_order_facts *facts)
 	struct job_order_facts unstarted = *facts;
 
 	unstarted.waited_s = -1 - facts->submitted_s;
-	return job_orders[JOB_ORDER_UNICEF].key(&unstarted);
+	return job_order_unicef.key(&unstarted);
 }
 
-static const struct job_order wfp3 = {.name = "wfp3", .key = wfp3_unstarted};
-static const struct job_order unicef = {.name = "unicef", .key = unicef_unstarted};
+static const struct job_order wfp3 = {.key = wfp3_unstarted};
+static const struct job_order unicef = {.key = unicef_unstarted};
 
 /* A trace of the table. */
 struct trace {
