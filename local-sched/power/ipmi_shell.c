@@ -17,8 +17,9 @@
 
 enum {
 	OUTPUT_MAX = 65536, /* a longer output before a prompt answers none of our commands */
-	TERM_AFTER_MS = 1000,
-	KILL_AFTER_MS = 2000,
+	/* Of an ipmitool that was told to exit LEAVE_S ago. */
+	TERM_AFTER_MS = 1,
+	KILL_AFTER_MS = 1000,
 	/*
 	 * The answers that a login takes, one after the other: capabilities, three of the handshake,
 	 * privilege, and two questions of ipmitool's own.
@@ -27,7 +28,7 @@ enum {
 	KG_MAX = 20, /* bytes of a key K_g (IPMI 2.0, section 13.33) */
 };
 
-/* How long all ipmitools have to close their sessions at the end. */
+/* How long an ipmitool has to close its session; at the end, all of them together. */
 #define LEAVE_S 1.0
 
 /* The wait after a refused login with the same password; it doubles up to the maximum. */
@@ -40,6 +41,9 @@ enum {
 /* The deadline of ipmitool, later than its own, for an ipmitool that hangs. */
 #define HANG_S 2.0
 
+/* What ipmitool prints after "set targetaddr". */
+#define AIMED_AT "Set remote IPMB address to 0x%02x"
+
 /* The first line that `ipmitool -v` prints, whatever follows. */
 #define REGISTRY_LINE "Loading IANA PEN Registry...\n"
 
@@ -48,13 +52,17 @@ enum shell_state {
 	SHELL_LOGIN,       /* waiting for the first prompt */
 	/* waiting for the prompt after "set verbose 0", to send the command then */
 	SHELL_QUIETING,
-	SHELL_IDLE, /* at the prompt */
-	SHELL_BUSY, /* waiting for the prompt after the command */
+	SHELL_AIMING,    /* the same after "set targetaddr" */
+	SHELL_IDLE,      /* at the prompt */
+	SHELL_BUSY,      /* waiting for the prompt after the command */
+	SHELL_LEAVING,   /* the child was told to exit, and no other one starts before its end */
+	SHELL_SWITCHING, /* the same, to log in again for another channel or LUN */
 };
 
 /* A command of a meter. */
 struct request {
 	char *line;
+	struct ipmi_target target;
 	ipmi_shell_done_f done; /* NULL: it was dropped */
 	void *data;
 };
@@ -62,17 +70,18 @@ struct request {
 struct ipmi_shell {
 	const struct platform *platform;
 	struct config_meter config; /* copies of what is needed of it */
-	struct ipmi_target target;
 	enum shell_state state;
 	struct child_process *child; /* NULL: none */
+	/* Where its commands go: the address as last set, the others since it was started. */
+	struct ipmi_target aim;
 	GString *output;
 	int64_t started_ns;
-	int64_t used_ns; /* the last command was sent */
+	int64_t used_ns; /* the last command was sent, or the child started */
 	uint16_t reservation;
 	/* The request under way, or that waits for the login; NULL: none. */
 	struct request *request;
-	guint deadline_id;
-	GQueue waiting; /* struct request, behind it */
+	guint deadline_id; /* of what the state waits for; 0: of nothing */
+	GQueue waiting;    /* struct request, behind it */
 	/* The last refusal of a login. */
 	GError *refusal;
 	char *refused_password;
@@ -85,6 +94,8 @@ struct ipmi_shells {
 	const struct platform *platform;
 	GPtrArray *list; /* struct ipmi_shell */
 };
+
+const struct ipmi_target ipmi_bmc = {.address = IPMI_BMC_ADDRESS};
 
 static void request_free(struct request *request)
 {
@@ -101,16 +112,33 @@ static void write_line(const struct ipmi_shell *shell, const char *line)
 	child_say(shell->child, line);
 }
 
-/* Sends "exit" to the child and leaves it to the main loop. */
+static bool is_leaving(const struct ipmi_shell *shell)
+{
+	return shell->state == SHELL_LEAVING || shell->state == SHELL_SWITCHING;
+}
+
+static void set_deadline(struct ipmi_shell *shell, double seconds);
+
+/* Tells the child to close its session and to exit. */
 static void end_child(struct ipmi_shell *shell)
 {
-	if (shell->state == SHELL_STOPPED)
+	if (shell->state == SHELL_STOPPED || is_leaving(shell))
 		return;
 	write_line(shell, "exit\n");
+	shell->state = SHELL_LEAVING;
+	shell->reservation = 0;
+	g_string_truncate(shell->output, 0);
+	set_deadline(shell, LEAVE_S);
+}
+
+/* The child has ended, or has had its time: leaves it to the main loop. */
+static void drop_child(struct ipmi_shell *shell)
+{
 	child_dismiss(g_steal_pointer(&shell->child), TERM_AFTER_MS, KILL_AFTER_MS);
 	shell->state = SHELL_STOPPED;
 	shell->reservation = 0;
 	g_string_truncate(shell->output, 0);
+	g_clear_handle_id(&shell->deadline_id, g_source_remove);
 }
 
 static void send_next(struct ipmi_shell *shell);
@@ -120,7 +148,6 @@ static void finish(struct ipmi_shell *shell, const char *output, const GError *e
 {
 	struct request *request = g_steal_pointer(&shell->request);
 
-	g_clear_handle_id(&shell->deadline_id, g_source_remove);
 	if (!request)
 		return;
 	if (request->done)
@@ -149,7 +176,6 @@ static void fail_all(struct ipmi_shell *shell, const GError *error)
 	g_queue_init(&shell->waiting);
 	if (shell->request)
 		g_queue_push_head(&waiting, g_steal_pointer(&shell->request));
-	g_clear_handle_id(&shell->deadline_id, g_source_remove);
 	while ((request = g_queue_pop_head(&waiting))) {
 		if (request->done)
 			request->done(NULL, error, request->data);
@@ -157,19 +183,32 @@ static void fail_all(struct ipmi_shell *shell, const GError *error)
 	}
 }
 
-/* Ends the child and fails the request under way, or all where the login has failed. */
-static void give_up(struct ipmi_shell *shell, enum power_meter_error code, const char *message)
+static bool is_login(const struct ipmi_shell *shell)
+{
+	return shell->state == SHELL_LOGIN || shell->state == SHELL_QUIETING;
+}
+
+/* Fails the request under way, or all where the login has failed. */
+static void fail_requests(struct ipmi_shell *shell, bool login_failed, enum power_meter_error code,
+			  const char *message)
 {
 	g_autoptr(GError) error = g_error_new_literal(POWER_METER_ERROR, (int)code, message);
-	const bool is_login = shell->state == SHELL_LOGIN || shell->state == SHELL_QUIETING;
 
-	end_child(shell);
 	if (code == POWER_METER_ERROR_LOGIN)
 		note_refusal(shell, error);
-	if (is_login)
+	if (login_failed)
 		fail_all(shell, error);
 	else
 		finish(shell, NULL, error);
+}
+
+/* Ends the child and fails requests. */
+static void give_up(struct ipmi_shell *shell, enum power_meter_error code, const char *message)
+{
+	const bool login_failed = is_login(shell);
+
+	end_child(shell);
+	fail_requests(shell, login_failed, code, message);
 }
 
 /*
@@ -227,13 +266,14 @@ static const struct login_failure *find_login_failure(const char *output)
 /* The child ended by itself: at login with a message, later by a failure of its own. */
 static void handle_end(struct ipmi_shell *shell)
 {
-	const double after_s = clock_elapsed_s(shell->started_ns, platform_now_ns(shell->platform));
+	const double after_s = clock_elapsed_s(shell->used_ns, platform_now_ns(shell->platform));
 	const bool registry = g_str_has_prefix(shell->output->str, REGISTRY_LINE);
 	g_autofree char *gist =
 		meter_ipmi_parse_gist(shell->output->str + (registry ? strlen(REGISTRY_LINE) : 0));
 	g_autofree char *message = NULL;
 	const struct login_failure *failure = find_login_failure(shell->output->str);
 	enum power_meter_error code = POWER_METER_ERROR_NO_ANSWER;
+	const bool login_failed = is_login(shell);
 
 	if (shell->state != SHELL_LOGIN) {
 		message = g_strdup_printf("ipmitool ended unexpectedly: %s", gist);
@@ -245,7 +285,22 @@ static void handle_end(struct ipmi_shell *shell)
 	} else {
 		message = g_strdup_printf("no login after %.2f s: %s", after_s, gist);
 	}
-	give_up(shell, code, message);
+	drop_child(shell);
+	fail_requests(shell, login_failed, code, message);
+}
+
+/*
+ * A child that was told to exit has ended. A BMC that answered until its session was closed for
+ * another channel or LUN was not out of sight: started_ns stays.
+ */
+static void handle_leave(struct ipmi_shell *shell)
+{
+	const int64_t since_ns = shell->state == SHELL_SWITCHING ? shell->started_ns : 0;
+
+	drop_child(shell);
+	send_next(shell);
+	if (since_ns && shell->child)
+		shell->started_ns = since_ns;
 }
 
 /* The output after the echo of the command. */
@@ -281,6 +336,39 @@ static void send_line(struct ipmi_shell *shell)
 	write_line(shell, line);
 }
 
+/* Sends the request's line, after telling ipmitool which controller it is for. */
+static void send_aimed(struct ipmi_shell *shell)
+{
+	const uint8_t address = shell->request->target.address;
+	g_autofree char *line = g_strdup_printf("set targetaddr 0x%02x\n", address);
+
+	if (shell->aim.address == address) {
+		send_line(shell);
+		return;
+	}
+	g_string_truncate(shell->output, 0);
+	shell->state = SHELL_AIMING;
+	set_deadline(shell, HANG_S);
+	write_line(shell, line);
+}
+
+/* A sensor of another controller may have the same number: no request goes to the wrong one. */
+static void handle_aimed(struct ipmi_shell *shell)
+{
+	const uint8_t address = shell->request->target.address;
+	g_autofree char *want = g_strdup_printf(AIMED_AT, address);
+	g_autofree char *gist = meter_ipmi_parse_gist(shell->output->str);
+	g_autofree char *message = NULL;
+
+	if (strstr(shell->output->str, want)) {
+		shell->aim.address = address;
+		send_line(shell);
+		return;
+	}
+	message = g_strdup_printf("this ipmitool does not ask another controller: %s", gist);
+	give_up(shell, POWER_METER_ERROR_SETUP, message);
+}
+
 /* Whether the child is at its prompt. */
 static bool at_prompt(const GString *output)
 {
@@ -299,7 +387,9 @@ static void handle_prompt(struct ipmi_shell *shell)
 	} else if (shell->state == SHELL_QUIETING) {
 		shell->retry_s = LOGIN_RETRY_S;
 		g_clear_error(&shell->refusal);
-		send_line(shell);
+		send_aimed(shell);
+	} else if (shell->state == SHELL_AIMING) {
+		handle_aimed(shell);
 	} else if (shell->state == SHELL_BUSY) {
 		g_autofree char *output = NULL;
 		g_autofree char *line = g_strdup(shell->request->line);
@@ -307,6 +397,7 @@ static void handle_prompt(struct ipmi_shell *shell)
 		g_string_truncate(shell->output, shell->output->len - strlen(PROMPT));
 		output = g_strdup(shell->output->str);
 		g_string_truncate(shell->output, 0);
+		g_clear_handle_id(&shell->deadline_id, g_source_remove);
 		shell->state = SHELL_IDLE;
 		finish(shell, without_echo(output, line), NULL);
 	}
@@ -316,6 +407,13 @@ static void on_heard(enum child_stream stream, const char *bytes, size_t length,
 {
 	struct ipmi_shell *shell = data;
 
+	if (is_leaving(shell)) {
+		/* What it prints is the answer to no one; only its end matters. */
+		g_string_append_len(shell->output, bytes, (gssize)length);
+		if (length == 0 || shell->output->len > OUTPUT_MAX)
+			handle_leave(shell);
+		return;
+	}
 	if (length == 0) {
 		handle_end(shell);
 		return;
@@ -383,10 +481,9 @@ static bool start_child(struct ipmi_shell *shell, GError **error)
 	g_autofree char *port = g_strdup_printf("%u", config->port);
 	g_autofree char *suite = g_strdup_printf("%u", config->cipher_suite);
 	g_autofree char *wait = g_strdup_printf("%.0f", ceil(timeout_s(shell)));
-	g_autofree char *address = g_strdup_printf("0x%02x", shell->target.address);
-	g_autofree char *channel = g_strdup_printf("%u", shell->target.channel);
-	g_autofree char *lun = g_strdup_printf("%u", shell->target.lun);
-	const bool bridged = shell->target.address != IPMI_BMC_ADDRESS;
+	g_autofree char *bmc = g_strdup_printf("0x%02x", IPMI_BMC_ADDRESS);
+	g_autofree char *channel = g_strdup_printf("%u", shell->aim.channel);
+	g_autofree char *lun = g_strdup_printf("%u", shell->aim.lun);
 	g_autoptr(GPtrArray) argv = g_ptr_array_new();
 	g_autoptr(GError) reason = NULL;
 
@@ -402,20 +499,23 @@ static bool start_child(struct ipmi_shell *shell, GError **error)
 	/*
 	 * -v until the login: find_login_failure() needs it. -C always: without it ipmitool asks for
 	 * the suites first, which takes 10 s with BMCs that do not answer that. -R 1: the request
-	 * alone, not repeated.
+	 * alone, not repeated. -m: the BMC's own address, for a blade of PICMG's has another one by
+	 * which ipmitool would take a request to 0x20 for one to another controller.
 	 */
-	add_arguments(argv, (const char *const[]){"ipmitool", "-v", "-H", config->address, "-p",
-						  port, "-U", config->user, "-E", "-L",
-						  config->privilege, "-N", wait, "-R", "1", NULL});
+	add_arguments(argv,
+		      (const char *const[]){"ipmitool", "-v", "-H", config->address, "-p", port,
+					    "-U", config->user, "-E", "-L", config->privilege, "-N",
+					    wait, "-R", "1", "-m", bmc, NULL});
 	if (config->ipmi == CONFIG_METER_IPMI_1_5)
 		add_arguments(argv, (const char *const[]){"-I", "lan", NULL});
 	else
 		add_arguments(argv, (const char *const[]){"-I", "lanplus", "-C", suite, NULL});
 	if (kg)
 		add_arguments(argv, (const char *const[]){"-K", NULL});
-	if (bridged)
-		add_arguments(argv, (const char *const[]){"-t", address, "-b", channel, NULL});
-	if (shell->target.lun != 0)
+	/* The channel is taken with an address alone. */
+	if (shell->aim.channel != 0)
+		add_arguments(argv, (const char *const[]){"-t", bmc, "-b", channel, NULL});
+	if (shell->aim.lun != 0)
 		add_arguments(argv, (const char *const[]){"-l", lun, NULL});
 	g_ptr_array_add(argv, (char *)"shell");
 	g_ptr_array_add(argv, NULL);
@@ -439,7 +539,8 @@ static bool start_child(struct ipmi_shell *shell, GError **error)
 		return false;
 	}
 	shell->state = SHELL_LOGIN;
-	shell->started_ns = platform_now_ns(shell->platform);
+	shell->aim.address = IPMI_BMC_ADDRESS;
+	shell->started_ns = shell->used_ns = platform_now_ns(shell->platform);
 	return true;
 }
 
@@ -448,8 +549,13 @@ static gboolean on_deadline(gpointer data)
 	struct ipmi_shell *shell = data;
 
 	shell->deadline_id = 0;
-	give_up(shell, POWER_METER_ERROR_NO_ANSWER,
-		shell->state == SHELL_LOGIN ? "no login in time" : "no answer in time");
+	if (is_leaving(shell)) {
+		shell->state = SHELL_LEAVING; /* the BMC is out of sight */
+		handle_leave(shell);
+	} else {
+		give_up(shell, POWER_METER_ERROR_NO_ANSWER,
+			shell->state == SHELL_LOGIN ? "no login in time" : "no answer in time");
+	}
 	return G_SOURCE_REMOVE;
 }
 
@@ -467,38 +573,62 @@ static const GError *known_refusal(const struct ipmi_shell *shell)
 /* Logs in for the request under way. */
 static void log_in(struct ipmi_shell *shell)
 {
+	const struct ipmi_target *target = &shell->request->target;
 	g_autoptr(GError) error = NULL;
 	const GError *refusal = known_refusal(shell);
 
-	set_deadline(shell, LOGIN_ANSWERS * timeout_s(shell) + HANG_S);
-	if (refusal)
+	/* The BMC itself is reached by any channel: that of the last controller is kept. */
+	if (target->address != IPMI_BMC_ADDRESS)
+		shell->aim.channel = target->channel;
+	shell->aim.lun = target->lun;
+	if (refusal) {
 		error = g_error_copy(refusal);
-	else if (start_child(shell, &error))
+	} else if (start_child(shell, &error)) {
+		set_deadline(shell, LOGIN_ANSWERS * timeout_s(shell) + HANG_S);
 		return;
+	}
 	fail_all(shell, error);
+}
+
+/* Whether the child can send to `target` in its session. */
+static bool reaches(const struct ipmi_shell *shell, const struct ipmi_target *target)
+{
+	return shell->aim.lun == target->lun &&
+	       (target->address == IPMI_BMC_ADDRESS || shell->aim.channel == target->channel);
 }
 
 /* Sends the next request, if one waits and none is under way. */
 static void send_next(struct ipmi_shell *shell)
 {
-	if (shell->request || g_queue_is_empty(&shell->waiting))
+	const struct request *next = g_queue_peek_head(&shell->waiting);
+	const int64_t now_ns = platform_now_ns(shell->platform);
+
+	if (shell->request || !next)
+		return;
+	if (shell->state == SHELL_IDLE && clock_elapsed_s(shell->used_ns, now_ns) > IDLE_MAX_S) {
+		end_child(shell);
+	} else if (shell->state == SHELL_IDLE && !reaches(shell, &next->target)) {
+		end_child(shell);
+		shell->state = SHELL_SWITCHING;
+	}
+	if (is_leaving(shell))
 		return;
 	shell->request = g_queue_pop_head(&shell->waiting);
-	if (shell->state == SHELL_IDLE &&
-	    clock_elapsed_s(shell->used_ns, platform_now_ns(shell->platform)) > IDLE_MAX_S)
-		end_child(shell);
 	if (shell->state == SHELL_IDLE)
-		send_line(shell);
+		send_aimed(shell);
 	else
 		log_in(shell);
 }
 
-void ipmi_shell_command(struct ipmi_shell *shell, const char *command, ipmi_shell_done_f done,
-			void *data)
+void ipmi_shell_command(struct ipmi_shell *shell, const struct ipmi_target *target,
+			const char *command, ipmi_shell_done_f done, void *data)
 {
 	struct request *request = g_new0(struct request, 1);
 
-	*request = (struct request){.line = g_strdup(command), .done = done, .data = data};
+	*request = (struct request){.line = g_strdup(command),
+				    .target = *target,
+				    .done = done,
+				    .data = data};
 	g_queue_push_tail(&shell->waiting, request);
 	send_next(shell);
 }
@@ -532,7 +662,7 @@ const char *ipmi_shell_obstacle(const struct ipmi_shell *shell, const void *data
 
 	for (const GList *link = shell->waiting.head; link; link = link->next)
 		waits |= ((const struct request *)link->data)->data == data;
-	if (waits && (shell->state == SHELL_LOGIN || shell->state == SHELL_QUIETING))
+	if (waits && (is_login(shell) || is_leaving(shell)))
 		return "logging in";
 	return waits && !is_mine ? "waits for its answers to other meters" : NULL;
 }
@@ -560,7 +690,7 @@ struct ipmi_shells *ipmi_shells_new(const struct platform *platform)
 }
 
 struct ipmi_shell *ipmi_shells_find(struct ipmi_shells *shells, const struct config_meter *config,
-				    const struct ipmi_target *target, GError **error)
+				    GError **error)
 {
 	struct ipmi_shell *shell;
 
@@ -570,16 +700,13 @@ struct ipmi_shell *ipmi_shells_find(struct ipmi_shells *shells, const struct con
 		shell = shells->list->pdata[i];
 		if (!config_files_share_bmc(&shell->config, config))
 			continue;
-		differs = error ? config_files_differ(&shell->config, config) : NULL;
+		differs = config_files_differ(&shell->config, config);
 		if (differs)
 			return error_null(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
 					  "`%s` is not that of another meter of the same BMC, %s, "
 					  "and user, %s: both share one session; make it the same, "
 					  "or give one another `user`",
 					  differs, config->address, config->user);
-		if (shell->target.address != target->address || shell->target.lun != target->lun ||
-		    shell->target.channel != target->channel)
-			continue;
 		shell->config.timeout_s = MAX(shell->config.timeout_s, config->timeout_s);
 		return shell;
 	}
@@ -599,7 +726,6 @@ struct ipmi_shell *ipmi_shells_find(struct ipmi_shells *shells, const struct con
 		.tls = config->tls,
 		.timeout_s = config->timeout_s,
 	};
-	shell->target = *target;
 	shell->output = g_string_new(NULL);
 	shell->retry_s = LOGIN_RETRY_S;
 	g_ptr_array_add(shells->list, shell);
@@ -613,9 +739,8 @@ void ipmi_shells_leave(struct ipmi_shells *shells)
 
 		g_queue_clear_full(&shell->waiting, (GDestroyNotify)request_free);
 		g_clear_pointer(&shell->request, request_free);
+		end_child(shell);
 		g_clear_handle_id(&shell->deadline_id, g_source_remove);
-		if (shell->child)
-			write_line(shell, "exit\n");
 	}
 }
 

@@ -16,8 +16,9 @@
  *
  * Meters of the same BMC and user (config_files_share_bmc()) share a shell, and so one session, of
  * which a BMC has few; the longest of their timeout_s holds for all of them. Their commands are
- * sent in the order in which they came. A shell for another controller behind the BMC has a session
- * of its own, for ipmitool takes the controller when it starts.
+ * sent in the order in which they came, those for another controller behind the BMC too: ipmitool
+ * is told its address before the command ("set targetaddr"). The channel that leads there and the
+ * LUN it takes when it starts: for others the session is closed, and another one opened after that.
  *
  * ipmitool waits for each answer of the BMC as long as the meter's timeout_s, and sends each
  * request once: so it takes a late answer, and its own error comes before the shell's deadline.
@@ -44,13 +45,15 @@ void ipmi_shells_leave(struct ipmi_shells *shells);
  */
 void ipmi_shells_free(struct ipmi_shells *shells);
 
-/* Which controller the commands of a shell are for. */
+/* Which controller a command is for. */
 struct ipmi_target {
 	uint8_t address; /* on the IPMB; IPMI_BMC_ADDRESS: the BMC itself */
-	uint8_t channel; /* that leads there from the BMC; 0: the primary IPMB */
+	uint8_t channel; /* that leads there from the BMC; 0: the primary IPMB; of a BMC any */
 	uint8_t lun;
 };
 enum { IPMI_BMC_ADDRESS = 0x20 };
+
+extern const struct ipmi_target ipmi_bmc;
 
 /*
  * Called with the answer to a command: `output` (borrowed, without echo and prompt), or `error`, a
@@ -59,30 +62,34 @@ enum { IPMI_BMC_ADDRESS = 0x20 };
 typedef void (*ipmi_shell_done_f)(const char *output, const GError *error, void *data);
 
 /*
- * The shell that logs in by `config` for commands to `target`, borrowed until ipmi_shells_free().
- * Starts nothing yet. NULL with POWER_METER_ERROR_SETUP if another meter of the BMC and user has
- * another password, `privilege` or the like (config_files_differ()); without `error` that is not
- * looked at, as for the second shell of a meter.
+ * The shell that logs in by `config`, borrowed until ipmi_shells_free(). Starts nothing yet. NULL
+ * with POWER_METER_ERROR_SETUP if another meter of the BMC and user has another password,
+ * `privilege` or the like (config_files_differ()).
  */
 struct ipmi_shell *ipmi_shells_find(struct ipmi_shells *shells, const struct config_meter *config,
-				    const struct ipmi_target *target, GError **error);
+				    GError **error);
 
 /* Drops the commands whose `data` is this, without a callback. */
 void ipmi_shell_drop(struct ipmi_shell *shell, const void *data);
 
 /*
- * Sends `command` (one line) once those before it have their answers, after starting ipmitool with
- * its login if it does not run. The password file is read again at each start. Calls `done` once,
- * and before returning only if ipmitool cannot be started, or where the login was refused some
- * seconds ago with the same password. The latest is some seconds more than the meter's timeout_s
- * after the command was sent; a login, which comes before it, takes several answers of the BMC, and
- * may take as many times as long. ipmitool is ended then, because a late answer would be taken for
- * the answer to the next command. A login that fails fails all commands that wait.
+ * Sends `command` (one line) to `target` once those before it have their answers, after starting
+ * ipmitool with its login if it does not run. No ipmitool starts before the one before it has
+ * closed its session, or has been silent for a second. The password file is read again at each
+ * start. Calls `done` once, and before returning only if ipmitool cannot be started, or where the
+ * login was refused some seconds ago with the same password. The latest is some seconds more than
+ * the meter's timeout_s after the command was sent; a login, which comes before it, takes several
+ * answers of the BMC, and may take as many times as long. ipmitool is ended then, because a late
+ * answer would be taken for the answer to the next command. A login that fails fails all commands
+ * that wait.
  */
-void ipmi_shell_command(struct ipmi_shell *shell, const char *command, ipmi_shell_done_f done,
-			void *data);
+void ipmi_shell_command(struct ipmi_shell *shell, const struct ipmi_target *target,
+			const char *command, ipmi_shell_done_f done, void *data);
 
-/* When ipmitool was last started (platform_now_ns()); 0: never. */
+/*
+ * Since when the BMC was not out of sight, by platform_now_ns(): ipmitool was last started, but for
+ * a login by another channel or LUN; 0: never.
+ */
 int64_t ipmi_shell_started_ns(const struct ipmi_shell *shell);
 
 /*

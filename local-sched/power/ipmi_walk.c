@@ -522,7 +522,7 @@ static void send_request(struct ipmi_walk *walk)
 					  (unsigned)walk->size, (unsigned)bytes_to_ask(walk));
 		break;
 	}
-	ipmi_shell_command(walk->shell, command, on_answer, walk);
+	ipmi_shell_command(walk->shell, &ipmi_bmc, command, on_answer, walk);
 }
 
 void ipmi_walk_go(struct ipmi_walk *walk, ipmi_walk_done_f done, void *data)

@@ -59,21 +59,15 @@ enum step {
 	STEP_POWER, /* whether the machine is on, after 0 W */
 };
 
-/* A shell for the sensors of one controller that is not the BMC. */
-struct bridge {
-	struct ipmi_target target;
-	struct ipmi_shell *shell; /* borrowed of the set */
-};
-
 struct meter_ipmi {
 	struct power_meter base;
 	struct ipmi_shell *shell; /* borrowed of the set */
-	GArray *bridges;          /* struct bridge */
 	struct ipmi_walk *walk;
 	enum step step;
 	bool wanted;      /* a read is under way */
 	int64_t began_ns; /* the read */
-	char *sent;       /* the last command */
+	char *sent;       /* the last command, and its target */
+	struct ipmi_target sent_to;
 	/* Of a login or walk that failed while no read was under way; the next read reports it. */
 	enum power_meter_error late_code;
 	char *late_message;
@@ -109,7 +103,6 @@ struct meter_ipmi {
 
 static bool ipmi_open(struct power_meter *base, GError **error)
 {
-	static const struct ipmi_target bmc = {.address = IPMI_BMC_ADDRESS};
 	struct meter_ipmi *meter = (struct meter_ipmi *)base;
 	const struct config_meter *config = base->config;
 	g_autoptr(GError) reason = NULL;
@@ -118,14 +111,13 @@ static bool ipmi_open(struct power_meter *base, GError **error)
 		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
 					     "its IPMI meter needs address, user and privilege");
 	meter->dcmi_wait_s = DCMI_AGAIN_S;
-	meter->raw_target = bmc;
+	meter->raw_target = ipmi_bmc;
 	if (config->controller)
 		config_meter_controller(config->controller, &meter->raw_target.address,
 					&meter->raw_target.channel);
 	meter->command =
 		config->raw ? g_strconcat("raw ", config->raw, NULL) : g_strdup(DCMI_COMMAND);
-	meter->bridges = g_array_new(FALSE, FALSE, sizeof(struct bridge));
-	meter->shell = ipmi_shells_find(base->set->shells, config, &bmc, &reason);
+	meter->shell = ipmi_shells_find(base->set->shells, config, &reason);
 	if (!meter->shell)
 		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP, "%s",
 					     reason->message);
@@ -209,45 +201,27 @@ static void fail(struct meter_ipmi *meter, enum power_meter_error code, const ch
 
 static void on_answer(const char *output, const GError *error, void *data);
 
-static void send_command(struct meter_ipmi *meter, struct ipmi_shell *shell, enum step step,
+static void send_command(struct meter_ipmi *meter, const struct ipmi_target *target, enum step step,
 			 const char *command)
 {
 	meter->step = step;
 	g_free(meter->sent);
 	meter->sent = g_strdup(command);
-	ipmi_shell_command(shell, command, on_answer, meter);
+	meter->sent_to = *target;
+	ipmi_shell_command(meter->shell, target, command, on_answer, meter);
 }
 
 /*
  * Sends the command again that had no answer, with a new login, where the session is older than the
  * read: the BMC may have ended it, or was restarted. Returns false if it is not.
  */
-static bool try_again(struct meter_ipmi *meter, struct ipmi_shell *shell)
+static bool try_again(struct meter_ipmi *meter)
 {
-	if (ipmi_shell_started_ns(shell) >= meter->began_ns)
+	if (ipmi_shell_started_ns(meter->shell) >= meter->began_ns)
 		return false;
-	ipmi_shell_stop(shell);
-	ipmi_shell_command(shell, meter->sent, on_answer, meter);
+	ipmi_shell_stop(meter->shell);
+	ipmi_shell_command(meter->shell, &meter->sent_to, meter->sent, on_answer, meter);
 	return true;
-}
-
-/* The shell for the controller that owns a sensor. */
-static struct ipmi_shell *shell_for(struct meter_ipmi *meter, const struct ipmi_target *owner)
-{
-	struct bridge added = {.target = *owner};
-
-	if (owner->address == IPMI_BMC_ADDRESS && owner->lun == 0)
-		return meter->shell;
-	for (guint i = 0; i < meter->bridges->len; i++) {
-		const struct bridge *bridge = &g_array_index(meter->bridges, struct bridge, i);
-
-		if (bridge->target.address == owner->address &&
-		    bridge->target.channel == owner->channel && bridge->target.lun == owner->lun)
-			return bridge->shell;
-	}
-	added.shell = ipmi_shells_find(meter->base.set->shells, meter->base.config, owner, NULL);
-	g_array_append_val(meter->bridges, added);
-	return added.shell;
 }
 
 static const struct ipmi_sensor *current_sensor(const struct meter_ipmi *meter)
@@ -260,7 +234,7 @@ static void read_sensor(struct meter_ipmi *meter)
 	const struct ipmi_sensor *sensor = current_sensor(meter);
 	g_autofree char *command = g_strdup_printf("raw 0x04 0x2d 0x%02x", sensor->number);
 
-	send_command(meter, shell_for(meter, &sensor->owner), STEP_SENSOR, command);
+	send_command(meter, &sensor->owner, STEP_SENSOR, command);
 }
 
 static void on_walked(const GError *error, void *data);
@@ -269,13 +243,7 @@ static void on_checked(const GError *error, void *data);
 /* Whether a login came after the records were read: the BMC may have been restarted. */
 static bool logged_in_since(const struct meter_ipmi *meter)
 {
-	bool since = ipmi_shell_started_ns(meter->shell) > meter->checked_ns;
-
-	for (guint i = 0; i < meter->bridges->len; i++)
-		since |= ipmi_shell_started_ns(
-				 g_array_index(meter->bridges, struct bridge, i).shell) >
-			 meter->checked_ns;
-	return since;
+	return ipmi_shell_started_ns(meter->shell) > meter->checked_ns;
 }
 
 static void check_records(struct meter_ipmi *meter)
@@ -463,7 +431,7 @@ static void handle_dcmi(struct meter_ipmi *meter, const struct ipmi_answer *answ
 	switch (verdict) {
 	case POWER_METER_OK:
 		if (mw == 0) {
-			send_command(meter, meter->shell, STEP_POWER, CHASSIS_COMMAND);
+			send_command(meter, &ipmi_bmc, STEP_POWER, CHASSIS_COMMAND);
 			return;
 		}
 		end_read(meter, mw);
@@ -537,7 +505,7 @@ static void take_sensor(struct meter_ipmi *meter, const struct ipmi_factors *fac
 	else if (llround(meter->sum_w * 1e3) > 0)
 		end_read(meter, llround(meter->sum_w * 1e3));
 	else
-		send_command(meter, meter->shell, STEP_POWER, CHASSIS_COMMAND);
+		send_command(meter, &ipmi_bmc, STEP_POWER, CHASSIS_COMMAND);
 }
 
 /* The sensor gave no reading: nor does the sum. */
@@ -585,7 +553,7 @@ static void handle_sensor(struct meter_ipmi *meter, const struct ipmi_answer *an
 		g_autofree char *command =
 			g_strdup_printf("raw 0x04 0x23 0x%02x 0x%02x", sensor->number, meter->raw);
 
-		send_command(meter, shell_for(meter, &sensor->owner), STEP_FACTORS, command);
+		send_command(meter, &sensor->owner, STEP_FACTORS, command);
 	} else {
 		take_sensor(meter, &sensor->factors);
 	}
@@ -605,16 +573,6 @@ static void handle_factors(struct meter_ipmi *meter, const struct ipmi_answer *a
 	}
 	ipmi_sdr_parse_factors(answer->bytes + 1, &factors);
 	take_sensor(meter, &factors);
-}
-
-/* The shell that the command under way went to. */
-static struct ipmi_shell *current_shell(struct meter_ipmi *meter)
-{
-	if (meter->step == STEP_DCMI)
-		return shell_for(meter, &meter->raw_target);
-	return meter->step == STEP_SENSOR || meter->step == STEP_FACTORS
-		       ? shell_for(meter, &current_sensor(meter)->owner)
-		       : meter->shell;
 }
 
 static void on_answer(const char *output, const GError *error, void *data)
@@ -642,9 +600,9 @@ static void on_answer(const char *output, const GError *error, void *data)
 								  : "not a power reading: %s",
 							  gist);
 
-		if (try_again(meter, current_shell(meter)))
+		if (try_again(meter))
 			return;
-		ipmi_shell_stop(current_shell(meter));
+		ipmi_shell_stop(meter->shell);
 		if (meter->step == STEP_DCMI)
 			leave_dcmi(meter, verdict, reason);
 		else if (meter->step == STEP_POWER && !meter->from_sensor)
@@ -662,14 +620,8 @@ static void on_answer(const char *output, const GError *error, void *data)
  */
 static const char *obstacle(const struct meter_ipmi *meter)
 {
-	const char *text = meter->step == STEP_CHECK
-				   ? ipmi_shell_obstacle(meter->shell, meter->walk)
-				   : ipmi_shell_obstacle(meter->shell, meter);
-
-	for (guint i = 0; i < meter->bridges->len && !text; i++)
-		text = ipmi_shell_obstacle(g_array_index(meter->bridges, struct bridge, i).shell,
-					   meter);
-	return text;
+	return ipmi_shell_obstacle(meter->shell,
+				   meter->step == STEP_CHECK ? (const void *)meter->walk : meter);
 }
 
 static gboolean on_deadline(gpointer data)
@@ -740,8 +692,7 @@ static void ipmi_read(struct power_meter *base)
 		read_sensors(meter);
 	} else {
 		meter->from_sensor = meter->leaving = false;
-		send_command(meter, shell_for(meter, &meter->raw_target), STEP_DCMI,
-			     meter->command);
+		send_command(meter, &meter->raw_target, STEP_DCMI, meter->command);
 	}
 }
 
@@ -761,9 +712,6 @@ static void ipmi_close(struct power_meter *base)
 	ipmi_walk_free(meter->walk);
 	if (meter->shell)
 		ipmi_shell_drop(meter->shell, meter);
-	for (guint i = 0; meter->bridges && i < meter->bridges->len; i++)
-		ipmi_shell_drop(g_array_index(meter->bridges, struct bridge, i).shell, meter);
-	g_clear_pointer(&meter->bridges, g_array_unref);
 	g_free(meter->late_message);
 	g_free(meter->command);
 	g_free(meter->sent);

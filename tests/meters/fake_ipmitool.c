@@ -13,6 +13,7 @@ struct child {
 	struct child_setup setup;
 	uint16_t port;
 	unsigned session; /* 0: none */
+	uint8_t controller;
 	guint timer_id;
 	GString *text; /* what it prints next */
 	bool ends;     /* after that */
@@ -58,6 +59,7 @@ static struct child_process *start(const struct platform *platform, const struct
 	child->base.platform = platform;
 	child->setup = *setup;
 	child->text = g_string_new(NULL);
+	child->controller = 0x20; /* the BMC */
 	for (gsize i = 0; setup->argv[i]; i++)
 		if (strcmp(setup->argv[i], "-p") == 0)
 			child->port = (uint16_t)atoi(setup->argv[i + 1]);
@@ -79,7 +81,7 @@ static void answer(struct child *child, const char *line)
 
 	for (gsize i = 1; words[i] && size < sizeof request; i++)
 		request[size++] = (uint8_t)strtoul(words[i], NULL, 16);
-	tools_of(child)->ask(child->port, child->session, request, size, &answer,
+	tools_of(child)->ask(child->port, child->session, child->controller, request, size, &answer,
 			     tools_of(child)->data);
 	if (answer.code != 0)
 		g_string_append_printf(child->text,
@@ -98,6 +100,16 @@ static void answer(struct child *child, const char *line)
 	print_after(child, answer.code < 0 ? SILENT_MS : answer.after_ms);
 }
 
+static void leave(struct child *child)
+{
+	const struct fake_ipmitool *tools = tools_of(child);
+	const bool answered =
+		!tools->log_out || tools->log_out(child->port, child->session, tools->data);
+
+	child->ends = true;
+	print_after(child, answered ? 0 : SILENT_MS);
+}
+
 static void say(struct child_process *base, const char *text)
 {
 	struct child *child = (struct child *)base;
@@ -106,7 +118,14 @@ static void say(struct child_process *base, const char *text)
 	g_string_append_printf(child->text, "%s\n", line);
 	if (g_str_has_prefix(line, "raw ")) {
 		answer(child, line);
-	} else if (strcmp(line, "exit") != 0) {
+	} else if (strcmp(line, "exit") == 0) {
+		leave(child);
+	} else {
+		if (g_str_has_prefix(line, "set targetaddr ")) {
+			child->controller = (uint8_t)strtoul(line + 15, NULL, 16);
+			g_string_append_printf(child->text, "Set remote IPMB address to 0x%02x\n",
+					       child->controller);
+		}
 		g_string_append(child->text, PROMPT);
 		print_after(child, 0);
 	}
@@ -150,7 +169,7 @@ void fake_ipmi_reply(struct fake_ipmi_answer *answer, const uint8_t *bytes, size
 }
 
 void fake_ipmi_reply_record(struct fake_ipmi_answer *answer, uint8_t id, uint8_t next,
-			    uint8_t number, uint8_t factor, const char *name)
+			    uint8_t owner, uint8_t number, uint8_t factor, const char *name)
 {
 	const uint8_t length = (uint8_t)strlen(name);
 	uint8_t bytes[2 + 48 + FAKE_IPMI_NAME_MAX] = {next, next == 0xff ? 0xff : 0};
@@ -161,7 +180,7 @@ void fake_ipmi_reply_record(struct fake_ipmi_answer *answer, uint8_t id, uint8_t
 	record[2] = 0x51;
 	record[3] = 0x01;
 	record[4] = (uint8_t)(43 + length);
-	record[5] = 0x20;
+	record[5] = owner;
 	record[7] = number;
 	record[21] = 6; /* watts */
 	record[24] = factor;

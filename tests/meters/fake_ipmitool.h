@@ -27,11 +27,11 @@ void fake_ipmi_reply(struct fake_ipmi_answer *answer, const uint8_t *bytes, size
 #define FAKE_IPMI_NAME_MAX 16
 
 /*
- * It answers with the full record `id` of a sensor of power in watts, whose readings count times
- * `factor`. The record `next` follows; 0xff: none does.
+ * It answers with the full record `id` of a sensor of power in watts of the controller `owner`,
+ * whose readings count times `factor`. The record `next` follows; 0xff: none does.
  */
 void fake_ipmi_reply_record(struct fake_ipmi_answer *answer, uint8_t id, uint8_t next,
-			    uint8_t number, uint8_t factor, const char *name);
+			    uint8_t owner, uint8_t number, uint8_t factor, const char *name);
 
 struct fake_ipmitool {
 	struct platform platform; /* first: what the meters get */
@@ -40,9 +40,11 @@ struct fake_ipmitool {
 	 * the BMC is silent.
 	 */
 	unsigned (*log_in)(uint16_t port, guint *ret_ms, void *data);
-	/* A request of a session: its function, command and data. */
-	void (*ask)(uint16_t port, unsigned session, const uint8_t *request, size_t size,
-		    struct fake_ipmi_answer *ret_answer, void *data);
+	/* A request of a session to a controller: its function, command and data. */
+	void (*ask)(uint16_t port, unsigned session, uint8_t controller, const uint8_t *request,
+		    size_t size, struct fake_ipmi_answer *ret_answer, void *data);
+	/* The end of a session, by "exit". False: the BMC is silent. NULL: it answers. */
+	bool (*log_out)(uint16_t port, unsigned session, void *data);
 	void *data;
 };
 

@@ -11,7 +11,8 @@ turn, of which the last repeats) or cc (the completion code of its refusal), dcm
 (sensor number -> raw byte), idle_s (a session lives so long), max_sessions, suites (cipher suites), chassis (the first byte of
 its status), sdr_most (bytes of a record that it returns at once), device_sdr (it has no repository, but keeps the records
 itself), silent (commands that it does not answer, "2c 02"), answers (command -> hex of the answer, or completion code),
-controllers (address on the IPMB -> readings, answers), chain (number of the record after the last: the chain is a circle). A
+controllers (address on the IPMB, with a channel "44/6" -> readings, answers, or refused: completion code), luns (LUN ->
+readings), chain (number of the record after the last: the chain is a circle). A
 record has also name_hex, b, rexp, bexp, fmt (how the raw byte is meant), lin (linearization), percent (the bits beside fmt),
 lun (with the channel in its upper half). Also: bad_record (number of a record that it cannot return), compact (a compact, an
 event-only and an OEM record come first), lose (every so many requests of a session one is lost), role_refused, then (what is
@@ -24,7 +25,7 @@ class BMC:
     def __init__(self, handler, user=b'admin', pw=b'secret', delay=0, suites=(1,2,3,17), max_sessions=99, idle=None, port=0, log=None, on_packet=None):
         self.h=handler; self.user=user; self.pw=pw; self.delay=delay; self.suites=suites
         self.sock=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); self.sock.bind(('127.0.0.1',port)); self.port=self.sock.getsockname()[1]
-        self.sess={}; self.log=[]; self.idle=idle; self.max=max_sessions; self.on_packet=on_packet; self.alive=True; self.bridge=None
+        self.sess={}; self.log=[]; self.idle=idle; self.max=max_sessions; self.on_packet=on_packet; self.alive=True; self.bridge=None; self.luns={}
         threading.Thread(target=self.loop,daemon=True).start()
     def stop(self):
         self.alive=False; self.sock.close()
@@ -116,7 +117,7 @@ class BMC:
                     inner=data[1:]; cc,d=self.bridge(data[0]&15,inner[0],inner[1]>>2,inner[5],inner[6:-1])
                     if cc is None: self.reply(s,m,d,b'',addr,None); return
                     self.reply(s,m,0,b'',addr,None); self.reply(s,inner,cc,d,addr,None); return
-                r=self.h(netfn,cmd,data)
+                r=self.luns.get(m[1]&3,self.h)(netfn,cmd,data)
             if r is None: return
             delay=None
             if len(r)==3: cc,d,delay=r
@@ -222,12 +223,14 @@ if __name__ == '__main__':
             if 'sdr_delay_s' in c: return r[0], r[1], c['sdr_delay_s']
         return r
     def bridge(channel, address, n, cmd, data):
-        o = c.get('controllers', {}).get(str(address))
-        if o is None or o.get('channel', 0) != channel: return None, 0x83
+        o = c['controllers'].get('%d/%d' % (address, channel) if channel else str(address))
+        if o is None: return None, 0x83
+        if 'refused' in o: return None, o['refused']
         if a := answer_of(o, n, cmd): return a
         return readings_of(o).get(data[0], (0xcb, b'')) if (n, cmd) == (4, 0x2d) else (0xc1, b'')
     b = BMC(handler, delay=c.get('delay_s', 0), idle=c.get('idle_s'), max_sessions=c.get('max_sessions', 99), suites=tuple(c.get('suites', (1, 2, 3, 17))))
     if 'controllers' in c: b.bridge = bridge
+    b.luns = {int(lun): std((0xc1, b''), [], readings_of({'readings': o})) for lun, o in c.get('luns', {}).items()}
     b.role_refused = c.get('role_refused', False)
     requests = [0]
     def on_packet(packet, address):

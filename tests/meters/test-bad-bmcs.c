@@ -346,7 +346,7 @@ static void give_record(const struct bmc *bmc, uint8_t id, struct fake_ipmi_answ
 	const uint8_t sensor = bmc->place[id];
 	const uint8_t next = id + 1 < SENSORS ? id + 1 : 0xff;
 
-	fake_ipmi_reply_record(answer, id, next, FIRST_NUMBER + id, bmc->factor[sensor],
+	fake_ipmi_reply_record(answer, id, next, 0x20, FIRST_NUMBER + id, bmc->factor[sensor],
 			       sensor_names[sensor]);
 }
 
@@ -366,8 +366,9 @@ static void give_sensor(struct bmc *bmc, uint8_t number, struct fake_ipmi_answer
 		g_array_append_val(bmc->sent, sent);
 }
 
-static void on_ipmi_request(uint16_t port, unsigned session, const uint8_t *request, size_t size,
-			    struct fake_ipmi_answer *answer, void *data)
+static void on_ipmi_request(uint16_t port, unsigned session, uint8_t controller,
+			    const uint8_t *request, size_t size, struct fake_ipmi_answer *answer,
+			    void *data)
 {
 	struct bmc *bmc = find_ipmi(data, port);
 	const unsigned command = size < 2 ? 0 : (unsigned)request[0] << 8 | request[1];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Meters by IPMI that share the session of one BMC: none of them starves, and what one of them does
- * to the session leads to no wrong reading of another. And what a read says whose BMC is slow. In
- * virtual time (virtual_time.h).
+ * to the session leads to no wrong reading of another. Sensors of another controller are read by
+ * the same session. And what a read says whose BMC is slow. In virtual time (virtual_time.h).
  */
 #include <math.h>
 #include <string.h>
@@ -16,6 +16,8 @@
 #include "tests/meters/virtual_time.h"
 
 enum { MANY = 10, SENSORS = 2, PORT = 623, MANY_S = 120, FIRST_NUMBER = 0x50 };
+
+enum { BMC = 0x20, OTHER = 0x2c };
 
 static const char *const names[MANY] = {"h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8", "h9"};
 static const char *const sensor_names[SENSORS] = {"PS1 Power In", "PS2 Power In"};
@@ -39,6 +41,10 @@ struct bed {
 	guint login_ms; /* what a login takes */
 	unsigned session;
 	unsigned ended;          /* the last one before it was restarted */
+	unsigned open;           /* sessions that are */
+	unsigned open_most;      /* at once */
+	bool other_owns_last;    /* the last sensor is another controller's */
+	unsigned wrong_owner;    /* requests to a controller that has no such sensor */
 	int dcmi_code;           /* the completion code of Get Power Reading */
 	uint8_t factor[SENSORS]; /* M of each sensor */
 	bool restarts;           /* with another factor, once it has sent its first record */
@@ -56,7 +62,32 @@ static unsigned log_in(uint16_t port, guint *ret_ms, void *data)
 	struct bed *bed = data;
 
 	*ret_ms = bed->login_ms;
+	bed->open++;
+	bed->open_most = MAX(bed->open_most, bed->open);
 	return ++bed->session;
+}
+
+/* A session that has ended by itself is not open, and what it asks for is not answered. */
+static bool log_out(uint16_t port, unsigned session, void *data)
+{
+	struct bed *bed = data;
+
+	if (session <= bed->ended)
+		return false;
+	bed->open--;
+	return true;
+}
+
+/* All sessions end, without a word. */
+static void end_sessions(struct bed *bed)
+{
+	bed->ended = bed->session;
+	bed->open = 0;
+}
+
+static uint8_t owner_of(const struct bed *bed, unsigned sensor)
+{
+	return bed->other_owns_last && sensor == SENSORS - 1 ? OTHER : BMC;
 }
 
 static void give_record(struct bed *bed, uint8_t id, struct fake_ipmi_answer *answer)
@@ -67,19 +98,19 @@ static void give_record(struct bed *bed, uint8_t id, struct fake_ipmi_answer *an
 		bed->loses = false;
 		return;
 	}
-	fake_ipmi_reply_record(answer, id, next, FIRST_NUMBER + id, bed->factor[id],
-			       sensor_names[id]);
+	fake_ipmi_reply_record(answer, id, next, owner_of(bed, id), FIRST_NUMBER + id,
+			       bed->factor[id], sensor_names[id]);
 	if (bed->restarts && id == 0) {
 		bed->restarts = false;
 		bed->restarted_ns = clock_now_ns();
-		bed->ended = bed->session;
+		end_sessions(bed);
 		bed->factor[0]++;
 	}
 }
 
 /* Sensors, their records, and 200 W by DCMI and by a request of its maker. */
-static void ask(uint16_t port, unsigned session, const uint8_t *request, size_t size,
-		struct fake_ipmi_answer *answer, void *data)
+static void ask(uint16_t port, unsigned session, uint8_t controller, const uint8_t *request,
+		size_t size, struct fake_ipmi_answer *answer, void *data)
 {
 	static const uint8_t reading[18] = {0xdc, 200, [17] = 0x40};
 	struct bed *bed = data;
@@ -89,6 +120,7 @@ static void ask(uint16_t port, unsigned session, const uint8_t *request, size_t 
 	answer->after_ms = bed->slow_ms;
 	if (session <= bed->ended)
 		return;
+	bed->wrong_owner += controller != BMC && command != 0x042d;
 	if (command == 0x2c02) {
 		bed->dcmi_asked++;
 		answer->code = bed->dcmi_code;
@@ -107,9 +139,10 @@ static void ask(uint16_t port, unsigned session, const uint8_t *request, size_t 
 		bed->pieces_asked += request[7] != 0xff;
 		give_record(bed, request[4], answer);
 	} else if (command == 0x042d && size == 3) {
-		const uint8_t raw = sensor_raw[(request[2] - FIRST_NUMBER) % SENSORS];
+		const unsigned sensor = (request[2] - (unsigned)FIRST_NUMBER) % SENSORS;
 
-		fake_ipmi_reply(answer, (const uint8_t[]){raw, 0xc0, 0, 0}, 4);
+		bed->wrong_owner += controller != owner_of(bed, sensor);
+		fake_ipmi_reply(answer, (const uint8_t[]){sensor_raw[sensor], 0xc0, 0, 0}, 4);
 	} else {
 		answer->code = 0xc1;
 	}
@@ -141,6 +174,7 @@ static void bed_init(struct bed *bed)
 	fake_ipmitool_init(&bed->tools, &platform_machine);
 	bed->tools.log_in = log_in;
 	bed->tools.ask = ask;
+	bed->tools.log_out = log_out;
 	bed->tools.data = bed;
 	for (int i = 0; i < MANY; i++) {
 		bed->samples[i] = g_array_new(FALSE, FALSE, sizeof(struct sample_ring_entry));
@@ -351,7 +385,7 @@ static void test_a_check_behind_a_login_is_not_repeated(void)
 	read_sensors(&bed, 1, 0);
 	bed_start(&bed, 2);
 	run_for(60.5);
-	bed.ended = bed.session;
+	end_sessions(&bed);
 	bed.records_asked = 0;
 	run_for(20);
 	g_assert_cmpuint(bed.session, ==, 2);
@@ -422,6 +456,58 @@ static void test_a_read_that_joined_a_search_is_not_joined_by_the_next(void)
 	bed_clear(&bed);
 }
 
+/*
+ * Sensors of two controllers, and another meter of the BMC: one session at a time serves them, also
+ * when the BMC has ended it, or it was idle. After a login the records are read again, and at the
+ * end no session is left.
+ */
+static void test_another_controller_is_asked_by_the_same_session(void)
+{
+	struct bed bed;
+	unsigned records;
+
+	bed_init(&bed);
+	read_sensors(&bed, 0, 1);
+	bed.other_owns_last = true;
+	bed_start(&bed, 2);
+	run_for(30);
+	g_assert_cmpuint(bed.session, ==, 1);
+	records = bed.records_asked;
+	end_sessions(&bed);
+	bed.factor[1] = 2;
+	run_for(20);
+	g_assert_cmpuint(bed.session, ==, 2);
+	g_assert_cmpuint(bed.records_asked, ==, records + SENSORS);
+	g_assert_cmpint(power_counter(bed.power, names[0])->last_mw, ==, 200000);
+	g_assert_cmpuint(bed.samples[0]->len, >, 30);
+	for (guint k = 0; k < bed.samples[0]->len; k++) {
+		const int64_t mw = g_array_index(bed.samples[0], struct sample_ring_entry, k).mw;
+
+		g_assert_true(mw == 150000 || (mw == 200000 && k > 20));
+	}
+	power_free(g_steal_pointer(&bed.power));
+	g_assert_cmpuint(bed.wrong_owner, ==, 0);
+	g_assert_cmpuint(bed.open_most, ==, 1);
+	g_assert_cmpuint(bed.open, ==, 0);
+	bed_clear(&bed);
+}
+
+/* A session that was idle is closed before the next one is opened. */
+static void test_an_idle_session_is_closed_before_the_next(void)
+{
+	struct bed bed;
+
+	bed_init(&bed);
+	bed_open(&bed);
+	read_once(&bed);
+	run_for(45);
+	read_once(&bed);
+	g_assert_cmpint(bed.read_mw, ==, 200000);
+	g_assert_cmpuint(bed.session, ==, 2);
+	g_assert_cmpuint(bed.open_most, ==, 1);
+	bed_clear(&bed);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -439,5 +525,9 @@ int main(int argc, char **argv)
 			test_a_check_that_waits_for_a_login_is_not_yet_a_reading);
 	g_test_add_func("/ipmi, shared/a read that joined a search is not joined by the next",
 			test_a_read_that_joined_a_search_is_not_joined_by_the_next);
+	g_test_add_func("/ipmi, shared/another controller is asked by the same session",
+			test_another_controller_is_asked_by_the_same_session);
+	g_test_add_func("/ipmi, shared/an idle session is closed before the next",
+			test_an_idle_session_is_closed_before_the_next);
 	return g_test_run();
 }
