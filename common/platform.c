@@ -184,9 +184,124 @@ static void machine_wait(struct platform_job *job)
 	job_free(job);
 }
 
+struct platform_worker {
+	gatomicrefcount references; /* one of the owner, one of the thread */
+	GAsyncQueue *orders;        /* struct order; or the worker itself, which means its end */
+	GMutex lock;                /* of `ended` */
+	GCond end;
+	bool ended;
+};
+
+/* A piece of work on its way to a worker, and back. */
+struct order {
+	platform_work_f work;
+	platform_work_f done; /* NULL: none */
+	void *data;
+};
+
+static void worker_unref(struct platform_worker *worker)
+{
+	HANDOFF_GIVE(worker);
+	if (!g_atomic_ref_count_dec(&worker->references))
+		return;
+	HANDOFF_TAKE(worker);
+	g_async_queue_unref(worker->orders);
+	g_mutex_clear(&worker->lock);
+	g_cond_clear(&worker->end);
+	g_free(worker);
+}
+
+static gboolean order_done(gpointer data)
+{
+	g_autofree struct order *order = data;
+
+	HANDOFF_TAKE(order);
+	order->done(order->data);
+	return G_SOURCE_REMOVE;
+}
+
+static void carry_out(struct order *order)
+{
+	HANDOFF_TAKE(order);
+	order->work(order->data);
+	if (!order->done) {
+		g_free(order);
+		return;
+	}
+	HANDOFF_GIVE(order);
+	g_idle_add_full(G_PRIORITY_DEFAULT, order_done, order, NULL);
+}
+
+static gpointer worker_work(gpointer data)
+{
+	struct platform_worker *worker = data;
+	gpointer item;
+
+	HANDOFF_TAKE(worker);
+	while ((item = g_async_queue_pop(worker->orders)) != worker)
+		carry_out(item);
+	handoff_lock(&worker->lock);
+	worker->ended = true;
+	g_cond_signal(&worker->end);
+	handoff_unlock(&worker->lock);
+	worker_unref(worker);
+	return NULL;
+}
+
+static struct platform_worker *machine_hire(const struct platform *platform, const char *name)
+{
+	struct platform_worker *worker = g_new0(struct platform_worker, 1);
+
+	g_atomic_ref_count_init(&worker->references);
+	g_atomic_ref_count_inc(&worker->references);
+	worker->orders = g_async_queue_new();
+	g_mutex_init(&worker->lock);
+	g_cond_init(&worker->end);
+	HANDOFF_GIVE(worker);
+	g_thread_unref(g_thread_new(name, worker_work, worker));
+	return worker;
+}
+
+static void machine_give(struct platform_worker *worker, platform_work_f work, platform_work_f done,
+			 void *data)
+{
+	struct order *order = g_new0(struct order, 1);
+
+	*order = (struct order){work, done, data};
+	HANDOFF_GIVE(order);
+	g_async_queue_push(worker->orders, order);
+}
+
+static void machine_dismiss(const struct platform *platform, struct platform_worker *const *workers,
+			    size_t count, guint limit_s)
+{
+	const gint64 end_us = g_get_monotonic_time() + (gint64)limit_s * G_USEC_PER_SEC;
+
+	for (size_t i = 0; i < count; i++)
+		g_async_queue_push(workers[i]->orders, workers[i]);
+	for (size_t i = 0; i < count; i++) {
+		struct platform_worker *worker = workers[i];
+
+		handoff_lock(&worker->lock);
+		while (!worker->ended && g_get_monotonic_time() < end_us)
+			handoff_wait_until(&worker->end, &worker->lock, end_us);
+		handoff_unlock(&worker->lock);
+		worker_unref(worker);
+	}
+}
+
+static void machine_pause(const struct platform *platform, guint ms)
+{
+	g_usleep(ms * G_GUINT64_CONSTANT(1000));
+}
+
 static const struct platform_threads machine_threads = {
 	.run = machine_run,
 	.wait = machine_wait,
+	.hire = machine_hire,
+	.give = machine_give,
+	.dismiss = machine_dismiss,
+	.pause = machine_pause,
 };
 
 /* Without random numbers nothing can be named or kept secret. */
@@ -313,6 +428,28 @@ struct platform_job *platform_try_run(const struct platform *platform, const cha
 void platform_wait(const struct platform *platform, struct platform_job *job)
 {
 	platform->threads->wait(job);
+}
+
+struct platform_worker *platform_hire(const struct platform *platform, const char *name)
+{
+	return platform->threads->hire(platform, name);
+}
+
+void platform_give(const struct platform *platform, struct platform_worker *worker,
+		   platform_work_f work, platform_work_f done, void *data)
+{
+	platform->threads->give(worker, work, done, data);
+}
+
+void platform_dismiss(const struct platform *platform, struct platform_worker *const *workers,
+		      size_t count, guint limit_s)
+{
+	platform->threads->dismiss(platform, workers, count, limit_s);
+}
+
+void platform_pause(const struct platform *platform, guint ms)
+{
+	platform->threads->pause(platform, ms);
 }
 
 /* Disk. */

@@ -38,7 +38,7 @@ struct platform {
 struct platform_clock {
 	/* Nanoseconds of the boot clock, above 0. It never goes back. */
 	int64_t (*now_ns)(const struct platform *platform);
-	/* Microseconds since 1970 in UTC. This clock may be set. */
+	/* Microseconds since 1970 in UTC. This clock may be set. From any thread. */
 	int64_t (*utc_us)(const struct platform *platform);
 	/*
 	 * Which boot it is: times of now_ns() can be compared only under the same boot id. The
@@ -55,7 +55,7 @@ struct platform_clock {
 	 * milliseconds, 0: in the next turn of the main loop, until it returns G_SOURCE_REMOVE. The
 	 * clock of timers may stand still where now_ns() does not. Returns the id of a source,
 	 * which g_source_remove() removes, and which is due once g_source_set_ready_time() was
-	 * called with 0.
+	 * called with 0. A timer of 0 ms may be set from any thread.
 	 */
 	guint (*timer)(const struct platform *platform, int priority, guint ms,
 		       GSourceFunc function, void *data);
@@ -106,6 +106,9 @@ struct platform_random {
 struct platform_job;
 typedef void (*platform_work_f)(void *data);
 
+/* A thread of its own for pieces of work, which it does one after another. */
+struct platform_worker;
+
 /*
  * Threads: "run this, then event". All are required. A simulation may run the work on its only
  * thread.
@@ -122,6 +125,27 @@ struct platform_threads {
 				    platform_work_f work, platform_work_f done, void *data);
 	/* Waits for the end of the work, and frees the job; done() is not called. */
 	void (*wait)(struct platform_job *job);
+	/*
+	 * Starts a thread called `name`, for work that has to be done on the same thread as earlier
+	 * work, because it uses what belongs to that thread. dismiss() ends it.
+	 */
+	struct platform_worker *(*hire)(const struct platform *platform, const char *name);
+	/*
+	 * Has the worker do work(data), after all that it was given before. Once the work has
+	 * ended, done(data) is called from the default main context, in the order of the ends;
+	 * NULL: nothing is. What both share of `data` belongs to the work until then.
+	 */
+	void (*give)(struct platform_worker *worker, platform_work_f work, platform_work_f done,
+		     void *data);
+	/*
+	 * Ends `count` workers, each after all that it was given, and waits for them, `limit_s`
+	 * seconds at most. What takes longer ends with the process. done() is called later, as
+	 * always.
+	 */
+	void (*dismiss)(const struct platform *platform, struct platform_worker *const *workers,
+			size_t count, guint limit_s);
+	/* Has the work that calls this do nothing for `ms` milliseconds. Not from the main loop. */
+	void (*pause)(const struct platform *platform, guint ms);
 };
 
 /*
@@ -165,6 +189,12 @@ struct platform_job *platform_run(const struct platform *platform, const char *n
 struct platform_job *platform_try_run(const struct platform *platform, const char *name,
 				      platform_work_f work, platform_work_f done, void *data);
 void platform_wait(const struct platform *platform, struct platform_job *job);
+struct platform_worker *platform_hire(const struct platform *platform, const char *name);
+void platform_give(const struct platform *platform, struct platform_worker *worker,
+		   platform_work_f work, platform_work_f done, void *data);
+void platform_dismiss(const struct platform *platform, struct platform_worker *const *workers,
+		      size_t count, guint limit_s);
+void platform_pause(const struct platform *platform, guint ms);
 
 /* The operations of the disk, as above. */
 char *platform_read(const struct platform *platform, const char *path, size_t max,

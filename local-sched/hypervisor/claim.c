@@ -11,6 +11,7 @@
 #include "common/error_fail.h"
 #include "common/json.h"
 #include "common/lab_state.h"
+#include "common/platform.h"
 #include "common/read_number.h"
 #include "local-sched/hypervisor/virt_error.h"
 
@@ -25,6 +26,16 @@ static char *line_of(const char *path)
 	return text;
 }
 
+/* The boot id, or "": not known. */
+static char *boot_here(const struct platform *platform)
+{
+	char *id = platform_boot_id(platform);
+
+	if (g_str_equal(id, "unknown"))
+		id[0] = '\0';
+	return id;
+}
+
 static char *pids_here(void)
 {
 	char *link = g_file_read_link("/proc/self/ns/pid", NULL);
@@ -32,15 +43,16 @@ static char *pids_here(void)
 	return link ? link : g_strdup("");
 }
 
-struct claim *claim_new(const char *keeper)
+struct claim *claim_new(const struct platform *platform, const char *keeper)
 {
 	struct claim *claim = g_new0(struct claim, 1);
-	g_autoptr(GDateTime) now = g_date_time_new_now_local();
+	g_autoptr(GDateTime) now =
+		g_date_time_new_from_unix_local(platform_utc_us(platform) / G_USEC_PER_SEC);
 
 	claim->keeper = g_strdup(keeper);
 	claim->machine = g_strdup(g_get_host_name());
 	claim->machine_id = line_of("/etc/machine-id");
-	claim->boot_id = line_of("/proc/sys/kernel/random/boot_id");
+	claim->boot_id = boot_here(platform);
 	claim->pids = pids_here();
 	claim->pid = getpid();
 	claim->start_ticks = (int64_t)lab_state_start_ticks(getpid());

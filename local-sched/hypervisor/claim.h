@@ -35,7 +35,7 @@ struct claim {
 typedef struct claim claim_t;
 
 /* A claim of this process for the state directory `keeper`. claim_free() frees it. */
-struct claim *claim_new(const char *keeper);
+struct claim *claim_new(const struct platform *platform, const char *keeper);
 /* NULL is allowed. */
 void claim_free(struct claim *claim);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(claim_t, claim_free)

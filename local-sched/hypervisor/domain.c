@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/platform.h"
 #include "local-sched/hypervisor/cpu_quota.h"
 #include "local-sched/hypervisor/cpu_spread.h"
 #include "local-sched/hypervisor/domain_xml.h"
@@ -35,6 +36,7 @@ static const guint limits_s[] = {
 
 /* The input of most calls; strings are owned. */
 struct input {
+	const struct platform *platform;
 	char *name;
 	char *keeper;
 	char *text;
@@ -87,6 +89,7 @@ static void submit(struct host *host, enum host_lane lane, host_work_f work, str
 		.limit_s = limits_s[lane] ? limits_s[lane] + (guint)input->timeout_s : 0,
 	};
 
+	input->platform = host_platform(host);
 	host_call(host, lane, &call);
 }
 
@@ -379,17 +382,18 @@ static bool was_not_sent(void)
  * not sent, and is repeated. libvirt measures its wait by the time of day, so this does too: where
  * the clock is set forward, a command that was sent must not be sent again.
  */
-static char *agent_command(virDomainPtr domain, const char *request, int timeout_s)
+static char *agent_command(const struct platform *platform, virDomainPtr domain,
+			   const char *request, int timeout_s)
 {
-	const int64_t start_ns = clock_now_ns();
-	const int64_t start_us = g_get_real_time();
+	const int64_t start_ns = platform_now_ns(platform);
+	const int64_t start_us = platform_utc_us(platform);
 	double left_s = timeout_s;
 	char *reply;
 
 	do {
 		reply = virDomainQemuAgentCommand(domain, request, (int)left_s, 0);
-		left_s = timeout_s - fmax(clock_elapsed_s(start_ns, clock_now_ns()),
-					  (double)(g_get_real_time() - start_us) * 1e-6);
+		left_s = timeout_s - fmax(clock_elapsed_s(start_ns, platform_now_ns(platform)),
+					  (double)(platform_utc_us(platform) - start_us) * 1e-6);
 	} while (!reply && left_s >= 1 && was_not_sent());
 	return reply;
 }
@@ -410,7 +414,7 @@ static gpointer agent_work(virConnectPtr connection, gpointer data, GError **err
 	if (input->boot.boots && g_atomic_int_get(input->boot.boots) != input->boot.boot)
 		return error_null(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN,
 				  "VM '%s' was gone before its agent was asked", input->name);
-	reply = agent_command(domain, input->text, input->timeout_s);
+	reply = agent_command(input->platform, domain, input->text, input->timeout_s);
 	if (!reply) {
 		virt_error_set(error, "agent of VM '%s'", input->name);
 		refine_agent_error(domain, *error);

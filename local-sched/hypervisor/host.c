@@ -18,9 +18,9 @@
 struct worker {
 	struct host *host;
 	bool control;
-	GAsyncQueue *errands; /* at most one; or the host itself, which means the worker's end */
-	virConnectPtr connection; /* used by the thread only; NULL: not open */
-	struct errand *errand;    /* its current errand; used by the main loop only; NULL: none */
+	struct platform_worker *thread; /* has one errand at most */
+	virConnectPtr connection;       /* used by the thread only; NULL: not open */
+	struct errand *errand; /* its current errand; used by the main loop only; NULL: none */
 };
 
 struct host {
@@ -40,9 +40,6 @@ struct host {
 	int lifecycle_id;
 	int agent_id;
 	int frozen_id;
-	GMutex lock; /* of `living` */
-	GCond ended;
-	guint living; /* workers whose threads have not ended */
 	/* used by the main loop only, as all below; the first is that of the control lane */
 	GPtrArray *workers;
 	GQueue waiting;   /* struct errand whose turn has not come, oldest first */
@@ -59,13 +56,12 @@ struct errand {
 	struct host *host;
 	enum host_lane lane;
 	struct host_call call;
-	char *vm;     /* NULL: none */
-	guint losses; /* of the host when its turn came */
-	/* its worker; NULL: none; used by the main loop only, as the next two */
-	struct worker *worker;
-	guint limit_source;
-	bool given_up;  /* its result is not wanted any more */
-	bool unreached; /* there was no connection */
+	char *vm;              /* NULL: none */
+	guint losses;          /* of the host when its turn came */
+	struct worker *worker; /* NULL: none yet */
+	guint limit_source;    /* used by the main loop only, as the next one */
+	bool given_up;         /* its result is not wanted any more */
+	bool unreached;        /* there was no connection */
 	gpointer result;
 	GError *error;
 };
@@ -87,8 +83,6 @@ void host_unref(struct host *host)
 		return;
 	HANDOFF_TAKE(host);
 	g_ptr_array_unref(host->workers);
-	g_mutex_clear(&host->lock);
-	g_cond_clear(&host->ended);
 	g_free(host->trouble);
 	g_free(host->name);
 	g_free(host->uri);
@@ -108,17 +102,6 @@ const struct platform *host_platform(const struct host *host)
 
 /* Notices. */
 
-static void notice_free(gpointer data)
-{
-	struct notice *notice = data;
-
-	HANDOFF_TAKE(notice);
-	host_unref(notice->host);
-	g_free(notice->name);
-	g_free(notice->reason);
-	g_free(notice);
-}
-
 static gboolean notice_deliver(gpointer data)
 {
 	struct notice *notice = data;
@@ -126,6 +109,10 @@ static gboolean notice_deliver(gpointer data)
 	HANDOFF_TAKE(notice);
 	if (!g_atomic_int_get(&notice->host->closed))
 		notice->deliver(notice);
+	host_unref(notice->host);
+	g_free(notice->name);
+	g_free(notice->reason);
+	g_free(notice);
 	return G_SOURCE_REMOVE;
 }
 
@@ -143,7 +130,7 @@ static void notify_at(struct host *host, void (*deliver)(struct notice *notice),
 		.reason = g_strdup(reason),
 	};
 	HANDOFF_GIVE(notice);
-	g_idle_add_full(G_PRIORITY_DEFAULT, notice_deliver, notice, notice_free);
+	platform_soon(host->platform, G_PRIORITY_DEFAULT, notice_deliver, notice);
 }
 
 static void notify(struct host *host, void (*deliver)(struct notice *notice), bool flag,
@@ -375,11 +362,8 @@ virConnectPtr host_connect(struct host *host, GError **error)
 
 /* Errands. */
 
-static void errand_free(gpointer data)
+static void errand_free(struct errand *errand)
 {
-	struct errand *errand = data;
-
-	HANDOFF_TAKE(errand);
 	if (errand->call.input_free)
 		errand->call.input_free(errand->call.input);
 	if (errand->result && errand->call.result_free)
@@ -393,14 +377,12 @@ static void errand_free(gpointer data)
 static void connect_failed(struct host *host, const GError *error);
 
 /* Calls `done`, if its result is still wanted, and frees the worker. */
-static gboolean errand_deliver(gpointer data)
+static void errand_deliver(struct errand *errand)
 {
-	struct errand *errand = data;
 	struct host *host = errand->host;
 
-	HANDOFF_TAKE(errand);
 	if (g_atomic_int_get(&host->closed))
-		return G_SOURCE_REMOVE;
+		return;
 	g_clear_handle_id(&errand->limit_source, g_source_remove);
 	g_queue_remove(&host->under_way, errand);
 	if (errand->worker)
@@ -411,13 +393,18 @@ static gboolean errand_deliver(gpointer data)
 	if (errand->call.done && !errand->given_up)
 		errand->call.done(g_steal_pointer(&errand->result), errand->error,
 				  errand->call.data);
-	return G_SOURCE_REMOVE;
 }
 
-static void errand_return(struct errand *errand)
+static void errand_done(void *data)
 {
-	HANDOFF_GIVE(errand);
-	g_idle_add_full(G_PRIORITY_DEFAULT, errand_deliver, errand, errand_free);
+	errand_deliver(data);
+	errand_free(data);
+}
+
+static gboolean errand_refused(gpointer data)
+{
+	errand_done(data);
+	return G_SOURCE_REMOVE;
 }
 
 /* Fails an errand because the host is out of reach. */
@@ -426,7 +413,7 @@ static void errand_refuse(struct errand *errand, const char *reason)
 	g_set_error(&errand->error, VIRT_ERROR, VIRT_ERROR_CONNECTION,
 		    "host '%s' is out of reach: %s", errand->host->name,
 		    reason ? reason : "no connection");
-	errand_return(errand);
+	platform_soon(errand->host->platform, G_PRIORITY_DEFAULT, errand_refused, errand);
 }
 
 static void refuse_waiting(struct host *host, const char *reason)
@@ -461,9 +448,11 @@ static gboolean give_up(gpointer data)
 /* Workers. */
 
 /* Runs an errand, unless the host went out of reach while the connection was opened. */
-static void errand_run(struct worker *worker, struct errand *errand)
+static void errand_run(void *data)
 {
-	struct host *host = worker->host;
+	struct errand *errand = data;
+	struct worker *worker = errand->worker;
+	struct host *host = errand->host;
 
 	if (g_atomic_int_get(&host->closed))
 		return;
@@ -479,35 +468,13 @@ static void errand_run(struct worker *worker, struct errand *errand)
 			errand->call.work(worker->connection, errand->call.input, &errand->error);
 }
 
-static gpointer worker_run(gpointer data)
+/* The last work of a thread, which releases its reference to the host. */
+static void worker_end(void *data)
 {
 	struct worker *worker = data;
-	struct host *host = worker->host;
-	gpointer item;
 
-	HANDOFF_TAKE(worker);
-	while ((item = g_async_queue_pop(worker->errands)) != host) {
-		struct errand *errand = item;
-
-		HANDOFF_TAKE(errand);
-		errand_run(worker, errand);
-		errand_return(errand);
-	}
 	close_connection(worker);
-	handoff_lock(&host->lock);
-	host->living--;
-	g_cond_signal(&host->ended);
-	handoff_unlock(&host->lock);
-	host_unref(host);
-	return NULL;
-}
-
-static void worker_free(gpointer data)
-{
-	struct worker *worker = data;
-
-	g_async_queue_unref(worker->errands);
-	g_free(worker);
+	host_unref(worker->host);
 }
 
 static struct worker *worker_start(struct host *host, bool control)
@@ -516,13 +483,8 @@ static struct worker *worker_start(struct host *host, bool control)
 
 	worker->host = host_ref(host);
 	worker->control = control;
-	worker->errands = g_async_queue_new();
+	worker->thread = platform_hire(host->platform, "host");
 	g_ptr_array_add(host->workers, worker);
-	handoff_lock(&host->lock);
-	host->living++;
-	handoff_unlock(&host->lock);
-	HANDOFF_GIVE(worker);
-	g_thread_unref(g_thread_new("host", worker_run, worker));
 	return worker;
 }
 
@@ -606,8 +568,7 @@ static void start(struct errand *errand, struct worker *worker)
 	if (errand->call.limit_s)
 		errand->limit_source =
 			platform_after_s(host->platform, errand->call.limit_s, give_up, errand);
-	HANDOFF_GIVE(errand);
-	g_async_queue_push(worker->errands, errand);
+	platform_give(host->platform, worker->thread, errand_run, errand_done, errand);
 }
 
 /* Gives errands whose turn it is to workers. */
@@ -700,8 +661,6 @@ struct host *host_new(const struct platform *platform, const char *name, const c
 	struct host *host = g_new0(struct host, 1);
 
 	g_atomic_ref_count_init(&host->references);
-	g_mutex_init(&host->lock);
-	g_cond_init(&host->ended);
 	host->platform = platform;
 	host->name = g_strdup(name);
 	host->uri = g_strdup(uri);
@@ -709,7 +668,7 @@ struct host *host_new(const struct platform *platform, const char *name, const c
 	host->data = data;
 	host->lifecycle_id = host->agent_id = host->frozen_id = -1;
 	host->retry_ms = HOST_RETRY_MS;
-	host->workers = g_ptr_array_new_with_free_func(worker_free);
+	host->workers = g_ptr_array_new_with_free_func(g_free);
 	worker_start(host, true);
 	try_connect(host);
 	return host;
@@ -719,16 +678,18 @@ struct host *host_new(const struct platform *platform, const char *name, const c
  * Waits for the workers' threads. A thread that hangs ends with the program, and keeps its
  * reference to the host.
  */
-static void await_workers(struct host *host)
+static void dismiss_workers(struct host *host)
 {
-	const gint64 end_us = g_get_monotonic_time() + (gint64)FREE_LIMIT_S * G_USEC_PER_SEC;
+	const guint count = host->workers->len;
+	g_autofree struct platform_worker **threads = g_new(struct platform_worker *, count);
 
-	for (guint i = 0; i < host->workers->len; i++)
-		g_async_queue_push(((struct worker *)host->workers->pdata[i])->errands, host);
-	handoff_lock(&host->lock);
-	while (host->living > 0 && g_get_monotonic_time() < end_us)
-		handoff_wait_until(&host->ended, &host->lock, end_us);
-	handoff_unlock(&host->lock);
+	for (guint i = 0; i < count; i++) {
+		struct worker *worker = host->workers->pdata[i];
+
+		threads[i] = worker->thread;
+		platform_give(host->platform, worker->thread, worker_end, NULL, worker);
+	}
+	platform_dismiss(host->platform, threads, count, FREE_LIMIT_S);
 }
 
 void host_free(struct host *host)
@@ -743,7 +704,7 @@ void host_free(struct host *host)
 		g_clear_handle_id(&((struct errand *)link->data)->limit_source, g_source_remove);
 	while ((errand = g_queue_pop_head(&host->waiting)) != NULL)
 		errand_free(errand);
-	await_workers(host);
+	dismiss_workers(host);
 	g_queue_clear(&host->under_way);
 	host_unref(host);
 }

@@ -8,6 +8,7 @@
 
 #include "common/error_fail.h"
 #include "common/json.h"
+#include "common/platform.h"
 #include "common/read_file.h"
 #include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -111,7 +112,7 @@ struct image *image_load(const char *directory, GError **error)
 /* On the hosts; worker threads. */
 
 #define UPLOAD_STALLED_S 15
-#define POLL_US 200000
+#define POLL_MS 200
 #define SWAP_PAGE 4096
 
 /*
@@ -183,11 +184,12 @@ static bool fill_volume(virStoragePoolPtr pool, virStorageVolPtr volume, const c
  * Waits for another local scheduler that uploads the same file. False: it has stalled, and has
  * written nothing for UPLOAD_STALLED_S.
  */
-static bool wait_for_mark(virStoragePoolPtr pool, const char *name, const char *mark)
+static bool wait_for_mark(const struct platform *platform, virStoragePoolPtr pool, const char *name,
+			  const char *mark)
 {
 	double written_s = -1;
 
-	for (int still = 0; still < UPLOAD_STALLED_S * (1000000 / POLL_US); still++) {
+	for (int still = 0; still < UPLOAD_STALLED_S * (1000 / POLL_MS); still++) {
 		const double now_s = storage_written_s(pool, name);
 
 		if (storage_exists(pool, mark))
@@ -195,7 +197,7 @@ static bool wait_for_mark(virStoragePoolPtr pool, const char *name, const char *
 		if (now_s != written_s)
 			still = 0;
 		written_s = now_s;
-		g_usleep(POLL_US);
+		platform_pause(platform, POLL_MS);
 		virStoragePoolRefresh(pool, 0);
 	}
 	return false;
@@ -226,12 +228,19 @@ static virStorageVolPtr make_volume(virStoragePoolPtr pool, const char *name, ui
 	return volume;
 }
 
+/* An upload for a worker thread. */
+struct upload {
+	const struct platform *platform;
+	const struct image *image; /* borrowed */
+};
+
 /*
  * The path of a file on the host. Uploads the file if it is missing, or has changed since its
  * upload.
  */
-static char *provide(virStoragePoolPtr pool, const struct image *image, int file, GError **error)
+static char *provide(virStoragePoolPtr pool, const struct upload *upload, int file, GError **error)
 {
+	const struct image *image = upload->image;
 	const uint64_t bytes = image->bytes[file];
 	g_autofree char *name = g_strdup_printf("%.16s-%s", image->sha256[file], file_names[file]);
 	g_autofree char *mark = g_strconcat(name, ".complete", NULL);
@@ -242,7 +251,8 @@ static char *provide(virStoragePoolPtr pool, const struct image *image, int file
 		return storage_path(pool, name, error);
 	if (marked && storage_exists(pool, name))
 		log_warning("image file '%s' on the host is damaged; it is sent again", name);
-	else if (!marked && storage_exists(pool, name) && wait_for_mark(pool, name, mark))
+	else if (!marked && storage_exists(pool, name) &&
+		 wait_for_mark(upload->platform, pool, name, mark))
 		return storage_path(pool, name, error);
 	/* Left by a killed local scheduler, or damaged since its upload. */
 	storage_delete(pool, mark);
@@ -260,14 +270,14 @@ static char *provide(virStoragePoolPtr pool, const struct image *image, int file
 
 static gpointer upload_work(virConnectPtr connection, gpointer input, GError **error)
 {
-	const struct image *image = input;
+	const struct upload *upload = input;
 	g_autoptr(virStoragePool) pool = storage_open(connection, true, error);
 	g_autoptr(image_paths_t) paths = g_new0(struct image_paths, 1);
 
 	if (!pool)
 		return NULL;
 	for (int i = 0; i < IMAGE_FILES; i++) {
-		paths->path[i] = provide(pool, image, i, error);
+		paths->path[i] = provide(pool, upload, i, error);
 		if (!paths->path[i])
 			return NULL;
 	}
@@ -281,14 +291,17 @@ static void free_paths(gpointer data)
 
 void image_upload(struct host *host, const struct image *image, host_done_f done, gpointer data)
 {
+	struct upload *upload = g_new0(struct upload, 1);
 	const struct host_call call = {
 		.work = upload_work,
-		.input = (gpointer)image,
+		.input = upload,
+		.input_free = g_free,
 		.result_free = free_paths,
 		.done = done,
 		.data = data,
 	};
 
+	*upload = (struct upload){host_platform(host), image};
 	host_call(host, HOST_LANE_STORE, &call);
 }
 

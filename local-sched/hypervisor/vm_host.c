@@ -163,7 +163,7 @@ struct vm_host *vm_host_new(const struct vm_host_settings *settings)
 	vm_host->coming = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_object_unref);
 	vm_host->stops = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	vm_host->probe_name = g_strconcat(settings->prefix, PROBE_SUFFIX, NULL);
-	vm_host->claim = claim_new(settings->keeper);
+	vm_host->claim = claim_new(settings->platform, settings->keeper);
 	vm_host->claim_name = g_strconcat(settings->prefix, CLAIM_SUFFIX, NULL);
 	vm_host->host = host_new(settings->platform, settings->host->name, settings->host->uri,
 				 &host_events, vm_host);

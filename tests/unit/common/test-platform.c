@@ -56,10 +56,60 @@ static void test_uuid(void)
 	g_assert_cmphex(platform_random_number(&counting), ==, GUINT32_FROM_LE(0xf3f2f1f0));
 }
 
+/* What workers have done, in order; each letter is one piece of work. */
+struct diary {
+	GThread *thread; /* of the first piece */
+	char work[8];    /* a worker's */
+	guint length;
+	guint done; /* on the main loop */
+};
+
+static void write_down(void *data)
+{
+	struct diary *diary = data;
+
+	if (!diary->thread)
+		diary->thread = g_thread_self();
+	g_assert_true(diary->thread == g_thread_self());
+	platform_pause(&platform_machine, 1);
+	diary->work[diary->length] = (char)('a' + diary->length);
+	diary->length++;
+}
+
+static void count_done(void *data)
+{
+	((struct diary *)data)->done++;
+}
+
+/*
+ * A worker does one piece of work after another on its thread; ended workers have done all that
+ * they were given.
+ */
+static void test_workers(void)
+{
+	const struct platform *platform = &platform_machine;
+	struct platform_worker *workers[] = {platform_hire(platform, "one"),
+					     platform_hire(platform, "other")};
+	struct diary diaries[G_N_ELEMENTS(workers)] = {0};
+
+	for (guint i = 0; i < 4; i++)
+		platform_give(platform, workers[0], write_down, count_done, &diaries[0]);
+	platform_give(platform, workers[1], write_down, NULL, &diaries[1]);
+	platform_dismiss(platform, workers, G_N_ELEMENTS(workers), 60);
+	g_assert_cmpstr(diaries[0].work, ==, "abcd");
+	g_assert_cmpstr(diaries[1].work, ==, "a");
+	g_assert_true(diaries[0].thread != diaries[1].thread);
+	g_assert_cmpuint(diaries[0].done, ==, 0);
+	while (diaries[0].done < 4)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpuint(diaries[1].done, ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/platform/long-timers", test_long_timers);
 	g_test_add_func("/platform/uuid", test_uuid);
+	g_test_add_func("/platform/workers", test_workers);
 	return g_test_run();
 }

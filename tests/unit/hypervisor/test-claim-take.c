@@ -176,12 +176,12 @@ enum before { NOBODY, ENDED, LAPSED, BEFORES };
 /* What is there at first; what has lapsed for the second one, owned, or NULL. */
 static char *prepare(enum before before)
 {
-	g_autoptr(claim_t) ended = claim_new(KEEPER);
+	g_autoptr(claim_t) ended = claim_new(&platform_machine, KEEPER);
 	g_autofree char *text = NULL;
 
 	g_hash_table_remove_all(volumes);
-	first = claim_new(KEEPER);
-	second = claim_new(KEEPER);
+	first = claim_new(&platform_machine, KEEPER);
+	second = claim_new(&platform_machine, KEEPER);
 	second->pid = getppid();
 	second->start_ticks = (int64_t)lab_state_start_ticks(getppid());
 	ended->start_ticks--;

@@ -22,7 +22,7 @@ static void replace(char **text, const char *by)
 
 static void test_text(void)
 {
-	g_autoptr(claim_t) claim = claim_new(KEEPER);
+	g_autoptr(claim_t) claim = claim_new(&platform_machine, KEEPER);
 	g_autoptr(claim_t) again = NULL;
 	g_autofree char *text = NULL;
 	g_autofree char *text_again = NULL;
@@ -55,7 +55,7 @@ static void test_rubbish(void)
 /* A process that exists, and a process with that id but another start time. */
 static void another_process(struct claim *claim, bool lives)
 {
-	g_autoptr(claim_t) own = claim_new(KEEPER);
+	g_autoptr(claim_t) own = claim_new(&platform_machine, KEEPER);
 
 	claim->pid = own->pid;
 	claim->start_ticks = own->start_ticks + (lives ? 0 : 1);
@@ -64,7 +64,7 @@ static void another_process(struct claim *claim, bool lives)
 /* This process, as one with another pid sees it. */
 static struct claim *seen_from(bool same_boot, bool same_space, bool same_vm, const char *keeper)
 {
-	struct claim *own = claim_new(keeper);
+	struct claim *own = claim_new(&platform_machine, keeper);
 
 	own->pid = 1;
 	if (!same_boot)
@@ -98,7 +98,7 @@ static void test_judge(void)
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autoptr(claim_t) found = claim_new(KEEPER);
+		g_autoptr(claim_t) found = claim_new(&platform_machine, KEEPER);
 		g_autoptr(claim_t) own = seen_from(cases[i].same_boot, cases[i].same_space,
 						   cases[i].same_vm, cases[i].keeper);
 
@@ -154,8 +154,8 @@ static void test_watch(void)
 /* As where /proc is mounted with hidepid=2: the process can be told to be there, and no more. */
 static void test_hidden(void)
 {
-	g_autoptr(claim_t) found = claim_new(OTHER);
-	g_autoptr(claim_t) own = claim_new(KEEPER);
+	g_autoptr(claim_t) found = claim_new(&platform_machine, OTHER);
+	g_autoptr(claim_t) own = claim_new(&platform_machine, KEEPER);
 	const pid_t pid = fork();
 	g_autofree char *path = g_strdup_printf("/proc/%d", (int)pid);
 
@@ -177,8 +177,8 @@ static void test_hidden(void)
 
 static void test_own(void)
 {
-	g_autoptr(claim_t) found = claim_new(KEEPER);
-	g_autoptr(claim_t) own = claim_new(KEEPER);
+	g_autoptr(claim_t) found = claim_new(&platform_machine, KEEPER);
+	g_autoptr(claim_t) own = claim_new(&platform_machine, KEEPER);
 
 	own->beat = 3;
 	g_assert_cmpint(claim_judge(found, own), ==, CLAIM_OWN);
