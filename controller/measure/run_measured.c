@@ -293,7 +293,7 @@ static bool recount(const struct measured_run *run, json_t *account, GError **er
 		json_object_del(account, plugin_failure_names[i]);
 	/* Of the same name as the count, and overwritten by it. */
 	json_object_set_new(account, "disabled",
-			    json_boolean(plugin_account(run->plugin).disabled));
+			    json_boolean(plugin_account(run->plugin).state == PROGRAM_DISABLED));
 	if (!store_count_decisions(store, run->row.run, &events, error) ||
 	    !store_each_event(store, run->row.run, "fallback", count_fallback, account, error))
 		return false;

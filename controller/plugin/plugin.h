@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "controller/plugin/program_fsm.h"
 #include "controller/sched/policy.h"
 
 /*
@@ -52,7 +53,7 @@ struct plugin_account {
 	uint64_t events;                  /* mapping events that a policy from outside had */
 	uint64_t used;                    /* those in which its plan was used */
 	uint64_t failed[PLUGIN_FAILURES]; /* the others, by reason */
-	bool disabled;                    /* it is at present */
+	enum program_state state;         /* of the program, at present */
 	double event_s;                   /* wall time of the events in which it was used */
 	double compute_s;                 /* what programs say of their own computing in these */
 };

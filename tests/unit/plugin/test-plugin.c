@@ -551,7 +551,7 @@ static void test_disabled(void)
 		g_assert_cmpint(bench_decide(&bench), ==, 0);
 		g_assert_true(g_str_has_prefix(bench.plan.fallback_reason,
 					       i < PLUGIN_FAILURES_MAX ? "rubbish" : "disabled"));
-		g_assert_cmpint(plugin_account(bench.plugin).disabled, ==,
+		g_assert_cmpint(plugin_account(bench.plugin).state == PROGRAM_DISABLED, ==,
 				i + 1 >= PLUGIN_FAILURES_MAX);
 	}
 	/* Another policy of the same run is asked, and so is this one after a reload. */
@@ -596,7 +596,7 @@ static void test_slow_start(void)
 					       "starting: it has not said hello yet, "));
 		g_assert_cmpuint(plugin_account(bench.plugin).failed[PLUGIN_STARTING], ==, i);
 	}
-	g_assert_false(plugin_account(bench.plugin).disabled);
+	g_assert_cmpint(plugin_account(bench.plugin).state, ==, PROGRAM_STARTING);
 	g_assert_true(g_file_set_contents(file, "", 0, NULL));
 	settings.deadline_s = 20;
 	plugin_reload(bench.plugin, &settings, &bench.policy);
