@@ -33,6 +33,45 @@ static double watts(const json_t *power)
 	return sum;
 }
 
+/* "easy decided 3: 2 late, 1 died"; nothing where the program decided all. */
+static void append_failed(GString *text, const json_t *program)
+{
+	g_autofree char *fallback = field_line(program, "fallback");
+	const json_int_t failed = field_integer(program, "events") - field_integer(program, "used");
+	const char *between = ":";
+	const char *reason;
+	json_t *count;
+
+	if (failed <= 0)
+		return;
+	g_string_append_printf(text, "; %s decided %" JSON_INTEGER_FORMAT, fallback, failed);
+	json_object_foreach (json_object_get(program, "failed"), reason, count)
+		if (json_integer_value(count) > 0) {
+			g_string_append_printf(text, "%s %" JSON_INTEGER_FORMAT " %s", between,
+					       json_integer_value(count), reason);
+			between = ",";
+		}
+}
+
+/* The program of a policy from outside. */
+static void append_program(GString *text, const json_t *program)
+{
+	g_autofree char *name = field_line(program, "name");
+	g_autofree char *state = field_line(program, "state");
+
+	g_string_append_printf(text,
+			       "program: %s, %s; used in %" JSON_INTEGER_FORMAT
+			       " of %" JSON_INTEGER_FORMAT " events",
+			       name,
+			       g_strcmp0(state, "disabled") == 0 ? "disabled until a reload"
+								 : state,
+			       field_integer(program, "used"), field_integer(program, "events"));
+	append_failed(text, program);
+	append_number(text, "; ", 1000 * field_number(program, "event_mean_s"), " ms an event");
+	append_number(text, ", computing ", 1000 * field_number(program, "compute_mean_s"), " ms");
+	g_string_append_c(text, '\n');
+}
+
 static void append_head(GString *text, const struct top_screen *screen)
 {
 	const json_t *status = screen->status;
@@ -55,6 +94,8 @@ static void append_head(GString *text, const struct top_screen *screen)
 			       field_integer(status, "running"), field_integer(status, "waiting"),
 			       field_integer(status, "suspended"),
 			       field_integer(status, "completed"));
+	if (json_is_object(json_object_get(status, "program")))
+		append_program(text, json_object_get(status, "program"));
 	if (window)
 		g_string_append_printf(text, "%s\n", window);
 }

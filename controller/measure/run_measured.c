@@ -61,6 +61,10 @@ static void refresh_progress(struct run_progress *progress, void *data)
 	run_progress_count(progress, run->engine, engine_tasks_count(run->engine));
 	progress->time_s = backend_now_s(run->backend);
 	progress->energy_j = backend_energy_j(run->backend);
+	if (run->plugin) {
+		json_decref(progress->program);
+		progress->program = plugin_program_json(run->plugin);
+	}
 	left_s = fmax(0, progress->duration_s - progress->time_s);
 	if (progress->energy_j > 0 && run->setup.limit_j > 0)
 		left_s = fmin(left_s, fmax(0, run->setup.limit_j / progress->energy_j - 1) *
@@ -78,6 +82,7 @@ static void show_run(struct measured_run *run)
 	progress->runs = run->series->total;
 	g_free(progress->policy);
 	progress->policy = g_strdup(run->row.policy);
+	g_clear_pointer(&progress->program, json_decref);
 	progress->limit = run->row.limit;
 	progress->limit_j = run->row.limit_j;
 	progress->duration_s = run->setup.duration_s;
@@ -198,6 +203,7 @@ static void close_run(struct measured_run *run)
 	struct run_session *session = run->series->session;
 
 	session->progress->refresh = NULL;
+	g_clear_pointer(&session->progress->program, json_decref);
 	plugin_cancel(run->plugin); /* the engine waits for a decision under way */
 	engine_free(run->engine);
 	plugin_free(run->plugin);

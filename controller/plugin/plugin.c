@@ -39,13 +39,14 @@ struct plugin {
 	plugin_stored_f stored; /* NULL: this is no rerun */
 	void *stored_data;
 
-	GMutex lock; /* of the next seven */
+	GMutex lock; /* of the next eight */
 	struct own_settings wanted;
 	bool reloaded; /* `wanted` is new */
 	struct plugin_account account;
 	bool ended;          /* plugin_cancel() was called */
 	int cancel;          /* an eventfd, which can be read while nothing is waited for */
-	char *named;         /* the policy of the last start or reload; NULL: none */
+	struct policy named; /* that of the last start or reload; without ops: none yet */
+	char *called;        /* what the last program that said hello calls itself; NULL: none */
 	struct program next; /* that of `named`, if it was started at the reload */
 
 	/* Of the thread that decides: */
@@ -111,6 +112,7 @@ struct plugin *plugin_new(const struct plugin_settings *settings, const struct s
 	if (plugin->cancel < 0)
 		g_error("eventfd: %s", g_strerror(errno));
 	copy_settings(&plugin->in_force, settings);
+	copy_settings(&plugin->wanted, settings);
 	return plugin;
 }
 
@@ -137,7 +139,7 @@ void plugin_free(struct plugin *plugin)
 		return;
 	program_end(&plugin->program, is_well(plugin));
 	program_end(&plugin->next, false);
-	g_free(plugin->named);
+	g_free(plugin->called);
 	close(plugin->cancel);
 	g_mutex_clear(&plugin->lock);
 	clear_settings(&plugin->wanted);
@@ -173,6 +175,50 @@ json_t *plugin_account_json(struct plugin *plugin)
 		if (account.failed[i] > 0)
 			json_object_set_new(object, plugin_failure_names[i],
 					    json_integer((json_int_t)account.failed[i]));
+	return object;
+}
+
+/*
+ * The state of the program of `named`, which becomes plugin->program at the next event. With the
+ * lock.
+ */
+static enum program_state state_of_named(struct plugin *plugin)
+{
+	const enum program_state state = program_state(&plugin->program);
+
+	if (plugin->next.process)
+		return program_state(&plugin->next);
+	return plugin->reloaded && state == PROGRAM_DISABLED ? PROGRAM_ABSENT : state;
+}
+
+/* A mean of the events in which plans were used; null: there are none. */
+static json_t *mean_json(double sum_s, const struct plugin_account *account)
+{
+	return account->used > 0 ? json_real(sum_s / (double)account->used) : json_null();
+}
+
+json_t *plugin_program_json(struct plugin *plugin)
+{
+	const struct plugin_account account = plugin_account(plugin);
+	json_t *failed = json_object();
+	json_t *object;
+
+	for (int i = 0; i < PLUGIN_FAILURES; i++)
+		json_object_set_new(failed, plugin_failure_names[i],
+				    json_integer((json_int_t)account.failed[i]));
+	g_mutex_lock(&plugin->lock);
+	object = policy_is_outside(&plugin->named)
+			 ? json_pack("{s:s?, s:s, s:s?, s:I, s:I, s:O, s:o, s:o}", "name",
+				     plugin->called, "state",
+				     program_state_names[state_of_named(plugin)], "fallback",
+				     plugin->wanted.settings.fallback, "events",
+				     (json_int_t)account.events, "used", (json_int_t)account.used,
+				     "failed", failed, "event_mean_s",
+				     mean_json(account.event_s, &account), "compute_mean_s",
+				     mean_json(account.compute_s, &account))
+			 : json_null();
+	g_mutex_unlock(&plugin->lock);
+	json_decref(failed);
 	return object;
 }
 
@@ -298,9 +344,10 @@ static bool note_named(struct plugin *plugin, const struct policy *policy)
 	bool changed;
 
 	g_mutex_lock(&plugin->lock);
-	changed = g_strcmp0(plugin->named, policy->name) != 0;
-	g_free(plugin->named);
-	plugin->named = g_strdup(policy->name);
+	changed = !plugin->named.ops || strcmp(plugin->named.name, policy->name) != 0;
+	plugin->named = *policy;
+	if (changed)
+		g_clear_pointer(&plugin->called, g_free);
 	g_mutex_unlock(&plugin->lock);
 	return changed;
 }
@@ -333,7 +380,7 @@ static void clear_cancel(struct plugin *plugin, const struct policy *policy)
 	eventfd_t count;
 
 	g_mutex_lock(&plugin->lock);
-	if (!plugin->ended && g_strcmp0(plugin->named, policy->name) == 0)
+	if (!plugin->ended && strcmp(plugin->named.name, policy->name) == 0)
 		eventfd_read(plugin->cancel, &count);
 	g_mutex_unlock(&plugin->lock);
 }
@@ -363,7 +410,7 @@ static void take_next(struct plugin *plugin)
 	struct program unused = {0};
 
 	g_mutex_lock(&plugin->lock);
-	if (plugin->next.process && g_str_equal(plugin->named, plugin->policy.name))
+	if (plugin->next.process && strcmp(plugin->named.name, plugin->policy.name) == 0)
 		program_take(plugin->program.state == PROGRAM_ABSENT ? &plugin->program : &unused,
 			     &plugin->next);
 	g_mutex_unlock(&plugin->lock);
@@ -402,7 +449,7 @@ static bool greet(struct plugin *plugin, const struct program_terms *terms, int6
 		  enum plugin_failure *ret_failure, char **ret_why)
 {
 	g_autoptr(GError) error = NULL;
-	char *name = NULL;
+	g_autofree char *name = NULL;
 
 	if (plugin->program.state == PROGRAM_ABSENT &&
 	    !program_start(&plugin->program, terms->policy, (const char *const *)plugin->words,
@@ -410,7 +457,12 @@ static bool greet(struct plugin *plugin, const struct program_terms *terms, int6
 		return program_fail(PLUGIN_DIED, g_strdup(error->message), ret_failure, ret_why);
 	if (!program_greet(&plugin->program, terms, deadline_ns, &name, ret_failure, ret_why))
 		return false;
-	g_free(name);
+	if (name) {
+		g_mutex_lock(&plugin->lock);
+		g_free(plugin->called);
+		plugin->called = g_steal_pointer(&name);
+		g_mutex_unlock(&plugin->lock);
+	}
 	return true;
 }
 

@@ -15,8 +15,8 @@
  * protocol of docs/reference/policy-protocol.md, and verifies the plan. Where the program does not
  * decide, a fallback of the tree does, or there is no plan.
  *
- * One thread at a time asks it, by policy_decide(); plugin_reload(), plugin_cancel() and
- * plugin_account() may be called meanwhile from another.
+ * One thread at a time asks it, by policy_decide(); plugin_reload(), plugin_cancel(),
+ * plugin_account() and plugin_program_json() may be called meanwhile from another.
  */
 struct plugin;
 
@@ -122,6 +122,13 @@ struct plugin_account plugin_account(struct plugin *plugin);
 
 /* The same as a JSON object (docs/reference/store.md, `outside`). Returns a new reference. */
 json_t *plugin_account_json(struct plugin *plugin);
+
+/*
+ * The program of the policy that is asked next, with what was done so far, as in GET /v1/status
+ * (docs/reference/controller-api.json, Program); null where that policy is one of the tree. Returns
+ * a new reference.
+ */
+json_t *plugin_program_json(struct plugin *plugin);
 
 /*
  * Why the last event was not decided by the program, as "late: it did not ..."; valid until the

@@ -95,6 +95,8 @@ static void refresh_progress(struct run_progress *progress, void *data)
 	}
 	progress->time_s = backend_now_s(service->backend);
 	progress->energy_j = run_service_energy_j(service);
+	json_decref(progress->program);
+	progress->program = plugin_program_json(service->plugin);
 }
 
 static void show_service(struct run_service *service)
@@ -607,6 +609,7 @@ static bool begin_and_serve(struct run_service *service, GError **error)
 static void clear_service(struct run_service *service)
 {
 	service->session->progress->refresh = NULL;
+	g_clear_pointer(&service->session->progress->program, json_decref);
 	store_sync_free(service->sync, NULL);
 	plugin_cancel(service->plugin); /* the engine waits for a decision under way */
 	engine_free(service->engine);

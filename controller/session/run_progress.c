@@ -52,6 +52,7 @@ void run_progress_free(struct run_progress *progress)
 		return;
 	g_queue_clear_full(&progress->notices, notice_free);
 	g_free(progress->policy);
+	json_decref(progress->program);
 	g_free(progress->missing);
 	g_free(progress->error);
 	g_free(progress);
@@ -134,13 +135,13 @@ json_t *run_progress_json(struct run_progress *progress, uint64_t after)
 
 	progress->end_seen =
 		progress->phase == RUN_PHASE_DONE || progress->phase == RUN_PHASE_FAILED;
-	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
+	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:o, s:O?, s:o, s:o, s:o, s:o, s:o, s:o,"
 			 " s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f}",
 			 "phase", run_phase_name(progress->phase), "run", (int)progress->run,
 			 "runs", (int)progress->runs, "profile_done", (int)progress->profile_done,
 			 "profile_total", (int)progress->profile_total, "policy",
-			 json_string_or_null(progress->policy), "limit",
-			 json_number_or_null(progress->limit), "time_s",
+			 json_string_or_null(progress->policy), "program", progress->program,
+			 "limit", json_number_or_null(progress->limit), "time_s",
 			 json_number_or_null(progress->time_s), "duration_s",
 			 json_number_or_null(progress->duration_s), "utility",
 			 json_number_or_null(progress->utility), "energy_j",

@@ -33,7 +33,8 @@ struct run_progress {
 	uint32_t runs;
 	uint32_t profile_done, profile_total; /* number of measurements */
 	char *policy;
-	double limit; /* fraction */
+	json_t *program; /* of a policy from outside, for GET /v1/status; NULL: there is none */
+	double limit;    /* fraction */
 	double time_s, duration_s;
 	double utility, energy_j, limit_j;
 	uint32_t waiting, running, suspended, completed, tasks;

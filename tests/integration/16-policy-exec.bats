@@ -247,6 +247,9 @@ study_of() {
 	run_query "$state" "SELECT detail FROM event WHERE kind = 'fallback' LIMIT 1" |
 		jq -e '.fallback == "easy" and (.reason | startswith("late: it did not answer within 0.3 s"))'
 	api GET /metrics | grep -E '^virtbed_fallback_decisions_total [1-9]'
+	"$virtbed" top --json --uri "unix:$socket" | jq -e '.status.program | .name == "twin" and .fallback == "easy" and
+		.failed.late >= 1 and .events == .used + ([.failed[]] | add)'
+	"$virtbed" top --uri "unix:$socket" | grep -E '^program: twin, (behind|disabled until a reload); used in 0 of [0-9]+ events; easy decided [0-9]+: [1-9][0-9]* late'
 	sed -i 's| --at 1 hang easy| easy|' "$config"
 	kill -HUP "$run_pid"
 	run_wait_for "policy $twin easy"
@@ -255,6 +258,8 @@ study_of() {
 	submit '{"type": "IS.S.2"}'
 	wait_state 2 completed
 	[ "$(run_query "$state" "SELECT count(*) FROM event WHERE kind = 'fallback'")" -eq "$before" ]
+	"$virtbed" top --json --uri "unix:$socket" | jq -e '.status.program | .state == "ready" and .used >= 1 and
+		.event_mean_s > 0'
 	# Its program is gone: a service that continues falls back, and a reload is refused.
 	mv "$place/twin" "$place/gone"
 	kill -KILL "$(run_process virtbed-controller "$state")"

@@ -100,6 +100,39 @@ static void test_draining(void)
 		"c1           4     0     1     0        1         2  #DDd\n");
 }
 
+static char *draw_program(const char *program)
+{
+	g_autofree char *text = g_strdup_printf(
+		"{\"phase\": \"run\", \"policy\": \"exec:./mine.py\", \"time_s\": 10.0, \"waiting\": 0,"
+		" \"running\": 0, \"suspended\": 0, \"completed\": 0, \"program\": %s}",
+		program);
+	g_autoptr(json_t) status = document(text);
+	const struct top_screen screen = {.status = status};
+
+	return top_screen_text(&screen, 0, 0);
+}
+
+/* A policy from outside has a line about its program. */
+static void test_program(void)
+{
+	g_autofree char *failing = draw_program(
+		"{\"name\": \"mine\", \"state\": \"disabled\", \"fallback\": \"easy\", \"events\": 45,"
+		" \"used\": 40, \"failed\": {\"late\": 3, \"died\": 0, \"disabled\": 2},"
+		" \"event_mean_s\": 0.0041, \"compute_mean_s\": 0.0012}");
+	g_autofree char *beginning = draw_program(
+		"{\"name\": null, \"state\": \"starting\", \"fallback\": \"easy\", \"events\": 0,"
+		" \"used\": 0, \"failed\": {\"late\": 0}, \"event_mean_s\": null,"
+		" \"compute_mean_s\": null}");
+	g_autofree char *none = draw_program("null");
+
+	g_assert_nonnull(strstr(failing,
+				"\nprogram: mine, disabled until a reload; used in 40 of 45 "
+				"events; easy decided 5: 3 late, 2 disabled; 4.1 ms an event, "
+				"computing 1.2 ms\n"));
+	g_assert_nonnull(strstr(beginning, "\nprogram: -, starting; used in 0 of 0 events\n"));
+	g_assert_null(strstr(none, "program:"));
+}
+
 static void test_nothing_known(void)
 {
 	const struct top_screen screen = {.note = "no answer"};
@@ -114,6 +147,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/top-screen/whole", test_whole);
 	g_test_add_func("/top-screen/cut", test_cut);
 	g_test_add_func("/top-screen/draining", test_draining);
+	g_test_add_func("/top-screen/program", test_program);
 	g_test_add_func("/top-screen/nothing-known", test_nothing_known);
 	return g_test_run();
 }
