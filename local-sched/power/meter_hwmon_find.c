@@ -37,9 +37,9 @@ static const struct {
 	{"amd_energy", true, "CPU packages"},    {"fam15h_power", true, "CPU packages"},
 	{"zenpower", true, "CPU packages"},      {"zenergy", true, "CPU packages"},
 	{"peci_cpupower", true, "CPU packages"}, {"amd_hsmp_hwmon", true, "CPU packages"},
-	{"amdgpu", false, "a graphics card"},    {"radeon", false, "a graphics card"},
-	{"nouveau", false, "a graphics card"},   {"i915", false, "a graphics card"},
-	{"xe", false, "a graphics card"},
+	{"apm_xgene", true, "CPU packages"},     {"amdgpu", false, "a graphics card"},
+	{"radeon", false, "a graphics card"},    {"nouveau", false, "a graphics card"},
+	{"i915", false, "a graphics card"},      {"xe", false, "a graphics card"},
 };
 
 static void channel_free(gpointer data)
@@ -303,6 +303,17 @@ static GPtrArray *choose_chips(const struct config_meter *config, const char *na
 	return g_steal_pointer(&chosen);
 }
 
+/* Whether a channel is energyN beside powerN, which is the same quantity: the power is taken. */
+static bool has_twin(const struct chip *chip, const struct channel *channel)
+{
+	g_autofree char *twin =
+		g_str_has_prefix(channel->name, "energy")
+			? g_strconcat("power", channel->name + strlen("energy"), NULL)
+			: NULL;
+
+	return twin && find_channel(chip, twin);
+}
+
 /* The channel that is meant by a name, or by a label that is of no other. */
 static const struct channel *named_channel(const struct chip *chip, const char *name,
 					   bool *ret_several)
@@ -314,7 +325,7 @@ static const struct channel *named_channel(const struct chip *chip, const char *
 	for (guint i = 0; by_label && i < chip->channels->len; i++) {
 		const struct channel *channel = chip->channels->pdata[i];
 
-		if (g_strcmp0(channel->label, name) != 0)
+		if (g_strcmp0(channel->label, name) != 0 || has_twin(chip, channel))
 			continue;
 		*ret_several |= found != NULL;
 		found = channel;
@@ -322,21 +333,15 @@ static const struct channel *named_channel(const struct chip *chip, const char *
 	return *ret_several ? NULL : found;
 }
 
-/*
- * The only channel, or NULL. energyN beside powerN is the same quantity: the power is taken.
- */
+/* The only channel, or NULL. */
 static const struct channel *only_channel(const struct chip *chip)
 {
 	const struct channel *only = NULL;
 
 	for (guint i = 0; i < chip->channels->len; i++) {
 		const struct channel *channel = chip->channels->pdata[i];
-		g_autofree char *twin =
-			g_str_has_prefix(channel->name, "energy")
-				? g_strconcat("power", channel->name + strlen("energy"), NULL)
-				: NULL;
 
-		if (twin && find_channel(chip, twin))
+		if (has_twin(chip, channel))
 			continue;
 		if (only)
 			return NULL;
@@ -390,6 +395,11 @@ static bool choose_channels(const struct config_meter *config, const struct chip
 /* Whether the watts of a chip are those of a machine, or of its CPUs. */
 static bool check_whole(const struct chip *chip, bool *cpu_only, char **ret_reason)
 {
+	if (g_str_has_prefix(chip->name, "BAT")) {
+		*ret_reason =
+			g_strdup_printf("chip \"%s\" is a battery, not the machine", chip->name);
+		return false;
+	}
 	for (gsize i = 0; i < G_N_ELEMENTS(partial_chips); i++) {
 		if (strcmp(chip->name, partial_chips[i].name) != 0)
 			continue;

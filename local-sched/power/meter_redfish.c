@@ -361,7 +361,10 @@ static void fail_without_watts(struct meter_redfish *meter)
 	}
 	if (!meter->verdict.what && meter->refused)
 		g_string_append_printf(text, " (%s)", meter->refused);
-	if (meter->supplies == 0 && meter->sensors->len == 0)
+	if (meter->machine->others)
+		g_string_append_printf(text, "; another `chassis` has a Power of its own: %s",
+				       meter->machine->others);
+	else if (meter->supplies == 0 && meter->sensors->len == 0)
 		g_string_append(text, "; name another `chassis`, or take another kind of meter");
 	fail(meter, POWER_METER_ERROR_SETUP, text->str);
 	forget_places(meter);

@@ -242,6 +242,7 @@ void meter_redfish_chassis_free(struct meter_redfish_chassis *chassis)
 	g_free(chassis->id);
 	g_free(chassis->type);
 	g_free(chassis->power);
+	g_free(chassis->others);
 	g_free(chassis->elsewhere);
 	g_free(chassis->environment);
 	g_free(chassis->sensors);
@@ -488,6 +489,10 @@ static bool is_context_of_part(const char *context)
 					    "chassis",
 					    "system",
 					    "systemboard",
+					    "computebay",
+					    "dcbus",
+					    "intake", /* a DGX */
+					    "powersupplybay",
 					    "powersubsystem",
 					    "powersupply", /* Cisco: at all supplies */
 					    "poweroutlet",
@@ -510,8 +515,8 @@ static bool is_system(const char *path)
 	return (!end || end[1] == '\0') && !strchr(path, '#') && end != path;
 }
 
-/* Whether a related item is a part of the machine, or another chassis or system than it. */
-static bool is_item_of_part(const char *path, const struct meter_redfish_chassis *machine)
+/* Whether a related item is a part of a machine. */
+static bool is_item_a_part(const char *path)
 {
 	static const char *const parts[] = {
 		"/processors", "/memory",        "/pciedevices",       "/pciefunctions",
@@ -523,6 +528,14 @@ static bool is_item_of_part(const char *path, const struct meter_redfish_chassis
 	for (gsize i = 0; parts[i]; i++)
 		if (strstr(lower, parts[i]))
 			return true;
+	return false;
+}
+
+/* Whether a related item is another chassis or system than the machine. */
+static bool is_item_elsewhere(const char *path, const struct meter_redfish_chassis *machine)
+{
+	g_autofree char *lower = g_ascii_strdown(path, -1);
+
 	if (machine->system && is_system(path) &&
 	    !meter_redfish_is_same_path(path, machine->system))
 		return true;
@@ -530,8 +543,13 @@ static bool is_item_of_part(const char *path, const struct meter_redfish_chassis
 	       !meter_redfish_is_same_path(path, machine->path);
 }
 
+/*
+ * Whether all that an entry relates to are parts of the machine, or other machines. A Supermicro
+ * names the processors at the entry of the whole machine, which its name tells.
+ */
 static bool relates_to_part(const json_t *entry, const struct meter_redfish_chassis *machine)
 {
+	const bool is_whole = names_whole(text_of(entry, "Name"), machine);
 	const json_t *items = json_object_get(entry, "RelatedItem");
 	const json_t *item;
 	size_t index;
@@ -539,7 +557,8 @@ static bool relates_to_part(const json_t *entry, const struct meter_redfish_chas
 	json_array_foreach (items, index, item) {
 		const char *path = text_of(item, "@odata.id");
 
-		if (!path || !is_item_of_part(path, machine))
+		if (!path ||
+		    !(is_item_elsewhere(path, machine) || (is_item_a_part(path) && !is_whole)))
 			return false;
 	}
 	return json_array_size(items) > 0;
@@ -648,19 +667,23 @@ char *meter_redfish_list_entries(const json_t *power)
 	return g_string_free(list, FALSE);
 }
 
-/* The watts of an entry of PowerControl: those of now, else a mean. */
+/*
+ * The watts of an entry of PowerControl: those of now, else a mean. A mean of 0 W over no time is
+ * that of a BMC which has none.
+ */
 static struct meter_redfish_watts watts_of_entry(const json_t *entry)
 {
 	const json_t *metrics = json_object_get(entry, "PowerMetrics");
-	const json_t *minutes = json_object_get(metrics, "IntervalInMin");
+	const json_t *mean = json_object_get(metrics, "AverageConsumedWatts");
+	const double minutes = json_number_value(json_object_get(metrics, "IntervalInMin"));
 	struct meter_redfish_watts watts = watts_of(json_object_get(entry, "PowerConsumedWatts"));
 
-	if (watts.code != POWER_METER_ERROR_SETUP ||
-	    !json_is_number(json_object_get(metrics, "AverageConsumedWatts")))
+	if (watts.code != POWER_METER_ERROR_SETUP || !json_is_number(mean) ||
+	    (json_number_value(mean) <= 0 && minutes <= 0))
 		return watts;
-	watts = watts_of(json_object_get(metrics, "AverageConsumedWatts"));
-	if (json_is_number(minutes) && json_number_value(minutes) > 0)
-		watts.mean_s = json_number_value(minutes) * 60;
+	watts = watts_of(mean);
+	if (minutes > 0)
+		watts.mean_s = minutes * 60;
 	else
 		watts.of_unknown = true;
 	return watts;
@@ -675,6 +698,8 @@ static struct meter_redfish_watts watts_of_vendor(const json_t *power)
 		"Oem/Fujitsu/ChassisPowerConsumption/CurrentPowerConsumptionW",
 		/* Inspur; idrac_exporter issue 173 */
 		"Oem/Public/TotalPower",
+		/* iLO 4, beside PowerControl, or without */
+		"PowerConsumedWatts",
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(places); i++)

@@ -45,6 +45,7 @@ struct meter_redfish_chassis {
 	char *system;     /* the one machine, else the first system; NULL: there are several */
 	enum meter_redfish_state state; /* when it was read */
 	int order;                      /* in the list of chassis, by the caller */
+	char *others;  /* the chassis beside it with a Power of their own, by the caller, or NULL */
 	double mean_s; /* its watts are known to be a mean of so long, or as old; 0: not known */
 };
 

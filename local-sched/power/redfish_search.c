@@ -242,10 +242,18 @@ static void give_up(struct redfish_search *search, const char *reason)
 }
 
 /* Ends the search with one of the chassis that were read. */
-static void finish_with(struct redfish_search *search, const struct meter_redfish_chassis *machine)
+static void finish_with(struct redfish_search *search, struct meter_redfish_chassis *machine)
 {
+	g_autoptr(GPtrArray) others = g_ptr_array_new();
 	guint index = 0;
 
+	for (guint i = 0; i < search->chassis->len; i++) {
+		struct meter_redfish_chassis *one = search->chassis->pdata[i];
+
+		if (one != machine && one->power)
+			g_ptr_array_add(others, one);
+	}
+	machine->others = others->len > 0 ? meter_redfish_list(others) : NULL;
 	g_ptr_array_find(search->chassis, machine, &index);
 	finish(search, g_ptr_array_steal_index(search->chassis, index));
 }
