@@ -230,6 +230,7 @@ static int serve(const struct scheduler_settings *settings, const char *address)
 	scheduler_on_refused(scheduler, on_refused, &program);
 	g_unix_signal_add(SIGTERM, on_signal, &program);
 	g_unix_signal_add(SIGINT, on_signal, &program);
+	g_unix_signal_add(SIGHUP, on_signal, &program); /* its terminal is gone */
 	text = g_strdup_printf("cluster '%s' is served on %s",
 			       settings->config->clusters[settings->cluster].name, address);
 	log_info("%s", text);

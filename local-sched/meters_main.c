@@ -108,6 +108,7 @@ static int watch(const struct config *config, const struct options *options)
 
 	g_unix_signal_add(SIGINT, on_signal, &interrupted);
 	g_unix_signal_add(SIGTERM, on_signal, &interrupted);
+	g_unix_signal_add(SIGHUP, on_signal, &interrupted); /* its terminal is gone */
 	live_settle(live, SETTLE_S, &interrupted);
 	for (uint32_t i = 0; !interrupted && (i < options->count || options->count == 0); i++) {
 		if (i > 0)
