@@ -120,7 +120,9 @@ static void on_answer(const char *output, const char *complaint, const GError *e
 		return;
 	}
 	gist = meter_ipmi_parse_gist(text);
-	fail(meter, verdict, meanings[verdict], gist);
+	fail(meter, verdict,
+	     snmp_agent_is_unresolved(text) ? "its name cannot be resolved" : meanings[verdict],
+	     gist);
 }
 
 static void amm_read(struct power_meter *base)

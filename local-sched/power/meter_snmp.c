@@ -80,7 +80,7 @@ static void take_lines(struct meter_snmp *meter, char **lines)
 /* What snmpget's failure means, in words. */
 static const char *explain(enum power_meter_error verdict, const char *complaint)
 {
-	if (strstr(complaint, "Unknown host"))
+	if (snmp_agent_is_unresolved(complaint))
 		return "its name cannot be resolved";
 	if (strstr(complaint, "noSuchName"))
 		return "it has no such object";

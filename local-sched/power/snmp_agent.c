@@ -676,6 +676,11 @@ static void agent_free(gpointer data)
 	g_free(agent);
 }
 
+bool snmp_agent_is_unresolved(const char *complaint)
+{
+	return strstr(complaint, "Unknown host") != NULL;
+}
+
 enum power_meter_error snmp_agent_verdict(const char *text)
 {
 	static const struct {

@@ -40,5 +40,8 @@ void snmp_agent_ask(struct snmp_agent *agent, const char *const *objects, int64_
 /* Drops the request whose `data` is this, without a callback. */
 void snmp_agent_drop(struct snmp_agent *agent, const void *data);
 
+/* Whether snmpget complains that the agent's name cannot be resolved. Pure. */
+bool snmp_agent_is_unresolved(const char *complaint);
+
 /* What a complaint of snmpget's, or a line for an object, means; _GARBAGE: nothing known. Pure. */
 enum power_meter_error snmp_agent_verdict(const char *text);
