@@ -23,6 +23,9 @@
 /* The most seconds of --shake and --think-most. */
 #define MOVE_MOST_S 1e9
 
+/* The most joules of --energy-limit: more than a gigawatt for 30 years. */
+#define ENERGY_LIMIT_MOST_J 1e18
+
 struct arguments {
 	const char *policies;  /* separated by commas; NULL: all but the orders of papers */
 	const char *estimates; /* "user" or "perfect" */
@@ -221,9 +224,14 @@ static struct table *table_of_replays(const json_t *document)
 		{">deviation", "mean_bounded_slowdown_10_deviation", 2, .unless_0 = true},
 		{">bounded, 30 s", "mean_bounded_slowdown_30", 2},
 		{">slipped", "nb_jobs_slipped"},
+		{">energy J", "consumed_joules", .unless_0 = true},
+		{">max power W", "max_power", .unless_0 = true},
+		{">within energy", "nb_jobs_within_energy"}, /* last: only with a limit */
 	};
+	const json_t *first = json_array_get(json_object_get(document, "replays"), 0);
+	const bool limited = !json_is_null(json_object_get(first, "nb_jobs_within_energy"));
 
-	return table_of_rows(columns, G_N_ELEMENTS(columns), document, "replays");
+	return table_of_rows(columns, G_N_ELEMENTS(columns) - !limited, document, "replays");
 }
 
 /* Prints the reservations that were started late, and the reason. */
@@ -431,6 +439,11 @@ static int run_replay(const char *name, const char *path, struct arguments *argu
 		return command_fail(COMMAND_FAILED, name, "%s", error->message);
 	if (trace->jobs_count == 0)
 		return command_fail(COMMAND_BAD, name, "%s: no job that can be replayed", path);
+	if (arguments->setup.energy_limit_j > 0 && trace->power_field == 0)
+		return command_fail(COMMAND_BAD, name,
+				    "--energy-limit: %s: no power of jobs (PowerField in the "
+				    "header)",
+				    path);
 	if (arguments->setup.semi_open && !has_users(trace))
 		return command_fail(COMMAND_BAD, name,
 				    "--semi-open: %s: no job has a user (field 12), so that every "
@@ -482,6 +495,10 @@ int cmd_replay(int argc, char **argv)
 		{"think-most", 0, COMMAND_NUMBER, &arguments.think_most_s,
 		 "with --semi-open: after a longer think time a session begins (1200)", "S", 0,
 		 MOVE_MOST_S},
+		{"energy-limit", 0, COMMAND_NUMBER, &setup->energy_limit_j,
+		 "count the jobs that end before they have used J joules in all; the trace has their "
+		 "power (PowerField)",
+		 "J", 0, ENERGY_LIMIT_MOST_J},
 		{"out", 'o', COMMAND_FILE, &arguments.out,
 		 "write one row per job; needs one policy", "jobs.csv"},
 		{"batsim", 0, COMMAND_FILE, &arguments.batsim,
@@ -495,7 +512,9 @@ int cmd_replay(int argc, char **argv)
 
 	if (!command_parse(&argc, &argv, "TRACE",
 			   "Replays a trace in the Standard Workload Format, plain or gzipped, or "
-			   "a workload of Batsim,\non one machine under batch policies.",
+			   "a workload of Batsim,\non one machine under batch policies. Public "
+			   "tables of jobs with their power become traces\nby `python3 -m "
+			   "virtbed.tables`.",
 			   options))
 		return COMMAND_BAD;
 	if (argc != 2)

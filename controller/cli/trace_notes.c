@@ -33,8 +33,9 @@ void trace_notes_print(const char *name, const char *path, const struct swf_trac
 	if (trace->longer > 0)
 		fprintf(stderr,
 			"%s: %s: %" G_GUINT64_FORMAT
-			" line%s with more than 18 fields, of which 18 are read\n",
-			name, path, trace->longer, plural(trace->longer));
+			" line%s with more than 18 fields, of which 18%s are read\n",
+			name, path, trace->longer, plural(trace->longer),
+			trace->power_field > 0 ? " and the power" : "");
 	if (trace->skipped > 0)
 		fprintf(stderr,
 			"%s: %s: skipped %" G_GUINT64_FORMAT

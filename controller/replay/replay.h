@@ -71,6 +71,7 @@ struct replay_setup {
 	 */
 	bool semi_open;
 	double think_most_s;
+	double energy_limit_j; /* for replay_summarize(); 0: none */
 	/* Called at intervals with the number of jobs submitted so far; or NULL. */
 	void (*progress)(uint32_t submitted, uint32_t jobs, void *data);
 	void *data; /* for progress; borrowed */

@@ -148,7 +148,9 @@ struct batsim_schedule *replay_batsim(const struct replay_setup *setup,
 			.start_s = result->start_s[i],
 			.end_s = result->end_s[i],
 			.resources = resources[i],
-			.energy_j = (double)NAN,
+			.energy_j = job->power_w > 0
+					    ? job->power_w * (killed ? estimate_s : job->run_s)
+					    : (double)NAN,
 		};
 
 		batsim_schedule_add(schedule, &row);

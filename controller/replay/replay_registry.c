@@ -42,9 +42,10 @@ struct replay_own {
 	uint8_t *taken; /* per node, scratch */
 };
 
-/* A job's width and estimate. */
+/* A job's width, estimate and power. */
 struct shape {
 	double estimate_s;
+	double power_w;
 	uint32_t procs;
 	uint32_t job;
 };
@@ -58,26 +59,49 @@ static int compare_shapes(const void *left, const void *right)
 		return a->procs < b->procs ? -1 : 1;
 	if (a->estimate_s != b->estimate_s)
 		return a->estimate_s < b->estimate_s ? -1 : 1;
+	if (a->power_w != b->power_w)
+		return a->power_w < b->power_w ? -1 : 1;
 	return (a->job > b->job) - (a->job < b->job);
 }
 
 static bool is_new_row(const struct shape *shapes, uint32_t i)
 {
 	return i == 0 || shapes[i].procs != shapes[i - 1].procs ||
-	       shapes[i].estimate_s != shapes[i - 1].estimate_s;
+	       shapes[i].estimate_s != shapes[i - 1].estimate_s ||
+	       shapes[i].power_w != shapes[i - 1].power_w;
 }
 
-/* The jobs by width and estimate. The caller frees. */
+/*
+ * The power of a processor of a job whose power is not known: the mean over the processors of the
+ * others, 1 W in a trace without any.
+ */
+static double processor_power_w(const struct swf_trace *trace)
+{
+	double power_w = 0;
+	double procs = 0;
+
+	for (uint32_t i = 0; i < trace->jobs_count; i++)
+		if (trace->jobs[i].power_w > 0) {
+			power_w += trace->jobs[i].power_w;
+			procs += trace->jobs[i].procs;
+		}
+	return procs > 0 ? power_w / procs : 1;
+}
+
+/* The jobs by width, estimate and power. The caller frees. */
 static struct shape *sort_shapes(const struct replay_setup *setup)
 {
 	const struct swf_trace *trace = setup->trace;
 	struct shape *shapes = g_new(struct shape, trace->jobs_count + 1);
+	const double processor_w = processor_power_w(trace);
 
 	for (uint32_t i = 0; i < trace->jobs_count; i++)
 		shapes[i] = (struct shape){
 			.estimate_s = setup->estimates == REPLAY_ESTIMATES_PERFECT
 					      ? trace->jobs[i].run_s
 					      : trace->jobs[i].estimate_s,
+			.power_w = trace->jobs[i].power_w > 0 ? trace->jobs[i].power_w
+							      : processor_w * trace->jobs[i].procs,
 			.procs = trace->jobs[i].procs,
 			.job = i,
 		};
@@ -107,7 +131,7 @@ static void make_system(struct replay_own *own, const struct replay_setup *setup
 		row += i > 0 && is_new_row(shapes, i);
 		own->system->row_names[row] = "job";
 		own->system->etc_s[row] = shapes[i].estimate_s;
-		own->system->eec_j[row] = shapes[i].estimate_s * shapes[i].procs;
+		own->system->eec_j[row] = shapes[i].estimate_s * shapes[i].power_w;
 		own->system->nodes[row] = shapes[i].procs;
 		task->id = shapes[i].job;
 		task->row = row;

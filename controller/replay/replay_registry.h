@@ -7,10 +7,12 @@
  * Any policy of the registry that gives tasks nodes of their own (controller/sched/policy.h), with
  * modifiers, as a policy of replay. What such a policy has to know beyond a trace is made up:
  *
- * - The system has one cluster with one P-state; a processor is a node of one core and needs 1 W.
- * - A job is a task of a type of its own by its width and its estimate. It is worth 1, whenever it
- *   ends, may not be suspended and suspends no other. So Max UPT is Max 1/r, and Max UPR and Max
- *   UPE are Max 1/(r n).
+ * - The system has one cluster with one P-state; a processor is a node of one core. A job needs the
+ *   power that the trace has of it, else that of a processor of the others on average; 1 W each
+ *   where the trace has none.
+ * - A job is a task of a type of its own by its width, estimate and power. It is worth 1, whenever
+ *   it ends, may not be suspended and suspends no other. So Max UPT is Max 1/r, Max UPR Max
+ *   1/(r n), and so is Max UPE without power.
  * - A mapping event follows every instant at which a job was submitted or ended, or for which a
  *   start is reserved; the next one is said to come 1 s later. A job beyond its estimate is
  *   expected to end then.

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ struct numbers {
 	double wait_s;
 	double turnaround_s;
 	double estimate_s;
+	double energy_j; /* 0: not known */
 	bool killed;
 };
 
@@ -43,6 +45,7 @@ static struct numbers job_numbers(const struct replay_setup *setup,
 		numbers.killed = true;
 	}
 	numbers.turnaround_s = numbers.wait_s + numbers.run_s;
+	numbers.energy_j = job->power_w * numbers.run_s;
 	return numbers;
 }
 
@@ -64,6 +67,67 @@ static void add_job(struct replay_summary *summary, const struct numbers *number
 	summary->max_slowdown = fmax(summary->max_slowdown, slowdown);
 	summary->mean_bounded_slowdown_10 += bounded_slowdown(numbers, 10);
 	summary->mean_bounded_slowdown_30 += bounded_slowdown(numbers, 30);
+}
+
+/* A change of the power of all executing jobs. */
+struct change {
+	double time_s;
+	double power_w; /* added; below 0 where a job ends */
+};
+
+/* Ends come before starts at one instant. */
+static int compare_changes(const void *left, const void *right)
+{
+	const struct change *a = left;
+	const struct change *b = right;
+
+	if (a->time_s != b->time_s)
+		return a->time_s < b->time_s ? -1 : 1;
+	return (a->power_w > b->power_w) - (a->power_w < b->power_w);
+}
+
+/* The starts and ends of jobs in the order of time, two a job. The caller frees. */
+static struct change *sort_changes(const struct replay_setup *setup,
+				   const struct replay_result *result, size_t *ret_count)
+{
+	struct change *changes = g_new(struct change, 2 * (size_t)result->jobs_count + 1);
+
+	*ret_count = 2 * (size_t)result->jobs_count;
+	for (size_t i = 0; i < result->jobs_count; i++) {
+		const double power_w = setup->trace->jobs[i].power_w;
+
+		changes[2 * i] = (struct change){result->start_s[i], power_w};
+		changes[2 * i + 1] = (struct change){result->end_s[i], -power_w};
+	}
+	qsort(changes, *ret_count, sizeof(*changes), compare_changes);
+	return changes;
+}
+
+/* Follows the power of the executing jobs: its maximum, and when the energy limit is used up. */
+static void follow_power(const struct replay_setup *setup, const struct replay_result *result,
+			 struct replay_summary *summary)
+{
+	size_t count;
+	g_autofree struct change *changes = sort_changes(setup, result, &count);
+	double power_w = 0;
+	double used_j = 0;
+	double reached_s = (double)INFINITY;
+
+	for (size_t i = 0; i < count; i++) {
+		const double span_s = i > 0 ? changes[i].time_s - changes[i - 1].time_s : 0;
+		const double left_j = setup->energy_limit_j - used_j;
+
+		if (setup->energy_limit_j > 0 && isinf(reached_s) && power_w * span_s > left_j)
+			reached_s = changes[i - 1].time_s + left_j / power_w;
+		used_j += power_w * span_s;
+		power_w = fmax(power_w + changes[i].power_w, 0);
+		summary->max_power_w = fmax(summary->max_power_w, power_w);
+	}
+	for (uint32_t i = 0; i < result->jobs_count; i++)
+		summary->within_limit += result->end_s[i] <= reached_s;
+	summary->limit_reached_s = reached_s - result->begin_s;
+	summary->mean_power_w =
+		result->makespan_s > 0 ? summary->consumed_j / result->makespan_s : 0;
 }
 
 void replay_summarize(const struct replay_setup *setup, const struct replay_result *result,
@@ -90,6 +154,8 @@ void replay_summarize(const struct replay_setup *setup, const struct replay_resu
 		const struct numbers numbers = job_numbers(setup, result, i);
 
 		add_job(&summary, &numbers);
+		summary.consumed_j += numbers.energy_j;
+		summary.without_power += !(setup->trace->jobs[i].power_w > 0);
 		summary.nb_jobs_promised += isfinite(result->promised_s[i]);
 		if (result->slip_s[i] > summary.max_slip_s) {
 			summary.max_slip_s = result->slip_s[i];
@@ -103,6 +169,8 @@ void replay_summarize(const struct replay_setup *setup, const struct replay_resu
 	summary.mean_bounded_slowdown_30 /= count;
 	if (result->makespan_s > 0)
 		summary.utilization = result->used_s / (setup->procs * result->makespan_s);
+	if (setup->trace->power_field > 0)
+		follow_power(setup, result, &summary);
 	*ret_summary = summary;
 }
 
@@ -142,6 +210,15 @@ static const struct record_field summary_fields[] = {
 	COUNT("max_slip_job_id", max_slip_job),
 	COUNT("nb_sessions", sessions),
 	COUNT("nb_batches_followed", followed),
+	REAL("consumed_joules", consumed_j),
+	REAL("mean_power", mean_power_w),
+	REAL("max_power", max_power_w),
+	COUNT("nb_jobs_without_power", without_power),
+	COUNT("nb_jobs_within_energy", within_limit),
+	{.name = "energy_limit_reached",
+	 .type = RECORD_REAL,
+	 .offset = offsetof(struct replay_summary, limit_reached_s),
+	 .null = RECORD_NULL_INFINITY},
 	{NULL},
 };
 const struct record replay_summary_record = {.size = sizeof(struct replay_summary),
@@ -149,6 +226,12 @@ const struct record replay_summary_record = {.size = sizeof(struct replay_summar
 
 json_t *replay_summary_json(const struct replay_setup *setup, const struct replay_summary *summary)
 {
+	static const char *const of_power[] = {
+		"consumed_joules",
+		"mean_power",
+		"max_power",
+		"nb_jobs_without_power",
+	};
 	g_autoptr(json_t) numbers = record_to_json(&replay_summary_record, summary);
 	json_t *object =
 		json_pack("{s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:I}", "policy",
@@ -166,6 +249,12 @@ json_t *replay_summary_json(const struct replay_setup *setup, const struct repla
 	if (!setup->semi_open) {
 		json_object_set_new(object, "nb_sessions", json_null());
 		json_object_set_new(object, "nb_batches_followed", json_null());
+	}
+	for (size_t i = 0; setup->trace->power_field == 0 && i < G_N_ELEMENTS(of_power); i++)
+		json_object_set_new(object, of_power[i], json_null());
+	if (!(setup->energy_limit_j > 0)) {
+		json_object_set_new(object, "nb_jobs_within_energy", json_null());
+		json_object_set_new(object, "energy_limit_reached", json_null());
 	}
 	if (summary->nb_jobs_slipped == 0)
 		json_object_set_new(object, "max_slip_job_id", json_null());
@@ -231,7 +320,7 @@ static char *put_text(char *at, const char *text)
 static const char heading[] =
 	"job_id,submission_time,requested_number_of_resources,requested_time,success,final_state,"
 	"starting_time,execution_time,finish_time,waiting_time,turnaround_time,stretch,"
-	"bounded_slowdown_10,bounded_slowdown_30,promised_time,slip\n";
+	"bounded_slowdown_10,bounded_slowdown_30,promised_time,slip,consumed_energy\n";
 
 static char *put_job(char *at, const struct replay_setup *setup, const struct replay_result *result,
 		     uint32_t i)
@@ -266,6 +355,9 @@ static char *put_job(char *at, const struct replay_setup *setup, const struct re
 	*at++ = ',';
 	if (isfinite(result->promised_s[i]))
 		at = write_time(at, result->slip_s[i]);
+	*at++ = ',';
+	if (job->power_w > 0)
+		at = write_time(at, numbers.energy_j);
 	*at++ = '\n';
 	return at;
 }

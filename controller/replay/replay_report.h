@@ -41,6 +41,13 @@ struct replay_summary {
 	double max_slowdown;
 	double mean_bounded_slowdown_10;
 	double mean_bounded_slowdown_30;
+	/* Of jobs whose power is known (swf_job.power_w), else 0: */
+	double consumed_j;      /* power x execution time */
+	double mean_power_w;    /* consumed_j / makespan_s */
+	double max_power_w;     /* of the jobs that execute at one instant */
+	uint64_t without_power; /* jobs whose power is not known */
+	uint64_t within_limit;  /* jobs that end before the energy limit is used, or as it is */
+	double limit_reached_s; /* when it is, after the first submission; INFINITY: never */
 };
 
 /*

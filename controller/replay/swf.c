@@ -33,6 +33,9 @@ enum field {
 	FIELDS = 18,
 };
 
+/* The last field that may be the power. */
+#define POWER_FIELD_MAX 99
+
 /* What programs on Windows write at the beginning of a text in UTF-8. */
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
@@ -130,23 +133,33 @@ static const char *read_field(const char *text, uint32_t field, int64_t *ret_id,
 	return end;
 }
 
+/* Reads the fields of a job's line, and its power behind them, which is 0 where it is not known. */
 static bool read_fields(struct reader *reader, const char *line, int64_t *ret_id,
-			double *ret_fields)
+			double *ret_fields, double *ret_power_w)
 {
+	const uint32_t power_field = reader->trace->power_field;
+	const uint32_t fields = MAX((uint32_t)FIELDS, power_field);
 	const char *at = line;
 	uint32_t count = 0;
+	bool longer = false;
 	const char *end;
 
+	*ret_power_w = 0;
 	for (;;) {
 		while (is_blank(*at))
 			at++;
 		if (*at == '\0' || *at == ';')
 			break;
-		if (count == FIELDS) {
-			reader->trace->longer++;
-			break;
+		if (count >= FIELDS && count + 1 != power_field) {
+			longer = true;
+			if (count >= fields)
+				break;
+			at += strcspn(at, " \t\r;");
+			count++;
+			continue;
 		}
-		end = read_field(at, count, ret_id, &ret_fields[count]);
+		end = read_field(at, count, ret_id,
+				 count < FIELDS ? &ret_fields[count] : ret_power_w);
 		if (!end || !is_end(end))
 			return set_line_error(reader, SWF_ERROR_LINE,
 					      "field %u, \"%.*s\", is no %s", count + 1, quoted(at),
@@ -154,9 +167,15 @@ static bool read_fields(struct reader *reader, const char *line, int64_t *ret_id
 		at = end;
 		count++;
 	}
-	if (count < FIELDS)
-		return set_line_error(reader, SWF_ERROR_LINE, "%u fields; a job has %d", count,
-				      FIELDS);
+	if (count < fields)
+		return set_line_error(reader, SWF_ERROR_LINE, "%u fields; a job has %u%s", count,
+				      fields, power_field > 0 ? " (PowerField)" : "");
+	if (*ret_power_w > SWF_EXACT_MAX)
+		return set_line_error(reader, SWF_ERROR_LINE,
+				      "field %u: %g is not a power in watts", power_field,
+				      *ret_power_w);
+	*ret_power_w = fmax(*ret_power_w, 0);
+	reader->trace->longer += longer;
 	return true;
 }
 
@@ -229,9 +248,10 @@ static bool read_job(struct reader *reader, const char *line)
 	struct swf_trace *trace = reader->trace;
 	double fields[FIELDS];
 	double procs;
+	double power_w;
 	int64_t id;
 
-	if (!read_fields(reader, line, &id, fields) || !check_status(reader, fields))
+	if (!read_fields(reader, line, &id, fields, &power_w) || !check_status(reader, fields))
 		return false;
 	if (trace->procs == 0 && !find_procs(reader))
 		return false;
@@ -266,6 +286,7 @@ static bool read_job(struct reader *reader, const char *line)
 		.wait_s = fields[FIELD_WAIT],
 		.user = user_of(fields),
 		.memory_kb = fmax(0, fmax(fields[FIELD_USED_MEMORY], fields[FIELD_ASKED_MEMORY])),
+		.power_w = power_w,
 	};
 
 	g_array_append_val(reader->jobs, job);
@@ -319,8 +340,8 @@ static const char *header_value(const char *line, const char *key)
 }
 
 /*
- * Reads a header line "; Key: value" before the first job. The number of processors matters only if
- * none was given.
+ * Reads a header line "; Key: value" before the first job: the number of processors, which matters
+ * only if none was given, and the field of the power.
  */
 static bool read_header(const struct reader *reader, const char *line)
 {
@@ -328,6 +349,7 @@ static bool read_header(const struct reader *reader, const char *line)
 	const char *key = line + 1;
 	int64_t max_procs = (int64_t)trace->max_procs;
 	int64_t max_nodes = (int64_t)trace->max_nodes;
+	int64_t power_field = trace->power_field;
 	const struct {
 		const char *key;
 		int64_t *value;
@@ -335,6 +357,7 @@ static bool read_header(const struct reader *reader, const char *line)
 	} lines[] = {
 		{"MaxProcs", &max_procs, reader->filter->procs == 0 && max_procs == 0},
 		{"MaxNodes", &max_nodes, reader->filter->procs == 0 && max_nodes == 0},
+		{"PowerField", &power_field, power_field == 0},
 	};
 
 	if (trace->lines > 0)
@@ -350,6 +373,12 @@ static bool read_header(const struct reader *reader, const char *line)
 	}
 	trace->max_procs = (uint64_t)max_procs;
 	trace->max_nodes = (uint64_t)max_nodes;
+	if (power_field != 0 && (power_field <= FIELDS || power_field > POWER_FIELD_MAX))
+		return set_line_error(reader, SWF_ERROR_LINE,
+				      "header: PowerField: %" G_GINT64_FORMAT
+				      " is no field from %d to %d",
+				      power_field, FIELDS + 1, POWER_FIELD_MAX);
+	trace->power_field = (uint32_t)power_field;
 	return true;
 }
 

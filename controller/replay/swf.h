@@ -9,6 +9,9 @@
  * Traces in the Standard Workload Format, version 2.2: one job per line of 18 numbers, -1 for
  * unknown, and header lines after ";". Files may be plain or gzipped, also as several gzip members
  * one after another. Nothing in a trace is trusted.
+ *
+ * The format has no power. A header line "; PowerField: 19" says that every line has the mean watts
+ * of its job, of all its processors together, as a field behind the 18.
  */
 
 /*
@@ -27,6 +30,7 @@ struct swf_job {
 	double memory_kb;  /* per processor: the larger of fields 7 and 10; 0: neither is known */
 	double wait_s;     /* field 3: how long it waited in the trace; below 0: not known */
 	int64_t user;      /* field 12; -1: not known */
+	double power_w;    /* mean of the whole job while it runs; 0: not known */
 };
 
 /* Why a line of a job is not replayed. */
@@ -53,6 +57,8 @@ struct swf_left_out {
 struct swf_trace {
 	uint64_t max_procs; /* "MaxProcs" of the header; 0: not given */
 	uint64_t max_nodes; /* "MaxNodes" */
+	/* "PowerField": the number of the field with a job's power, above 18; 0: there is none. */
+	uint32_t power_field;
 	uint32_t jobs_count;
 	struct swf_job *jobs; /* by submit time, equal ones in the order of the file */
 	uint64_t lines;       /* job lines read */
@@ -62,7 +68,7 @@ struct swf_trace {
 	uint64_t parts;       /* lines of parts of jobs: completion codes 2 to 4 */
 	uint64_t partial;     /* jobs with lines of parts only, without a line of the whole job */
 	int64_t partial_id;   /* number of the first partial job */
-	uint64_t longer;      /* lines with more than 18 fields, of which 18 count */
+	uint64_t longer;      /* lines with fields beyond the 18 that are not read */
 	uint32_t left_out_count;
 	struct swf_left_out *left_out; /* in the order of the file; NULL: not asked for */
 	uint64_t unsorted;             /* jobs submitted before the one in the line above */
@@ -93,8 +99,8 @@ struct swf_filter {
  * the system refused and counted. Submissions out of order are sorted stably and counted. Lines of
  * parts of a job (completion codes 2 to 4) are left out and counted, as another line has the whole
  * job; a job without such a line is left out with them, and counted, too: its parts may not be
- * complete. Of a line with more than 18 fields the first 18 count, whatever the others are, and
- * such lines are counted. An error is: a short line, a field that is not a number
+ * complete. Of a line with more than 18 fields the first 18 and the power count, and lines with
+ * others are counted. An error is: a short line, a field that is not a number
  * (common/read_number.h), a job number beyond 64 bits, a negative submit time, or a header without
  * a number of processors if it is needed. A line that begins with ";" or "#" is a comment, and so
  * is the rest of a job's line behind ";"; comments after the first job are ignored. A byte order

@@ -28,8 +28,29 @@ static bool is_object(const char *path)
 	return at[strspn(at, " \t\r\n")] == '{';
 }
 
+/* Whether the name is that of a table, of which a trace can be made (virtbed.tables). */
+static bool is_table(const char *path)
+{
+	static const char *const ends[] = {".csv", ".csv.gz", ".parquet"};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(ends); i++)
+		if (g_str_has_suffix(path, ends[i]))
+			return true;
+	return false;
+}
+
 struct swf_trace *trace_read(const char *path, const struct swf_filter *filter, GError **error)
 {
-	return is_object(path) ? batsim_workload_read(path, filter, error)
-			       : swf_read(path, filter, error);
+	GError *why = NULL;
+	struct swf_trace *trace = is_object(path) ? batsim_workload_read(path, filter, &why)
+						  : swf_read(path, filter, &why);
+
+	if (!why)
+		return trace;
+	if (is_table(path) && g_error_matches(why, SWF_ERROR, SWF_ERROR_LINE))
+		g_prefix_error(&why,
+			       "this is no trace; `python3 -m virtbed.tables` makes traces of "
+			       "public tables: ");
+	g_propagate_error(error, why);
+	return NULL;
 }

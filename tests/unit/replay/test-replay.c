@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/random.h"
 #include "controller/replay/replay_batsim.h"
 #include "controller/replay/replay_registry.h"
@@ -534,16 +535,100 @@ static void test_report(void)
 	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
 	lines = g_strsplit(text, "\n", -1);
 	g_assert_true(g_str_has_prefix(lines[0], "job_id,submission_time,requested_number_of_"));
-	g_assert_cmpstr(lines[1], ==,
-			"7,2,2,10,1,COMPLETED_SUCCESSFULLY,2,5,7,0,5,1.000000,1.000000,1.000000,,");
+	g_assert_cmpstr(
+		lines[1], ==,
+		"7,2,2,10,1,COMPLETED_SUCCESSFULLY,2,5,7,0,5,1.000000,1.000000,1.000000,,,");
 	g_assert_cmpstr(lines[2], ==,
 			"9,3.5,1,10,0,COMPLETED_WALLTIME_REACHED,7,10,17,3.5,13.5,1.350000,"
-			"1.350000,1.000000,,");
+			"1.350000,1.000000,,,");
 	g_assert_false(replay_write_csv(&setup, &result, folder, &error));
 	g_assert_nonnull(error);
 	replay_finish(&result);
 	g_assert_cmpint(g_unlink(path), ==, 0);
 	g_assert_cmpint(g_rmdir(folder), ==, 0);
+}
+
+/*
+ * Job 7 executes from 2 to 7 s with 100 W, job 9 from 7 s until it is killed at 17 s with 30 W: the
+ * limit of energy is used up between two changes, at one, or never.
+ */
+static void test_power(void)
+{
+	static const struct {
+		double limit_j;
+		double reached_s;
+		uint64_t within;
+	} cases[] = {
+		{499, 4.99, 0},           {500, 5, 1}, {650, 10, 1}, {800, (double)INFINITY, 2},
+		{0, (double)INFINITY, 2},
+	};
+	struct swf_job jobs[] = {
+		{.id = 7, .submit_s = 2, .run_s = 5, .estimate_s = 10, .procs = 2, .power_w = 100},
+		{.id = 9, .submit_s = 3, .run_s = 20, .estimate_s = 10, .procs = 1, .power_w = 30},
+		{.id = 11, .submit_s = 3, .run_s = 4, .estimate_s = 4, .procs = 1},
+	};
+	const struct swf_trace trace = {.jobs_count = 3,
+					.jobs = jobs,
+					.procs = 2,
+					.power_field = 19};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct replay_setup setup = {.trace = &trace,
+						   .procs = 2,
+						   .policy = replay_policy_find("fcfs"),
+						   .energy_limit_j = cases[i].limit_j};
+		struct replay_result result;
+		struct replay_summary summary;
+		g_autoptr(json_t) object = NULL;
+
+		replay_run(&setup, &result);
+		replay_summarize(&setup, &result, &summary);
+		object = replay_summary_json(&setup, &summary);
+		g_assert_cmpfloat(summary.consumed_j, ==, 800);
+		g_assert_cmpfloat(summary.max_power_w, ==, 100);
+		g_assert_cmpfloat(summary.mean_power_w, ==, 800.0 / 15);
+		g_assert_cmpuint(summary.without_power, ==, 1);
+		/* Job 11 ends at 11 s. */
+		g_assert_cmpuint(summary.within_limit, ==,
+				 cases[i].within + (cases[i].reached_s >= 9));
+		if (isinf(cases[i].reached_s))
+			g_assert_true(isinf(summary.limit_reached_s));
+		else
+			g_assert_cmpfloat_with_epsilon(summary.limit_reached_s, cases[i].reached_s,
+						       1e-9);
+		g_assert_cmpint(json_is_null(json_object_get(object, "nb_jobs_within_energy")), ==,
+				cases[i].limit_j == 0);
+		g_assert_cmpint(json_is_null(json_object_get(object, "energy_limit_reached")), ==,
+				isinf(cases[i].reached_s));
+		replay_finish(&result);
+	}
+}
+
+/* Max UPE goes by the joules of a job; without its power, by the mean of a processor. */
+static void test_registry_power(void)
+{
+	struct swf_job jobs[] = {
+		{.id = 1, .run_s = 10, .estimate_s = 10, .procs = 2, .power_w = 300},
+		{.id = 2, .submit_s = 1, .run_s = 10, .estimate_s = 10, .procs = 2, .power_w = 500},
+		{.id = 3, .submit_s = 1, .run_s = 10, .estimate_s = 10, .procs = 2},
+		{.id = 4, .submit_s = 1, .run_s = 10, .estimate_s = 10, .procs = 2, .power_w = 100},
+	};
+	static const double starts_s[] = {0, 30, 20, 10};
+	const struct swf_trace trace = {.jobs_count = 4,
+					.jobs = jobs,
+					.procs = 2,
+					.power_field = 19};
+	char *wrong = NULL;
+	struct replay_policy *policy = replay_registry_new("max-upe", &wrong);
+	const struct replay_setup setup = {.trace = &trace, .procs = 2, .policy = policy};
+	struct replay_result result;
+
+	g_assert_null(wrong);
+	replay_run(&setup, &result);
+	for (size_t i = 0; i < G_N_ELEMENTS(starts_s); i++)
+		g_assert_cmpfloat(result.start_s[i], ==, starts_s[i]);
+	replay_finish(&result);
+	replay_registry_free(policy);
 }
 
 int main(int argc, char **argv)
@@ -569,6 +654,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay/registry: the latest and longest jobs start", test_late);
 	g_test_add_func("/replay/a job that never started is named", test_never_started);
 	g_test_add_func("/replay/registry: all jobs start under every policy", test_all_registered);
+	g_test_add_func("/replay/the power of jobs is followed", test_power);
+	g_test_add_func("/replay/registry: joules are those of the trace", test_registry_power);
 	g_test_add_func("/replay/registry: what cannot be replayed is refused",
 			test_registry_refuses);
 	for (size_t i = 0; i < G_N_ELEMENTS(registered); i++) {

@@ -213,6 +213,50 @@ static void test_forms(void)
 	}
 }
 
+/* The power of jobs is in the field of the header; a number that is not above 0 is not known. */
+static void test_power(void)
+{
+	static const char job[] = " 0 0 10 2 -1 -1 2 20 -1 1 1 1 -1 1 1 -1 -1";
+	static const char head[] = "; MaxProcs: 4\n; powerfield : 20 (mean watts)\n";
+	static const struct {
+		const char *head;
+		const char *more;
+		double power_w;
+		const char *error;
+	} cases[] = {
+		{head, " gpu 812.5", 812.5, NULL},
+		{head, " gpu 812.5 batch ; note", 812.5, NULL},
+		{head, " 7 -1", 0, NULL},
+		{head, " 7 0", 0, NULL},
+		{"; MaxProcs: 4\n", " 7 812.5", 0, NULL},
+		{"; MaxProcs: 4\n; PowerField: -1\n", " 7 812.5", 0, NULL},
+		{head, " gpu many", 0, "field 20, \"many\", is no number"},
+		{head, " gpu", 0, "19 fields; a job has 20 (PowerField)"},
+		{head, " gpu ; 812.5", 0, "19 fields; a job has 20 (PowerField)"},
+		{head, " gpu 1e300", 0, "field 20: 1e+300 is not a power in watts"},
+		{"; PowerField: 18\n", "", 0, "PowerField: 18 is no field from 19 to 99"},
+		{"; PowerField: watts\n", "", 0, "PowerField: \"watts\" is no whole number"},
+	};
+	const struct swf_filter filter = {.procs = 4};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *text =
+			g_strconcat(cases[i].head, "5", job, cases[i].more, "\n", NULL);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(swf_trace_t) trace = read_text(text, &filter, &error);
+
+		if (cases[i].error) {
+			g_assert_error(error, SWF_ERROR, SWF_ERROR_LINE);
+			g_assert_nonnull(strstr(error->message, cases[i].error));
+			continue;
+		}
+		g_assert_no_error(error);
+		g_assert_cmpuint(trace->jobs_count, ==, 1);
+		g_assert_cmpfloat(trace->jobs[0].power_w, ==, cases[i].power_w);
+		g_assert_cmpuint(trace->longer, ==, 1);
+	}
+}
+
 /* Gzip members one after another are one trace, also with zeros behind the last. */
 static void test_members(void)
 {
@@ -324,6 +368,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/swf/a gzipped trace is the same trace", test_gzip);
 	g_test_add_func("/swf/what is no number is none, with its place", test_numbers);
 	g_test_add_func("/swf/traces in all their forms", test_forms);
+	g_test_add_func("/swf/the power of jobs is in the field of the header", test_power);
 	g_test_add_func("/swf/gzip members one after another are one trace", test_members);
 	g_test_add_func("/swf/every line that is left out is listed", test_left_out);
 	g_test_add_func("/swf/a given size needs no header", test_given_size);

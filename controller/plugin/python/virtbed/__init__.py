@@ -18,8 +18,9 @@
 
 is a whole program: `virtbed simulate CONFIG --policy exec:./my_policy.py`. Modules: policy (run),
 snapshot (what a policy sees), actions (what it answers), mapping and schedule (tools), rank (how
-values are compared), text (JSON as virtbed writes it), rundir (tables of a run directory). Nothing
-beyond Python's own library is needed. docs/reference/python.md has all of it with examples.
+values are compared), text (JSON as virtbed writes it), rundir (tables of a run directory),
+tables (public tables of jobs with their power, as traces). Nothing beyond Python's own library is
+needed. docs/reference/python.md has all of it with examples.
 """
 from virtbed.mapping import Mapping
 from virtbed.policy import Policy, run
