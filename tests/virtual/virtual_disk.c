@@ -44,6 +44,11 @@ struct virtual_disk {
 	guint life;
 	int fail_code; /* 0: nothing fails */
 	guint fail_after;
+	/* Called once in so many changes; 0: never. */
+	guint watch_after;
+	void (*watch)(void *data);
+	void *watch_data;
+	bool in_use; /* by a platform whose life has not ended */
 };
 
 /* An open database file, as SQLite has it. */
@@ -225,6 +230,13 @@ static void sync_names(struct virtual_disk *disk, const char *path)
 static struct inode *find(const struct virtual_disk *disk, const char *path)
 {
 	return g_hash_table_lookup(disk->names, path);
+}
+
+/* A change is about to be made. */
+static void count_change(struct virtual_disk *disk)
+{
+	if (disk->watch_after > 0 && --disk->watch_after == 0)
+		disk->watch(disk->watch_data);
 }
 
 /* Whether a change fails, with errno. */
@@ -437,6 +449,7 @@ static int disk_read(sqlite3_file *file, void *bytes, int length, sqlite3_int64 
 
 static int disk_write(sqlite3_file *file, const void *bytes, int length, sqlite3_int64 offset)
 {
+	count_change(handle_of(file)->disk);
 	if (is_dead(handle_of(file)))
 		return SQLITE_IOERR_WRITE;
 	if (fails(handle_of(file)->disk))
@@ -457,6 +470,7 @@ static int disk_sync(sqlite3_file *file, int flags)
 {
 	struct handle *handle = handle_of(file);
 
+	count_change(handle->disk);
 	if (is_dead(handle) || fails(handle->disk))
 		return SQLITE_IOERR_FSYNC;
 	inode_sync(handle->inode);
@@ -516,6 +530,8 @@ static int disk_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int
 	const bool is_new = !inode;
 
 	file->pMethods = NULL; /* SQLite closes no file without methods */
+	if (!disk->in_use)
+		return SQLITE_CANTOPEN;
 	if (is_new && path && !(flags & SQLITE_OPEN_CREATE))
 		return SQLITE_CANTOPEN;
 	inode = is_new ? inode_new() : inode_ref(inode);
@@ -538,6 +554,8 @@ static int disk_delete(sqlite3_vfs *vfs, const char *path, int sync)
 {
 	struct virtual_disk *disk = vfs->pAppData;
 
+	if (!disk->in_use)
+		return SQLITE_IOERR_DELETE;
 	if (!g_hash_table_remove(disk->names, path))
 		return SQLITE_IOERR_DELETE_NOENT;
 	if (sync)
@@ -594,6 +612,16 @@ static struct virtual_disk *disk_of(const struct platform *platform)
 	return virtual->disk_life == virtual->disk->life ? virtual->disk : NULL;
 }
 
+/* The same, for a change. */
+static struct virtual_disk *changing_disk_of(const struct platform *platform)
+{
+	struct virtual_disk *disk = disk_of(platform);
+
+	if (disk)
+		count_change(disk);
+	return disk_of(platform);
+}
+
 static char *read_text(const struct platform *platform, const char *path, size_t max,
 		       size_t *ret_length, GError **error)
 {
@@ -620,7 +648,7 @@ static char *read_text(const struct platform *platform, const char *path, size_t
 static bool write_text(const struct platform *platform, const char *path, const char *text,
 		       size_t length, bool durable, GError **error)
 {
-	struct virtual_disk *disk = disk_of(platform);
+	struct virtual_disk *disk = changing_disk_of(platform);
 	struct inode *inode;
 
 	if (!disk || fails(disk))
@@ -639,7 +667,7 @@ static bool write_text(const struct platform *platform, const char *path, const 
 static bool append_text(const struct platform *platform, const char *path, const char *text,
 			size_t length)
 {
-	struct virtual_disk *disk = disk_of(platform);
+	struct virtual_disk *disk = changing_disk_of(platform);
 	struct inode *inode = disk ? find(disk, path) : NULL;
 
 	if (!inode) {
@@ -654,7 +682,7 @@ static bool append_text(const struct platform *platform, const char *path, const
 
 static bool rename_file(const struct platform *platform, const char *from, const char *to)
 {
-	struct virtual_disk *disk = disk_of(platform);
+	struct virtual_disk *disk = changing_disk_of(platform);
 	struct inode *inode = disk ? find(disk, from) : NULL;
 
 	if (!inode) {
@@ -671,7 +699,7 @@ static bool rename_file(const struct platform *platform, const char *from, const
 
 static bool remove_file(const struct platform *platform, const char *path)
 {
-	struct virtual_disk *disk = disk_of(platform);
+	struct virtual_disk *disk = changing_disk_of(platform);
 
 	if (disk && g_hash_table_remove(disk->names, path))
 		return true;
@@ -681,7 +709,7 @@ static bool remove_file(const struct platform *platform, const char *path)
 
 static bool sync_name(const struct platform *platform, const char *path)
 {
-	struct virtual_disk *disk = disk_of(platform);
+	struct virtual_disk *disk = changing_disk_of(platform);
 
 	if (!disk || !find(disk, path)) {
 		errno = disk ? ENOENT : EIO;
@@ -695,6 +723,7 @@ static bool sync_name(const struct platform *platform, const char *path)
 
 void virtual_platform_use_disk(struct virtual_platform *virtual, struct virtual_disk *disk)
 {
+	disk->in_use = true;
 	virtual->disk = disk;
 	virtual->disk_life = disk->life;
 	virtual->disk_table = (struct platform_disk){
@@ -772,6 +801,8 @@ static void drop_locks(GHashTable *names)
 void virtual_disk_kill(struct virtual_disk *disk)
 {
 	disk->life++;
+	disk->in_use = false;
+	disk->watch_after = 0;
 	drop_locks(disk->names);
 	drop_locks(disk->synced);
 }
@@ -797,4 +828,12 @@ void virtual_disk_fail(struct virtual_disk *disk, int code, guint after)
 {
 	disk->fail_code = code;
 	disk->fail_after = after;
+}
+
+void virtual_disk_watch(struct virtual_disk *disk, guint after, void (*watch)(void *data),
+			void *data)
+{
+	disk->watch_after = after;
+	disk->watch = watch;
+	disk->watch_data = data;
 }

@@ -46,3 +46,11 @@ void virtual_disk_tear(struct virtual_disk *disk, struct random_stream *random);
  * have succeeded; 0: they succeed again.
  */
 void virtual_disk_fail(struct virtual_disk *disk, int code, guint after);
+
+/*
+ * Calls `watch` in the `after`th change from now on (a write, a sync, a change of names), before it
+ * is made; it may end the life of the disk, so that the change fails. The end of a life ends this,
+ * too.
+ */
+void virtual_disk_watch(struct virtual_disk *disk, guint after, void (*watch)(void *data),
+			void *data);

@@ -12,19 +12,25 @@
 struct lane {
 	GByteArray *bytes; /* that have arrived */
 	gsize want;        /* how many make it readable */
-	bool closed;       /* by its writer */
-	guint under_way;   /* pieces that have not arrived */
+	bool ended;        /* its writer has closed it */
+	bool closed;       /* that has arrived, or its reader hears no more */
+	int64_t last_ns;   /* when the last piece arrives */
+	GQueue held;       /* struct piece elements that wait for virtual_platform_release() */
 };
 
 /* A connection. The client's end is its exchange, the server's a stream; each may go first. */
 struct connection {
-	struct virtual_platform *virtual;
-	char *place;           /* where the client has connected to */
+	struct virtual_world *world;
+	char *place; /* where the client connects to */
+	/* The platforms of its ends; NULL: not known yet, or freed. */
+	struct virtual_platform *client_of, *server_of;
 	struct lane in, out;   /* as the server sees them */
 	bool server, client;   /* the ends that are there */
+	bool silent[2];        /* the client, the server is dead: it neither sends nor hears */
+	bool refused;          /* there is no listener */
 	bool cut;              /* what is under way is lost */
-	GList link;            /* element of virtual->connections */
-	GSocketAddress *local; /* of the server */
+	GList link;            /* element of world->connections */
+	GSocketAddress *local; /* of the server; NULL: not known yet */
 	guint number;          /* of the peer */
 	guint references;
 };
@@ -33,9 +39,10 @@ static void connection_unref(struct connection *connection)
 {
 	if (--connection->references > 0)
 		return;
+	g_queue_unlink(&connection->world->connections, &connection->link);
 	g_byte_array_unref(connection->in.bytes);
 	g_byte_array_unref(connection->out.bytes);
-	g_object_unref(connection->local);
+	g_clear_object(&connection->local);
 	g_free(connection->place);
 	g_free(connection);
 }
@@ -45,57 +52,143 @@ static void end_gone(struct connection *connection, bool *end)
 	if (!*end)
 		return;
 	*end = false;
-	if (!connection->server && !connection->client)
-		g_queue_unlink(&connection->virtual->connections, &connection->link);
 	connection_unref(connection);
 }
 
 static bool is_readable(const struct lane *lane)
 {
-	return lane->bytes->len >= MAX(lane->want, 1) || (lane->closed && !lane->under_way);
+	return lane->bytes->len >= MAX(lane->want, 1) || lane->closed;
 }
 
-/* Bytes on their way. */
+/* What is sent. */
+enum piece_kind { PIECE_BYTES = 0, PIECE_CONNECT, PIECE_REFUSE, PIECE_CLOSE };
+
+/* Something on its way. */
 struct piece {
+	enum piece_kind kind;
 	struct connection *connection;
 	struct lane *lane;
-	GBytes *bytes;
+	GBytes *bytes; /* NULL: none */
 };
+
+static void piece_free(struct piece *piece)
+{
+	if (piece->bytes)
+		g_bytes_unref(piece->bytes);
+	connection_unref(piece->connection);
+	g_free(piece);
+}
+
+static void come_in(struct connection *connection);
 
 static gboolean arrive(gpointer data)
 {
 	struct piece *piece = data;
-	struct lane *lane = piece->lane;
+	struct connection *connection = piece->connection;
+	const bool lost = connection->cut || connection->silent[piece->lane == &connection->in];
 
-	if (!piece->connection->cut)
-		g_byte_array_append(lane->bytes, g_bytes_get_data(piece->bytes, NULL),
+	if (lost) {
+		piece_free(piece);
+		return G_SOURCE_REMOVE;
+	}
+	switch (piece->kind) {
+	case PIECE_BYTES:
+		g_byte_array_append(piece->lane->bytes, g_bytes_get_data(piece->bytes, NULL),
 				    (guint)g_bytes_get_size(piece->bytes));
-	lane->under_way--;
-	g_bytes_unref(piece->bytes);
-	connection_unref(piece->connection);
-	g_free(piece);
+		break;
+	case PIECE_CONNECT:
+		come_in(connection);
+		break;
+	case PIECE_REFUSE:
+		connection->refused = true;
+		piece->lane->closed = true;
+		break;
+	case PIECE_CLOSE:
+		piece->lane->closed = true;
+		break;
+	}
+	piece_free(piece);
 	return G_SOURCE_REMOVE;
 }
 
-/* Timers of one length ring in the order in which they were set, so that bytes keep theirs. */
+static guint delay_of(const struct connection *connection, const struct lane *lane)
+{
+	const struct virtual_world *world = connection->world;
+
+	if (world->rules && world->rules->delay_ms)
+		return world->rules->delay_ms(connection->client_of, connection->place,
+					      lane == &connection->out, world->rules_data);
+	return connection->client_of ? connection->client_of->delay_ms : 0;
+}
+
+/* Timers that are due at one time ring in the order in which they were set: pieces keep theirs. */
+static void set_off(struct piece *piece, guint delay_ms)
+{
+	struct virtual_world *world = piece->connection->world;
+	struct lane *lane = piece->lane;
+
+	lane->last_ns = MAX(lane->last_ns, world->now_ns + delay_ms * INT64_C(1000000));
+	virtual_world_timer(world, NULL, G_PRIORITY_DEFAULT, lane->last_ns - world->now_ns, arrive,
+			    piece);
+}
+
+static void send_piece(struct connection *connection, struct lane *lane, enum piece_kind kind,
+		       const void *bytes, gsize length)
+{
+	struct piece *piece;
+	guint delay_ms;
+
+	if (connection->cut || lane->ended || connection->silent[lane == &connection->out])
+		return;
+	delay_ms = delay_of(connection, lane);
+	piece = g_new0(struct piece, 1);
+	piece->kind = kind;
+	piece->connection = connection;
+	piece->lane = lane;
+	piece->bytes = bytes ? g_bytes_new(bytes, length) : NULL;
+	connection->references++;
+	lane->ended = kind == PIECE_CLOSE;
+	if (delay_ms == VIRTUAL_HELD || !g_queue_is_empty(&lane->held))
+		g_queue_push_tail(&lane->held, piece);
+	else
+		set_off(piece, delay_ms);
+}
+
 static void send_bytes(struct connection *connection, struct lane *lane, const void *bytes,
 		       gsize length)
 {
-	struct virtual_platform *virtual = connection->virtual;
-	struct piece *piece = g_new0(struct piece, 1);
-
-	piece->connection = connection;
-	piece->lane = lane;
-	piece->bytes = g_bytes_new(bytes, length);
-	connection->references++;
-	lane->under_way++;
-	virtual->base.clock->timer(&virtual->base, G_PRIORITY_DEFAULT, virtual->delay_ms, arrive,
-				   piece);
+	send_piece(connection, lane, PIECE_BYTES, bytes, length);
 }
 
-static void close_lanes(struct connection *connection)
+static void release(struct connection *connection, struct lane *lane)
 {
-	connection->in.closed = connection->out.closed = true;
+	const guint delay_ms =
+		g_queue_is_empty(&lane->held) ? VIRTUAL_HELD : delay_of(connection, lane);
+	struct piece *piece;
+
+	while (delay_ms != VIRTUAL_HELD && (piece = g_queue_pop_head(&lane->held)))
+		set_off(piece, delay_ms);
+}
+
+void virtual_platform_release(struct virtual_platform *virtual)
+{
+	for (const GList *at = virtual->world->connections.head; at; at = at->next) {
+		release(at->data, &((struct connection *)at->data)->in);
+		release(at->data, &((struct connection *)at->data)->out);
+	}
+}
+
+/* An end closes: it hears no more, and the other one is told. */
+static void close_server(struct connection *connection)
+{
+	connection->in.closed = true;
+	send_piece(connection, &connection->out, PIECE_CLOSE, NULL, 0);
+}
+
+static void close_client(struct connection *connection)
+{
+	connection->out.closed = true;
+	send_piece(connection, &connection->in, PIECE_CLOSE, NULL, 0);
 }
 
 /* Sources: ready when a condition of a connection holds. */
@@ -170,7 +263,7 @@ static bool always(const struct connection *connection)
 
 static bool is_hung_up(const struct connection *connection)
 {
-	return connection->in.closed && !connection->in.under_way;
+	return connection->in.closed;
 }
 
 /* The server's end as a stream of GIO. */
@@ -235,7 +328,7 @@ static gssize write_some(GOutputStream *stream, const void *buffer, gsize count,
 {
 	struct connection *connection = ((VirtualOutput *)stream)->connection;
 
-	if (connection->out.closed || !connection->client) {
+	if (connection->out.ended || connection->in.closed) {
 		g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_BROKEN_PIPE, "the peer is gone");
 		return -1;
 	}
@@ -301,7 +394,7 @@ static gboolean close_stream(GIOStream *stream, GCancellable *cancellable, GErro
 {
 	struct connection *connection = ((VirtualStream *)stream)->connection;
 
-	close_lanes(connection);
+	close_server(connection);
 	end_gone(connection, &connection->server);
 	return TRUE;
 }
@@ -326,7 +419,7 @@ static void finalize_stream(GObject *object)
 	VirtualStream *stream = (VirtualStream *)object;
 	struct connection *connection = stream->connection;
 
-	close_lanes(connection);
+	close_server(connection);
 	end_gone(connection, &connection->server);
 	g_object_unref(stream->input);
 	g_object_unref(stream->output);
@@ -348,6 +441,7 @@ static void virtual_stream_class_init(VirtualStreamClass *class)
 
 struct transport_place {
 	struct virtual_platform *virtual;
+	bool gone; /* its platform is dead */
 	GSocketAddress *address;
 	char *name;     /* "unix:PATH" or "HOST:PORT" */
 	GQueue waiting; /* struct connection elements that are not accepted */
@@ -367,9 +461,9 @@ static char *name_of(GSocketAddress *address)
 			       g_inet_socket_address_get_port(G_INET_SOCKET_ADDRESS(address)));
 }
 
-static struct transport_place *find_place(const struct virtual_platform *virtual, const char *name)
+static struct transport_place *find_place(const struct virtual_world *world, const char *name)
 {
-	for (const GList *at = virtual->places.head; at; at = at->next)
+	for (const GList *at = world->places.head; at; at = at->next)
 		if (g_str_equal(((struct transport_place *)at->data)->name, name))
 			return at->data;
 	return NULL;
@@ -388,19 +482,21 @@ static struct transport_place *listen_at(const struct platform *platform, GSocke
 		g_object_unref(address);
 		address = g_inet_socket_address_new(g_inet_socket_address_get_address(
 							    G_INET_SOCKET_ADDRESS(where)),
-						    (guint16) virtual->next_port++);
+						    (guint16) virtual->world->next_port++);
 	}
 	name = name_of(address);
-	if (find_place(virtual, name)) {
+	if (find_place(virtual->world, name)) {
 		g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE,
 				    "another server does");
 		return NULL;
 	}
 	place = g_new0(struct transport_place, 1);
 	place->virtual = virtual;
+	place->gone = virtual->dead;
 	place->address = g_steal_pointer(&address);
 	place->name = g_steal_pointer(&name);
-	g_queue_push_tail(&virtual->places, place);
+	if (!place->gone)
+		g_queue_push_tail(&virtual->world->places, place);
 	return place;
 }
 
@@ -442,6 +538,26 @@ static GSource *incoming(struct transport_place *place)
 	return source;
 }
 
+/* A client's wish to connect has arrived. */
+static void come_in(struct connection *connection)
+{
+	const struct virtual_world *world = connection->world;
+	struct transport_place *place = find_place(world, connection->place);
+
+	if (!place) {
+		if (!world->rules || !world->rules->refuses ||
+		    world->rules->refuses(connection->place, world->rules_data))
+			send_piece(connection, &connection->out, PIECE_REFUSE, NULL, 0);
+		connection->silent[1] = true;
+		return;
+	}
+	connection->server_of = place->virtual;
+	connection->local = g_object_ref(place->address);
+	connection->server = true;
+	connection->references++;
+	g_queue_push_tail(&place->waiting, connection);
+}
+
 static GIOStream *accept_next(struct transport_place *place, GError **error)
 {
 	struct connection *connection = g_queue_pop_head(&place->waiting);
@@ -466,10 +582,11 @@ static void close_place(struct transport_place *place)
 	struct connection *connection;
 
 	while ((connection = g_queue_pop_head(&place->waiting))) {
-		close_lanes(connection);
+		close_server(connection);
 		end_gone(connection, &connection->server);
 	}
-	g_queue_remove(&place->virtual->places, place);
+	if (!place->gone)
+		g_queue_remove(&place->virtual->world->places, place);
 	g_object_unref(place->address);
 	g_free(place->name);
 	g_free(place);
@@ -526,9 +643,11 @@ static GSource *hangup(GIOStream *stream)
 
 static void shut_down(GIOStream *stream, bool input)
 {
-	connection_of(stream)->out.closed = true;
+	struct connection *connection = connection_of(stream);
+
+	send_piece(connection, &connection->out, PIECE_CLOSE, NULL, 0);
 	if (input)
-		connection_of(stream)->in.closed = true;
+		connection->in.closed = true;
 }
 
 guint virtual_platform_cut(struct virtual_platform *virtual, const char *address)
@@ -537,18 +656,72 @@ guint virtual_platform_cut(struct virtual_platform *virtual, const char *address
 		g_str_has_prefix(address, "http://") ? address + strlen("http://") : address;
 	guint count = 0;
 
-	for (const GList *at = virtual->connections.head; at; at = at->next) {
+	for (const GList *at = virtual->world->connections.head; at; at = at->next) {
 		struct connection *connection = at->data;
 
-		if (!g_str_equal(connection->place, name))
+		if (connection->cut || !(connection->client || connection->server) ||
+		    !g_str_equal(connection->place, name))
 			continue;
-		close_lanes(connection);
 		connection->cut = true;
+		connection->in.ended = connection->in.closed = true;
+		connection->out.ended = connection->out.closed = true;
 		g_byte_array_set_size(connection->in.bytes, 0);
 		g_byte_array_set_size(connection->out.bytes, 0);
 		count++;
 	}
 	return count;
+}
+
+/* Life and death. */
+
+void virtual_transport_die(struct virtual_platform *virtual, bool silent)
+{
+	struct virtual_world *world = virtual->world;
+
+	for (const GList *at = world->connections.head; at; at = at->next) {
+		struct connection *connection = at->data;
+
+		if (connection->client_of == virtual && connection->client) {
+			if (!silent)
+				close_client(connection);
+			connection->silent[0] = connection->out.closed = true;
+		}
+		if (connection->server_of == virtual && connection->server) {
+			if (!silent)
+				close_server(connection);
+			connection->silent[1] = connection->in.closed = true;
+		}
+	}
+	for (GList *at = world->places.head, *next; at; at = next) {
+		struct transport_place *place = at->data;
+
+		next = at->next;
+		if (place->virtual != virtual)
+			continue;
+		place->gone = true;
+		g_queue_delete_link(&world->places, at);
+	}
+}
+
+/* Peers of a machine that had no power hear from it at last. */
+void virtual_transport_forget(struct virtual_platform *virtual)
+{
+	for (const GList *at = virtual->world->connections.head; at; at = at->next) {
+		struct connection *connection = at->data;
+
+		if (connection->client_of == virtual) {
+			connection->silent[0] = false;
+			close_client(connection);
+			connection->silent[0] = true;
+			connection->client_of = NULL;
+		}
+		if (connection->server_of == virtual) {
+			connection->silent[1] = false;
+			close_server(connection);
+			connection->silent[1] = true;
+			connection->server_of = NULL;
+		}
+	}
 }
 
 /* Requests. */
@@ -559,7 +732,8 @@ struct transport_client {
 
 struct transport_exchange {
 	struct virtual_platform *virtual;
-	struct connection *connection; /* NULL: there is no listener */
+	char *request;                 /* "GET /v1/status" */
+	struct connection *connection; /* NULL: its platform is dead */
 	GSource *source;               /* waits for the answer */
 	guint timer;                   /* of its time limit, or of its failure */
 	size_t largest;
@@ -601,9 +775,10 @@ static void cancel(struct transport_exchange *exchange)
 
 	stop_waiting(exchange);
 	if (connection) {
-		close_lanes(connection);
+		close_client(connection);
 		end_gone(connection, &connection->client);
 	}
+	g_free(exchange->request);
 	g_free(exchange);
 }
 
@@ -641,8 +816,18 @@ static const char *header(const struct transport_answer *base, const char *name)
 	return NULL;
 }
 
+static void trace(const struct transport_exchange *exchange, int status)
+{
+	const struct virtual_world *world = exchange->virtual->world;
+
+	if (exchange->connection && !exchange->virtual->dead && world->rules && world->rules->trace)
+		world->rules->trace(exchange->virtual, exchange->connection->place,
+				    exchange->request, status, world->rules_data);
+}
+
 static void end(struct transport_exchange *exchange, struct answer *answer)
 {
+	trace(exchange, answer->base.status ?: -1);
 	answer->base.content_type = header(&answer->base, "Content-Type");
 	stop_waiting(exchange); /* the callback may iterate the main loop */
 	exchange->answered(&answer->base, exchange->data);
@@ -656,15 +841,6 @@ static void fail(struct transport_exchange *exchange, const char *reason)
 		.base = {.result = TRANSPORT_FAILED, .reason = reason, .body = body}};
 
 	end(exchange, &answer);
-}
-
-static gboolean on_refused(gpointer data)
-{
-	struct transport_exchange *exchange = data;
-
-	exchange->timer = 0;
-	fail(exchange, "there is no listener");
-	return G_SOURCE_REMOVE;
 }
 
 static gboolean on_late(gpointer data)
@@ -681,7 +857,7 @@ static gboolean on_output(gpointer data)
 {
 	struct transport_exchange *exchange = data;
 	const struct lane *lane = &exchange->connection->out;
-	const bool ended = lane->closed && !lane->under_way;
+	const bool ended = lane->closed;
 	g_autofree char *text =
 		lane->bytes->len ? g_strndup((const char *)lane->bytes->data, lane->bytes->len)
 				 : g_strdup("");
@@ -699,7 +875,8 @@ static gboolean on_output(gpointer data)
 	if (!ended && (!length || body->len < strtoul(length, NULL, 10)))
 		return G_SOURCE_CONTINUE;
 	if (!head || (length && body->len < strtoul(length, NULL, 10))) {
-		fail(exchange, "the connection was cut");
+		fail(exchange, exchange->connection->refused ? "there is no listener"
+							     : "the connection was cut");
 		return G_SOURCE_REMOVE;
 	}
 	answer.base.status = (int)strtol(text + strlen("HTTP/1.1 "), NULL, 10);
@@ -727,22 +904,22 @@ static char *write_request(const struct transport_request *request)
 	return g_string_free(text, FALSE);
 }
 
-static struct connection *connect_to(struct transport_place *place)
+static struct connection *connect_to(struct virtual_platform *virtual, const char *name)
 {
-	struct virtual_platform *virtual = place->virtual;
+	struct virtual_world *world = virtual->world;
 	struct connection *connection = g_new0(struct connection, 1);
 
-	connection->virtual = virtual;
-	connection->place = g_strdup(place->name);
+	connection->world = world;
+	connection->client_of = virtual;
+	connection->place = g_strdup(name);
 	connection->in.bytes = g_byte_array_new();
 	connection->out.bytes = g_byte_array_new();
-	connection->local = g_object_ref(place->address);
-	connection->number = virtual->next_port++;
-	connection->server = connection->client = true;
-	connection->references = 2; /* one for each end */
+	connection->number = world->next_port++;
+	connection->client = true;
+	connection->references = 1;
 	connection->link.data = connection;
-	g_queue_push_tail_link(&virtual->connections, &connection->link);
-	g_queue_push_tail(&place->waiting, connection);
+	g_queue_push_tail_link(&world->connections, &connection->link);
+	send_piece(connection, &connection->in, PIECE_CONNECT, NULL, 0);
 	return connection;
 }
 
@@ -756,26 +933,24 @@ static struct transport_exchange *send_request(struct transport_client *client,
 	g_autofree char *name = request->socket_path
 					? g_strconcat("unix:", request->socket_path, NULL)
 					: g_strndup(host, strcspn(host, "/"));
-	struct transport_place *place = find_place(virtual, name);
 	g_autofree char *text = write_request(request);
 
 	exchange->virtual = virtual;
+	exchange->request = g_strconcat(request->method, " ", strchr(host, '/') ?: "/", NULL);
 	exchange->largest = request->largest;
 	exchange->answered = answered;
 	exchange->data = data;
-	if (!place) {
-		exchange->timer = platform_after_ms(client->platform, virtual->delay_ms, on_refused,
-						    exchange);
+	exchange->timer =
+		platform_after_ms(client->platform, (guint)MAX(request->timeout_s * 1e3, 1),
+				  on_late, exchange);
+	if (virtual->dead)
 		return exchange;
-	}
-	exchange->connection = connect_to(place);
+	exchange->connection = connect_to(virtual, name);
+	trace(exchange, 0);
 	send_bytes(exchange->connection, &exchange->connection->in, text, strlen(text));
 	exchange->source = watch_new(exchange->connection, has_output);
 	g_source_set_callback(exchange->source, on_output, exchange, NULL);
 	g_source_attach(exchange->source, NULL);
-	exchange->timer =
-		platform_after_ms(client->platform, (guint)MAX(request->timeout_s * 1e3, 1),
-				  on_late, exchange);
 	return exchange;
 }
 

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/simulator/sim_faults.h"
+
+#include <errno.h>
+
+/*
+ * A controller waits for a silent local scheduler for 30 s (REMOTE_LINK_AWAY_S): shorter faults
+ * excuse nothing.
+ */
+#define SHORT_S 20.0
+
+/* A part that can die. */
+static struct sim_part *part_of(struct sim_world *world, uint32_t number)
+{
+	return &world->parts[SIM_CONTROLLER + number % (world->parts_count - SIM_CONTROLLER)];
+}
+
+static enum sim_death death_of(uint32_t number)
+{
+	return number % 2 == 0 ? SIM_KILL : (enum sim_death)(number / 2 % SIM_DEATHS);
+}
+
+/* A time from `least` to `most`; most of them are short. */
+static double time_of(uint32_t number, double least_s, double most_s)
+{
+	const double x = number / 4294967296.0;
+
+	return least_s + (most_s - least_s) * x * x * x;
+}
+
+/* A fault that ends after some time. */
+struct lasting {
+	struct sim_world *world;
+	struct sim_part *part;
+	guint from, to;
+	guint ms;
+};
+
+static struct lasting *last(struct sim_world *world, double s, GSourceFunc function)
+{
+	struct lasting *lasting = g_new0(struct lasting, 1);
+
+	lasting->world = world;
+	platform_after_ms(virtual_platform_of(world->ground), (guint)(s * 1e3), function, lasting);
+	return lasting;
+}
+
+static gboolean on_together(gpointer data)
+{
+	g_autofree struct lasting *lasting = data;
+	struct sim_world *world = lasting->world;
+
+	if (world->healed || world->over)
+		return G_SOURCE_REMOVE;
+	world->blocked[lasting->from][lasting->to]--;
+	sim_log_add(world->log, sim_now_s(world), "network", "%s reaches %s again",
+		    world->parts[lasting->from].name, world->parts[lasting->to].name);
+	virtual_platform_release(world->ground);
+	return G_SOURCE_REMOVE;
+}
+
+static void hold(struct sim_world *world, guint from, guint to, double s)
+{
+	struct lasting *lasting = last(world, s, on_together);
+
+	lasting->from = from;
+	lasting->to = to;
+	world->blocked[from][to]++;
+	sim_log_add(world->log, sim_now_s(world), "network", "%s does not reach %s for %.3f s",
+		    world->parts[from].name, world->parts[to].name, s);
+}
+
+/* Between the service and another part, in one direction or both. */
+static void part(struct sim_world *world, const struct sim_action *action)
+{
+	guint other = action->numbers[0] % (world->parts_count - 1);
+	const double s = time_of(action->numbers[1], 0.2, 90);
+
+	other = other == SIM_USERS ? SIM_USERS : other + 1;
+	world->counts.partitions++;
+	world->long_silence = world->long_silence || s > SHORT_S;
+	if (action->numbers[2] % 4 != 0)
+		hold(world, SIM_CONTROLLER, other, s);
+	if (action->numbers[2] % 4 != 1)
+		hold(world, other, SIM_CONTROLLER, s);
+}
+
+static void cut(struct sim_world *world, const struct sim_action *action)
+{
+	const struct sim_part *at = part_of(world, action->numbers[0]);
+
+	world->counts.cuts++;
+	sim_log_add(world->log, sim_now_s(world), "network", "%u connections to %s are cut",
+		    virtual_platform_cut(world->ground, at->address), at->name);
+}
+
+static gboolean on_fast(gpointer data)
+{
+	g_autofree struct lasting *lasting = data;
+
+	if (!lasting->world->healed)
+		lasting->world->slow_ms -= lasting->ms;
+	return G_SOURCE_REMOVE;
+}
+
+static void slow(struct sim_world *world, const struct sim_action *action)
+{
+	struct lasting *lasting = last(world, time_of(action->numbers[0], 1, 60), on_fast);
+
+	lasting->ms = 1 + action->numbers[1] % 1500;
+	world->slow_ms += lasting->ms;
+	world->long_silence = world->long_silence || world->slow_ms > 2000;
+	sim_log_add(world->log, sim_now_s(world), "network", "messages take %u ms longer",
+		    lasting->ms);
+}
+
+static void mend_disk(struct sim_part *part)
+{
+	if (!part->disk_bad)
+		return;
+	part->disk_bad = false;
+	virtual_disk_fail(part->disk, 0, 0);
+	sim_say(part, "its disk is good again");
+}
+
+static gboolean on_disk(gpointer data)
+{
+	g_autofree struct lasting *lasting = data;
+
+	if (!lasting->world->healed && !lasting->world->over)
+		mend_disk(lasting->part);
+	return G_SOURCE_REMOVE;
+}
+
+static void fail_disk(struct sim_world *world, const struct sim_action *action)
+{
+	struct sim_part *part = part_of(world, action->numbers[0]);
+	const int code = action->numbers[1] % 2 ? EIO : ENOSPC;
+
+	if (part->disk_bad)
+		return;
+	world->counts.disk_faults++;
+	world->disk_fault = true;
+	part->disk_fails = part->disk_bad = true;
+	last(world, time_of(action->numbers[2], 0.1, 60), on_disk)->part = part;
+	virtual_disk_fail(part->disk, code, action->numbers[3] % 40);
+	sim_say(part, "its disk fails after %u changes: %s", action->numbers[3] % 40,
+		g_strerror(code));
+}
+
+static void on_write(void *data)
+{
+	struct sim_part *part = data;
+
+	sim_part_die(part, part->at_write, part->restart_s);
+}
+
+static void die_at_write(struct sim_world *world, const struct sim_action *action)
+{
+	struct sim_part *part = part_of(world, action->numbers[0]);
+
+	if (!part->up || part->dying || (part->index == SIM_CONTROLLER && world->stopping))
+		return;
+	part->at_write = death_of(action->numbers[1]);
+	part->restart_s = time_of(action->numbers[2], 0.4, 60);
+	virtual_disk_watch(part->disk, 1 + action->numbers[3] % 60, on_write, part);
+}
+
+static void set_clock(struct sim_world *world, const struct sim_action *action)
+{
+	struct sim_part *part = part_of(world, action->numbers[0]);
+	const double by_s =
+		(action->numbers[1] % 2 ? 1 : -1) * time_of(action->numbers[2], 1, 7200);
+
+	if (!part->up || part->dying)
+		return;
+	world->counts.steps++;
+	virtual_platform_step_utc(part->virtual, by_s);
+	sim_say(part, "its clock is set by %.3f s", by_s);
+}
+
+void sim_faults_act(struct sim_world *world, const struct sim_action *action)
+{
+	switch (action->kind) {
+	case SIM_STOP:
+		world->counts.stops++;
+		sim_stop_service(world, time_of(action->numbers[0], 0.4, 60));
+		break;
+	case SIM_DIE:
+		sim_part_die(part_of(world, action->numbers[0]), death_of(action->numbers[1]),
+			     time_of(action->numbers[2], 0.4, 60));
+		break;
+	case SIM_DIE_AT_WRITE:
+		die_at_write(world, action);
+		break;
+	case SIM_PART:
+		part(world, action);
+		break;
+	case SIM_CUT:
+		cut(world, action);
+		break;
+	case SIM_SLOW:
+		slow(world, action);
+		break;
+	case SIM_DISK:
+		fail_disk(world, action);
+		break;
+	case SIM_CLOCK:
+		set_clock(world, action);
+		break;
+	default:
+		g_assert_not_reached();
+	}
+}
+
+void sim_faults_heal(struct sim_world *world)
+{
+	for (guint i = 0; i < world->parts_count; i++) {
+		for (guint k = 0; k < world->parts_count; k++)
+			world->blocked[i][k] = 0;
+		if (i == SIM_USERS)
+			continue;
+		mend_disk(&world->parts[i]);
+		virtual_disk_watch(world->parts[i].disk, 0, NULL, NULL);
+	}
+	world->slow_ms = 0;
+	virtual_platform_release(world->ground);
+}

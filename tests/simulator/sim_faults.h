@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "tests/simulator/sim_world.h"
+
+/* Carries out the fault of an action of the plan. */
+void sim_faults_act(struct sim_world *world, const struct sim_action *action);
+
+/* Ends all faults that last. */
+void sim_faults_heal(struct sim_world *world);

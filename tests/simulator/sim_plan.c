@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/simulator/sim_plan.h"
+
+const char *const sim_death_names[] = {"killed", "without power", "without power, torn"};
+
+const char *const sim_action_names[] = {
+	"submit", "cancel",  "hold", "release", "suspend", "resume", "migrate",
+	"drain",  "undrain", "list", "reload",  "stop",    "die",    "die-at-write",
+	"part",   "cut",     "slow", "disk",    "clock",
+};
+G_STATIC_ASSERT(G_N_ELEMENTS(sim_action_names) == SIM_ACTION_KINDS);
+
+/* How often each kind happens beside the others, where a seed has it. */
+static const uint32_t weights[SIM_ACTION_KINDS] = {
+	[SIM_SUBMIT] = 12, [SIM_CANCEL] = 4,       [SIM_HOLD] = 3,    [SIM_RELEASE] = 3,
+	[SIM_SUSPEND] = 3, [SIM_RESUME] = 3,       [SIM_MIGRATE] = 2, [SIM_DRAIN] = 2,
+	[SIM_UNDRAIN] = 2, [SIM_LIST] = 2,         [SIM_RELOAD] = 1,  [SIM_STOP] = 1,
+	[SIM_DIE] = 4,     [SIM_DIE_AT_WRITE] = 5, [SIM_PART] = 3,    [SIM_CUT] = 2,
+	[SIM_SLOW] = 1,    [SIM_DISK] = 2,         [SIM_CLOCK] = 1,
+};
+
+static bool chance(struct random_stream *random, uint64_t one_in)
+{
+	return random_stream_below(random, one_in) == 0;
+}
+
+/* Which kinds a seed has: a bit for each. */
+static uint32_t draw_kinds(struct random_stream *random)
+{
+	const uint64_t rare = 2 + random_stream_below(random, 4);
+	uint32_t kinds = 1u << SIM_SUBMIT;
+
+	for (uint32_t kind = 0; kind < SIM_ACTION_KINDS; kind++)
+		if (chance(random, kind >= SIM_FAULT_FIRST ? rare : 2))
+			kinds |= 1u << kind;
+	return kinds;
+}
+
+static enum sim_action_kind draw_kind(struct random_stream *random, uint32_t kinds)
+{
+	uint32_t sum = 0;
+	uint64_t at;
+
+	for (uint32_t kind = 0; kind < SIM_ACTION_KINDS; kind++)
+		sum += kinds >> kind & 1 ? weights[kind] : 0;
+	at = random_stream_below(random, sum);
+	for (uint32_t kind = 0; kind < SIM_ACTION_KINDS; kind++) {
+		const uint32_t weight = kinds >> kind & 1 ? weights[kind] : 0;
+
+		if (at < weight)
+			return (enum sim_action_kind)kind;
+		at -= weight;
+	}
+	return SIM_SUBMIT;
+}
+
+static void draw_settings(struct sim_plan *plan, struct random_stream *random)
+{
+	static const char *const policies[] = {"easy", "fcfs", "conservative"};
+	static const double intervals_s[] = {0.5, 2, 10};
+
+	plan->clusters = 1 + (uint32_t)random_stream_below(random, SIM_CLUSTERS_MAX);
+	for (uint32_t i = 0; i < plan->clusters; i++) {
+		plan->hosts[i] = 1 + (uint32_t)random_stream_below(random, 2);
+		plan->nodes[i] = 2 + (uint32_t)random_stream_below(random, 3);
+	}
+	plan->policy = policies[random_stream_below(random, G_N_ELEMENTS(policies))];
+	plan->mapping_interval_s = intervals_s[random_stream_below(random, 3)];
+	if (chance(random, 4)) {
+		plan->energy_limit_j = 500 + random_stream_uniform(random) * 5000;
+		plan->energy_window_s = 30 + random_stream_uniform(random) * 300;
+	}
+	plan->delay_ms = (guint)random_stream_below(random, 4);
+	plan->jitter_ms = chance(random, 2) ? 0 : 1 + (guint)random_stream_below(random, 60);
+	plan->work_ms = chance(random, 2) ? 0 : 1 + (guint)random_stream_below(random, 200);
+}
+
+struct sim_plan *sim_plan_new(uint64_t seed)
+{
+	struct sim_plan *plan = g_new0(struct sim_plan, 1);
+	struct random_stream random;
+	double at_s = 3;
+	double mean_s;
+	uint32_t kinds;
+
+	random_stream_init(&random, seed, 1);
+	plan->seed = seed;
+	draw_settings(plan, &random);
+	kinds = draw_kinds(&random);
+	mean_s = 0.5 + random_stream_uniform(&random) * 12;
+	plan->active_s = 120 + random_stream_uniform(&random) * 600;
+	plan->actions = g_array_new(FALSE, FALSE, sizeof(struct sim_action));
+	while ((at_s += random_stream_exponential(&random, mean_s)) < plan->active_s) {
+		struct sim_action action = {.at_s = at_s, .kind = draw_kind(&random, kinds)};
+
+		for (guint i = 0; i < G_N_ELEMENTS(action.numbers); i++)
+			action.numbers[i] = (uint32_t)random_stream_next(&random);
+		g_array_append_val(plan->actions, action);
+	}
+	return plan;
+}
+
+void sim_plan_free(struct sim_plan *plan)
+{
+	if (!plan)
+		return;
+	g_array_unref(plan->actions);
+	g_free(plan);
+}
+
+char *sim_action_text(const struct sim_action *action)
+{
+	return g_strdup_printf("%.3f s: %s %u %u %u %u", action->at_s,
+			       sim_action_names[action->kind], action->numbers[0],
+			       action->numbers[1], action->numbers[2], action->numbers[3]);
+}

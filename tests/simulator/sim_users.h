@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "tests/simulator/sim_world.h"
+
+/*
+ * The users of a service: they send requests over HTTP, repeat submissions that were not answered,
+ * and remember what was acknowledged.
+ */
+
+/* What users know of a task. */
+struct sim_task {
+	uint32_t number;
+	uint32_t submission; /* of which action of the plan */
+	bool hold;           /* a hold was acknowledged last */
+	bool moved;          /* a request about its hold is without an answer */
+	bool cancel_sent;    /* it may be killed */
+	bool cancel;         /* its cancellation was acknowledged */
+};
+
+struct sim_users *sim_users_new(struct sim_world *world);
+void sim_users_free(struct sim_users *users);
+
+/* Carries out an action of the plan. */
+void sim_users_act(struct sim_users *users, guint action);
+
+/* Asks for what lets all tasks end: releases, resumptions, undrained nodes. */
+void sim_users_tidy(struct sim_users *users);
+
+/* The tasks that were acknowledged (struct sim_task), and how many submissions have no answer. */
+const GArray *sim_users_tasks(const struct sim_users *users);
+guint sim_users_open(const struct sim_users *users);
