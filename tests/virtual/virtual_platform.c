@@ -215,7 +215,14 @@ static void wait_for(struct platform_job *job)
 	g_free(job);
 }
 
-static const struct platform_threads virtual_threads = {.run = run, .wait = wait_for};
+static const struct platform_threads virtual_threads = {
+	.run = run,
+	.wait = wait_for,
+	.hire = virtual_worker_hire,
+	.give = virtual_worker_give,
+	.dismiss = virtual_worker_dismiss,
+	.pause = virtual_worker_pause,
+};
 
 /* Random numbers. */
 
@@ -277,6 +284,7 @@ static struct virtual_platform *platform_in(struct virtual_world *world, uint64_
 	virtual->epoch_us = EPOCH_US;
 	virtual->boot = world->next_boot++;
 	random_stream_init(&virtual->random, seed, 0);
+	g_queue_init(&virtual->workers);
 	g_queue_push_tail(&world->platforms, virtual);
 	return virtual;
 }
@@ -330,6 +338,7 @@ void virtual_platform_free(struct virtual_platform *virtual)
 
 	if (!virtual)
 		return;
+	virtual_workers_drop(virtual);
 	for (const GList *at = virtual->world->timers.head; at; at = at->next)
 		if (((struct virtual_timer *)at->data)->virtual == virtual)
 			g_ptr_array_add(timers, at->data);

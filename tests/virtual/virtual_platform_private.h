@@ -38,6 +38,7 @@ struct virtual_platform {
 	guint disk_life; /* of the disk, which it belongs to */
 	struct platform_disk disk_table;
 	guint delay_ms; /* of the transport, where the world has no rules */
+	GQueue workers; /* struct platform_worker elements that are not dismissed */
 };
 
 static inline struct virtual_platform *virtual_of(const struct platform *platform)
@@ -58,3 +59,12 @@ void virtual_transport_forget(struct virtual_platform *virtual);
 
 extern const struct platform_transport virtual_transport;
 extern const struct platform_children virtual_children;
+
+/* The operations of workers (virtual_workers.h); the last one forgets those that are left. */
+struct platform_worker *virtual_worker_hire(const struct platform *platform, const char *name);
+void virtual_worker_give(struct platform_worker *worker, platform_work_f work, platform_work_f done,
+			 void *data);
+void virtual_worker_dismiss(const struct platform *platform, struct platform_worker *const *workers,
+			    size_t count, guint limit_s);
+void virtual_worker_pause(const struct platform *platform, guint ms);
+void virtual_workers_drop(struct virtual_platform *virtual);

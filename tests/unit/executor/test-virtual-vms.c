@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A local scheduler with VMs, on hosts in memory (tests/virtual/virtual_libvirt.h): in one process
+ * and one thread, under virtual time. Its own code boots VMs, runs tasks in them, suspends, resumes
+ * and migrates them, and finds out what VMs and hosts do to it.
+ */
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include <libvirt/virterror.h>
+
+#include "common/json.h"
+#include "common/subprocess.h"
+#include "local-sched/core/scheduler.h"
+#include "tests/virtual/virtual_libvirt.h"
+#include "tests/virtual/virtual_platform.h"
+
+#define HOST(name) "      - {name: " name ", uri: 'qemu+ssh://" name "/system'}\n"
+
+static const char config_text[] =
+	"name: v\n"
+	"clusters:\n"
+	"  - name: c\n"
+	"    nodes: 4\n"
+	"    cores: 2\n"
+	"    memory_mib: 256\n"
+	"    swap_mib: 64\n"
+	"    max_mhz: 1000\n"
+	"    base_mhz: 2000\n"
+	"    preemption: {spares: 1}\n"
+	"    hosts:\n" HOST("h1") HOST(
+		"h2") "types:\n"
+		      "  - {name: A, benchmark: is, class: S, cores: 4, memory_mib: 64, share: 1}\n"
+		      "estimates:\n"
+		      "  - {type: A, cluster: c, etc_s: 20, eec_j: 40}\n"
+		      "workload: {arrival_mean_s: 1, duration_s: 1, utility_max: [1]}\n"
+		      "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 1}\n";
+
+enum { NODES = 4, CORES = 2, REPETITIONS = 20, BOOT_S = 60 };
+
+struct bed {
+	char *dir;
+	struct virtual_platform *virtual;
+	struct virtual_disk *disk;
+	struct virtual_libvirt *libvirt;
+	struct config *config;
+	struct image *image;
+	struct task_store *store;
+	struct scheduler *scheduler;
+	GString *record;
+	guint tasks;
+	double began_s; /* of the last wait */
+};
+
+/* Runs the main loop until `condition` holds, within `limit_s` of virtual time. */
+#define UNTIL(bed, limit_s, condition)                                                             \
+	do {                                                                                       \
+		(bed)->began_s = virtual_platform_s((bed)->virtual);                               \
+		while (!(condition)) {                                                             \
+			if (virtual_platform_s((bed)->virtual) - (bed)->began_s > (limit_s))       \
+				g_error("not within %d s: %s", (int)(limit_s), #condition);        \
+			g_main_context_iteration(NULL, TRUE);                                      \
+		}                                                                                  \
+	} while (0)
+
+static gboolean wake(gpointer data)
+{
+	*(bool *)data = true;
+	return G_SOURCE_REMOVE;
+}
+
+static void pass_ms(struct bed *bed, guint ms)
+{
+	bool over = false;
+
+	platform_after_ms(virtual_platform_of(bed->virtual), ms, wake, &over);
+	while (!over)
+		g_main_context_iteration(NULL, TRUE);
+}
+
+static void note(const char *text, void *data)
+{
+	struct bed *bed = data;
+
+	g_string_append_printf(bed->record, "%.9f %s\n", virtual_platform_s(bed->virtual), text);
+}
+
+/* Begin and end. */
+
+static void begin_scheduler(struct bed *bed)
+{
+	struct scheduler_settings settings = {.platform = virtual_platform_of(bed->virtual),
+					      .boot_timeout_s = BOOT_S,
+					      .virt_type = VIRT_TYPE_AUTO};
+	g_autofree char *path = g_build_filename(bed->dir, "config.yaml", NULL);
+	g_autofree char *state = g_build_filename(bed->dir, "state", NULL);
+	g_autoptr(GError) error = NULL;
+
+	bed->config = config_load(path, &error);
+	g_assert_no_error(error);
+	bed->image = image_load(bed->dir, &error);
+	g_assert_no_error(error);
+	bed->store = task_store_open(settings.platform, state, &error);
+	g_assert_no_error(error);
+	settings.config = bed->config;
+	settings.image = bed->image;
+	settings.store = bed->store;
+	settings.state_directory = state;
+	bed->scheduler = scheduler_new(&settings, &error);
+	g_assert_no_error(error);
+}
+
+/* VMs stay as they are. */
+static void end_scheduler(struct bed *bed)
+{
+	scheduler_free(bed->scheduler);
+	task_store_close(bed->store);
+	image_free(bed->image);
+	config_free(bed->config);
+}
+
+static void set_up_seed(struct bed *bed, uint64_t seed)
+{
+	static const char *const hosts[] = {"h1", "h2"};
+	g_autofree char *path = NULL;
+
+	bed->dir = g_dir_make_tmp("virtbed-virtual-vms-XXXXXX", NULL);
+	path = g_build_filename(bed->dir, "config.yaml", NULL);
+	g_assert_true(g_file_set_contents(path, config_text, -1, NULL));
+	virtual_image_write(bed->dir);
+	bed->virtual = virtual_platform_new(seed);
+	bed->disk = virtual_disk_new();
+	virtual_platform_use_disk(bed->virtual, bed->disk);
+	bed->libvirt = virtual_libvirt_new(seed);
+	bed->record = g_string_new(NULL);
+	bed->tasks = 0;
+	virtual_libvirt_listen(bed->libvirt, note, bed);
+	for (guint i = 0; i < G_N_ELEMENTS(hosts); i++)
+		virtual_libvirt_add_host(bed->libvirt,
+					 &(struct virtual_host_spec){
+						 .platform = virtual_platform_of(bed->virtual),
+						 .name = hosts[i],
+						 .cpus = 8,
+						 .memory_mib = 4096,
+						 .pool_mib = 8192,
+						 .kvm = true,
+					 });
+	begin_scheduler(bed);
+}
+
+static void set_up(struct bed *bed, gconstpointer data)
+{
+	set_up_seed(bed, 1);
+}
+
+static void stopped(bool clean, void *data)
+{
+	*(int *)data = clean ? 1 : -1;
+}
+
+static void tear_down(struct bed *bed, gconstpointer data)
+{
+	const char *const argv[] = {"rm", "-rf", bed->dir, NULL};
+
+	end_scheduler(bed);
+	pass_ms(bed, 60000);
+	g_clear_pointer(&bed->libvirt, virtual_libvirt_free);
+	g_clear_pointer(&bed->virtual, virtual_platform_free);
+	g_clear_pointer(&bed->disk, virtual_disk_free);
+	g_string_free(bed->record, TRUE);
+	g_assert_true(subprocess_run(argv, NULL, 10, NULL, NULL));
+	g_free(bed->dir);
+}
+
+/* What a user does. */
+
+static guint ready_nodes(const struct bed *bed)
+{
+	g_autoptr(json_t) document = scheduler_document(bed->scheduler, SCHEDULER_NODES, 0);
+	const json_t *nodes = json_object_get(document, "nodes");
+	guint count = 0;
+
+	for (size_t i = 0; i < json_array_size(nodes); i++)
+		count += g_strcmp0(json_string_value(
+					   json_object_get(json_array_get(nodes, i), "state")),
+				   "ready") == 0;
+	return count;
+}
+
+static const struct task *operate(struct bed *bed, enum scheduler_operation of, const char *id,
+				  const char *n, json_t *body)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) own = body;
+	bool is_new;
+	const struct task *task =
+		scheduler_operate(bed->scheduler, of, id, n, own, &is_new, &error);
+
+	g_assert_no_error(error);
+	return task;
+}
+
+/* A task of whole nodes. */
+static const struct task *start(struct bed *bed, guint first, guint count)
+{
+	g_autofree char *id = g_strdup_printf("t-%u", ++bed->tasks);
+	json_t *nodes = json_array();
+
+	for (guint i = 0; i < count; i++)
+		json_array_append_new(nodes, json_integer(first + i));
+	return operate(bed, SCHEDULER_START, id, NULL,
+		       json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", "A", "benchmark",
+				 "is", "class", "S", "ranks", (int)(count * CORES), "repetitions",
+				 REPETITIONS, "nodes", nodes, "deadline_s", 3600.0));
+}
+
+static void await_end(struct bed *bed, const struct task *task, enum task_outcome outcome)
+{
+	UNTIL(bed, 600, task->state == TASK_ENDED);
+	g_string_append_printf(bed->record, "%.9f task '%s' %s: %s\n",
+			       virtual_platform_s(bed->virtual), task->id,
+			       task_outcome_name(task->outcome), task->reason ?: "");
+	if (task->outcome != outcome)
+		g_error("task '%s' %s: %s", task->id, task_outcome_name(task->outcome),
+			task->reason ?: "");
+}
+
+static void await_ready(struct bed *bed)
+{
+	UNTIL(bed, 900, ready_nodes(bed) == NODES);
+}
+
+/* A running task of `count` nodes, which has begun its work. */
+static const struct task *run(struct bed *bed, guint first, guint count)
+{
+	const struct task *task;
+
+	await_ready(bed);
+	task = start(bed, first, count);
+	UNTIL(bed, 60, task->progress.done > 2);
+	return task;
+}
+
+/* Parts of the story. */
+
+static void completes(struct bed *bed)
+{
+	const struct task *task;
+	double began_s;
+
+	await_ready(bed);
+	began_s = virtual_platform_s(bed->virtual);
+	task = start(bed, 0, 4);
+	await_end(bed, task, TASK_OUTCOME_COMPLETED);
+	/* Half of each core, by the quota. */
+	g_assert_cmpfloat(virtual_platform_s(bed->virtual) - began_s, >=, 2 * REPETITIONS);
+	g_assert_cmpfloat(task->cpu_s, >, 0);
+}
+
+static void suspend_and_resume(struct bed *bed, const char *keep)
+{
+	const struct task *task = run(bed, 0, 2);
+
+	operate(bed, SCHEDULER_SUSPEND, task->id, "1", json_pack("{s:s}", "keep", keep));
+	UNTIL(bed, 120, task->state == TASK_SUSPENDED);
+	pass_ms(bed, 30000);
+	operate(bed, SCHEDULER_RESUME, task->id, "1", json_pack("{s:[i,i]}", "nodes", 0, 1));
+	UNTIL(bed, 120, task->state == TASK_RUNNING);
+	await_end(bed, task, TASK_OUTCOME_COMPLETED);
+}
+
+static void suspends(struct bed *bed)
+{
+	suspend_and_resume(bed, "memory");
+	suspend_and_resume(bed, "disk");
+}
+
+static const char *vm_at(struct bed *bed, guint node, char **ret_vm)
+{
+	g_autoptr(json_t) document = scheduler_document(bed->scheduler, SCHEDULER_NODES, 0);
+	const json_t *one = json_array_get(json_object_get(document, "nodes"), node);
+
+	*ret_vm = g_strdup(json_string_value(json_object_get(one, "vm")));
+	return *ret_vm ? virtual_vm_host(bed->libvirt, *ret_vm) : NULL;
+}
+
+static void migrates(struct bed *bed)
+{
+	const struct task *task = run(bed, 0, 1);
+	g_autofree char *vm = NULL;
+	g_autofree char *same = NULL;
+
+	g_assert_cmpstr(vm_at(bed, 0, &vm), ==, "h1");
+	operate(bed, SCHEDULER_MIGRATE, task->id, "1", json_pack("{s:[i]}", "nodes", 2));
+	UNTIL(bed, 300, !task_is_migrating(task));
+	g_assert_cmpstr(vm_at(bed, 2, &same), ==, "h2");
+	g_assert_cmpstr(vm, ==, same);
+	await_end(bed, task, TASK_OUTCOME_COMPLETED);
+}
+
+/* A suspended task's VMs are carried to another host as files. */
+static void resumes_elsewhere(struct bed *bed)
+{
+	const struct task *task = run(bed, 0, 2);
+
+	operate(bed, SCHEDULER_SUSPEND, task->id, "1", json_pack("{s:s}", "keep", "disk"));
+	UNTIL(bed, 120, task->state == TASK_SUSPENDED);
+	operate(bed, SCHEDULER_RESUME, task->id, "1", json_pack("{s:[i,i]}", "nodes", 2, 3));
+	UNTIL(bed, 300, task->state == TASK_RUNNING);
+	await_end(bed, task, TASK_OUTCOME_COMPLETED);
+}
+
+/* What becomes of a task and its nodes by each trouble of a VM. */
+static const struct {
+	enum virtual_trouble trouble;
+	enum task_outcome outcome;
+	enum virtual_trouble after; /* 20 s later; VIRTUAL_TROUBLES: nothing */
+} troubles[] = {
+	{VIRTUAL_VM_VANISHES, TASK_OUTCOME_LOST, VIRTUAL_TROUBLES},
+	{VIRTUAL_VM_DESTROYED, TASK_OUTCOME_LOST, VIRTUAL_TROUBLES},
+	{VIRTUAL_GUEST_ENDS, TASK_OUTCOME_LOST, VIRTUAL_TROUBLES},
+	{VIRTUAL_VM_PAUSED, TASK_OUTCOME_COMPLETED, VIRTUAL_VM_CONTINUED},
+	{VIRTUAL_VM_IO_ERROR, TASK_OUTCOME_LOST, VIRTUAL_TROUBLES},
+	{VIRTUAL_AGENT_HANGS, TASK_OUTCOME_LOST, VIRTUAL_TROUBLES},
+	{VIRTUAL_AGENT_RUBBISH, TASK_OUTCOME_LOST, VIRTUAL_TROUBLES},
+	{VIRTUAL_AGENT_GONE, TASK_OUTCOME_LOST, VIRTUAL_TROUBLES},
+	{VIRTUAL_TASK_CRASHES, TASK_OUTCOME_FAILED, VIRTUAL_TROUBLES},
+	{VIRTUAL_PORTS_RUBBISH, TASK_OUTCOME_FAILED, VIRTUAL_TROUBLES},
+};
+
+static void has_trouble(struct bed *bed)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(troubles); i++) {
+		const struct task *task = run(bed, 1, 2);
+		g_autofree char *vm = NULL;
+
+		g_assert_nonnull(vm_at(bed, 1, &vm));
+		g_assert_true(virtual_vm_trouble(bed->libvirt, vm, troubles[i].trouble));
+		if (troubles[i].after != VIRTUAL_TROUBLES) {
+			pass_ms(bed, 20000);
+			virtual_vm_trouble(bed->libvirt, vm, troubles[i].after);
+		}
+		await_end(bed, task, troubles[i].outcome);
+	}
+}
+
+/* A host without power loses its VMs; tasks in others complete. */
+static void loses_host(struct bed *bed)
+{
+	const struct task *here = run(bed, 0, 2);
+	const struct task *there = start(bed, 2, 2);
+
+	virtual_host_power(bed->libvirt, "h1", false);
+	await_end(bed, there, TASK_OUTCOME_COMPLETED);
+	g_assert_cmpuint(ready_nodes(bed), ==, 2);
+	virtual_host_power(bed->libvirt, "h1", true);
+	await_end(bed, here, TASK_OUTCOME_LOST);
+	await_ready(bed);
+}
+
+/* VMs outlive their libvirtd, and a network that is cut, and so do tasks. */
+static void outlives_libvirtd(struct bed *bed)
+{
+	const struct task *task = run(bed, 0, 4);
+
+	virtual_host_restart(bed->libvirt, "h1", 3000);
+	await_end(bed, task, TASK_OUTCOME_COMPLETED);
+	task = run(bed, 0, 2);
+	virtual_host_cut(bed->libvirt, "h1", true);
+	pass_ms(bed, 20000);
+	virtual_host_cut(bed->libvirt, "h1", false);
+	await_end(bed, task, TASK_OUTCOME_COMPLETED);
+	await_ready(bed);
+}
+
+/* Calls that fail once are made again. */
+static void repeats_calls(struct bed *bed)
+{
+	g_autofree char *vm = NULL;
+	const struct task *task;
+
+	await_ready(bed);
+	virtual_host_fail(bed->libvirt, "h1", "virDomainCreateXML", 2, VIR_ERR_INTERNAL_ERROR,
+			  VIR_FROM_QEMU);
+	virtual_host_fail(bed->libvirt, "h1", "virDomainQemuAgentCommand", 1,
+			  VIR_ERR_AGENT_UNRESPONSIVE, VIR_FROM_QEMU);
+	vm_at(bed, 0, &vm);
+	virtual_vm_trouble(bed->libvirt, vm, VIRTUAL_VM_VANISHES);
+	UNTIL(bed, 60, ready_nodes(bed) == NODES - 1);
+	await_ready(bed);
+	task = run(bed, 0, 4);
+	virtual_host_slow(bed->libvirt, "h2", NULL, 500);
+	await_end(bed, task, TASK_OUTCOME_COMPLETED);
+	virtual_host_slow(bed->libvirt, "h2", NULL, 0);
+	await_ready(bed);
+}
+
+/* A scheduler that crashed has left its VMs, which the next one takes over. */
+static void begins_again(struct bed *bed)
+{
+	g_autofree char *vm = NULL;
+	g_autofree char *same = NULL;
+	const double before_s = virtual_platform_s(bed->virtual);
+
+	await_ready(bed);
+	vm_at(bed, 3, &vm);
+	end_scheduler(bed);
+	begin_scheduler(bed);
+	await_ready(bed);
+	vm_at(bed, 3, &same);
+	g_assert_cmpstr(vm, ==, same);
+	g_assert_cmpfloat(virtual_platform_s(bed->virtual) - before_s, <, 60);
+	await_end(bed, start(bed, 0, 1), TASK_OUTCOME_COMPLETED);
+}
+
+/* Nothing is left on the hosts but the image. */
+static void stops_clean(struct bed *bed)
+{
+	int is_stopped = 0;
+
+	await_ready(bed);
+	scheduler_stop(bed->scheduler, stopped, &is_stopped);
+	UNTIL(bed, 60, is_stopped);
+	g_assert_cmpint(is_stopped, ==, 1);
+	for (guint i = 1; i <= 2; i++) {
+		g_autofree char *host = g_strdup_printf("h%u", i);
+		g_auto(GStrv) vms = virtual_host_vms(bed->libvirt, host);
+		g_auto(GStrv) volumes = virtual_host_volumes(bed->libvirt, host);
+
+		g_assert_cmpuint(g_strv_length(vms), ==, 0);
+		g_assert_cmpuint(g_strv_length(volumes), ==, 6);
+	}
+}
+
+static void test_part(struct bed *bed, gconstpointer data)
+{
+	void (*const *part)(struct bed * bed) = data;
+
+	(*part)(bed);
+}
+
+/* All of it with one seed, as a record. */
+static char *story(uint64_t seed)
+{
+	struct bed bed = {0};
+	char *record;
+
+	set_up_seed(&bed, seed);
+	completes(&bed);
+	suspends(&bed);
+	migrates(&bed);
+	has_trouble(&bed);
+	loses_host(&bed);
+	outlives_libvirtd(&bed);
+	stops_clean(&bed);
+	record = g_strdup(bed.record->str);
+	tear_down(&bed, NULL);
+	return record;
+}
+
+/* The same seed gives the same record, another seed another one. */
+static void test_same_again(void)
+{
+	g_autofree char *first = story(7);
+	g_autofree char *second = story(7);
+	g_autofree char *other = story(8);
+	g_auto(GStrv) lines = g_strsplit(first, "\n", -1);
+	g_auto(GStrv) others = g_strsplit(second, "\n", -1);
+
+	for (gsize i = 0; lines[i] && others[i]; i++)
+		g_assert_cmpstr(lines[i], ==, others[i]);
+	g_assert_cmpstr(first, ==, second);
+	g_assert_cmpstr(first, !=, other);
+}
+
+static const struct {
+	const char *name;
+	void (*part)(struct bed *bed);
+} parts[] = {
+	{"a task completes", completes},
+	{"a task is suspended and resumed", suspends},
+	{"a task is resumed on another host", resumes_elsewhere},
+	{"a running VM is migrated", migrates},
+	{"VMs, agents and ranks give trouble", has_trouble},
+	{"a host loses its power", loses_host},
+	{"libvirtd and the network come back", outlives_libvirtd},
+	{"calls fail, and take long", repeats_calls},
+	{"VMs are taken over", begins_again},
+	{"nothing is left in the end", stops_clean},
+};
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	for (guint i = 0; i < G_N_ELEMENTS(parts); i++) {
+		g_autofree char *path = g_strconcat("/virtual-vms/", parts[i].name, NULL);
+
+		g_test_add(path, struct bed, &parts[i].part, set_up, test_part, tear_down);
+	}
+	g_test_add_func("/virtual-vms/the same seed, the same record", test_same_again);
+	return g_test_run();
+}
