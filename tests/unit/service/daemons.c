@@ -66,23 +66,36 @@ void daemons_write(const struct daemons *daemons, const char *config_text)
 	g_assert_true(run_plan_save(&plan, daemons->dir, &error));
 }
 
-void daemons_start_local(struct daemons *daemons)
+bool daemons_try_local(struct daemons *daemons, GError **error)
 {
-	g_autoptr(GError) error = NULL;
 	g_autofree char *path = g_build_filename(daemons->dir, "wanted.yaml", NULL);
 	g_autofree char *state = g_build_filename(daemons->dir, "s1", NULL);
 	struct scheduler_settings settings = {.platform = daemons->platform, .boot_timeout_s = 10};
 
-	daemons->config = config_load(path, &error);
-	g_assert_no_error(error);
-	daemons->store = task_store_open(daemons->platform, state, &error);
-	g_assert_no_error(error);
+	daemons->api = NULL;
+	daemons->scheduler = NULL;
+	daemons->store = NULL;
+	daemons->config = config_load(path, error);
+	if (!daemons->config)
+		return false;
+	daemons->store = task_store_open(daemons->platform, state, error);
+	if (!daemons->store)
+		return false;
 	settings.config = daemons->config;
 	settings.store = daemons->store;
 	settings.state_directory = state;
-	daemons->scheduler = scheduler_new(&settings, &error);
-	g_assert_no_error(error);
-	daemons->api = api_new(daemons->local, NULL, daemons->scheduler, &error);
+	daemons->scheduler = scheduler_new(&settings, error);
+	if (!daemons->scheduler)
+		return false;
+	daemons->api = api_new(daemons->local, NULL, daemons->scheduler, error);
+	return daemons->api != NULL;
+}
+
+void daemons_start_local(struct daemons *daemons)
+{
+	g_autoptr(GError) error = NULL;
+
+	daemons_try_local(daemons, &error);
 	g_assert_no_error(error);
 }
 

@@ -28,6 +28,10 @@ void daemons_clear(struct daemons *daemons);
 /* Empties the directory, and writes the configuration and the plan of the service into it. */
 void daemons_write(const struct daemons *daemons, const char *config_text);
 
-/* Starts the local scheduler with what it has on record in the directory, and ends it. */
+/*
+ * Starts the local scheduler with what it has on record in the directory, and ends it, as far as it
+ * has started.
+ */
+bool daemons_try_local(struct daemons *daemons, GError **error);
 void daemons_start_local(struct daemons *daemons);
 void daemons_end_local(struct daemons *daemons);
