@@ -9,6 +9,7 @@
 #include "controller/service/run_service.h"
 #include "controller/session/run_session_private.h"
 #include "controller/session/view.h"
+#include "tests/simulator/sim_promises.h"
 #include "tests/simulator/sim_users.h"
 
 /* In memory. */
@@ -108,6 +109,7 @@ void sim_checks_now(struct sim_world *world)
 	for (guint i = SIM_LOCALS; i < world->parts_count; i++)
 		if (world->parts[i].scheduler && !world->parts[i].dying)
 			check_local(world, &world->parts[i]);
+	sim_promises_check(world->promises, world);
 	if (!sim_serves(world))
 		return;
 	check_nodes(world);

@@ -11,6 +11,7 @@
 #include "controller/session/run_session_private.h"
 #include "tests/simulator/sim_checks.h"
 #include "tests/simulator/sim_faults.h"
+#include "tests/simulator/sim_promises.h"
 #include "tests/simulator/sim_users.h"
 
 /* A part that could not start, or ended by itself, is started again after so long. */
@@ -582,6 +583,7 @@ static void drop_world(struct sim_world *world)
 		drop_local(&world->parts[i]);
 	}
 	sim_users_free(world->users);
+	sim_promises_free(world->promises);
 	pass(world, 120);
 	for (guint i = 0; i < world->parts_count; i++) {
 		struct sim_part *part = &world->parts[i];
@@ -624,6 +626,7 @@ void sim_run(const struct sim_plan *plan, struct sim_log *log, struct sim_counts
 	make_parts(&world);
 	write_files(&world);
 	world.users = sim_users_new(&world);
+	world.promises = sim_promises_new();
 	for (guint i = SIM_LOCALS; i < world.parts_count; i++)
 		start_after(&world.parts[i], 0);
 	start_after(controller_of(&world), 0.1);

@@ -25,6 +25,7 @@
  */
 struct sim_world;
 struct sim_users;
+struct sim_promises;
 
 /* A part. */
 struct sim_part {
@@ -81,6 +82,7 @@ struct sim_world {
 	bool ending; /* all has been seen: the service is stopped for good */
 	bool over;
 	struct sim_users *users;
+	struct sim_promises *promises;
 	/* What may be excused by the faults so far. */
 	bool lost_machine, long_silence, disk_fault;
 	struct sim_counts counts;

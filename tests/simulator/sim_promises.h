@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "tests/simulator/sim_world.h"
+
+/*
+ * Invariants of a service over its lives, for which what was seen before has to be known: every
+ * attempt that a local scheduler executes is one of the service's, what was submitted keeps its
+ * priority, energy that is final stays so, and a host's counter that begins again is another one in
+ * the account.
+ */
+struct sim_promises;
+typedef struct sim_promises sim_promises_t; /* for g_autoptr() */
+
+struct sim_promises *sim_promises_new(void);
+void sim_promises_free(struct sim_promises *promises);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(sim_promises_t, sim_promises_free)
+
+/* Checks them; to be called often. */
+void sim_promises_check(struct sim_promises *promises, struct sim_world *world);
