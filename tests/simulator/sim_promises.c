@@ -204,7 +204,7 @@ static void check_finals(struct sim_promises *promises, struct sim_world *world)
 	}
 }
 
-/* A counter with another name begins anew in the account, which keeps the rise of the one before. */
+/* A counter with another name is a new one for the account, which keeps the rise of the former. */
 static void check_counters(struct sim_promises *promises, struct sim_world *world)
 {
 	GHashTableIter iter;

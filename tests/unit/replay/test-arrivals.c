@@ -171,7 +171,11 @@ static void test_null_deviations(void)
 	} cases[] = {{"fcfs", 0, false}, {"conservative", 3, true}};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		const struct replay_setup setup = {.policy = replay_policy_find(cases[i].policy)};
+		const struct swf_trace trace = {0};
+		const struct replay_setup setup = {
+			.policy = replay_policy_find(cases[i].policy),
+			.trace = &trace,
+		};
 		const struct replay_summary means = {.nb_jobs_promised = cases[i].promised};
 		const struct replay_summary deviations = {.max_slip_s = 2, .makespan_s = 3};
 		g_autoptr(json_t) object = replay_summary_json(&setup, &means);
