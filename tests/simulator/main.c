@@ -233,6 +233,7 @@ static void add_counts(struct sim_counts *sums, const struct sim_counts *counts)
 	for (gsize i = 0; i < offsetof(struct sim_counts, simulated_s) / sizeof(*to); i++)
 		to[i] += from[i];
 	sums->simulated_s += counts->simulated_s;
+	sums->quiet_s = fmax(sums->quiet_s, counts->quiet_s);
 }
 
 static void print_figures(const struct swarm *swarm, double real_s)
@@ -245,12 +246,13 @@ static void print_figures(const struct swarm *swarm, double real_s)
 	printf("%" G_GUINT64_FORMAT " kills, %" G_GUINT64_FORMAT " crashes, %" G_GUINT64_FORMAT
 	       " torn, %" G_GUINT64_FORMAT " partitions, %" G_GUINT64_FORMAT
 	       " cuts, %" G_GUINT64_FORMAT " disk faults, %" G_GUINT64_FORMAT
-	       " clock steps, %" G_GUINT64_FORMAT " stops\n",
+	       " clock steps, %" G_GUINT64_FORMAT " stops, %" G_GUINT64_FORMAT " freezes\n",
 	       sums->kills, sums->crashes, sums->tears, sums->partitions, sums->cuts,
-	       sums->disk_faults, sums->steps, sums->stops);
+	       sums->disk_faults, sums->steps, sums->stops, sums->freezes);
 	printf("%" G_GUINT64_FORMAT " tasks submitted, %" G_GUINT64_FORMAT
 	       " completed, %" G_GUINT64_FORMAT " other requests acknowledged\n",
 	       sums->tasks, sums->completed, sums->acknowledged);
+	printf("all was quiet %.0f s after the last fault at the latest\n", sums->quiet_s);
 	printf("%.1f simulated hours in %.1f s: %.0f hours per hour\n", sums->simulated_s / 3600,
 	       real_s, sums->simulated_s / fmax(real_s, 0.001));
 	printf("%" G_GUINT64_FORMAT " violations\n", swarm->violations);

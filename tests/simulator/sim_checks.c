@@ -104,6 +104,21 @@ static void check_acknowledged(struct sim_world *world)
 	}
 }
 
+/* The limit of a window is exceeded by at most what the service says. */
+static void check_window(struct sim_world *world)
+{
+	struct run_service_limit limit;
+	g_autofree char *end = NULL;
+
+	if (world->plan->energy_limit_j <= 0 || !run_service_limit(world->session, &limit))
+		return;
+	end = limit.end_utc;
+	if (limit.window.overshoot_j > limit.bound_j + 1e-6)
+		sim_violate(world, "a window's limit is exceeded by its bound at most",
+			    "by %.6f J, the bound is %.6f J", limit.window.overshoot_j,
+			    limit.bound_j);
+}
+
 void sim_checks_now(struct sim_world *world)
 {
 	for (guint i = SIM_LOCALS; i < world->parts_count; i++)
@@ -114,6 +129,7 @@ void sim_checks_now(struct sim_world *world)
 		return;
 	check_nodes(world);
 	check_acknowledged(world);
+	check_window(world);
 	if (view_counts(world->session) && view_counts(world->session)->impossible_events > 0)
 		sim_violate(world, "no impossible event", "%" G_GUINT64_FORMAT " in the service",
 			    view_counts(world->session)->impossible_events);
@@ -227,26 +243,30 @@ static void check_none(const struct records *records, const char *invariant, con
 /* tests/faults/bed.py has the same account. */
 static void check_energy(const struct records *records)
 {
+	const bool pruned = records->world->plan->retention_days > 0;
+
 	check_none(records, "an interval of energy is what its parts are",
 		   "SELECT host, n FROM energy_interval WHERE to_uj - from_uj != "
 		   "idle_uj + tasks_uj + management_uj + unattributed_uj LIMIT 3");
-	check_none(
-		records, "every interval of energy is there once",
-		"SELECT host, n, step, hole FROM (SELECT host, n, "
-		"n - lag(n, 1, 0) OVER w AS step, from_uj - lag(to_uj, 1, from_uj) OVER w AS hole, "
-		"mark FROM energy_interval WINDOW w AS (PARTITION BY run, host ORDER BY n)) "
-		"WHERE step != 1 OR (hole != 0 AND mark IS NOT 'new-counter') LIMIT 3");
-	check_none(
-		records, "shares of energy are what intervals say",
-		"WITH start AS (SELECT DISTINCT run, host, n FROM energy_part UNION "
-		"SELECT DISTINCT run, host, 0 FROM energy_interval), "
-		"span AS (SELECT run, host, n, lead(n, 1, 1e18) OVER (PARTITION BY run, host "
-		"ORDER BY n) AS next FROM start), "
-		"sums AS (SELECT host, n, (SELECT coalesce(sum(tasks_uj), 0) FROM energy_interval "
-		"AS i WHERE i.run = s.run AND i.host = s.host AND i.n >= s.n AND i.n < s.next) "
-		"AS tasks_uj, (SELECT coalesce(sum(uj), 0) FROM energy_part AS p WHERE "
-		"p.run = s.run AND p.host = s.host AND p.n = s.n) AS parts_uj FROM span AS s) "
-		"SELECT * FROM sums WHERE tasks_uj != parts_uj LIMIT 3");
+	if (!pruned) {
+		check_none(
+			records, "every interval of energy is there once",
+			"SELECT host, n, step, hole FROM (SELECT host, n, "
+			"n - lag(n, 1, 0) OVER w AS step, from_uj - lag(to_uj, 1, from_uj) OVER w AS hole, "
+			"mark FROM energy_interval WINDOW w AS (PARTITION BY run, host ORDER BY n)) "
+			"WHERE step != 1 OR (hole != 0 AND mark IS NOT 'new-counter') LIMIT 3");
+		check_none(
+			records, "shares of energy are what intervals say",
+			"WITH start AS (SELECT DISTINCT run, host, n FROM energy_part UNION "
+			"SELECT DISTINCT run, host, 0 FROM energy_interval), "
+			"span AS (SELECT run, host, n, lead(n, 1, 1e18) OVER (PARTITION BY run, host "
+			"ORDER BY n) AS next FROM start), "
+			"sums AS (SELECT host, n, (SELECT coalesce(sum(tasks_uj), 0) FROM energy_interval "
+			"AS i WHERE i.run = s.run AND i.host = s.host AND i.n >= s.n AND i.n < s.next) "
+			"AS tasks_uj, (SELECT coalesce(sum(uj), 0) FROM energy_part AS p WHERE "
+			"p.run = s.run AND p.host = s.host AND p.n = s.n) AS parts_uj FROM span AS s) "
+			"SELECT * FROM sums WHERE tasks_uj != parts_uj LIMIT 3");
+	}
 	check_none(records, "tasks and the rest are what the meters counted",
 		   "SELECT sum_uj, meters_uj FROM " UJ_OF_DAYS " WHERE sum_uj != meters_uj");
 	check_none(records, "energy of tasks is not negative",
@@ -278,11 +298,7 @@ static void check_service(const struct records *records)
 		"SELECT task, state, reason FROM task AS t WHERE state = 'failed' AND "
 		"(SELECT count(*) FROM lost_attempt AS l WHERE l.run = t.run AND l.task = t.task) < 2 "
 		"LIMIT 3");
-	check_none(records, "tasks are killed only where a user cancelled",
-		   "SELECT t.task, t.state, t.reason FROM task AS t JOIN submission AS s "
-		   "USING (run, task) WHERE t.state NOT IN ('completed', 'failed') AND "
-		   "NOT (t.state = 'killed' AND s.cancelled) LIMIT 3");
-	if (records->world->plan->jitter_ms == 0 && !records->world->long_silence)
+	if (records->world->plan->jitter_ms == 0 && records->world->plan->gentle)
 		check_none(
 			records, "a sample is there once",
 			"SELECT host, seq, time_s, step_s FROM (SELECT host, seq, time_s, time_s - "
@@ -312,6 +328,18 @@ static void count_completed(sqlite3_stmt *row, void *data)
 				 1));
 }
 
+/* The state in which a task has ended has a cause. */
+static void check_state(struct sim_world *world, guint number, const char *state)
+{
+	const struct sim_task *task = sim_users_find(world->users, number);
+
+	if (g_str_equal(state, "completed") || g_str_equal(state, "failed") ||
+	    (g_str_equal(state, "dropped") && world->plan->drops) ||
+	    (g_str_equal(state, "killed") && task && task->cancel_sent))
+		return;
+	sim_violate(world, "tasks end as users wish", "task %u is %s", number, state);
+}
+
 /*
  * A task that completes is executed once: where no local scheduler was silent for long, no machine
  * lost what was not synced, and no disk failed, for which reliability.md says otherwise.
@@ -324,12 +352,15 @@ static void check_task(sqlite3_stmt *row, void *data)
 	const bool well = sqlite3_column_int(row, 1);
 	const guint times = GPOINTER_TO_UINT(
 		g_hash_table_lookup(executed->completed, GUINT_TO_POINTER(number)));
-	const bool excused = world->lost_machine || world->long_silence || world->disk_fault;
+	const bool pruned = world->plan->retention_days > 0;
+	const bool excused = !world->plan->gentle &&
+			     (world->lost_machine || world->long_silence || world->disk_fault);
 
 	world->counts.completed += well;
-	if (well && times == 0 && !excused)
+	if (well && times == 0 && !excused && !pruned)
 		sim_violate(world, "what completed was executed",
 			    "task %u has completed, and no attempt of it has", number);
+	check_state(world, number, (const char *)sqlite3_column_text(row, 2));
 	if (times > 1 && !excused)
 		sim_violate(world, "no task is executed twice", "task %u completed %u times",
 			    number, times);

@@ -5,9 +5,9 @@
 
 /*
  * A controller waits for a silent local scheduler for 30 s (REMOTE_LINK_AWAY_S): shorter faults
- * excuse nothing.
+ * excuse nothing, unless several follow one another.
  */
-#define SHORT_S 20.0
+#define SHORT_S 8.0
 
 /* A part that can die. */
 static struct sim_part *part_of(struct sim_world *world, uint32_t number)
@@ -15,9 +15,10 @@ static struct sim_part *part_of(struct sim_world *world, uint32_t number)
 	return &world->parts[SIM_CONTROLLER + number % (world->parts_count - SIM_CONTROLLER)];
 }
 
-static enum sim_death death_of(uint32_t number)
+static enum sim_death death_of(const struct sim_world *world, uint32_t number)
 {
-	return number % 2 == 0 ? SIM_KILL : (enum sim_death)(number / 2 % SIM_DEATHS);
+	return world->plan->gentle || number % 2 == 0 ? SIM_KILL
+						      : (enum sim_death)(number / 2 % SIM_DEATHS);
 }
 
 /* A time from `least` to `most`; most of them are short. */
@@ -53,6 +54,7 @@ static gboolean on_together(gpointer data)
 	if (world->healed || world->over)
 		return G_SOURCE_REMOVE;
 	world->blocked[lasting->from][lasting->to]--;
+	world->last_silence_s = sim_now_s(world);
 	sim_log_add(world->log, sim_now_s(world), "network", "%s reaches %s again",
 		    world->parts[lasting->from].name, world->parts[lasting->to].name);
 	virtual_platform_release(world->ground);
@@ -70,12 +72,26 @@ static void hold(struct sim_world *world, guint from, guint to, double s)
 		    world->parts[from].name, world->parts[to].name, s);
 }
 
+/* Gentle faults of the network do not overlap. */
+static bool is_parted(const struct sim_world *world)
+{
+	bool parted = false;
+
+	for (guint i = 0; i < world->parts_count; i++)
+		for (guint k = 0; k < world->parts_count; k++)
+			parted = parted || world->blocked[i][k] > 0;
+	return world->plan->gentle &&
+	       (parted || sim_now_s(world) < world->last_silence_s + 2 * SHORT_S);
+}
+
 /* Between the service and another part, in one direction or both. */
 static void part(struct sim_world *world, const struct sim_action *action)
 {
 	guint other = action->numbers[0] % (world->parts_count - 1);
-	const double s = time_of(action->numbers[1], 0.2, 90);
+	const double s = time_of(action->numbers[1], 0.2, world->plan->gentle ? SHORT_S : 90);
 
+	if (is_parted(world))
+		return;
 	other = other == SIM_USERS ? SIM_USERS : other + 1;
 	world->counts.partitions++;
 	world->long_silence = world->long_silence || s > SHORT_S;
@@ -83,6 +99,31 @@ static void part(struct sim_world *world, const struct sim_action *action)
 		hold(world, SIM_CONTROLLER, other, s);
 	if (action->numbers[2] % 4 != 1)
 		hold(world, other, SIM_CONTROLLER, s);
+}
+
+static gboolean on_thaw(gpointer data)
+{
+	g_autofree struct lasting *lasting = data;
+	struct sim_world *world = lasting->world;
+
+	if (world->healed || world->over || !lasting->part->frozen)
+		return G_SOURCE_REMOVE;
+	sim_part_thaw(lasting->part);
+	return G_SOURCE_REMOVE;
+}
+
+static void freeze(struct sim_world *world, const struct sim_action *action)
+{
+	struct sim_part *part =
+		&world->parts[SIM_LOCALS + action->numbers[0] % world->plan->clusters];
+	const double s = time_of(action->numbers[1], 0.2, world->plan->gentle ? SHORT_S : 90);
+
+	if (!part->up || part->dying || part->frozen || is_parted(world))
+		return;
+	world->counts.freezes++;
+	world->long_silence = world->long_silence || s > SHORT_S;
+	sim_part_freeze(part);
+	last(world, s, on_thaw)->part = part;
 }
 
 static void cut(struct sim_world *world, const struct sim_action *action)
@@ -161,7 +202,7 @@ static void die_at_write(struct sim_world *world, const struct sim_action *actio
 
 	if (!part->up || part->dying || (part->index == SIM_CONTROLLER && world->stopping))
 		return;
-	part->at_write = death_of(action->numbers[1]);
+	part->at_write = death_of(world, action->numbers[1]);
 	part->restart_s = time_of(action->numbers[2], 0.4, 60);
 	virtual_disk_watch(part->disk, 1 + action->numbers[3] % 60, on_write, part);
 }
@@ -186,8 +227,24 @@ void sim_faults_act(struct sim_world *world, const struct sim_action *action)
 		world->counts.stops++;
 		sim_stop_service(world, time_of(action->numbers[0], 0.4, 60));
 		break;
+	case SIM_STOP_LOCAL:
+		world->counts.stops++;
+		sim_stop_local(
+			&world->parts[SIM_LOCALS + action->numbers[0] % world->plan->clusters],
+			time_of(action->numbers[1], 0.4, 60));
+		break;
+	case SIM_DIE_ALL:
+		for (guint i = SIM_CONTROLLER; i < world->parts_count; i++)
+			sim_part_die(&world->parts[i], death_of(world, action->numbers[1]),
+				     time_of(action->numbers[2], 0.4, 60) +
+					     (action->numbers[3] >> i) % 4);
+		break;
+	case SIM_FREEZE:
+		freeze(world, action);
+		break;
 	case SIM_DIE:
-		sim_part_die(part_of(world, action->numbers[0]), death_of(action->numbers[1]),
+		sim_part_die(part_of(world, action->numbers[0]),
+			     death_of(world, action->numbers[1]),
 			     time_of(action->numbers[2], 0.4, 60));
 		break;
 	case SIM_DIE_AT_WRITE:
@@ -221,6 +278,8 @@ void sim_faults_heal(struct sim_world *world)
 		if (i == SIM_USERS)
 			continue;
 		mend_disk(&world->parts[i]);
+		if (world->parts[i].frozen)
+			sim_part_thaw(&world->parts[i]);
 		virtual_disk_watch(world->parts[i].disk, 0, NULL, NULL);
 	}
 	world->slow_ms = 0;

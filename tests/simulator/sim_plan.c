@@ -4,19 +4,20 @@
 const char *const sim_death_names[] = {"killed", "without power", "without power, torn"};
 
 const char *const sim_action_names[] = {
-	"submit", "cancel",  "hold", "release", "suspend", "resume", "migrate",
-	"drain",  "undrain", "list", "reload",  "stop",    "die",    "die-at-write",
-	"part",   "cut",     "slow", "disk",    "clock",
+	"submit",  "cancel", "hold",   "release",    "suspend", "resume", "migrate", "drain",
+	"undrain", "list",   "reload", "stop-local", "stop",    "die",    "die-all", "die-at-write",
+	"part",    "freeze", "cut",    "slow",       "disk",    "clock",
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(sim_action_names) == SIM_ACTION_KINDS);
 
 /* How often each kind happens beside the others, where a seed has it. */
 static const uint32_t weights[SIM_ACTION_KINDS] = {
-	[SIM_SUBMIT] = 12, [SIM_CANCEL] = 4,       [SIM_HOLD] = 3,    [SIM_RELEASE] = 3,
-	[SIM_SUSPEND] = 3, [SIM_RESUME] = 3,       [SIM_MIGRATE] = 2, [SIM_DRAIN] = 2,
-	[SIM_UNDRAIN] = 2, [SIM_LIST] = 2,         [SIM_RELOAD] = 1,  [SIM_STOP] = 1,
-	[SIM_DIE] = 4,     [SIM_DIE_AT_WRITE] = 5, [SIM_PART] = 3,    [SIM_CUT] = 2,
-	[SIM_SLOW] = 1,    [SIM_DISK] = 2,         [SIM_CLOCK] = 1,
+	[SIM_SUBMIT] = 12,      [SIM_CANCEL] = 4,  [SIM_HOLD] = 3,       [SIM_RELEASE] = 3,
+	[SIM_SUSPEND] = 3,      [SIM_RESUME] = 3,  [SIM_MIGRATE] = 2,    [SIM_DRAIN] = 2,
+	[SIM_UNDRAIN] = 2,      [SIM_LIST] = 2,    [SIM_RELOAD] = 1,     [SIM_STOP] = 1,
+	[SIM_DIE] = 4,          [SIM_DIE_ALL] = 1, [SIM_STOP_LOCAL] = 1, [SIM_FREEZE] = 2,
+	[SIM_DIE_AT_WRITE] = 5, [SIM_PART] = 3,    [SIM_CUT] = 2,        [SIM_SLOW] = 1,
+	[SIM_DISK] = 2,         [SIM_CLOCK] = 1,
 };
 
 static bool chance(struct random_stream *random, uint64_t one_in)
@@ -56,20 +57,31 @@ static enum sim_action_kind draw_kind(struct random_stream *random, uint32_t kin
 
 static void draw_settings(struct sim_plan *plan, struct random_stream *random)
 {
-	static const char *const policies[] = {"easy", "fcfs", "conservative"};
+	static const struct {
+		const char *name;
+		bool drops;
+	} policies[] = {
+		{"easy"},         {"easy"},           {"fcfs"},
+		{"conservative"}, {"max-util", true}, {"max-upt-preempt-greedy", true},
+	};
 	static const double intervals_s[] = {0.5, 2, 10};
+	const uint64_t policy = random_stream_below(random, G_N_ELEMENTS(policies));
 
 	plan->clusters = 1 + (uint32_t)random_stream_below(random, SIM_CLUSTERS_MAX);
 	for (uint32_t i = 0; i < plan->clusters; i++) {
 		plan->hosts[i] = 1 + (uint32_t)random_stream_below(random, 2);
 		plan->nodes[i] = 2 + (uint32_t)random_stream_below(random, 3);
 	}
-	plan->policy = policies[random_stream_below(random, G_N_ELEMENTS(policies))];
+	plan->policy = policies[policy].name;
+	plan->drops = policies[policy].drops;
 	plan->mapping_interval_s = intervals_s[random_stream_below(random, 3)];
 	if (chance(random, 4)) {
 		plan->energy_limit_j = 500 + random_stream_uniform(random) * 5000;
 		plan->energy_window_s = 30 + random_stream_uniform(random) * 300;
 	}
+	plan->gentle = chance(random, 2);
+	if (chance(random, 4))
+		plan->retention_days = (60 + random_stream_uniform(random) * 300) / 86400;
 	plan->delay_ms = (guint)random_stream_below(random, 4);
 	plan->jitter_ms = chance(random, 2) ? 0 : 1 + (guint)random_stream_below(random, 60);
 	plan->work_ms = chance(random, 2) ? 0 : 1 + (guint)random_stream_below(random, 200);
@@ -90,6 +102,8 @@ struct sim_plan *sim_plan_new(uint64_t seed)
 	mean_s = 0.5 + random_stream_uniform(&random) * 12;
 	plan->active_s = 120 + random_stream_uniform(&random) * 600;
 	plan->actions = g_array_new(FALSE, FALSE, sizeof(struct sim_action));
+	if (plan->gentle)
+		kinds &= ~(1u << SIM_DISK | 1u << SIM_SLOW | 1u << SIM_STOP_LOCAL);
 	while ((at_s += random_stream_exponential(&random, mean_s)) < plan->active_s) {
 		struct sim_action action = {.at_s = at_s, .kind = draw_kind(&random, kinds)};
 

@@ -40,10 +40,13 @@ enum sim_action_kind {
 	SIM_LIST,
 	SIM_RELOAD,
 	/* Faults. */
+	SIM_STOP_LOCAL,   /* a local scheduler is stopped in order, and started again */
 	SIM_STOP,         /* the service is stopped in order, and started again */
 	SIM_DIE,          /* a part ends */
+	SIM_DIE_ALL,      /* all parts end at once */
 	SIM_DIE_AT_WRITE, /* a part ends in one of its next changes of its disk */
 	SIM_PART,         /* messages between two parts are held for some time */
+	SIM_FREEZE,       /* a local scheduler is stopped for some time, as by SIGSTOP */
 	SIM_CUT,          /* all connections to a part are cut */
 	SIM_SLOW,         /* messages take long for some time */
 	SIM_DISK,         /* changes of a part's disk fail for some time */
@@ -51,7 +54,7 @@ enum sim_action_kind {
 	SIM_ACTION_KINDS,
 };
 extern const char *const sim_action_names[];
-#define SIM_FAULT_FIRST SIM_STOP
+#define SIM_FAULT_FIRST SIM_STOP_LOCAL
 
 /* The numbers choose what is meant: a part, a task, how long. */
 struct sim_action {
@@ -67,6 +70,13 @@ struct sim_plan {
 	uint32_t nodes[SIM_CLUSTERS_MAX];
 	uint32_t hosts[SIM_CLUSTERS_MAX];
 	const char *policy;
+	bool drops; /* the policy drops tasks */
+	/*
+	 * Nothing happens after which a task may be executed twice (docs/explanation/reliability.md):
+	 * no machine loses power, no disk fails, and no local scheduler is silent for 30 s.
+	 */
+	bool gentle;
+	double retention_days; /* 0: the default */
 	double mapping_interval_s;
 	double energy_limit_j; /* in each window; 0: none */
 	double energy_window_s;

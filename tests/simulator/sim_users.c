@@ -76,7 +76,7 @@ guint sim_users_open(const struct sim_users *users)
 	return users->open;
 }
 
-static struct sim_task *find_task(const struct sim_users *users, uint32_t number)
+struct sim_task *sim_users_find(const struct sim_users *users, uint32_t number)
 {
 	for (guint i = 0; i < users->tasks->len; i++) {
 		struct sim_task *task = &g_array_index(users->tasks, struct sim_task, i);
@@ -105,7 +105,7 @@ static void take_numbers(const struct ask *ask, const json_t *numbers)
 			.hold = json_is_true(json_object_get(ask->body, "held")),
 		};
 
-		if (find_task(users, task.number))
+		if (sim_users_find(users, task.number))
 			sim_violate(users->world, "a number is given once",
 				    "%u was given to two submissions", task.number);
 		g_array_append_val(users->tasks, task);
@@ -115,7 +115,7 @@ static void take_numbers(const struct ask *ask, const json_t *numbers)
 /* What users know of a task that they sent a request about. */
 static void note_sent(const struct ask *ask)
 {
-	struct sim_task *task = find_task(ask->users, ask->task);
+	struct sim_task *task = sim_users_find(ask->users, ask->task);
 
 	if (!task)
 		return;
@@ -127,7 +127,7 @@ static void note_sent(const struct ask *ask)
 
 static void note_answer(const struct ask *ask, int status)
 {
-	struct sim_task *task = find_task(ask->users, ask->task);
+	struct sim_task *task = sim_users_find(ask->users, ask->task);
 	const bool granted = status >= 200 && status < 300;
 
 	ask->users->world->counts.acknowledged += granted;
@@ -271,25 +271,36 @@ static void list(struct sim_users *users, const struct sim_action *action)
 			 g_strdup(paths[action->numbers[0] % G_N_ELEMENTS(paths)]), NULL));
 }
 
-/* The operator changes the mapping interval, and has the configuration read again. */
-static void reload(struct sim_world *world, const struct sim_action *action)
+/* The operator replaces what `pattern` finds in the configuration, and has it read again. */
+static void change_config(struct sim_world *world, const char *pattern, const char *text)
 {
 	g_autofree char *path =
 		g_build_filename(world->parts[SIM_CONTROLLER].dir, "wanted.yaml", NULL);
-	g_autofree char *text = NULL;
-	g_autoptr(GRegex) key =
-		g_regex_new("mapping_interval_s: [0-9.]+(?=[,}][^\n]*\n$)", 0, 0, NULL);
-	g_autofree char *value =
-		g_strdup_printf("mapping_interval_s: %u", 1 + action->numbers[0] % 20);
+	g_autofree char *before = NULL;
+	g_autoptr(GRegex) key = g_regex_new(pattern, 0, 0, NULL);
 	g_autofree char *changed = NULL;
 
-	if (!world->session || world->parts[SIM_CONTROLLER].dying || world->stopping)
-		return;
-	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-	changed = g_regex_replace_literal(key, text, -1, 0, value, 0, NULL);
+	g_assert_true(g_file_get_contents(path, &before, NULL, NULL));
+	changed = g_regex_replace_literal(key, before, -1, 0, text, 0, NULL);
 	g_assert_true(g_file_set_contents(path, changed, -1, NULL));
-	sim_say(&world->parts[SIM_CONTROLLER], "reads its configuration again: %s", value);
-	run_service_reload(world->session);
+	sim_say(&world->parts[SIM_CONTROLLER], "its configuration changes: '%s'", text);
+	if (world->session && !world->parts[SIM_CONTROLLER].dying && !world->stopping)
+		run_service_reload(world->session);
+}
+
+static void reload(struct sim_world *world, const struct sim_action *action)
+{
+	g_autofree char *value = g_strdup_printf("{policy: %s, mapping_interval_s: %u",
+						 world->plan->policy, 1 + action->numbers[0] % 20);
+
+	change_config(world, "\\{policy: [-a-z]+, mapping_interval_s: [0-9.]+", value);
+}
+
+void sim_users_lift_limit(struct sim_users *users)
+{
+	if (users->world->plan->energy_limit_j > 0)
+		change_config(users->world, ", energy_limit_j: [0-9]+, energy_window_s: [0-9]+",
+			      "");
 }
 
 void sim_users_act(struct sim_users *users, guint index)

@@ -27,6 +27,12 @@ void sim_users_act(struct sim_users *users, guint action);
 /* Asks for what lets all tasks end: releases, resumptions, undrained nodes. */
 void sim_users_tidy(struct sim_users *users);
 
+/* Takes the limit of energy out of the configuration, so that all can end soon. */
+void sim_users_lift_limit(struct sim_users *users);
+
 /* The tasks that were acknowledged (struct sim_task), and how many submissions have no answer. */
 const GArray *sim_users_tasks(const struct sim_users *users);
 guint sim_users_open(const struct sim_users *users);
+
+/* A task that was acknowledged, by its number; NULL: none has it. */
+struct sim_task *sim_users_find(const struct sim_users *users, uint32_t number);

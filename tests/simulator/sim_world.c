@@ -24,10 +24,16 @@
 #define TIDY_S 10
 
 /* All has to be quiet so long after the last fault. */
-#define QUIET_WITHIN_S 7200.0
+#define QUIET_WITHIN_S 1800.0
+
+/* The same for each task, which may have to wait for those before it. */
+#define QUIET_TASK_S 60.0
 
 /* It has to stay so for this number of checks. */
 #define QUIET_CHECKS 3
+
+/* What libraries open once, the main loop's among them. */
+#define DESCRIPTORS 8
 
 /* How long the service waits at its end, as its program does. */
 #define LINGER_S 2.5
@@ -247,6 +253,8 @@ void sim_part_die(struct sim_part *part, enum sim_death death, double restart_s)
 
 	if (!part->up || part->dying)
 		return;
+	if (part->frozen)
+		sim_part_thaw(part);
 	sim_say(part, "%s", sim_death_names[death]);
 	part->dying = true;
 	part->death = death;
@@ -281,6 +289,48 @@ void sim_stop_service(struct sim_world *world, double restart_s)
 	run_session_stop(world->session, "stopped by a signal");
 }
 
+static void on_local_stopped(bool clean, void *data)
+{
+	struct sim_part *part = data;
+
+	if (part->dying)
+		return;
+	sim_part_die(part, SIM_KILL, part->restart_s);
+}
+
+void sim_stop_local(struct sim_part *part, double restart_s)
+{
+	if (!part->up || part->dying || part->frozen || !part->scheduler)
+		return;
+	sim_say(part, "is stopped");
+	part->restart_s = restart_s;
+	scheduler_stop(part->scheduler, on_local_stopped, part);
+}
+
+void sim_part_freeze(struct sim_part *part)
+{
+	sim_say(part, "is frozen");
+	part->frozen = true;
+	virtual_platform_freeze(part->virtual, true);
+	part->world->blocked[SIM_CONTROLLER][part->index]++;
+	part->world->blocked[part->index][SIM_CONTROLLER]++;
+}
+
+void sim_part_thaw(struct sim_part *part)
+{
+	struct sim_world *world = part->world;
+
+	sim_say(part, "goes on");
+	part->frozen = false;
+	virtual_platform_freeze(part->virtual, false);
+	if (world->blocked[SIM_CONTROLLER][part->index] > 0) {
+		world->blocked[SIM_CONTROLLER][part->index]--;
+		world->blocked[part->index][SIM_CONTROLLER]--;
+	}
+	world->last_silence_s = sim_now_s(world);
+	virtual_platform_release(world->ground);
+}
+
 bool sim_serves(const struct sim_world *world)
 {
 	return world->session && world->session->service && !world->parts[SIM_CONTROLLER].dying &&
@@ -290,6 +340,23 @@ bool sim_serves(const struct sim_world *world)
 static bool end_seen(void *data)
 {
 	return ((struct run_session *)data)->progress->end_seen;
+}
+
+/* Adds the service's notices, which users see, to the log. */
+static void log_notices(struct sim_world *world)
+{
+	const struct run_progress *progress = world->session ? world->session->progress : NULL;
+
+	if (!progress || controller_of(world)->dying)
+		return;
+	for (const GList *at = progress->notices.head; at; at = at->next) {
+		const struct run_notice *notice = at->data;
+		g_autofree char *text = plain(world, notice->text);
+
+		if (notice->seq > world->notices)
+			sim_say(controller_of(world), "%s: %s", notice->kind, text);
+	}
+	world->notices = progress->notices_last;
 }
 
 /* Serves until it is stopped or dies. False: it could not begin, or ended by itself. */
@@ -321,11 +388,13 @@ static void live(struct sim_world *world)
 	go_on = part->lives > 0 && part->death == SIM_KILL && !world->stopping;
 	world->start_wanted = world->stopping = false;
 	begin_life(part);
+	world->notices = 0;
 	world->session = run_session_open(virtual_platform_of(part->virtual), part->dir, &error);
 	if (world->session && !part->dying) {
 		world->session->go_on = go_on;
 		good = serve(world, &error);
 	}
+	log_notices(world);
 	g_clear_pointer(&world->status, status_api_free);
 	g_clear_pointer(&world->session, run_session_close);
 	g_clear_handle_id(&part->unwind, g_source_remove);
@@ -344,6 +413,17 @@ static void live(struct sim_world *world)
 	} else {
 		try_again(part, "ends by itself", error);
 	}
+}
+
+/* The descriptors of this process. */
+static guint count_descriptors(void)
+{
+	g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
+	guint count = 0;
+
+	while (dir && g_dir_read_name(dir))
+		count++;
+	return count;
 }
 
 /* The course of the world. */
@@ -408,6 +488,7 @@ static gboolean on_heal(gpointer data)
 	world->healed = true;
 	world->healed_s = sim_now_s(world);
 	sim_faults_heal(world);
+	sim_users_lift_limit(world->users);
 	return G_SOURCE_REMOVE;
 }
 
@@ -420,11 +501,12 @@ static void come_to_rest(struct sim_world *world, guint *quiet)
 	if ((guint)since_s % TIDY_S == 0)
 		sim_users_tidy(world->users);
 	*quiet = sim_checks_quiet(world, why) ? *quiet + 1 : 0;
-	if (since_s > QUIET_WITHIN_S) {
+	if (since_s > QUIET_WITHIN_S + QUIET_TASK_S * sim_users_tasks(world->users)->len) {
 		sim_violate(world, "liveness", "%.0f s after the last fault: %s", since_s,
 			    why->str);
 	} else if (*quiet >= QUIET_CHECKS) {
 		sim_log_add(world->log, sim_now_s(world), "world", "all is quiet");
+		world->counts.quiet_s = since_s;
 		world->ending = true;
 		sim_stop_service(world, 0);
 	}
@@ -440,6 +522,7 @@ static gboolean on_check(gpointer data)
 	struct check *check = data;
 	struct sim_world *world = check->world;
 
+	log_notices(world);
 	if (world->over || world->ending)
 		return G_SOURCE_CONTINUE;
 	sim_checks_now(world);
@@ -513,6 +596,8 @@ static char *write_config(const struct sim_plan *plan)
 	if (plan->energy_limit_j > 0)
 		g_string_append_printf(text, ", energy_limit_j: %.0f, energy_window_s: %.0f",
 				       plan->energy_limit_j, plan->energy_window_s);
+	if (plan->retention_days > 0)
+		g_string_append_printf(text, ", retention_days: %.6f", plan->retention_days);
 	g_string_append(text, "}\n");
 	return g_string_free(text, FALSE);
 }
@@ -619,6 +704,7 @@ void sim_run(const struct sim_plan *plan, struct sim_log *log, struct sim_counts
 	random_stream_init(&world.messages, plan->seed, 2);
 	random_stream_init(&world.work, plan->seed, 3);
 	random_stream_init(&world.disks, plan->seed, 4);
+	world.descriptors = count_descriptors();
 	world.dir = g_dir_make_tmp("virtbed-simulator-XXXXXX", NULL);
 	g_assert_nonnull(world.dir);
 	world.ground = virtual_platform_new(plan->seed);
@@ -642,6 +728,9 @@ void sim_run(const struct sim_plan *plan, struct sim_log *log, struct sim_counts
 	world.counts.simulated_s = sim_now_s(&world);
 	world.counts.events = sim_log_count(log);
 	check_records(&world);
+	if (count_descriptors() > world.descriptors + DESCRIPTORS)
+		sim_violate(&world, "descriptors are bounded", "%u at the end, %u at the beginning",
+			    count_descriptors(), world.descriptors);
 	drop_world(&world);
 	if (ret_counts)
 		*ret_counts = world.counts;

@@ -42,6 +42,7 @@ struct sim_part {
 	bool disk_bad;                    /* its disk fails */
 	enum sim_death death;             /* of the last life */
 	enum sim_death at_write;          /* how it is to die in a change of its disk */
+	bool frozen;                      /* its process is stopped */
 	double restart_s;                 /* after its death it is started again */
 	guint lives;
 	guint start, unwind; /* sources */
@@ -57,9 +58,10 @@ enum { SIM_USERS = 0, SIM_CONTROLLER, SIM_LOCALS, SIM_PARTS_MAX = SIM_LOCALS + S
 
 /* What has happened, for figures. */
 struct sim_counts {
-	guint64 events, kills, crashes, tears, partitions, cuts, disk_faults, steps, stops;
+	guint64 events, kills, crashes, tears, partitions, cuts, disk_faults, steps, stops, freezes;
 	guint64 requests, lives, tasks, acknowledged, completed;
 	double simulated_s;
+	double quiet_s; /* the longest time from the last fault until all was quiet */
 };
 
 struct sim_world {
@@ -85,6 +87,10 @@ struct sim_world {
 	struct sim_promises *promises;
 	/* What may be excused by the faults so far. */
 	bool lost_machine, long_silence, disk_fault;
+	double last_silence_s; /* the end of the last fault of the network */
+	uint64_t notices;      /* of the service's present life that are in the log */
+	double quiet_after_s;  /* after the last fault, until all was quiet */
+	guint descriptors;     /* at the beginning */
 	struct sim_counts counts;
 };
 
@@ -111,8 +117,13 @@ void sim_end(struct sim_world *world);
 /* A part dies, and is started again after `restart_s`. A dead part stays as it is. */
 void sim_part_die(struct sim_part *part, enum sim_death death, double restart_s);
 
-/* Stops the service as a signal does; it is started again. */
+/* Stops the service, or a local scheduler, as a signal does; it is started again. */
 void sim_stop_service(struct sim_world *world, double restart_s);
+void sim_stop_local(struct sim_part *part, double restart_s);
+
+/* Stops the process of a local scheduler, and has it go on, as SIGSTOP and SIGCONT do. */
+void sim_part_freeze(struct sim_part *part);
+void sim_part_thaw(struct sim_part *part);
 
 /* Whether the service takes requests. */
 bool sim_serves(const struct sim_world *world);

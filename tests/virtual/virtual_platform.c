@@ -53,7 +53,8 @@ static gboolean is_due(GSource *source)
 {
 	const struct virtual_timer *timer = (struct virtual_timer *)source;
 
-	return timer->due_ns <= world_ns(timer->world, timer->virtual);
+	return timer->due_ns <= world_ns(timer->world, timer->virtual) &&
+	       !(timer->virtual && timer->virtual->frozen);
 }
 
 static gboolean prepare(GSource *source, gint *timeout_ms)
@@ -126,7 +127,8 @@ static int64_t next_ns(const struct virtual_world *world, const struct virtual_p
 	for (const GList *at = world->timers.head; at; at = at->next) {
 		const struct virtual_timer *timer = at->data;
 		const bool counts = dead ? timer->virtual == dead
-					 : !timer->virtual || !timer->virtual->dead;
+					 : !timer->virtual || !(timer->virtual->dead ||
+								timer->virtual->frozen);
 
 		if (counts && !g_source_is_destroyed((GSource *)&timer->source))
 			next_ns = MIN(next_ns, timer->due_ns);
@@ -360,6 +362,11 @@ const struct platform *virtual_platform_of(struct virtual_platform *virtual)
 double virtual_platform_s(const struct virtual_platform *virtual)
 {
 	return (double)(now_ns(&virtual->base) - virtual->begun_ns) / 1e9;
+}
+
+void virtual_platform_freeze(struct virtual_platform *virtual, bool frozen)
+{
+	virtual->frozen = frozen;
 }
 
 void virtual_platform_step_utc(struct virtual_platform *virtual, double by_s)

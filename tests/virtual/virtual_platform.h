@@ -52,6 +52,9 @@ const struct platform *virtual_platform_of(struct virtual_platform *virtual);
  */
 void virtual_platform_use_disk(struct virtual_platform *virtual, struct virtual_disk *disk);
 
+/* Its timers do not ring until it is thawed, as of a process that was stopped. */
+void virtual_platform_freeze(struct virtual_platform *virtual, bool frozen);
+
 /* Sets its UTC clock forward by `by_s`, or back. */
 void virtual_platform_step_utc(struct virtual_platform *virtual, double by_s);
 

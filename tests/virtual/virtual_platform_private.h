@@ -29,6 +29,7 @@ struct virtual_platform {
 	int64_t begun_ns;
 	int64_t epoch_us; /* since 1970, when the boot clock is 0 */
 	guint boot;       /* which one, from 1 */
+	bool frozen;
 	bool dead;
 	int64_t dead_ns; /* the time of the world, as the dead one's clock has it */
 	struct random_stream random;
