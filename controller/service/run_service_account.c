@@ -96,10 +96,12 @@ static void read_account(struct store *store, struct account *ret_account)
 }
 
 /*
- * Seconds since the service began, by UTC, but at least account->time_s: wall clocks can be set
- * back.
+ * Seconds since the service began, by UTC, but at least what is on record: wall clocks can be set
+ * back. account->time_s is up to a minute old, or as old as the service where no controller lived
+ * for a minute.
  */
-static double age_by_utc_s(const struct run_service *service, const struct account *account)
+static bool find_age(const struct run_service *service, const struct account *account,
+		     double *ret_age_s, GError **error)
 {
 	g_autoptr(GDateTime) began = g_date_time_new_from_iso8601(service->row.started_utc, NULL);
 	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(
@@ -107,7 +109,12 @@ static double age_by_utc_s(const struct run_service *service, const struct accou
 	const double age_s =
 		began ? (double)g_date_time_difference(now, began) / G_USEC_PER_SEC : 0;
 
-	return fmax(age_s, account->time_s);
+	int64_t last_ns;
+
+	if (!store_service_last_ns(service->session->store, service->row.run, &last_ns, error))
+		return false;
+	*ret_age_s = fmax(fmax(age_s, account->time_s), (double)last_ns * 1e-9);
+	return true;
 }
 
 char *run_service_unknown_idle(const struct run_service *service)
@@ -149,13 +156,18 @@ bool run_service_account_resume(struct run_service *service, GError **error)
 	g_autoptr(json_t) baseline = run_record_find_baseline(session->store, service->row.run);
 	const int64_t now_ns = platform_now_ns(service->session->platform);
 	struct account account;
+	double age_s = 0;
 	bool same_boot;
 	bool follows; /* on the account, without a break */
 
 	read_account(session->store, &account);
 	same_boot = g_strcmp0(boot_id, service->row.boot_id) == 0;
+	if (!same_boot && !find_age(service, &account, &age_s, error)) {
+		record_clear(&account_record, &account);
+		return false;
+	}
 	if (!same_boot) {
-		service->row.t0_ns = now_ns - (int64_t)(age_by_utc_s(service, &account) * 1e9);
+		service->row.t0_ns = now_ns - (int64_t)(age_s * 1e9);
 		g_free(service->row.boot_id);
 		service->row.boot_id = g_strdup(boot_id);
 	}

@@ -217,6 +217,17 @@ bool store_prune(struct store *store, int64_t run, double before_s, uint32_t mos
 	return true;
 }
 
+bool store_service_last_ns(struct store *store, int64_t run, int64_t *ret_ns, GError **error)
+{
+	static const char sql[] =
+		"SELECT CAST(1e9 * max(0,"
+		" coalesce((SELECT time_s FROM event WHERE run = ?1 ORDER BY id DESC LIMIT 1), 0),"
+		" coalesce((SELECT max(at_s) FROM energy_meter WHERE run = ?1), 0)) AS INTEGER)";
+
+	return database_find_integer(store->database, sql, DATABASE_ARGS(run), ret_ns,
+				     "find the last time of the service", error);
+}
+
 /* Policies. */
 
 static void free_policy(gpointer data)

@@ -126,6 +126,12 @@ GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, d
 			      double until_s, uint32_t most, GError **error);
 
 /*
+ * The latest time of a service that is on record, in nanoseconds since it began: that of its last
+ * event, or of its energy account; 0: none. False with `error` (DATABASE_ERROR).
+ */
+bool store_service_last_ns(struct store *store, int64_t run, int64_t *ret_ns, GError **error);
+
+/*
  * Removes the samples, intervals of energy, deliveries, shares, decisions and events of a run from
  * before before_s, except the last event, so that ids keep increasing; and full states from before
  * then, except the newest, and those above 2,000, be they younger. The inputs and decisions that

@@ -43,7 +43,8 @@ struct bed {
 	struct http_client *user;
 	bool has_asked;
 	bool stopped;
-	bool crashes;       /* the machine does, when the user has the answer to the submission */
+	bool crashes; /* the machine does, when the user has the answer to the submission */
+	guint submits_after_s;
 	bool again;         /* the service has been on this disk before */
 	double energy_j;    /* of the task */
 	double completed_s; /* of the clock */
@@ -89,7 +90,8 @@ static gboolean look(gpointer data)
 	struct bed *bed = data;
 	g_autoptr(json_t) body = json_pack("{s:s}", "type", "LONG");
 
-	if (bed->stopped || !view_service(bed->session))
+	if (bed->stopped || !view_service(bed->session) ||
+	    virtual_platform_s(bed->virtual) < bed->submits_after_s)
 		return G_SOURCE_CONTINUE;
 	if (!bed->user)
 		bed->user = http_client_new(platform_of(bed), bed->daemons.controller, NULL);
@@ -277,8 +279,8 @@ static void test_same_again(struct bed *bed, gconstpointer data)
 	assert_same(one, other);
 }
 
-/* What a user has been answered is there after a crash: the task is carried out by the next life. */
-static void test_crash(struct bed *bed, gconstpointer data)
+/* A life whose machine crashes, and one after it, whose UTC is `by_s` later than it would be. */
+static void live_twice(struct bed *bed, double by_s)
 {
 	struct virtual_platform *former;
 	struct virtual_platform *virtual;
@@ -288,14 +290,44 @@ static void test_crash(struct bed *bed, gconstpointer data)
 	live_once(bed, virtual_platform_new(1));
 	g_assert_cmpfloat(bed->completed_s, ==, 0);
 	former = bed->virtual;
+	virtual_platform_step_utc(former, by_s);
 	virtual = virtual_platform_new(2);
 	virtual_platform_follow(virtual, former, true);
 	virtual_platform_free(former);
 	bed->crashes = false;
 	bed->again = true;
 	live_once(bed, virtual);
+}
+
+/* What a user has been answered is there after a crash: the task is carried out by the next life. */
+static void test_crash(struct bed *bed, gconstpointer data)
+{
+	live_twice(bed, 0);
 	g_assert_cmpfloat(bed->completed_s, >, TASK_S);
 	g_assert_cmpfloat(bed->energy_j, >, 0);
+	g_clear_pointer(&bed->virtual, virtual_platform_free);
+	g_clear_pointer(&bed->disk, virtual_disk_free);
+}
+
+/* The time of a service does not go back where the clock was set back before the machine boots. */
+static void test_set_back(struct bed *bed, gconstpointer data)
+{
+	g_autofree char *run = g_build_filename(bed->daemons.dir, "run.sqlite", NULL);
+	sqlite3 *db = NULL;
+	sqlite3_stmt *row = NULL;
+
+	bed->submits_after_s = 30;
+	live_twice(bed, -3600);
+	g_assert_cmpint(sqlite3_open_v2(run, &db, SQLITE_OPEN_READWRITE,
+					virtual_disk_vfs(bed->disk)),
+			==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_prepare_v2(db, "SELECT arrival_s, started_s FROM task", -1, &row,
+					   NULL),
+			==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_step(row), ==, SQLITE_ROW);
+	g_assert_cmpfloat(sqlite3_column_double(row, 1), >, sqlite3_column_double(row, 0));
+	sqlite3_finalize(row);
+	sqlite3_close(db);
 	g_clear_pointer(&bed->virtual, virtual_platform_free);
 	g_clear_pointer(&bed->disk, virtual_disk_free);
 }
@@ -309,5 +341,7 @@ int main(int argc, char **argv)
 		   test_same_again, tear_down);
 	g_test_add("/service/virtual/what a user was answered survives a crash", struct bed, NULL,
 		   set_up, test_crash, tear_down);
+	g_test_add("/service/virtual/a clock that is set back does not set the service back",
+		   struct bed, NULL, set_up, test_set_back, tear_down);
 	return g_test_run();
 }
