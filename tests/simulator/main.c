@@ -26,9 +26,9 @@ enum { STATUS_HELD = 0, STATUS_VIOLATED = 1, STATUS_USAGE = 2 };
 #define STORY_LINES 60
 
 struct options {
-	char *seed, *seeds, *minutes, *jobs;
+	char *seed, *seeds, *minutes, *jobs, *one;
 	gboolean story, shrink, log, plan;
-	gboolean events;
+	gboolean events, each;
 };
 
 /* What a seed gave, as its process hands it over. */
@@ -185,9 +185,10 @@ static void print_plan(const struct sim_plan *plan)
 
 /* One seed. */
 
-static int run_one(const struct options *options, uint64_t seed)
+/* Takes over the plan. */
+static int run_plan(const struct options *options, struct sim_plan *taken)
 {
-	g_autoptr(sim_plan_t) plan = sim_plan_new(seed);
+	g_autoptr(sim_plan_t) plan = taken;
 	g_autoptr(sim_log_t) log = sim_log_new(options->events);
 	struct result result;
 
@@ -200,8 +201,8 @@ static int run_one(const struct options *options, uint64_t seed)
 	carry_out(plan, log, &result);
 	if (options->story)
 		sim_log_story(log, STORY_LINES);
-	printf("seed %" G_GUINT64_FORMAT ": %" G_GUINT64_FORMAT " events in %.0f s, log %s\n", seed,
-	       result.counts.events, result.counts.simulated_s, result.hash);
+	printf("seed %" G_GUINT64_FORMAT ": %" G_GUINT64_FORMAT " events in %.0f s, log %s\n",
+	       plan->seed, result.counts.events, result.counts.simulated_s, result.hash);
 	if (!result.violation[0])
 		return STATUS_HELD;
 	print_violation(&result);
@@ -298,6 +299,77 @@ static int run_swarm(struct swarm *swarm)
 	return swarm->violations > 0 ? STATUS_VIOLATED : STATUS_HELD;
 }
 
+/* A fault at each change of a disk. */
+
+static char *one_text(const struct sim_one *one)
+{
+	return g_strdup_printf("%u,%u,%u,%u", one->part, one->life, one->change,
+			       one->fails ? SIM_DEATHS : one->death);
+}
+
+static bool read_one(const char *text, struct sim_one *ret_one)
+{
+	unsigned int death;
+
+	if (sscanf(text, "%u,%u,%u,%u", &ret_one->part, &ret_one->life, &ret_one->change, &death) !=
+		    4 ||
+	    death > SIM_DEATHS)
+		return false;
+	ret_one->fails = death == SIM_DEATHS;
+	ret_one->death = ret_one->fails ? SIM_KILL : (enum sim_death)death;
+	return true;
+}
+
+/* Changes of one life, until it has no more; adds them to the figures. */
+static void run_life(struct swarm *swarm, struct sim_one *one)
+{
+	struct result result;
+
+	for (one->change = 1;; one->change++) {
+		g_autoptr(sim_plan_t) plan = sim_plan_one(one);
+		g_autofree char *text = one_text(one);
+		int pipe;
+		const pid_t child = begin(plan, &pipe);
+
+		await(child, pipe, one->change, &result);
+		swarm->seeds++;
+		add_counts(&swarm->sums, &result.counts);
+		if (result.violation[0]) {
+			swarm->violations++;
+			printf("violation: %s\n  commit %s\n  virtbed-simulator --one %s --story\n",
+			       result.violation, build_version(), text);
+			fflush(stdout);
+		} else if (!result.counts.one) {
+			return;
+		}
+	}
+}
+
+static int run_each(struct swarm *swarm)
+{
+	const gint64 begun_us = g_get_monotonic_time();
+
+	for (uint32_t part = SIM_CONTROLLER; part <= SIM_LOCALS; part++)
+		for (uint32_t life = 1; life <= 2; life++)
+			for (uint32_t death = 0; death <= SIM_DEATHS; death++) {
+				struct sim_one one = {.part = part,
+						      .life = life,
+						      .death = death == SIM_DEATHS
+								       ? SIM_KILL
+								       : (enum sim_death)death,
+						      .fails = death == SIM_DEATHS};
+
+				run_life(swarm, &one);
+				printf("%s, life %u, %s: %u changes\n",
+				       part == SIM_CONTROLLER ? "service" : "local scheduler", life,
+				       one.fails ? "its disk fails" : sim_death_names[death],
+				       one.change - 1);
+				fflush(stdout);
+			}
+	print_figures(swarm, (double)(g_get_monotonic_time() - begun_us) / 1e6);
+	return swarm->violations > 0 ? STATUS_VIOLATED : STATUS_HELD;
+}
+
 static bool read_seeds(const char *text, uint64_t *ret_first, uint64_t *ret_last)
 {
 	char *end;
@@ -323,6 +395,10 @@ int main(int argc, char **argv)
 		{"minutes", 0, 0, G_OPTION_ARG_STRING, &options.minutes,
 		 "Seeds, until so many minutes of real time have passed", "M"},
 		{"jobs", 0, 0, G_OPTION_ARG_STRING, &options.jobs, "Seeds side by side (1)", "N"},
+		{"each-change", 0, 0, G_OPTION_ARG_NONE, &options.each,
+		 "A small world for each change of a disk, in which one fault comes", NULL},
+		{"one", 0, 0, G_OPTION_ARG_STRING, &options.one, "One of these",
+		 "PART,LIFE,CHANGE,FAULT"},
 		{"story", 0, 0, G_OPTION_ARG_NONE, &options.story, "Print the last events", NULL},
 		{"events", 0, 0, G_OPTION_ARG_NONE, &options.events, "Print all events", NULL},
 		{"plan", 0, 0, G_OPTION_ARG_NONE, &options.plan, "Print the plan of the seed",
@@ -334,6 +410,7 @@ int main(int argc, char **argv)
 	g_autoptr(GOptionContext) context =
 		g_option_context_new("- services and their faults under virtual time");
 	g_autoptr(GError) error = NULL;
+	struct sim_one one = {0};
 	struct swarm swarm = {.until_us = G_MAXINT64, .jobs = 1};
 	uint64_t seed;
 	uint64_t last;
@@ -341,12 +418,18 @@ int main(int argc, char **argv)
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		return usage(error->message);
-	if (argc > 1 || (!options.seed && !options.seeds && !options.minutes))
-		return usage("give --seed, --seeds or --minutes");
+	if (argc > 1 ||
+	    (!options.seed && !options.seeds && !options.minutes && !options.each && !options.one))
+		return usage("give --seed, --seeds, --minutes or --each-change");
+	if (options.one)
+		return read_one(options.one, &one) ? run_plan(&options, sim_plan_one(&one))
+						   : usage("--one: not PART,LIFE,CHANGE,FAULT");
+	if (options.each)
+		return run_each(&swarm);
 	if (options.seed && (!read_seeds(options.seed, &seed, &last) || seed != last))
 		return usage("--seed: not a number");
 	if (options.seed)
-		return run_one(&options, seed);
+		return run_plan(&options, sim_plan_new(seed));
 	if (options.jobs)
 		swarm.jobs = (guint)CLAMP(g_ascii_strtoull(options.jobs, NULL, 10), 1, JOBS_MAX);
 	if (options.seeds && !read_seeds(options.seeds, &swarm.next, &swarm.last))

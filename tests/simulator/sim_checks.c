@@ -5,12 +5,16 @@
 #include <sqlite3.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "controller/engine/engine.h"
 #include "controller/service/run_service.h"
 #include "controller/session/run_session_private.h"
 #include "controller/session/view.h"
 #include "tests/simulator/sim_promises.h"
 #include "tests/simulator/sim_users.h"
+
+/* Half a minute of a host's idle power. */
+#define IDLE_UJ (30 * 60 * INT64_C(1000000))
 
 /* In memory. */
 
@@ -178,6 +182,26 @@ bool sim_checks_quiet(struct sim_world *world, GString *ret_why)
 	return true;
 }
 
+void sim_checks_note_counters(struct sim_world *world)
+{
+	for (guint i = SIM_LOCALS; i < world->parts_count; i++) {
+		g_autoptr(json_t) document =
+			scheduler_document(world->parts[i].scheduler, SCHEDULER_ENERGY, 0);
+		const json_t *hosts = json_object_get(document, "hosts");
+
+		for (size_t k = 0; k < json_array_size(hosts); k++) {
+			const json_t *host = json_array_get(hosts, k);
+			gint64 *uj = g_new(gint64, 1);
+
+			*uj = json_integer_value(json_object_get(host, "energy_uj"));
+			g_hash_table_insert(world->counters,
+					    g_strdup(json_string_value(
+						    json_object_get(host, "host"))),
+					    uj);
+		}
+	}
+}
+
 /* In the stores. */
 
 struct records {
@@ -233,6 +257,21 @@ static void check_none(const struct records *records, const char *invariant, con
 	each(records, query, add_text, text);
 	if (text->len > 0)
 		sim_violate(records->world, invariant, "%s:%.400s", records->name, text->str);
+}
+
+/* The account of a host is as far as its meter, to half a minute of its idle power. */
+static void check_counter(sqlite3_stmt *row, void *data)
+{
+	struct sim_world *world = data;
+	const char *host = (const char *)sqlite3_column_text(row, 0);
+	const gint64 at_uj = sqlite3_column_int64(row, 1);
+	const gint64 *uj = g_hash_table_lookup(world->counters, host);
+
+	if (uj && ABS(at_uj - *uj) > IDLE_UJ)
+		sim_violate(world, "the account of energy is as far as the meters",
+			    "host %s: at %" G_GINT64_FORMAT " uJ, its meter at %" G_GINT64_FORMAT
+			    " uJ",
+			    host, at_uj, *uj);
 }
 
 #define UJ_OF_DAYS                                                                                 \
@@ -305,6 +344,8 @@ static void check_service(const struct records *records)
 			"lag(time_s) OVER (PARTITION BY run, host, seq ORDER BY time_s) AS step_s "
 			"FROM sample) WHERE step_s < 0.3 LIMIT 3");
 	check_energy(records);
+	each(records, "SELECT host, at_uj FROM energy_meter ORDER BY host", check_counter,
+	     records->world);
 }
 
 /* What was executed: task -> how many of its attempts completed, by the local schedulers. */

@@ -14,5 +14,8 @@ void sim_checks_now(struct sim_world *world);
  */
 bool sim_checks_quiet(struct sim_world *world, GString *ret_why);
 
+/* Notes what the meters have counted, once all is quiet. */
+void sim_checks_note_counters(struct sim_world *world);
+
 /* Those of the stores, once all daemons have been stopped. */
 void sim_checks_end(struct sim_world *world);

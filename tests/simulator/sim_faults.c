@@ -193,6 +193,7 @@ static void on_write(void *data)
 {
 	struct sim_part *part = data;
 
+	part->world->counts.one++;
 	sim_part_die(part, part->at_write, part->restart_s);
 }
 
@@ -205,6 +206,36 @@ static void die_at_write(struct sim_world *world, const struct sim_action *actio
 	part->at_write = death_of(world, action->numbers[1]);
 	part->restart_s = time_of(action->numbers[2], 0.4, 60);
 	virtual_disk_watch(part->disk, 1 + action->numbers[3] % 60, on_write, part);
+}
+
+static gboolean on_mended(gpointer data)
+{
+	mend_disk(data);
+	return G_SOURCE_REMOVE;
+}
+
+static void on_failing(void *data)
+{
+	struct sim_part *part = data;
+	struct sim_world *world = part->world;
+
+	world->counts.disk_faults++;
+	world->counts.one++;
+	world->disk_fault = part->disk_fails = part->disk_bad = true;
+	virtual_disk_fail(part->disk, EIO, 0);
+	sim_say(part, "its disk fails");
+	platform_after_s(virtual_platform_of(world->ground), 3, on_mended, part);
+}
+
+void sim_faults_begin_life(struct sim_part *part)
+{
+	const struct sim_one *one = &part->world->plan->one;
+
+	if (one->life == 0 || one->part != part->index || one->life != part->lives)
+		return;
+	part->at_write = one->death;
+	part->restart_s = 0.4;
+	virtual_disk_watch(part->disk, one->change, one->fails ? on_failing : on_write, part);
 }
 
 static void set_clock(struct sim_world *world, const struct sim_action *action)

@@ -81,7 +81,9 @@ static void draw_settings(struct sim_plan *plan, struct random_stream *random)
 	}
 	plan->gentle = chance(random, 2);
 	if (chance(random, 4))
-		plan->retention_days = (60 + random_stream_uniform(random) * 300) / 86400;
+		plan->retention_days =
+			(60 + 2 * plan->energy_window_s + random_stream_uniform(random) * 300) /
+			86400;
 	plan->delay_ms = (guint)random_stream_below(random, 4);
 	plan->jitter_ms = chance(random, 2) ? 0 : 1 + (guint)random_stream_below(random, 60);
 	plan->work_ms = chance(random, 2) ? 0 : 1 + (guint)random_stream_below(random, 200);
@@ -111,6 +113,39 @@ struct sim_plan *sim_plan_new(uint64_t seed)
 			action.numbers[i] = (uint32_t)random_stream_next(&random);
 		g_array_append_val(plan->actions, action);
 	}
+	return plan;
+}
+
+struct sim_plan *sim_plan_one(const struct sim_one *one)
+{
+	static const struct sim_action actions[] = {
+		{.at_s = 8, .kind = SIM_SUBMIT, .numbers = {0, 0, 0, 1}},
+		{.at_s = 9, .kind = SIM_SUBMIT, .numbers = {3, 1, 2, 1}},
+		{.at_s = 10, .kind = SIM_SUBMIT, .numbers = {2, 1, 3, 1}},
+		{.at_s = 12, .kind = SIM_DRAIN, .numbers = {0, 1}},
+		{.at_s = 13, .kind = SIM_HOLD, .numbers = {0}},
+		{.at_s = 14, .kind = SIM_SUSPEND, .numbers = {1}},
+		{.at_s = 15, .kind = SIM_MIGRATE, .numbers = {1}},
+		{.at_s = 17, .kind = SIM_CANCEL, .numbers = {2}},
+		{.at_s = 18, .kind = SIM_RESUME, .numbers = {1}},
+		{.at_s = 20, .kind = SIM_STOP},
+		{.at_s = 21, .kind = SIM_DIE, .numbers = {1, 0, 0}},
+		{.at_s = 30, .kind = SIM_SUBMIT, .numbers = {0, 0, 2, 1}},
+		{.at_s = 32, .kind = SIM_RELOAD, .numbers = {3}},
+	};
+	struct sim_plan *plan = g_new0(struct sim_plan, 1);
+
+	plan->seed = one->change;
+	plan->clusters = 1;
+	plan->nodes[0] = 3;
+	plan->hosts[0] = 1;
+	plan->policy = "easy";
+	plan->mapping_interval_s = 2;
+	plan->gentle = one->death == SIM_KILL && !one->fails;
+	plan->one = *one;
+	plan->active_s = 40;
+	plan->actions = g_array_new(FALSE, FALSE, sizeof(struct sim_action));
+	g_array_append_vals(plan->actions, actions, G_N_ELEMENTS(actions));
 	return plan;
 }
 

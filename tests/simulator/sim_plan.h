@@ -64,6 +64,15 @@ struct sim_action {
 	bool left_out;
 };
 
+/* A fault at a change of the disk of a part in one of its lives. */
+struct sim_one {
+	uint32_t part;   /* index in the world */
+	uint32_t life;   /* from 1; 0: there is no such fault */
+	uint32_t change; /* from 1 */
+	enum sim_death death;
+	bool fails; /* the disk fails from then on, for some seconds; `death` means nothing */
+};
+
 struct sim_plan {
 	uint64_t seed;
 	uint32_t clusters;
@@ -80,15 +89,21 @@ struct sim_plan {
 	double mapping_interval_s;
 	double energy_limit_j; /* in each window; 0: none */
 	double energy_window_s;
-	guint delay_ms;  /* the least that a message takes */
-	guint jitter_ms; /* the mean of what it takes beyond */
-	guint work_ms;   /* the mean that a thread's work takes */
-	double active_s; /* from then on there are no faults, and users end all */
-	GArray *actions; /* struct sim_action, by time */
+	guint delay_ms;     /* the least that a message takes */
+	guint jitter_ms;    /* the mean of what it takes beyond */
+	guint work_ms;      /* the mean that a thread's work takes */
+	struct sim_one one; /* a fault at one change of a disk */
+	double active_s;    /* from then on there are no faults, and users end all */
+	GArray *actions;    /* struct sim_action, by time */
 };
 typedef struct sim_plan sim_plan_t; /* for g_autoptr() */
 
 struct sim_plan *sim_plan_new(uint64_t seed);
+/*
+ * The plan of a small world with two lives of each part, in which users do a little of all. The one
+ * fault is that of `one`.
+ */
+struct sim_plan *sim_plan_one(const struct sim_one *one);
 void sim_plan_free(struct sim_plan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(sim_plan_t, sim_plan_free)
 

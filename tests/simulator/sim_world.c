@@ -151,6 +151,7 @@ static void begin_life(struct sim_part *part)
 	part->disk_fails = part->disk_bad;
 	part->death = SIM_KILL;
 	sim_say(part, "starts, life %u", part->lives);
+	sim_faults_begin_life(part);
 }
 
 static void start_local(struct sim_part *part);
@@ -320,7 +321,7 @@ void sim_part_thaw(struct sim_part *part)
 {
 	struct sim_world *world = part->world;
 
-	sim_say(part, "goes on");
+	sim_say(part, "runs again");
 	part->frozen = false;
 	virtual_platform_freeze(part->virtual, false);
 	if (world->blocked[SIM_CONTROLLER][part->index] > 0) {
@@ -507,6 +508,7 @@ static void come_to_rest(struct sim_world *world, guint *quiet)
 	} else if (*quiet >= QUIET_CHECKS) {
 		sim_log_add(world->log, sim_now_s(world), "world", "all is quiet");
 		world->counts.quiet_s = since_s;
+		sim_checks_note_counters(world);
 		world->ending = true;
 		sim_stop_service(world, 0);
 	}
@@ -704,6 +706,7 @@ void sim_run(const struct sim_plan *plan, struct sim_log *log, struct sim_counts
 	random_stream_init(&world.messages, plan->seed, 2);
 	random_stream_init(&world.work, plan->seed, 3);
 	random_stream_init(&world.disks, plan->seed, 4);
+	world.counters = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	world.descriptors = count_descriptors();
 	world.dir = g_dir_make_tmp("virtbed-simulator-XXXXXX", NULL);
 	g_assert_nonnull(world.dir);
@@ -732,6 +735,7 @@ void sim_run(const struct sim_plan *plan, struct sim_log *log, struct sim_counts
 		sim_violate(&world, "descriptors are bounded", "%u at the end, %u at the beginning",
 			    count_descriptors(), world.descriptors);
 	drop_world(&world);
+	g_hash_table_unref(world.counters);
 	if (ret_counts)
 		*ret_counts = world.counts;
 }

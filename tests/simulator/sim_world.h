@@ -58,7 +58,8 @@ enum { SIM_USERS = 0, SIM_CONTROLLER, SIM_LOCALS, SIM_PARTS_MAX = SIM_LOCALS + S
 
 /* What has happened, for figures. */
 struct sim_counts {
-	guint64 events, kills, crashes, tears, partitions, cuts, disk_faults, steps, stops, freezes;
+	guint64 events, kills, crashes, tears, partitions, cuts, disk_faults, steps, stops, freezes,
+		one;
 	guint64 requests, lives, tasks, acknowledged, completed;
 	double simulated_s;
 	double quiet_s; /* the longest time from the last fault until all was quiet */
@@ -90,6 +91,7 @@ struct sim_world {
 	double last_silence_s; /* the end of the last fault of the network */
 	uint64_t notices;      /* of the service's present life that are in the log */
 	double quiet_after_s;  /* after the last fault, until all was quiet */
+	GHashTable *counters;  /* host -> its counter when all was quiet, microjoules */
 	guint descriptors;     /* at the beginning */
 	struct sim_counts counts;
 };
@@ -121,7 +123,7 @@ void sim_part_die(struct sim_part *part, enum sim_death death, double restart_s)
 void sim_stop_service(struct sim_world *world, double restart_s);
 void sim_stop_local(struct sim_part *part, double restart_s);
 
-/* Stops the process of a local scheduler, and has it go on, as SIGSTOP and SIGCONT do. */
+/* Stops the process of a local scheduler, and has it run again, as SIGSTOP and SIGCONT do. */
 void sim_part_freeze(struct sim_part *part);
 void sim_part_thaw(struct sim_part *part);
 
