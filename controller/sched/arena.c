@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A list of chunks that only grows. Resetting goes back to the first chunk; a chunk that is too
- * small for a request is passed over until the next reset.
+ * A list of chunks that only grows. Resetting goes back to the first chunk, rewinding to that of the
+ * mark; a chunk that is too small for a request is passed over until then.
  */
 #include "controller/sched/arena.h"
 
@@ -66,6 +66,17 @@ void arena_reset(struct arena *arena)
 {
 	arena->current = arena->first;
 	arena->current->used = 0;
+}
+
+struct arena_mark arena_mark(const struct arena *arena)
+{
+	return (struct arena_mark){.chunk = arena->current, .used = arena->current->used};
+}
+
+void arena_rewind(struct arena *arena, struct arena_mark mark)
+{
+	arena->current = mark.chunk;
+	arena->current->used = mark.used;
 }
 
 /* Moves on to a chunk with room for `bytes`, a new one at the end if need be. */

@@ -525,18 +525,35 @@ static void add_lowest(uint64_t *chosen, const uint64_t *mask, uint32_t count)
 			chosen[w] |= bits & (~bits + 1);
 }
 
+/* Takes the nodes of the best sets, `width` in all, and lists them. */
+static void list_best(const struct selection *selection, uint32_t width, uint32_t *ret_nodes)
+{
+	const struct availability *availability = selection->availability;
+	uint64_t *chosen = availability->common + availability->words;
+	uint32_t missing = width;
+
+	memset(chosen, 0, availability->words * sizeof(*chosen));
+	for (uint32_t i = 0; missing > 0; i++) {
+		const struct candidates *set = &selection->sets[i];
+		const uint32_t count = set->count < missing ? set->count : missing;
+
+		add_lowest(chosen, set->mask, count);
+		missing -= count;
+	}
+	list_nodes(chosen, width, ret_nodes);
+}
+
 int availability_choose(const struct availability *availability, uint32_t step, uint32_t width,
 			double duration_s, uint32_t *ret_nodes)
 {
 	const uint32_t words = availability->words;
+	const struct arena_mark mark = arena_mark(availability->arena);
 	uint64_t *common = availability->common;
-	uint64_t *chosen = availability->common + words;
 	struct selection selection = {
 		.availability = availability,
 		.step = step,
 		.end_s = availability->time_s[step] + duration_s,
 	};
-	uint32_t missing = width;
 	int result;
 
 	if (!fits(availability, step, width, duration_s, common))
@@ -546,16 +563,9 @@ int availability_choose(const struct availability *availability, uint32_t step, 
 		return 0;
 	}
 	result = sort_candidates(&selection, common);
-	if (result < 0)
-		return result;
-	memset(chosen, 0, words * sizeof(*chosen));
-	for (uint32_t i = 0; missing > 0; i++) {
-		const struct candidates *set = &selection.sets[i];
-		const uint32_t count = set->count < missing ? set->count : missing;
-
-		add_lowest(chosen, set->mask, count);
-		missing -= count;
-	}
-	list_nodes(chosen, width, ret_nodes);
-	return 0;
+	if (result == 0)
+		list_best(&selection, width, ret_nodes);
+	/* The sets of thousands of choices of one event would fill the memory. */
+	arena_rewind(availability->arena, mark);
+	return result;
 }

@@ -85,6 +85,32 @@ static void test_scene(const void *data)
 	arena_free(arena);
 }
 
+/* What was made since the mark is free again, also beyond the chunk that the mark is in. */
+static void test_rewind(void)
+{
+	struct arena *arena = arena_new();
+	uint8_t *kept = arena_array(arena, 100, 1);
+	const struct arena_mark mark = arena_mark(arena);
+	uint8_t *first;
+
+	memset(kept, 7, 100);
+	first = arena_array(arena, 1000, 1);
+	for (int i = 0; i < 20; i++)
+		memset(arena_array(arena, 50000, 1), 9, 50000);
+	arena_rewind(arena, mark);
+	g_assert_true(arena_array(arena, 1000, 1) == (void *)first);
+	for (size_t i = 0; i < 1000; i++)
+		g_assert_cmpuint(first[i], ==, 0);
+	for (int i = 0; i < 20; i++) {
+		const uint8_t *next = arena_array(arena, 50000, 1);
+
+		g_assert_cmpuint(next[0] + next[49999], ==, 0);
+	}
+	for (size_t i = 0; i < 100; i++)
+		g_assert_cmpuint(kept[i], ==, 7);
+	arena_free(arena);
+}
+
 /* An empty snapshot of one cluster, to build an oracle from. */
 static struct oracle_cluster *empty_oracle(uint32_t nodes, struct sched_system **ret_system)
 {
@@ -119,8 +145,17 @@ static void fill(uint32_t nodes, uint64_t seed)
 		const uint32_t step = availability_earliest(&availability, width, duration_s);
 
 		g_assert_cmpfloat(availability.time_s[step], ==, start_s);
+
+		const struct arena_mark before = arena_mark(arena);
+
 		g_assert_cmpint(availability_choose(&availability, step, width, duration_s, chosen),
 				==, 0);
+
+		const struct arena_mark after = arena_mark(arena);
+
+		/* A choice leaves no memory behind. */
+		g_assert_true(after.chunk == before.chunk);
+		g_assert_cmpuint(after.used, ==, before.used);
 		assert_same_nodes(chosen, width, expected, width);
 		availability_take(&availability, chosen, width, start_s, start_s + duration_s);
 		g_assert_true(oracle_take(oracle, chosen, width, start_s, start_s + duration_s));
@@ -186,5 +221,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/availability/starts and nodes are those of a plain search", test_random);
 	g_test_add_func("/availability/a mask has words for all nodes", test_words);
 	g_test_add_func("/arena/memory is handed out again after a reset", test_scratch);
+	g_test_add_func("/arena/a mark is gone back to", test_rewind);
 	return g_test_run();
 }
