@@ -17,9 +17,9 @@
 
 enum {
 	OUTPUT_MAX = 65536, /* a longer output before a prompt answers none of our commands */
-	/* Of an ipmitool that was told to exit LEAVE_S ago. */
-	TERM_AFTER_MS = 1,
-	KILL_AFTER_MS = 1000,
+	/* Of an ipmitool that was told to exit, and has had its time for that. */
+	TERM_AFTER_MS = 700,
+	KILL_AFTER_MS = 1700,
 	/*
 	 * The answers that a login takes, one after the other: capabilities, three of the handshake,
 	 * privilege, and two questions of ipmitool's own.
@@ -30,6 +30,9 @@ enum {
 
 /* How long an ipmitool has to close its session; at the end, all of them together. */
 #define LEAVE_S 1.0
+
+/* The same where the BMC has just been silent: the next login is due in the same reading. */
+#define SILENT_LEAVE_S 0.3
 
 /* The wait after a refused login with the same password; it doubles up to the maximum. */
 #define LOGIN_RETRY_S 4.5
@@ -119,8 +122,8 @@ static bool is_leaving(const struct ipmi_shell *shell)
 
 static void set_deadline(struct ipmi_shell *shell, double seconds);
 
-/* Tells the child to close its session and to exit. */
-static void end_child(struct ipmi_shell *shell)
+/* Tells the child to close its session and to exit; the next one waits at most so long for that. */
+static void end_child(struct ipmi_shell *shell, double seconds)
 {
 	if (shell->state == SHELL_STOPPED || is_leaving(shell))
 		return;
@@ -128,7 +131,7 @@ static void end_child(struct ipmi_shell *shell)
 	shell->state = SHELL_LEAVING;
 	shell->reservation = 0;
 	g_string_truncate(shell->output, 0);
-	set_deadline(shell, LEAVE_S);
+	set_deadline(shell, seconds);
 }
 
 /* The child has ended, or has had its time: leaves it to the main loop. */
@@ -207,7 +210,7 @@ static void give_up(struct ipmi_shell *shell, enum power_meter_error code, const
 {
 	const bool login_failed = is_login(shell);
 
-	end_child(shell);
+	end_child(shell, SILENT_LEAVE_S);
 	fail_requests(shell, login_failed, code, message);
 }
 
@@ -606,9 +609,9 @@ static void send_next(struct ipmi_shell *shell)
 	if (shell->request || !next)
 		return;
 	if (shell->state == SHELL_IDLE && clock_elapsed_s(shell->used_ns, now_ns) > IDLE_MAX_S) {
-		end_child(shell);
+		end_child(shell, LEAVE_S);
 	} else if (shell->state == SHELL_IDLE && !reaches(shell, &next->target)) {
-		end_child(shell);
+		end_child(shell, LEAVE_S);
 		shell->state = SHELL_SWITCHING;
 	}
 	if (is_leaving(shell))
@@ -675,7 +678,7 @@ uint16_t *ipmi_shell_reservation(struct ipmi_shell *shell)
 void ipmi_shell_stop(struct ipmi_shell *shell)
 {
 	g_assert(!shell->request);
-	end_child(shell);
+	end_child(shell, SILENT_LEAVE_S);
 }
 
 /* The shells of an owner. */
@@ -739,7 +742,7 @@ void ipmi_shells_leave(struct ipmi_shells *shells)
 
 		g_queue_clear_full(&shell->waiting, (GDestroyNotify)request_free);
 		g_clear_pointer(&shell->request, request_free);
-		end_child(shell);
+		end_child(shell, LEAVE_S);
 		g_clear_handle_id(&shell->deadline_id, g_source_remove);
 	}
 }

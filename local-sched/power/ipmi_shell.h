@@ -75,10 +75,10 @@ void ipmi_shell_drop(struct ipmi_shell *shell, const void *data);
 /*
  * Sends `command` (one line) to `target` once those before it have their answers, after starting
  * ipmitool with its login if it does not run. No ipmitool starts before the one before it has
- * closed its session, or has been silent for a second. The password file is read again at each
- * start. Calls `done` once, and before returning only if ipmitool cannot be started, or where the
- * login was refused some seconds ago with the same password. The latest is some seconds more than
- * the meter's timeout_s after the command was sent; a login, which comes before it, takes several
+ * closed its session, or had its time for that. The password file is read again at each start.
+ * Calls `done` once, and before returning only if ipmitool cannot be started, or where the login
+ * was refused some seconds ago with the same password. The latest is some seconds more than the
+ * meter's timeout_s after the command was sent; a login, which comes before it, takes several
  * answers of the BMC, and may take as many times as long. ipmitool is ended then, because a late
  * answer would be taken for the answer to the next command. A login that fails fails all commands
  * that wait.
@@ -105,7 +105,7 @@ const char *ipmi_shell_obstacle(const struct ipmi_shell *shell, const void *data
 uint16_t *ipmi_shell_reservation(struct ipmi_shell *shell);
 
 /*
- * Ends ipmitool; the next command starts it again. Sends "exit", SIGTERM after 1 s and SIGKILL
- * after 2 s, from the main loop. To be called by a `done`, before the next command.
+ * Ends ipmitool, whose BMC was silent; the next command starts it again. Sends "exit", SIGTERM
+ * after 1 s and SIGKILL after 2 s, from the main loop. To be called by a `done`, before the next command.
  */
 void ipmi_shell_stop(struct ipmi_shell *shell);
