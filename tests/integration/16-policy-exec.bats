@@ -279,3 +279,54 @@ study_of() {
 	mv "$place/gone" "$place/twin"
 	"$virtbed" rerun "$state"
 }
+
+# Whether this machine lets a sandbox mount file systems read-only.
+lets_mount() {
+	local user=()
+	[ "$(id -u)" -eq 0 ] || user=(--map-root-user)
+	unshare "${user[@]}" --mount --net --pid --fork mount -o bind,remount,ro / 2>/dev/null
+}
+
+@test "a program in the sandbox copies files with their modes, but gives none a set-id bit" {
+	use_twin
+	cat >"$place/copies" <<'END'
+#!/usr/bin/python3
+import json, os, shutil, sys, tempfile
+
+def tried(what, *arguments, **named):
+    try:
+        what(*arguments, **named)
+        return "done"
+    except OSError as error:
+        return type(error).__name__
+
+def report():
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "copy")
+        shutil.copy(__file__, copy)
+        shutil.copy2(__file__, copy + "2")
+        same = os.stat(copy + "2").st_mtime == os.stat(__file__).st_mtime
+        return [oct(os.stat(copy).st_mode & 0o7777), same, tried(os.chmod, copy, 0o4755),
+                tried(os.open, copy + "3", os.O_CREAT | os.O_WRONLY, 0o2755), tried(os.chmod, sys.argv[1], 0o600),
+                tried(os.utime, sys.argv[1])]
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        answer = {"type": "hello", "protocol": 1, "name": "copies"}
+    else:
+        answer = {"type": "error", "number": message["number"], "reason": json.dumps(report())}
+    print(json.dumps(answer), flush=True)
+END
+	chmod 755 "$place/copies"
+	# A file of the sandbox's user, where it cannot change any.
+	local own
+	own=$(mktemp -p /var/tmp)
+	[ "$(id -u)" -ne 0 ] || chown nobody "$own"
+	sed 's/^workload:/plugin: {sandbox_simulations: yes}\n&/' "$BATS_TEST_DIRNAME/../../configs/testbed-hs22.yaml" >boxed.yaml
+	run "$virtbed" simulate boxed.yaml --trials 1 --limit 1 --policy "exec:$place/copies $own"
+	rm -f "$own"
+	echo "$output"
+	lets_mount || skip "this machine lets no sandbox mount file systems"
+	[[ "$output" == *': refused: ["0o755", true, "PermissionError", "PermissionError", "OSError", "OSError"]'* ]]
+}

@@ -81,10 +81,15 @@ figures() {
 	[[ "$output" == *'cannot listen at "nowhere"'* ]]
 }
 
-@test "schedulers of Batsim decide in a measured run, in the sandbox" {
+# Has virtbed's programs where the sandbox's user can execute them. use_open_programs
+use_open_programs() {
 	cp "$run_build/controller/plugin/batsim/virtbed-policy-batsim" "$place/"
 	cp -P "$VIRTBED_LIBEXEC"/virtbed-{local-sched,controller,policy-host} "$place/"
 	export VIRTBED_LIBEXEC=$place
+}
+
+@test "schedulers of Batsim decide in a measured run, in the sandbox" {
+	use_open_programs
 	sed -i 's/duration_s: 8,/duration_s: 3,/; s/duration_s: 12/duration_s: 5/' "$config"
 	run_start run "$config" --estimates "$estimates" --limit 1 --out "$out" \
 		--policy "batsim:cluster=c1 $process,batsim-edc:cluster=c1 $place/libvirtbed-batsim.so easy"
@@ -107,4 +112,48 @@ figures() {
 	run "$virtbed" policy batsim easy --json
 	[ "$status" -eq 2 ]
 	[[ "$output" == *"takes --socket and --immediate alone"* ]]
+}
+
+@test "a scheduler of Batsim in the sandbox listens on its socket, and reaches no other" {
+	write_one_cluster
+	use_open_programs
+	mkdir -m 1777 "$place/said"
+	cat >"$place/tries" <<'END'
+#!/usr/bin/python3
+import os, socket, sys
+
+def tried(what):
+    try:
+        what()
+        return "done"
+    except OSError as error:
+        return type(error).__name__
+
+stream = socket.socket(socket.AF_UNIX)
+with open(sys.argv[1], "a") as said:
+    print(tried(lambda: stream.connect(sys.argv[2])), tried(lambda: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)),
+          tried(lambda: socket.socket(socket.AF_INET)), tried(socket.socketpair), file=said)
+os.execv(sys.argv[3], sys.argv[3:])
+END
+	chmod 755 "$place/tries"
+	cat >listens.py <<'END'
+import os, socket, sys, time
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+os.chmod(sys.argv[1], 0o777)
+server.listen()
+while os.path.exists(sys.argv[1]):
+    time.sleep(0.1)
+END
+	python3 listens.py "$place/open" 3>&- & # it ends with the file
+	local boxed="batsim:$place/tries $place/said/said $place/open $process"
+	within 20 test -S "$place/open"
+	"$virtbed" simulate one.yaml --trials 1 --json --policy "easy,$boxed" >results.json
+	[ "$(cat "$place/said/said")" = "done done done done" ]
+	rm "$place/said/said"
+	sed 's/^workload:/plugin: {sandbox_simulations: yes}\n&/' one.yaml >boxed.yaml
+	"$virtbed" simulate boxed.yaml --trials 1 --json --policy "easy,$boxed" >results.json
+	cat "$place/said/said"
+	[ "$(cat "$place/said/said")" = "PermissionError PermissionError PermissionError done" ]
+	[ "$(figures easy)" = "$(figures "$boxed")" ]
 }

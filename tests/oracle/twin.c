@@ -115,8 +115,9 @@ static void say_write(json_int_t number)
 	const bool good = g_file_set_contents(path, "", 0, NULL);
 	const int why = errno;
 
-	printf("{\"type\": \"error\", \"number\": %" JSON_INTEGER_FORMAT ", \"reason\": \"%s\"}\n",
-	       number, good ? "written" : strerror(why));
+	printf("{\"type\": \"error\", \"number\": %" JSON_INTEGER_FORMAT
+	       ", \"reason\": \"%s%s\"}\n",
+	       number, good ? "written" : "cannot: ", good ? "" : strerror(why));
 	unlink(path);
 	fflush(stdout);
 }
@@ -143,10 +144,13 @@ static void say_calls(json_int_t number)
 	TRY("internet socket", socket(AF_INET, SOCK_STREAM, 0))
 	TRY("pair of datagrams", socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair))
 	TRY("connect", connects(-1) ? 0 : -1)
-	TRY("chmod", chmod(path, 0644))
-	TRY("fchmodat", fchmodat(AT_FDCWD, path, 0644, 0))
+	TRY("chmod", chmod(path, 04755))
+	TRY("fchmodat", fchmodat(AT_FDCWD, path, 02755, 0))
+	TRY("fchmodat2", syscall(452, AT_FDCWD, path, 04755, 0))
+	TRY("open", open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 04755))
+	TRY("O_TMPFILE", open("/tmp", O_WRONLY | O_TMPFILE | O_CLOEXEC, 04755))
+	TRY("mknod", mknod("/tmp", S_IFREG | 02755, 0))
 	TRY("chown", chown(path, getuid(), getgid()))
-	TRY("utimes", utimes(path, NULL))
 	TRY("setxattr", setxattr(path, "user.twin", "x", 1, 0))
 	TRY("removexattr", removexattr(path, "user.twin"))
 	TRY("ptrace", ptrace(PTRACE_TRACEME, 0, NULL, NULL))

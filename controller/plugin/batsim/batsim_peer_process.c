@@ -2,11 +2,13 @@
 /*
  * A scheduler that is a process: it binds a ZeroMQ socket (REP), to which requests are sent (REQ),
  * as Batsim 4 does (its protocol.rst). The socket is a file in a directory of its own, since the
- * sandbox of policies has no network.
+ * sandbox of policies has no network. There the scheduler can listen on such sockets, and this
+ * process alone connect to any.
  */
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
@@ -15,6 +17,7 @@
 
 #include "common/error_fail.h"
 #include "controller/plugin/batsim/batsim_peer.h"
+#include "controller/plugin/host/syscall_filter.h"
 
 #define SOCKET_WORD "{socket}"
 /* How often a connection is tried until the scheduler has bound its socket. */
@@ -124,6 +127,17 @@ static char **place_socket(const char *const *words, const char *endpoint)
 	return NULL;
 }
 
+/* In the scheduler's process, in the sandbox, before it is executed. */
+static void leave_connections(void *unused)
+{
+	static const char text[] = "the sandbox cannot have a filter of system calls\n";
+
+	if (syscall_filter_install(SYSCALL_SOCKETS_LISTEN, true))
+		return;
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(EXIT_FAILURE);
+}
+
 static bool start(struct process *process, const char *const *words, GError **error)
 {
 	const int reconnect_ms = RECONNECT_MS, linger_ms = 0;
@@ -143,7 +157,8 @@ static bool start(struct process *process, const char *const *words, GError **er
 				  "scheduler wants the endpoint of its socket",
 				  process->name);
 	if (!g_spawn_async(NULL, placed, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
-			   NULL, NULL, &process->pid, error))
+			   getenv(SYSCALL_FILTER_VARIABLE) ? leave_connections : NULL, NULL,
+			   &process->pid, error))
 		return false;
 	process->pidfd = pidfd_open(process->pid, 0);
 	process->context = zmq_ctx_new();

@@ -58,7 +58,8 @@
 
 struct options {
 	bool sandbox;
-	bool unix_sockets; /* in the sandbox: of any path, as its user may */
+	bool unix_sockets; /* in the sandbox, for a program of virtbed: of any path */
+	bool read_only;    /* in the sandbox: mount_read_only() */
 	const char *user;  /* where this is root */
 	rlim_t cpu_s, memory_mib, file_mib, files, processes;
 	char **program;
@@ -166,16 +167,62 @@ static void unshare_all(void)
 	put("/proc/self/gid_map", map);
 }
 
+/* Folders below which files can be changed. */
+static const char *const open_folders[] = {"/tmp", "/dev"};
+#define OPEN_FOLDERS (sizeof(open_folders) / sizeof(open_folders[0]))
+
 /*
- * In the PID namespace: a /proc that shows its processes alone. The kernel lets a user mount one
- * only where it sees all of the present one, and a filter of system calls (of a unit of systemd, or
- * a container) may forbid it; then others are seen there, as any user of the machine sees them.
+ * Mounts all but the open folders and /proc read-only. Whether it is so: a kernel before 5.12, or a
+ * filter of system calls, may not let it.
  */
-static void hide_processes(void)
+static bool mount_read_only(void)
 {
+	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+	char *here = get_current_dir_name();
+	const char *paths[OPEN_FOLDERS + 1];
+	int trees[OPEN_FOLDERS + 1];
+	size_t count = 0;
+
+	for (size_t i = 0; i <= OPEN_FOLDERS; i++) {
+		paths[count] = i < OPEN_FOLDERS ? open_folders[i] : "/proc";
+		trees[count] = open_tree(AT_FDCWD, paths[count],
+					 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		count += trees[count] >= 0;
+	}
+	if (count == 0 ||
+	    mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof(read_only)) < 0) {
+		while (count > 0)
+			close(trees[--count]);
+		free(here);
+		return false;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (move_mount(trees[i], "", AT_FDCWD, paths[i], MOVE_MOUNT_F_EMPTY_PATH) < 0)
+			refuse_sandbox("files that it can change, below /tmp and /dev");
+		close(trees[i]);
+	}
+	/* The working directory may be below one of them. */
+	if (here && chdir(here) < 0)
+		refuse_sandbox("its working directory");
+	free(here);
+	return true;
+}
+
+/*
+ * In the PID namespace: a /proc that shows its processes alone, and file systems that it cannot
+ * change. The kernel lets a user mount a /proc only where it sees all of the present one, and a
+ * filter of system calls (of a unit of systemd, or a container) may forbid mounts; then others are
+ * seen there, as any user of the machine sees them. Returns mount_read_only().
+ */
+static bool hide_others(void)
+{
+	bool read_only;
+
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return;
+		return false;
+	read_only = mount_read_only();
 	mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	return read_only;
 }
 
 /* Whether the program gets a variable, NAME=VALUE. A service may have secrets in others. */
@@ -258,7 +305,6 @@ static void leave_root(const char *name)
  */
 static void restrict_files(bool other_user)
 {
-	static const char *const open_to_all[] = {"/tmp", "/dev"};
 	struct landlock_ruleset_attr changes = {
 		.handled_access_fs = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
 				     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
@@ -277,10 +323,10 @@ static void restrict_files(bool other_user)
 	if (version >= 3)
 		changes.handled_access_fs |= LANDLOCK_ACCESS_FS_TRUNCATE;
 	rules = (int)syscall(SYS_landlock_create_ruleset, &changes, sizeof(changes), 0);
-	for (size_t i = 0; i < sizeof(open_to_all) / sizeof(open_to_all[0]); i++) {
+	for (size_t i = 0; i < OPEN_FOLDERS; i++) {
 		const struct landlock_path_beneath_attr below = {
 			.allowed_access = changes.handled_access_fs,
-			.parent_fd = open(open_to_all[i], O_PATH | O_CLOEXEC),
+			.parent_fd = open(open_folders[i], O_PATH | O_CLOEXEC),
 		};
 
 		if (below.parent_fd >= 0)
@@ -309,7 +355,11 @@ static void enter_sandbox(const struct options *options)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		refuse_sandbox("no new privileges");
 	restrict_files(root);
-	if (!syscall_filter_install(options->unix_sockets))
+	if (options->unix_sockets && setenv(SYSCALL_FILTER_VARIABLE, "", 1) < 0)
+		refuse_sandbox("an environment");
+	if (!syscall_filter_install(options->unix_sockets ? SYSCALL_SOCKETS_UNIX
+							  : SYSCALL_SOCKETS_PAIRS,
+				    options->read_only))
 		refuse_sandbox("a filter of system calls");
 }
 
@@ -408,15 +458,16 @@ static void tell_end(int status)
 }
 
 /* The first process of the PID namespace. */
-static _Noreturn void be_init(const struct options *options)
+static _Noreturn void be_init(const struct options *given)
 {
+	struct options options = *given;
 	pid_t program;
 	int status;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		refuse("cannot have it end with virtbed: %s", strerror(errno));
-	hide_processes();
-	program = start(options);
+	options.read_only = hide_others();
+	program = start(&options);
 	close_streams();
 	for (;;) {
 		const pid_t ended = wait(&status);
