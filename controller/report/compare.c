@@ -510,6 +510,41 @@ static enum compare_measure measure_of(const struct compare *compare)
 	return COMPARE_BY_STRETCH;
 }
 
+/* What a side ran: "DIR has easy, max-upe at 100 %; easy at 60 %". The caller frees. */
+static char *design_of(const struct summary *summary)
+{
+	GString *text = g_string_new(NULL);
+
+	g_string_append_printf(text, "%s has ", summary->dir);
+	for (guint i = 0; i < summary->cells_count; i++) {
+		const struct summary_cell *cell = &summary->cells[i];
+		guint next = i + 1;
+
+		if (!cell->runs)
+			continue;
+		g_string_append(text, cell->policy);
+		while (next < summary->cells_count && !summary->cells[next].runs)
+			next++;
+		if (next < summary->cells_count && summary->cells[next].limit == cell->limit)
+			g_string_append(text, ", ");
+		else
+			g_string_append_printf(text, " at %g %%%s", 100 * cell->limit,
+					       next < summary->cells_count ? "; " : "");
+	}
+	return g_string_free(text, FALSE);
+}
+
+static struct compare *fail_nothing(const struct compare *compare, GError **error)
+{
+	g_autofree char *a = design_of(summary_of(compare, 0));
+	g_autofree char *b = design_of(summary_of(compare, 1));
+
+	return error_null(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING,
+			  "%s and %s have no limit at which both ran the same two policies: %s. "
+			  "%s",
+			  summary_of(compare, 0)->dir, summary_of(compare, 1)->dir, a, b);
+}
+
 struct compare *compare_new(const struct compare_sides *sides, bool trials, GError **error)
 {
 	g_autoptr(compare_t) compare = g_new0(struct compare, 1);
@@ -528,9 +563,7 @@ struct compare *compare_new(const struct compare_sides *sides, bool trials, GErr
 	if (!compare->deviations)
 		return NULL;
 	if (compare->pairs->len == 0)
-		return error_null(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING,
-				  "%s and %s have no limit at which both ran the same two policies",
-				  summary_of(compare, 0)->dir, summary_of(compare, 1)->dir);
+		return fail_nothing(compare, error);
 	note_missing(compare, 0);
 	note_missing(compare, 1);
 	compare->verdict = compare->opposite ? COMPARE_DIFFER

@@ -168,6 +168,13 @@ double compare_value(const struct compare *compare, guint side, enum compare_mea
 /* The verdict in a sentence, with its basis. The caller frees. */
 char *compare_sentence(const struct compare *compare);
 
+/*
+ * What may decide a comparison that is too noisy and in which the simulated side alone is unclear of
+ * some pairs, as "more repeats do not help: ...", without a full stop. The caller frees. NULL: of any
+ * other comparison.
+ */
+char *compare_advice(const struct compare *compare);
+
 /* The whole comparison as JSON; field names carry units. New reference. */
 json_t *compare_json(const struct compare *compare);
 

@@ -377,6 +377,7 @@ static char *verdict_line(const struct compare *compare)
 	const struct compare_pair *pair = (const void *)compare->pairs->data;
 	const char *a = compare->sides->side[0].words;
 	const char *b = compare->sides->side[1].words;
+	g_autofree char *advice = compare_advice(compare);
 	g_autofree char *subject = g_strdup(b);
 
 	*subject = compare->sides->mixed ? g_ascii_toupper(*subject) : *subject;
@@ -400,8 +401,8 @@ static char *verdict_line(const struct compare *compare)
 		break;
 	}
 	return g_strdup_printf("Verdict: too noisy. No pair is decided: these runs show neither "
-			       "that %s ranks as %s does, nor that it does not.",
-			       b, a);
+			       "that %s ranks as %s does, nor that it does not%s%s.",
+			       b, a, advice ? "; " : "", advice ?: "");
 }
 
 /* The basis in words: "95 % intervals from repeats". */

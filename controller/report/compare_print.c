@@ -392,6 +392,33 @@ char *compare_sentence(const struct compare *compare)
 	return g_string_free(text, FALSE);
 }
 
+char *compare_advice(const struct compare *compare)
+{
+	guint count = 0, by_trials = 0;
+
+	for (guint i = 0; i < compare->pairs->len && compare->sides->mixed; i++) {
+		const struct compare_pair *pair =
+			&g_array_index(compare->pairs, struct compare_pair, i);
+
+		if (stats_interval_sign(&pair->sides[0].interval) == STATS_SIGN_UNCLEAR ||
+		    stats_interval_sign(&pair->sides[1].interval) != STATS_SIGN_UNCLEAR)
+			continue;
+		count++;
+		by_trials += stats_interval_sign(&pair->trials.interval) != STATS_SIGN_UNCLEAR;
+	}
+	if (compare->verdict != COMPARE_TOO_NOISY || count == 0)
+		return NULL;
+	return g_strdup_printf(
+		"more repeats do not help in %u of %u pairs, of which the measured interval leaves "
+		"out 0 and the simulated one does not: %s",
+		count, compare->pairs->len,
+		!compare->same_arrivals ? "simulate --trials N with more trials narrows that"
+		: by_trials > 0
+			? "compare --trials judges the simulation by the mean of its trials"
+			: "compare --trials judges the simulation by the mean of its trials, of "
+			  "which it needs more (simulate --trials N)");
+}
+
 /* The verdict of a side whose runs were made until it. */
 static void append_verdict(GString *text, const struct compare *compare,
 			   const struct compare_side *side)
@@ -420,6 +447,7 @@ char *compare_text(const struct compare *compare)
 {
 	GString *text = g_string_new(NULL);
 	g_autofree char *sentence = compare_sentence(compare);
+	g_autofree char *advice = compare_advice(compare);
 	g_autofree char *deviations = deviation_text(compare->sides, compare->deviations);
 
 	for (int i = 0; i < 2; i++)
@@ -439,6 +467,8 @@ char *compare_text(const struct compare *compare)
 				       (char *)compare->missing->pdata[i]);
 	append_fallbacks(text, compare);
 	g_string_append_printf(text, "\nVerdict: %s.\n", sentence);
+	if (advice)
+		g_string_append_printf(text, "What may decide it: %s.\n", advice);
 	return g_string_free(text, FALSE);
 }
 
@@ -513,10 +543,12 @@ static json_t *side_json(const struct compare *compare, guint number)
 json_t *compare_json(const struct compare *compare)
 {
 	g_autofree char *sentence = compare_sentence(compare);
+	g_autofree char *advice = compare_advice(compare);
 	const bool mixed = compare->sides->mixed;
-	json_t *object = json_pack("{s:s, s:s, s:s}", "verdict",
-				   compare_verdict_name(compare->verdict), "sentence", sentence,
-				   "ranked_by", compare_measure_name(compare->measure));
+	json_t *object =
+		json_pack("{s:s, s:s, s:s?, s:s}", "verdict",
+			  compare_verdict_name(compare->verdict), "sentence", sentence, "advice",
+			  advice, "ranked_by", compare_measure_name(compare->measure));
 
 	if (mixed)
 		json_object_set_new(object, "simulated_on",

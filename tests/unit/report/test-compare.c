@@ -113,6 +113,49 @@ static void test_too_noisy(void)
 	pair_free(pair);
 }
 
+static bool know_sd(struct compare_resampling *noise, enum compare_measure measure,
+		    const char *policy, double limit, double *ret_sd, uint32_t *ret_repeats)
+{
+	*ret_sd = g_str_equal(policy, "max-upe") ? 4 : 3;
+	*ret_repeats = 100;
+	return true;
+}
+
+/* Where the simulated side alone is unclear, repeats do not help, and its trials may. */
+static void test_advice(void)
+{
+	static const struct fixture_cell cells[] = {{"easy", 1, 80, 1, 8000},
+						    {"max-upe", 1, 84, 1, 6000},
+						    {NULL}};
+	const struct fixture measured = {
+		.measured = true, .runs = 4, .tasks = 40, .ratio = 1, .seed = 1, .cells = cells};
+	const struct fixture simulated = {
+		.runs = 20, .tasks = 40, .ratio = 1, .seed = 1, .cells = cells};
+	struct compare_resampling noise = {know_sd};
+	struct pair *pair = pair_new(&measured, &simulated);
+	g_autofree char *none = compare_advice(pair->compare);
+	g_autofree char *advice = NULL;
+	g_autofree char *text = NULL;
+	g_autoptr(json_t) document = NULL;
+
+	g_assert_cmpint(pair->compare->verdict, ==, COMPARE_AGREE);
+	g_assert_null(none);
+	pair->sides.side[0].noise = &noise;
+	pair_compare(pair);
+	g_assert_true(pair->compare->same_arrivals);
+	g_assert_cmpint(pair->compare->verdict, ==, COMPARE_TOO_NOISY);
+	advice = compare_advice(pair->compare);
+	g_assert_cmpstr(advice, ==,
+			"more repeats do not help in 1 of 1 pairs, of which the measured interval "
+			"leaves out 0 and the simulated one does not: compare --trials judges the "
+			"simulation by the mean of its trials");
+	text = compare_text(pair->compare);
+	g_assert_nonnull(strstr(text, "\nWhat may decide it: more repeats do not help"));
+	document = compare_json(pair->compare);
+	g_assert_cmpstr(json_string_value(json_object_get(document, "advice")), ==, advice);
+	pair_free(pair);
+}
+
 /* One repeat has no deviation of its own: the interval comes from the run's tasks, and is wider. */
 static void test_single_repeat_uses_tasks(void)
 {
@@ -144,14 +187,6 @@ static void test_single_repeat_without_tasks_is_too_noisy(void)
 			COMPARE_BASIS_NONE);
 	g_assert_cmpint(pair->compare->verdict, ==, COMPARE_TOO_NOISY);
 	pair_free(pair);
-}
-
-static bool know_sd(struct compare_resampling *noise, enum compare_measure measure,
-		    const char *policy, double limit, double *ret_sd, uint32_t *ret_repeats)
-{
-	*ret_sd = g_str_equal(policy, "max-upe") ? 4 : 3;
-	*ret_repeats = 100;
-	return true;
 }
 
 static void test_simulated_repeats(void)
@@ -429,6 +464,9 @@ static void test_nothing_in_common(void)
 	compare_sides_init(&sides, first, NULL, second, NULL);
 	g_assert_null(compare_new(&sides, false, &error));
 	g_assert_error(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING);
+	g_assert_nonnull(
+		strstr(error->message, " has easy, max-upr, max-upe, event-based at 100 %; "));
+	g_assert_true(g_str_has_suffix(error->message, " has random, easy at 100 %"));
 	fixture_remove(a);
 	fixture_remove(b);
 }
@@ -466,6 +504,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/compare/small differences are too noisy", test_too_noisy);
 	g_test_add_func("/compare/a single repeat is judged by its tasks",
 			test_single_repeat_uses_tasks);
+	g_test_add_func("/compare/advice where the simulated side alone is unclear", test_advice);
 	g_test_add_func("/compare/a single repeat without tasks is too noisy",
 			test_single_repeat_without_tasks_is_too_noisy);
 	g_test_add_func("/compare/a single repeat is judged by simulated repeats",
