@@ -310,15 +310,52 @@ static bool recount(const struct measured_run *run, json_t *account, GError **er
 	return true;
 }
 
-/* Records in how many events a policy from outside was used. */
-static bool record_plugin(const struct measured_run *run, GError **error)
+/* Keeps the last one. */
+static void keep_fallback(const char *detail, void *data)
+{
+	json_t **last = data;
+
+	json_decref(*last);
+	*last = detail ? json_parse(detail, strlen(detail), "an event", NULL) : NULL;
+}
+
+/*
+ * Says that the run's result is not that of its policy alone, where a fallback decided events.
+ * `account` is NULL of a policy of the tree.
+ */
+static void note_fallbacks(const struct measured_run *run, const json_t *account)
+{
+	const struct run_session *session = run->series->session;
+	const json_int_t events = json_integer_value(json_object_get(account, "events"));
+	const json_int_t used = json_integer_value(json_object_get(account, "used"));
+	g_autoptr(json_t) last = NULL;
+
+	if (used == events)
+		return;
+	/* A store that cannot be read fails elsewhere. */
+	store_each_event(session->store, run->row.run, "fallback", keep_fallback, &last, NULL);
+	run_progress_note(
+		session->progress, "fallback",
+		"%s was used in %" PRId64 " of %" PRId64 " mapping events; %s decided "
+		"the others, the last one as it was %s; all of them are in %s/logs/controller.log, "
+		"and in its run.sqlite as events of kind fallback",
+		run->row.policy, (int64_t)used, (int64_t)events,
+		json_string_value(json_object_get(last, "fallback")) ?: "its fallback",
+		json_string_value(json_object_get(last, "reason")) ?: "unknown", session->dir);
+}
+
+/*
+ * Records in how many events a policy from outside was used, which is *ret_account, a new reference;
+ * untouched for a policy of the tree.
+ */
+static bool record_plugin(const struct measured_run *run, json_t **ret_account, GError **error)
 {
 	g_autofree char *detail = NULL;
-	g_autoptr(json_t) account = NULL;
+	json_t *account;
 
 	if (!run->plugin)
 		return true;
-	account = plugin_account_json(run->plugin);
+	*ret_account = account = plugin_account_json(run->plugin);
 	if (run->continued && !recount(run, account, error))
 		return false;
 	detail = json_text(account);
@@ -331,18 +368,20 @@ static bool end_run(struct measured_run *run, const struct engine_result *result
 {
 	struct run_session *session = run->series->session;
 	g_autoptr(GError) fault = NULL;
+	g_autoptr(json_t) account = NULL;
 	bool recorded = recorder_store_pack(run->recorder, &fault);
 	const char *stopped = remote_fleet_stopped(session->fleet);
 
 	take_result(run, result);
 	if (recorded)
-		recorded = record_plugin(run, &fault) &&
+		recorded = record_plugin(run, &account, &fault) &&
 			   run_record_energy(session, &run->row, &fault) &&
 			   store_update_run(session->store, &run->row, &fault);
 	if (!recorded)
 		return store_fault(error, g_steal_pointer(&fault));
 	if (result->ended_by != ENGINE_END_ABORTED) {
 		note_result(run);
+		note_fallbacks(run, account);
 		return true;
 	}
 	return error_fail(error, RUN_ERROR, stopped ? RUN_ERROR_STOPPED : RUN_ERROR_MEASURE, "%s",

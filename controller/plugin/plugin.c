@@ -695,7 +695,8 @@ static int decide(struct policy_outside *outside, const struct policy *policy,
 			    plugin->in_force.settings.fallback);
 	}
 	if (plugin->in_a_row >= PLUGIN_FAILURES_MAX && failure != PLUGIN_DISABLED) {
-		log_error("%s: disabled after %d events in a row; %s decides until a reload",
+		log_error("%s: disabled after %d events in a row; %s decides until a "
+			  "reload, or the end of the run",
 			  policy->name, PLUGIN_FAILURES_MAX, plugin->in_force.settings.fallback);
 		program_disable(&plugin->program);
 	}

@@ -26,6 +26,7 @@ struct plugin_settings {
 	const char *fallback;
 	double deadline_s; /* of an answer, > 0 */
 	bool in_process;   /* shared objects are loaded into this process, without a deadline */
+	bool quiet;        /* what a program writes to standard error is not logged */
 	bool sandbox;      /* with the limits below */
 	const char *user;  /* that it runs as where this is root; needed there */
 	uint32_t cpu_s, memory_mib, file_mib, files, processes; /* > 0 */

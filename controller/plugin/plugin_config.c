@@ -39,6 +39,7 @@ struct plugin_settings plugin_config_simulation(const struct config *config, boo
 	settings.deadline_s = plugin.simulate_deadline_s;
 	settings.sandbox = plugin.sandbox_simulations == CONFIG_YES;
 	settings.in_process = in_process && !settings.sandbox;
+	settings.quiet = !in_process;
 	return settings;
 }
 
@@ -47,6 +48,7 @@ struct plugin_settings plugin_config_rerun(const struct config *config, bool mea
 	static const struct config none;
 	struct plugin_settings settings = plugin_config_simulation(config, false);
 
+	settings.quiet = false;
 	if (measured)
 		settings.sandbox = config_plugin_of(config ?: &none).sandbox == CONFIG_YES;
 	return settings;

@@ -11,8 +11,9 @@ struct plugin_settings plugin_config_run(const struct config *config,
 					 const struct sched_system *system);
 
 /*
- * In a simulation: without a fallback. `in_process`: shared objects are loaded into this process,
- * unless there is a sandbox. NULL: the defaults.
+ * In a simulation: without a fallback. `in_process`: its author runs it. Shared objects are loaded
+ * into this process then, unless there is a sandbox, and what programs write to standard error is
+ * logged. NULL: the defaults.
  */
 struct plugin_settings plugin_config_simulation(const struct config *config, bool in_process);
 

@@ -46,6 +46,7 @@ struct plugin_process {
 	GString *ending; /* of `trouble` */
 	char *last;      /* the last whole line of `complaints`; NULL: none */
 	unsigned logged; /* lines since the last message was written */
+	bool quiet;      /* its complaints are not logged */
 	bool output_ended;
 };
 
@@ -129,6 +130,7 @@ struct plugin_process *plugin_process_start(const char *name, const char *const 
 		return NULL;
 	}
 	process->name = g_strdup(name);
+	process->quiet = settings->quiet;
 	process->cancel = -1;
 	process->lifeline = lifeline[1];
 	process->trouble = trouble[0];
@@ -150,6 +152,8 @@ static void log_complaint(struct plugin_process *process, const char *line, size
 {
 	g_free(process->last);
 	process->last = g_utf8_make_valid(line, (gssize)length);
+	if (process->quiet)
+		return;
 	if (process->logged < COMPLAINTS_MAX)
 		log_info("%s: %s", process->name, process->last);
 	else if (process->logged == COMPLAINTS_MAX)

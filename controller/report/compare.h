@@ -169,8 +169,8 @@ double compare_value(const struct compare *compare, guint side, enum compare_mea
 char *compare_sentence(const struct compare *compare);
 
 /*
- * What may decide a comparison that is too noisy and in which the simulated side alone is unclear of
- * some pairs, as "more repeats do not help: ...", without a full stop. The caller frees. NULL: of any
+ * What may decide a comparison that is too noisy and in which the simulated side alone is unclear
+ * of some pairs, as "more repeats do not help: ...", without a full stop. The caller frees. NULL: of any
  * other comparison.
  */
 char *compare_advice(const struct compare *compare);

@@ -107,6 +107,11 @@ study_of() {
 		jq -e '.fallback == "easy" and (.reason | startswith("died: it ended with exit status 3"))'
 	run_query "$out" "SELECT detail FROM event WHERE run = 2 AND kind = 'outside'" |
 		jq -e '.events > .used and .died == .events - .used'
+	grep -qE "^exec:.* --at 2 die max-upr was used in [0-9]+ of [0-9]+ mapping events; easy decided the others, the last one as it was died: it ended with exit status 3.*; all of them are in $out/logs/controller.log, " "$run_words"
+	run ! grep -qE "^exec:.* --differences max-upr was used in" "$run_words"
+	# Its words are in the log, and those of the repeats that are simulated afterwards nowhere.
+	grep -qE " info policy exec:.*: Traceback: all is lost$" "$out/logs/controller.log"
+	run ! grep -F " info policy " "$run_words"
 	run "$virtbed" rerun "$out"
 	echo "$output"
 	[ "$status" -eq 0 ]
