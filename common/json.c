@@ -9,6 +9,16 @@
 
 G_DEFINE_QUARK(virtbed_json, json_error)
 
+/*
+ * An allocation of Jansson's that fails ends the program, as one of GLib's does: its functions say
+ * no more of it than NULL, which is also what they say of wrong arguments and values that are not
+ * there. Before main(), since nothing may have been allocated otherwise.
+ */
+__attribute__((constructor)) static void use_glib_memory(void)
+{
+	json_set_alloc_funcs(g_malloc, g_free);
+}
+
 json_t *json_parse(const char *text, size_t length, const char *what, GError **error)
 {
 	json_error_t where;
