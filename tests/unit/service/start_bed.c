@@ -168,10 +168,13 @@ static int count(const struct start_bed *bed, const char *file, const char *quer
 
 void start_bed_assert_once(struct start_bed *bed, bool crashed)
 {
-	const int ends = count(bed, "s1/local.sqlite",
-			       "SELECT count(*) FROM tasks "
-			       "WHERE json_extract(record, '$.outcome') = 'completed'");
+	int ends;
 
+	if (bed->disk)
+		virtual_platform_use_disk(bed->virtual, bed->disk);
+	ends = count(bed, "s1/local.sqlite",
+		     "SELECT count(*) FROM tasks "
+		     "WHERE json_extract(record, '$.outcome') = 'completed'");
 	g_assert_cmpint(count(bed, "run.sqlite", "SELECT count(*) FROM submission"), ==, 1);
 	g_assert_cmpint(count(bed, "run.sqlite", "SELECT count(*) FROM task"), ==, 1);
 	g_assert_cmpint(count(bed, "run.sqlite",
