@@ -17,9 +17,8 @@
 
 enum {
 	OUTPUT_MAX = 65536, /* a longer output before a prompt answers none of our commands */
-	/* Of an ipmitool that was told to exit, and has had its time for that. */
-	TERM_AFTER_MS = 700,
-	KILL_AFTER_MS = 1700,
+	TERM_AFTER_MS = 1000,
+	KILL_AFTER_MS = 2000,
 	/*
 	 * The answers that a login takes, one after the other: capabilities, three of the handshake,
 	 * privilege, and two questions of ipmitool's own.
@@ -30,9 +29,6 @@ enum {
 
 /* How long an ipmitool has to close its session; at the end, all of them together. */
 #define LEAVE_S 1.0
-
-/* The same where the BMC has just been silent: the next login is due in the same reading. */
-#define SILENT_LEAVE_S 0.3
 
 /* The wait after a refused login with the same password; it doubles up to the maximum. */
 #define LOGIN_RETRY_S 4.5
@@ -122,8 +118,8 @@ static bool is_leaving(const struct ipmi_shell *shell)
 
 static void set_deadline(struct ipmi_shell *shell, double seconds);
 
-/* Tells the child to close its session and to exit; the next one waits at most so long for that. */
-static void end_child(struct ipmi_shell *shell, double seconds)
+/* Tells the child to close its session and to exit; the next login waits for that. */
+static void end_child(struct ipmi_shell *shell)
 {
 	if (shell->state == SHELL_STOPPED || is_leaving(shell))
 		return;
@@ -131,10 +127,10 @@ static void end_child(struct ipmi_shell *shell, double seconds)
 	shell->state = SHELL_LEAVING;
 	shell->reservation = 0;
 	g_string_truncate(shell->output, 0);
-	set_deadline(shell, seconds);
+	set_deadline(shell, LEAVE_S);
 }
 
-/* The child has ended, or has had its time: leaves it to the main loop. */
+/* Leaves the child, which has ended or was told to, to the main loop. */
 static void drop_child(struct ipmi_shell *shell)
 {
 	child_dismiss(g_steal_pointer(&shell->child), TERM_AFTER_MS, KILL_AFTER_MS);
@@ -142,6 +138,15 @@ static void drop_child(struct ipmi_shell *shell)
 	shell->reservation = 0;
 	g_string_truncate(shell->output, 0);
 	g_clear_handle_id(&shell->deadline_id, g_source_remove);
+}
+
+/* The same where the BMC was silent: the next login, which the reading waits for, does not wait. */
+static void abandon_child(struct ipmi_shell *shell)
+{
+	if (shell->state == SHELL_STOPPED || is_leaving(shell))
+		return;
+	write_line(shell, "exit\n");
+	drop_child(shell);
 }
 
 static void send_next(struct ipmi_shell *shell);
@@ -210,7 +215,7 @@ static void give_up(struct ipmi_shell *shell, enum power_meter_error code, const
 {
 	const bool login_failed = is_login(shell);
 
-	end_child(shell, SILENT_LEAVE_S);
+	abandon_child(shell);
 	fail_requests(shell, login_failed, code, message);
 }
 
@@ -609,9 +614,9 @@ static void send_next(struct ipmi_shell *shell)
 	if (shell->request || !next)
 		return;
 	if (shell->state == SHELL_IDLE && clock_elapsed_s(shell->used_ns, now_ns) > IDLE_MAX_S) {
-		end_child(shell, LEAVE_S);
+		end_child(shell);
 	} else if (shell->state == SHELL_IDLE && !reaches(shell, &next->target)) {
-		end_child(shell, LEAVE_S);
+		end_child(shell);
 		shell->state = SHELL_SWITCHING;
 	}
 	if (is_leaving(shell))
@@ -678,7 +683,7 @@ uint16_t *ipmi_shell_reservation(struct ipmi_shell *shell)
 void ipmi_shell_stop(struct ipmi_shell *shell)
 {
 	g_assert(!shell->request);
-	end_child(shell, SILENT_LEAVE_S);
+	abandon_child(shell);
 }
 
 /* The shells of an owner. */
@@ -742,7 +747,7 @@ void ipmi_shells_leave(struct ipmi_shells *shells)
 
 		g_queue_clear_full(&shell->waiting, (GDestroyNotify)request_free);
 		g_clear_pointer(&shell->request, request_free);
-		end_child(shell, LEAVE_S);
+		end_child(shell);
 		g_clear_handle_id(&shell->deadline_id, g_source_remove);
 	}
 }

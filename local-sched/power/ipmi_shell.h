@@ -75,13 +75,13 @@ void ipmi_shell_drop(struct ipmi_shell *shell, const void *data);
 /*
  * Sends `command` (one line) to `target` once those before it have their answers, after starting
  * ipmitool with its login if it does not run. No ipmitool starts before the one before it has
- * closed its session, or had its time for that. The password file is read again at each start.
- * Calls `done` once, and before returning only if ipmitool cannot be started, or where the login
- * was refused some seconds ago with the same password. The latest is some seconds more than the
- * meter's timeout_s after the command was sent; a login, which comes before it, takes several
- * answers of the BMC, and may take as many times as long. ipmitool is ended then, because a late
- * answer would be taken for the answer to the next command. A login that fails fails all commands
- * that wait.
+ * closed its session, unless that takes more than a second, or its BMC was silent. The password
+ * file is read again at each start. Calls `done` once, and before returning only if ipmitool cannot
+ * be started, or where the login was refused some seconds ago with the same password. The latest is
+ * some seconds more than the meter's timeout_s after the command was sent; a login, which comes
+ * before it, takes several answers of the BMC, and may take as many times as long. ipmitool is
+ * ended then, because a late answer would be taken for the answer to the next command. A login that
+ * fails fails all commands that wait.
  */
 void ipmi_shell_command(struct ipmi_shell *shell, const struct ipmi_target *target,
 			const char *command, ipmi_shell_done_f done, void *data);
