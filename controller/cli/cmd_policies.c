@@ -136,7 +136,8 @@ static void print_tables(const struct policy_ops *const *list, uint32_t count)
 	     "  exec:COMMAND   a program that answers each snapshot with a plan, by lines of JSON\n"
 	     "  so:FILE        a shared object with the table of a policy\n"
 	     "and where tasks have nodes of their own (docs/reference/batsim.md):\n"
-	     "  batsim:COMMAND    a scheduler of Batsim 2 to 4, with {socket} among its arguments\n"
+	     "  batsim:COMMAND    a scheduler of Batsim 2 to 4, with {socket} among its arguments,\n"
+	     "                    and with init=TEXT before it a component of Batsim 5\n"
 	     "  batsim-edc:FILE   a decision component of Batsim 5");
 }
 

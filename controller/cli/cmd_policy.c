@@ -315,7 +315,7 @@ int cmd_policy(int argc, char **argv)
 		    "exec:COMMAND,\n"
 		    "so:FILE, a name of `virtbed policies`, or a file: a program, or a shared "
 		    "object (.so).\n"
-		    "batsim: decides for one simulation of Batsim 2 to 4, as its scheduler. "
+		    "batsim: decides for one simulation of Batsim 2 to 5, as its scheduler. "
 		    "POLICY is a name of\n"
 		    "`virtbed policies`.",
 		    options))

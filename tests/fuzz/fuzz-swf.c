@@ -22,6 +22,7 @@ static void check_trace(const struct swf_trace *trace, const struct swf_filter *
 		fuzz_check(isfinite(job->submit_s + job->run_s + job->estimate_s));
 		fuzz_check(job->procs > 0 && job->procs <= trace->procs);
 		fuzz_check(job->memory_kb >= 0 && isfinite(job->memory_kb));
+		fuzz_check(job->power_w >= 0 && job->power_w <= SWF_EXACT_MAX);
 		fuzz_check(i == 0 || trace->jobs[i - 1].submit_s <= job->submit_s);
 	}
 }

@@ -51,9 +51,11 @@ figures() {
 @test "easy through both doors of Batsim has the results of easy" {
 	write_one_cluster
 	"$virtbed" simulate one.yaml --trials 8 --json \
-		--policy "easy,fcfs,batsim:$process,batsim-edc:$place/libvirtbed-batsim.so easy" >results.json
+		--policy "easy,fcfs,batsim:$process,batsim:cluster=c1 init= $process,batsim-edc:$place/libvirtbed-batsim.so easy" \
+		>results.json
 	figures easy
 	[ "$(figures easy)" = "$(figures "batsim:$process")" ]
+	[ "$(figures easy)" = "$(figures "batsim:cluster=c1 init= $process")" ]
 	[ "$(figures easy)" = "$(figures "batsim-edc:$place/libvirtbed-batsim.so easy")" ]
 	[ "$(figures easy)" != "$(figures fcfs)" ] # backfilling matters here
 	[ "$(figures easy)" != "[]" ]
@@ -70,6 +72,9 @@ figures() {
 	[[ "$output" == *"/nowhere"*"No such file"* ]]
 	run "$virtbed" simulate one.yaml --trials 1 --policy "batsim:/bin/false {socket}"
 	[ "$status" -eq 1 ]
+	[[ "$output" == *'the scheduler "/bin/false" has ended without an answer'* ]]
+	run "$virtbed" simulate one.yaml --trials 1 --policy "batsim:init= /bin/false {socket}"
+	[ "$status" -eq 2 ]
 	[[ "$output" == *'the scheduler "/bin/false" has ended without an answer'* ]]
 	run "$virtbed" simulate "$config" --estimates "$estimates" --trials 1 --policy "batsim:$process"
 	[ "$status" -eq 2 ]

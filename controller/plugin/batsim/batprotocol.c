@@ -260,3 +260,73 @@ json_t *batprotocol_hello(const char *name, const char *version)
 		"acknowledge_dynamic_jobs", 0, "forward_profiles_on_job_submission", 0,
 		"forward_profiles_on_jobs_killed", 0, "forward_profiles_on_simulation_begins", 0);
 }
+
+static char *translate(const char *message, json_t *(*to)(const json_t *message, GError **error),
+		       GError **error)
+{
+	g_autoptr(json_t) from = json_parse(message, strlen(message), "the message", error);
+	g_autoptr(json_t) translated = from ? to(from, error) : NULL;
+
+	return translated ? json_text(translated) : NULL;
+}
+
+char *batprotocol_text_to_5(const char *message, GError **error)
+{
+	return translate(message, batprotocol_to_5, error);
+}
+
+char *batprotocol_text_to_4(const char *message, GError **error)
+{
+	return translate(message, batprotocol_to_4, error);
+}
+
+/* 32 bits of this machine, and a text behind them. */
+static GByteArray *prefixed(uint32_t number, const char *text)
+{
+	GByteArray *bytes = g_byte_array_new();
+
+	g_byte_array_append(bytes, (const guint8 *)&number, sizeof(number));
+	return g_byte_array_append(bytes, (const guint8 *)text, (guint)strlen(text));
+}
+
+GByteArray *batprotocol_init(const char *data)
+{
+	return prefixed((uint32_t)strlen(data), data);
+}
+
+GByteArray *batprotocol_init_answer(const json_t *hello)
+{
+	g_autofree char *text = json_text(hello);
+
+	return prefixed(BATPROTOCOL_JSON, text);
+}
+
+bool batprotocol_is_init(const void *bytes, size_t size)
+{
+	uint32_t length;
+
+	if (size < sizeof(length))
+		return false;
+	memcpy(&length, bytes, sizeof(length));
+	return size - sizeof(length) == length;
+}
+
+bool batprotocol_read_init_answer(const char *name, const char *bytes, size_t size, GError **error)
+{
+	g_autofree char *hello = NULL;
+	uint32_t flags;
+
+	if (size < sizeof(flags))
+		return error_fail(error, BATSIM_ERROR, BATSIM_ERROR_START,
+				  "\"%s\" answers its initialisation with %zu bytes, and a "
+				  "component of Batsim 5 with flags and a message",
+				  name, size);
+	memcpy(&flags, bytes, sizeof(flags));
+	if (!(flags & BATPROTOCOL_JSON))
+		return error_fail(error, BATSIM_ERROR, BATSIM_ERROR_START,
+				  "\"%s\" speaks the binary format (flags 0x%x), and virtbed only "
+				  "JSON (0x2); its initialisation data may choose, as in '%s'",
+				  name, flags, "init={\"format_json\": true}");
+	hello = batprotocol_text_to_4(bytes + sizeof(flags), error);
+	return hello != NULL;
+}

@@ -4,7 +4,8 @@
 #include "controller/plugin/batsim/batsim_peer.h"
 #include "controller/plugin/batsim/batsim_scheduler.h"
 
-struct batsim_peer *batsim_peer_process(const char *const *words, GError **error)
+struct batsim_peer *batsim_peer_process(const char *const *words, const char *init G_GNUC_UNUSED,
+					GError **error)
 {
 	return error_null(error, BATSIM_ERROR, BATSIM_ERROR_START,
 			  "\"%s\" cannot be asked: virtbed was built without libzmq", words[0]);

@@ -28,11 +28,13 @@ enum batsim_error {
 };
 
 /*
- * Starts a program of the protocol of Batsim 2 to 4, whose arguments have "{socket}" where the
- * endpoint is to be that it binds its ZeroMQ socket to (REP). NULL with `error`, also where virtbed
- * was built without libzmq.
+ * Starts a program, whose arguments have "{socket}" where the endpoint is to be that it binds its
+ * ZeroMQ socket to (REP). `init` NULL: it speaks the protocol of Batsim 2 to 4. Else it is an
+ * external decision component of Batsim 5, and `init` its initialisation data: the first messages
+ * are those of batprotocol_init(), all others texts. NULL with `error`, also if it speaks the binary
+ * format alone, and where virtbed was built without libzmq.
  */
-struct batsim_peer *batsim_peer_process(const char *const *words, GError **error);
+struct batsim_peer *batsim_peer_process(const char *const *words, const char *init, GError **error);
 
 /*
  * Loads an external decision component of Batsim 5, a shared object with three functions, into this

@@ -4,14 +4,12 @@
  * may keep its state in variables of its own, so that a process has one of a file.
  */
 #include <dlfcn.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "common/error_fail.h"
-#include "common/json.h"
 #include "controller/plugin/batsim/batprotocol.h"
 #include "controller/plugin/batsim/batsim_peer.h"
-
-#define FORMAT_JSON 0x2
 
 struct edc {
 	struct batsim_peer peer; /* first */
@@ -38,11 +36,7 @@ static void edc_free(struct batsim_peer *peer, bool kindly G_GNUC_UNUSED)
 static char *edc_ask(struct batsim_peer *peer, const char *message, GError **error)
 {
 	struct edc *edc = (struct edc *)peer;
-	g_autoptr(json_t) question = json_parse(message, strlen(message), "the message", error);
-	g_autoptr(json_t) question_5 = question ? batprotocol_to_5(question, error) : NULL;
-	g_autoptr(json_t) answer_5 = NULL;
-	g_autoptr(json_t) answer = NULL;
-	g_autofree char *text = question_5 ? json_text(question_5) : NULL;
+	g_autofree char *text = batprotocol_text_to_5(message, error);
 	uint8_t *decisions = NULL;
 	uint32_t size = 0;
 
@@ -53,10 +47,7 @@ static char *edc_ask(struct batsim_peer *peer, const char *message, GError **err
 		return error_null(error, BATSIM_ERROR, BATSIM_ERROR_ENDED,
 				  "batsim_edc_take_decisions() has failed");
 	/* A text with a final 0; whether the size includes it is not said. */
-	answer_5 = json_parse((const char *)decisions, strlen((const char *)decisions),
-			      "its answer", error);
-	answer = answer_5 ? batprotocol_to_4(answer_5, error) : NULL;
-	return answer ? json_text(answer) : NULL;
+	return batprotocol_text_to_4((const char *)decisions, error);
 }
 
 static bool load(struct edc *edc, const char *file, GError **error)
@@ -89,7 +80,7 @@ static bool begin(struct edc *edc, const char *file, const char *init, GError **
 		return error_fail(error, BATSIM_ERROR, BATSIM_ERROR_START,
 				  "batsim_edc_init() of \"%s\" has failed", file);
 	edc->begun = true;
-	if (!(flags & FORMAT_JSON))
+	if (!(flags & BATPROTOCOL_JSON))
 		return error_fail(error, BATSIM_ERROR, BATSIM_ERROR_START,
 				  "\"%s\" speaks the binary format (flags 0x%x), and virtbed only "
 				  "JSON (0x2); its initialisation data may choose, as in '%s'",

@@ -4,6 +4,8 @@
  * as Batsim 4 does (its protocol.rst). The socket is a file in a directory of its own, since the
  * sandbox of policies has no network. There the scheduler can listen on such sockets, and this
  * process alone connect to any.
+ * as Batsim does (its protocol.rst). The socket is a file in a directory of its own, since the
+ * sandbox of policies has no network.
  */
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -16,6 +18,7 @@
 #include <zmq.h>
 
 #include "common/error_fail.h"
+#include "controller/plugin/batsim/batprotocol.h"
 #include "controller/plugin/batsim/batsim_peer.h"
 #include "controller/plugin/host/syscall_filter.h"
 
@@ -30,6 +33,7 @@ struct process {
 	char *name;              /* of the program */
 	char *folder, *path;     /* of the socket */
 	void *context, *socket;
+	bool is_5; /* a component of Batsim 5 */
 	GPid pid;
 	int pidfd;
 };
@@ -84,13 +88,14 @@ static bool wait_answer(struct process *process)
 	}
 }
 
-static char *process_ask(struct batsim_peer *peer, const char *message, GError **error)
+/* The bytes that the scheduler answers to others, with a 0 behind them; NULL with `error`. */
+static char *exchange(struct process *process, const void *bytes, size_t size, size_t *ret_size,
+		      GError **error)
 {
-	struct process *process = (struct process *)peer;
 	zmq_msg_t answer;
 	char *text;
 
-	if (zmq_send(process->socket, message, strlen(message), 0) < 0)
+	if (zmq_send(process->socket, bytes, size, 0) < 0)
 		return error_null(error, BATSIM_ERROR, BATSIM_ERROR_ENDED,
 				  "cannot write to the socket of \"%s\": %s", process->name,
 				  zmq_strerror(errno));
@@ -103,9 +108,38 @@ static char *process_ask(struct batsim_peer *peer, const char *message, GError *
 		return error_null(error, BATSIM_ERROR, BATSIM_ERROR_ENDED,
 				  "cannot read from the socket of \"%s\": %s", process->name,
 				  zmq_strerror(errno));
-	text = g_strndup(zmq_msg_data(&answer), zmq_msg_size(&answer));
+	*ret_size = zmq_msg_size(&answer);
+	text = g_malloc0(*ret_size + 1);
+	memcpy(text, zmq_msg_data(&answer), *ret_size);
 	zmq_msg_close(&answer);
 	return text;
+}
+
+static char *process_ask(struct batsim_peer *peer, const char *message, GError **error)
+{
+	struct process *process = (struct process *)peer;
+	g_autofree char *translated = process->is_5 ? batprotocol_text_to_5(message, error) : NULL;
+	const char *question = process->is_5 ? translated : message;
+	g_autofree char *answer = NULL;
+	size_t size;
+
+	if (!question)
+		return NULL;
+	answer = exchange(process, question, strlen(question), &size, error);
+	if (!answer)
+		return NULL;
+	return process->is_5 ? batprotocol_text_to_4(answer, error) : g_steal_pointer(&answer);
+}
+
+/* Gives a component of Batsim 5 its initialisation data, and reads what it says of itself. */
+static bool greet(struct process *process, const char *init, GError **error)
+{
+	g_autoptr(GByteArray) message = batprotocol_init(init);
+	g_autofree char *answer = NULL;
+	size_t size;
+
+	answer = exchange(process, message->data, message->len, &size, error);
+	return answer && batprotocol_read_init_answer(process->name, answer, size, error);
 }
 
 /* The words with the endpoint in its place; NULL: it has none. */
@@ -138,7 +172,8 @@ static void leave_connections(void *unused)
 	_exit(EXIT_FAILURE);
 }
 
-static bool start(struct process *process, const char *const *words, GError **error)
+static bool start(struct process *process, const char *const *words, const char *init,
+		  GError **error)
 {
 	const int reconnect_ms = RECONNECT_MS, linger_ms = 0;
 	g_autofree char *endpoint = NULL;
@@ -171,17 +206,18 @@ static bool start(struct process *process, const char *const *words, GError **er
 		return error_fail(error, BATSIM_ERROR, BATSIM_ERROR_START,
 				  "cannot make a socket for \"%s\": %s", process->name,
 				  zmq_strerror(errno));
-	return true;
+	return !init || greet(process, init, error);
 }
 
-struct batsim_peer *batsim_peer_process(const char *const *words, GError **error)
+struct batsim_peer *batsim_peer_process(const char *const *words, const char *init, GError **error)
 {
 	struct process *process = g_new0(struct process, 1);
 
 	process->peer = (struct batsim_peer){.ask = process_ask, .free = process_free};
 	process->name = g_strdup(words[0]);
 	process->pidfd = -1;
-	if (start(process, words, error))
+	process->is_5 = init;
+	if (start(process, words, init, error))
 		return &process->peer;
 	process_free(&process->peer, false);
 	return NULL;

@@ -35,7 +35,8 @@ char *batsim_scheduler_answer(struct batsim_scheduler *scheduler, const char *me
 
 /*
  * Answers at a ZeroMQ endpoint that is bound ("tcp://127.0.0.1:28000", "ipc:///run/socket") until the
- * simulation is over. False with `error`, also where virtbed was built without libzmq.
+ * simulation is over, one of Batsim 2 to 5: the first message tells which. False with `error`, also
+ * where virtbed was built without libzmq.
  */
 bool batsim_scheduler_serve(struct batsim_scheduler *scheduler, const char *endpoint,
 			    GError **error);

@@ -3,7 +3,7 @@
  * virtbed-policy-batsim: a process that decides as a scheduler of Batsim says, by the protocol of
  * docs/reference/policy-protocol.md.
  *
- *     virtbed-policy-batsim batsim [cluster=NAME] COMMAND [ARGUMENT...]
+ *     virtbed-policy-batsim batsim [cluster=NAME] [init=TEXT] COMMAND [ARGUMENT...]
  *     virtbed-policy-batsim batsim-edc [cluster=NAME] FILE [INIT]
  *
  * Standard output is the conversation with virtbed: what schedulers print goes to standard error.
@@ -31,23 +31,39 @@ static FILE *take_output(void)
 	return output;
 }
 
-static struct batsim_peer *start_process(void *words, GError **error)
+/* What the scheduler is. */
+struct given {
+	char **words;
+	const char *init; /* of a process of Batsim 5; else NULL */
+};
+
+static struct batsim_peer *start_process(void *data, GError **error)
 {
-	return batsim_peer_process(words, error);
+	const struct given *given = data;
+
+	return batsim_peer_process((const char *const *)given->words, given->init, error);
 }
 
 static struct batsim_peer *load_edc(void *data, GError **error)
 {
-	char **words = data;
+	const struct given *given = data;
 
-	return batsim_peer_edc(words[0], words[1] ? words[1] : "", error);
+	return batsim_peer_edc(given->words[0], given->words[1] ? given->words[1] : "", error);
+}
+
+/* The value of an option in front of the words, which then begin behind it; NULL: it is not there. */
+static const char *take_option(char ***words, const char *option)
+{
+	if (!**words || !g_str_has_prefix(**words, option))
+		return NULL;
+	return *(*words)++ + strlen(option);
 }
 
 int main(int argc, char **argv)
 {
 	const bool edc = argc > 1 && strcmp(argv[1], "batsim-edc") == 0;
-	const bool placed = argc > 2 && g_str_has_prefix(argv[2], "cluster=");
-	char **words = argv + (placed ? 3 : 2);
+	struct given given = {.words = argv + MIN(argc, 2)};
+	const char *cluster = take_option(&given.words, "cluster=");
 	struct batsim_bridge *bridge;
 	struct conversation *conversation;
 	FILE *output;
@@ -55,19 +71,20 @@ int main(int argc, char **argv)
 	size_t room = 0;
 	ssize_t length;
 
-	if (argc < 3 || !words[0] || (!edc && strcmp(argv[1], "batsim") != 0) ||
-	    (edc && words[1] && words[2])) {
-		fputs("usage: virtbed-policy-batsim batsim [cluster=NAME] COMMAND [ARGUMENT...]\n"
+	given.init = edc ? NULL : take_option(&given.words, "init=");
+	if (argc < 3 || !given.words[0] || (!edc && strcmp(argv[1], "batsim") != 0) ||
+	    (edc && given.words[1] && given.words[2])) {
+		fputs("usage: virtbed-policy-batsim batsim [cluster=NAME] [init=TEXT] COMMAND "
+		      "[ARGUMENT...]\n"
 		      "       virtbed-policy-batsim batsim-edc [cluster=NAME] FILE [INIT]\n"
 		      "virtbed starts it: docs/reference/batsim.md\n",
 		      stderr);
 		return 2;
 	}
 	output = take_output();
-	bridge = batsim_bridge_new(placed ? argv[2] + strlen("cluster=") : NULL,
-				   edc ? load_edc : start_process, words);
+	bridge = batsim_bridge_new(cluster, edc ? load_edc : start_process, &given);
 	conversation = conversation_new_outside(&(struct conversation_outside){
-		.name = words[0],
+		.name = given.words[0],
 		.decides = batsim_bridge_outside(bridge),
 		.hello = batsim_bridge_refuses,
 	});

@@ -14,8 +14,6 @@
 #include "controller/plugin/batsim/batprotocol.h"
 #include "controller/plugin/batsim/batsim_scheduler.h"
 
-#define FORMAT_JSON 0x2
-
 #define EXPORTED __attribute__((visibility("default")))
 
 EXPORTED uint8_t batsim_edc_init(const uint8_t *data, uint32_t size, uint32_t *ret_flags,
@@ -29,12 +27,10 @@ static struct batsim_scheduler *scheduler;
 static char *said; /* what was answered last, which Batsim reads until the next call */
 
 /* Keeps a message for Batsim; takes over `message`. A size counts the final 0. */
-static void say(json_t *message, uint8_t **ret_text, uint32_t *ret_size)
+static void say(char *message, uint8_t **ret_text, uint32_t *ret_size)
 {
-	g_autoptr(json_t) own = message;
-
 	g_free(said);
-	said = json_text(own);
+	said = message;
 	*ret_text = (uint8_t *)said;
 	*ret_size = (uint32_t)strlen(said) + 1;
 }
@@ -55,6 +51,7 @@ uint8_t batsim_edc_init(const uint8_t *data, uint32_t size, uint32_t *ret_flags,
 	const char *name = object ? json_string_value(json_object_get(object, "policy")) : text;
 	g_autoptr(GError) error = NULL;
 	struct policy policy;
+	g_autoptr(json_t) hello = batprotocol_hello("virtbed", build_version());
 	char message[1024];
 
 	if (!name || !*name)
@@ -67,8 +64,8 @@ uint8_t batsim_edc_init(const uint8_t *data, uint32_t size, uint32_t *ret_flags,
 				     &error);
 	if (!scheduler)
 		return fail("init", error->message);
-	*ret_flags = FORMAT_JSON;
-	say(batprotocol_hello("virtbed", build_version()), ret_reply, ret_size);
+	*ret_flags = BATPROTOCOL_JSON;
+	say(json_text(hello), ret_reply, ret_size);
 	return 0;
 }
 
@@ -84,21 +81,17 @@ uint8_t batsim_edc_take_decisions(const uint8_t *happened, uint32_t size G_GNUC_
 {
 	const char *text = (const char *)happened;
 	g_autoptr(GError) error = NULL;
-	g_autoptr(json_t) question = json_parse(text, strlen(text), "the message", &error);
-	g_autoptr(json_t) question_4 = question ? batprotocol_to_4(question, &error) : NULL;
-	g_autofree char *asked = question_4 ? json_text(question_4) : NULL;
+	g_autofree char *asked = batprotocol_text_to_4(text, &error);
 	g_autofree char *answer = NULL;
-	g_autoptr(json_t) decisions = NULL;
-	json_t *decisions_5;
+	char *decisions;
 	bool over = false;
 
 	if (!scheduler)
 		return fail("decisions", "batsim_edc_init() has not been called");
 	answer = asked ? batsim_scheduler_answer(scheduler, asked, &over, &error) : NULL;
-	decisions = answer ? json_parse(answer, strlen(answer), "the answer", &error) : NULL;
-	decisions_5 = decisions ? batprotocol_to_5(decisions, &error) : NULL;
-	if (!decisions_5)
+	decisions = answer ? batprotocol_text_to_5(answer, &error) : NULL;
+	if (!decisions)
 		return fail("decisions", error->message);
-	say(decisions_5, ret_decisions, ret_size);
+	say(decisions, ret_decisions, ret_size);
 	return 0;
 }

@@ -564,6 +564,59 @@ static void check_component(const char *file, const char *init, const char *why)
 		g_error("\"%s\" does not say \"%s\"", error->message, why);
 }
 
+/*
+ * The first messages between Batsim 5 and a process, written from its pages: byte by byte, on a
+ * machine whose least byte comes first.
+ */
+static void test_the_first_messages_of_batsim_5(void)
+{
+	static const char init[] = "\x05\x00\x00\x00"
+				   "a=b\xc3\xa9";
+	static const char hello[] =
+		"\x02\x00\x00\x00{\"now\": 0.0, \"events\": [{\"timestamp\": 0.0, \"event_type\": "
+		"\"EDCHelloEvent\", \"event\": {\"batprotocol_version\": \"v0.0.0\", "
+		"\"decision_component_name\": \"fcfs\", \"decision_component_version\": \"1\"}}]}";
+	static const struct {
+		const char *bytes;
+		size_t size;
+		const char *why;
+	} refused[] = {
+		{"\x02\x00\x00", 3, "answers its initialisation with 3 bytes"},
+		{"\x01\x00\x00\x00\x10", 5, "speaks the binary format (flags 0x1)"},
+		{"{\"now\": 0", 9, "the message: "},
+		{"\x02\x00\x00\x00", 4, "the message: "},
+		{"\x02\x00\x00\x00[]", 6, "expected an object"},
+	};
+	g_autoptr(GByteArray) first = batprotocol_init("a=b\xc3\xa9");
+	g_autoptr(GByteArray) empty = batprotocol_init("");
+	g_autoptr(json_t) own = batprotocol_hello("virtbed", "1.0");
+	g_autoptr(GByteArray) answer = batprotocol_init_answer(own);
+	g_autoptr(GError) error = NULL;
+
+	if (G_BYTE_ORDER == G_LITTLE_ENDIAN)
+		g_assert_cmpmem(first->data, first->len, init, sizeof(init) - 1);
+	g_assert_true(batprotocol_is_init(first->data, first->len));
+	g_assert_true(batprotocol_is_init(empty->data, empty->len));
+	g_assert_false(batprotocol_is_init(first->data, first->len - 1));
+	g_assert_false(batprotocol_is_init(first->data, 3));
+	g_assert_false(batprotocol_is_init("{\"now\": 0.0, \"events\": []}", 27));
+	g_byte_array_append(answer, (const guint8 *)"", 1);
+	g_assert_true(batprotocol_read_init_answer("own", (const char *)answer->data,
+						   answer->len - 1, &error));
+	if (G_BYTE_ORDER == G_LITTLE_ENDIAN)
+		g_assert_true(
+			batprotocol_read_init_answer("fcfs", hello, sizeof(hello) - 1, &error));
+	g_assert_no_error(error);
+	for (size_t i = 0; i < G_N_ELEMENTS(refused) && G_BYTE_ORDER == G_LITTLE_ENDIAN; i++) {
+		g_autoptr(GError) why = NULL;
+
+		g_assert_false(batprotocol_read_init_answer("it", refused[i].bytes, refused[i].size,
+							    &why));
+		if (!strstr(why->message, refused[i].why))
+			g_error("\"%s\" does not say \"%s\"", why->message, refused[i].why);
+	}
+}
+
 static void test_components_that_are_refused(void)
 {
 	check_component("/nowhere.so", "", "cannot load \"/nowhere.so\"");
@@ -597,6 +650,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/batsim/systems that are refused", test_systems_that_are_refused);
 	g_test_add_func("/batsim/our component decides for our bridge",
 			test_our_component_decides_for_our_bridge);
+	g_test_add_func("/batsim/the first messages of Batsim 5",
+			test_the_first_messages_of_batsim_5);
 	g_test_add_func("/batsim/components that are refused", test_components_that_are_refused);
 	return g_test_run();
 }
