@@ -434,16 +434,16 @@ static int run_replay(const char *name, const char *path, struct arguments *argu
 	large = check_size(owned, trace->procs);
 	if (large)
 		return command_fail(COMMAND_BAD, name, "%s", large);
-	trace_notes_print(name, path, trace);
-	if (arguments->left_out && !replay_write_left_out(trace, arguments->left_out, &error))
-		return command_fail(COMMAND_FAILED, name, "%s", error->message);
-	if (trace->jobs_count == 0)
-		return command_fail(COMMAND_BAD, name, "%s: no job that can be replayed", path);
 	if (arguments->setup.energy_limit_j > 0 && trace->power_field == 0)
 		return command_fail(COMMAND_BAD, name,
 				    "--energy-limit: %s: no power of jobs (PowerField in the "
 				    "header)",
 				    path);
+	trace_notes_print(name, path, trace);
+	if (arguments->left_out && !replay_write_left_out(trace, arguments->left_out, &error))
+		return command_fail(COMMAND_FAILED, name, "%s", error->message);
+	if (trace->jobs_count == 0)
+		return command_fail(COMMAND_BAD, name, "%s: no job that can be replayed", path);
 	if (arguments->setup.semi_open && !has_users(trace))
 		return command_fail(COMMAND_BAD, name,
 				    "--semi-open: %s: no job has a user (field 12), so that every "

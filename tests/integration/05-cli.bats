@@ -184,6 +184,20 @@ refused() {
 	run -1 virtbed replay longer.swf --left-out nowhere/lines.csv
 }
 
+@test "the energy of jobs whose power a trace has is counted, up to a limit" {
+	printf '%s\n' "; MaxProcs: 4" "; PowerField: 19" "1 0 -1 100 4 -1 -1 4 100 -1 1 1 -1 -1 -1 -1 -1 -1 500" \
+		"2 1 -1 100 4 -1 -1 4 100 -1 1 1 -1 -1 -1 -1 -1 -1 700" >power.swf
+	virtbed replay power.swf --policy easy --out jobs.csv >table
+	grep -q "energy J  max power W" table
+	run -1 grep "within energy" table
+	[ "$(cut -d, -f 1,17 jobs.csv | tail -n +2 | tr '\n' ' ')" = "1,50000 2,70000 " ]
+	virtbed replay power.swf --policy easy --energy-limit 64000 --batsim out --json >limited
+	jq -e '.[0] | [.consumed_joules, .max_power, .nb_jobs_within_energy, .energy_limit_reached] == [120000, 700, 1, 120]' limited
+	jq -e '.consumed_joules == 120000' out/schedule.json
+	refused "no power of jobs" virtbed replay "$ROOT/tests/unit/replay/traces/synthetic.swf" --energy-limit 5
+	refused "python3 -m virtbed.tables" virtbed replay "$ROOT/tests/python/tables/fdata.csv"
+}
+
 @test "a trace is shaken, and its users react" {
 	local trace=$ROOT/tests/unit/replay/traces/synthetic.swf
 	virtbed replay "$trace" --policy easy --shake 60 --trials 4 --seed 3 --json >shaken
