@@ -385,6 +385,30 @@ void virtual_guest_input(struct guest *guest, const char *port, const void *byte
 	after(guest, PORT_MS, deliver, letter);
 }
 
+/* The network. */
+
+/* Whether a VM is in reach and has an address. */
+static bool is_at(const struct virtual_vm *vm, const char *address)
+{
+	g_autofree char *argument = g_strdup_printf(" virtbed.ip=%s/", address);
+
+	return vm->guest && vm->guest->runs && !vm->guest->cut_off && strstr(vm->xml, argument);
+}
+
+static bool reaches(const struct guest *guest, const char *address)
+{
+	const GPtrArray *hosts = guest->vm->host->libvirt->hosts;
+
+	for (guint i = 0; !guest->cut_off && i < hosts->len; i++) {
+		const struct virtual_host *host = hosts->pdata[i];
+
+		for (guint k = 0; !host->cut && k < host->vms->len; k++)
+			if (is_at(host->vms->pdata[k], address))
+				return true;
+	}
+	return false;
+}
+
 /* The agent. */
 
 static const char *text_of(const json_t *array, size_t index)
@@ -476,8 +500,8 @@ static json_t *exec(struct guest *guest, const json_t *arguments, char **ret_ref
 		kill_rank(guest, text_of(words, 1));
 		after(guest, START_MS, end_well, GUINT_TO_POINTER(process->pid));
 	} else {
-		process->exited = guest->cut_off;
-		process->status = guest->cut_off;
+		process->exited = !reaches(guest, text_of(words, json_array_size(words) - 1));
+		process->status = process->exited;
 		after(guest, START_MS, end_well, GUINT_TO_POINTER(process->pid));
 	}
 	return json_pack("{s:i}", "pid", (int)process->pid);

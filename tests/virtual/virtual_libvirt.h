@@ -108,6 +108,9 @@ bool virtual_vm_trouble(struct virtual_libvirt *libvirt, const char *domain,
 char **virtual_host_vms(struct virtual_libvirt *libvirt, const char *host);
 /* The names of the volumes in its pool, in the same form. */
 char **virtual_host_volumes(struct virtual_libvirt *libvirt, const char *host);
+/* Makes or replaces a volume there, whose contents are a text: what other programs may do. */
+void virtual_host_write(struct virtual_libvirt *libvirt, const char *host, const char *volume,
+			const char *text);
 /* The host of a running or paused VM (borrowed); NULL: none. Where a migration is, the old one. */
 const char *virtual_vm_host(struct virtual_libvirt *libvirt, const char *domain);
 /* Processor time that all VMs of the host have used, in nanoseconds, for meters. */

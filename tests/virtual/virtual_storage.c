@@ -168,12 +168,39 @@ static char *between(const char *xml, const char *from, const char *to)
 	return end ? g_strndup(at + strlen(from), (gsize)(end - at) - strlen(from)) : NULL;
 }
 
+static struct volume *make(struct virtual_host *host, const char *name, uint64_t capacity)
+{
+	struct volume *volume = g_new0(struct volume, 1);
+
+	volume->name = g_strdup(name);
+	volume->bytes = g_byte_array_new();
+	volume->capacity = capacity;
+	virtual_volume_touch(host, volume);
+	g_ptr_array_add(host->volumes, volume);
+	return volume;
+}
+
+void virtual_host_write(struct virtual_libvirt *libvirt, const char *name, const char *volume_name,
+			const char *text)
+{
+	struct virtual_host *host = virtual_host_find(libvirt, name);
+	struct volume *volume = host ? virtual_volume_find(host, volume_name) : NULL;
+
+	if (!host)
+		return;
+	host->has_pool = true;
+	if (!volume)
+		volume = make(host, volume_name, strlen(text));
+	g_byte_array_set_size(volume->bytes, 0);
+	g_byte_array_append(volume->bytes, (const guint8 *)text, (guint)strlen(text));
+	virtual_volume_touch(host, volume);
+}
+
 virStorageVolPtr virStorageVolCreateXML(virStoragePoolPtr pool, const char *xml, unsigned int flags)
 {
 	struct virtual_host *host = pool->connection->host;
 	g_autofree char *name = between(xml, "<name>", "</name>");
 	g_autofree char *capacity = between(xml, "<capacity unit='bytes'>", "</capacity>");
-	struct volume *volume;
 
 	if (!virtual_call(pool->connection, __func__))
 		return NULL;
@@ -182,12 +209,7 @@ virStorageVolPtr virStorageVolCreateXML(virStoragePoolPtr pool, const char *xml,
 			     "storage volume '%s' exists already", name);
 		return NULL;
 	}
-	volume = g_new0(struct volume, 1);
-	volume->name = g_strdup(name);
-	volume->bytes = g_byte_array_new();
-	volume->capacity = g_ascii_strtoull(capacity ?: "0", NULL, 10);
-	virtual_volume_touch(host, volume);
-	g_ptr_array_add(host->volumes, volume);
+	make(host, name, g_ascii_strtoull(capacity ?: "0", NULL, 10));
 	return volume_new(pool->connection, name);
 }
 

@@ -7,6 +7,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include <libvirt/libvirt.h>
 #include <libvirt/virterror.h>
 
 #include "common/json.h"
@@ -15,26 +16,26 @@
 #include "tests/virtual/virtual_libvirt.h"
 #include "tests/virtual/virtual_platform.h"
 
-#define HOST(name) "      - {name: " name ", uri: 'qemu+ssh://" name "/system'}\n"
+/* What the meters print; setpriv(1) starts them. */
+static const struct virtual_program programs[] = {
+	{"setpriv", "80\n", 100, 0},
+	{NULL, NULL, 0, 0},
+};
 
 static const char config_text[] =
 	"name: v\n"
 	"clusters:\n"
-	"  - name: c\n"
-	"    nodes: 4\n"
-	"    cores: 2\n"
-	"    memory_mib: 256\n"
-	"    swap_mib: 64\n"
-	"    max_mhz: 1000\n"
-	"    base_mhz: 2000\n"
-	"    preemption: {spares: 1}\n"
-	"    hosts:\n" HOST("h1") HOST(
-		"h2") "types:\n"
-		      "  - {name: A, benchmark: is, class: S, cores: 4, memory_mib: 64, share: 1}\n"
-		      "estimates:\n"
-		      "  - {type: A, cluster: c, etc_s: 20, eec_j: 40}\n"
-		      "workload: {arrival_mean_s: 1, duration_s: 1, utility_max: [1]}\n"
-		      "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 1}\n";
+	"  - {name: c, nodes: 4, cores: 2, memory_mib: 256, swap_mib: 64, max_mhz: 1000,\n"
+	"     base_mhz: 2000, preemption: {spares: 1},\n"
+	"     hosts: [{name: h1, uri: 'qemu+ssh://h1/system', meter: {kind: command, command: watts}},\n"
+	"             {name: h2, uri: 'qemu+ssh://h2/system', meter: {kind: command, command: watts}}]}\n"
+	"types:\n"
+	"  - {name: A, benchmark: is, class: S, cores: 4, memory_mib: 64, share: 1}\n"
+	"  - {name: S, benchmark: script, cores: 1, memory_mib: 64, share: 0, time_s: 50}\n"
+	"estimates:\n"
+	"  - {type: A, cluster: c, etc_s: 20, eec_j: 40}\n"
+	"workload: {arrival_mean_s: 1, duration_s: 1, utility_max: [1]}\n"
+	"experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 1}\n";
 
 enum { NODES = 4, CORES = 2, REPETITIONS = 20, BOOT_S = 60 };
 
@@ -119,7 +120,7 @@ static void end_scheduler(struct bed *bed)
 	config_free(bed->config);
 }
 
-static void set_up_seed(struct bed *bed, uint64_t seed)
+static void set_up_seed(struct bed *bed, uint64_t seed, bool kvm)
 {
 	static const char *const hosts[] = {"h1", "h2"};
 	g_autofree char *path = NULL;
@@ -131,6 +132,7 @@ static void set_up_seed(struct bed *bed, uint64_t seed)
 	bed->virtual = virtual_platform_new(seed);
 	bed->disk = virtual_disk_new();
 	virtual_platform_use_disk(bed->virtual, bed->disk);
+	virtual_platform_programs(bed->virtual, programs);
 	bed->libvirt = virtual_libvirt_new(seed);
 	bed->record = g_string_new(NULL);
 	bed->tasks = 0;
@@ -143,14 +145,23 @@ static void set_up_seed(struct bed *bed, uint64_t seed)
 						 .cpus = 8,
 						 .memory_mib = 4096,
 						 .pool_mib = 8192,
-						 .kvm = true,
+						 .kvm = kvm,
 					 });
 	begin_scheduler(bed);
 }
 
+/* A part of the story. */
+struct part {
+	const char *name;
+	void (*play)(struct bed *bed);
+	bool emulated; /* VMs run under QEMU's emulator */
+};
+
 static void set_up(struct bed *bed, gconstpointer data)
 {
-	set_up_seed(bed, 1);
+	const struct part *part = data;
+
+	set_up_seed(bed, 1, !part->emulated);
 }
 
 static void stopped(bool clean, void *data)
@@ -432,11 +443,243 @@ static void stops_clean(struct bed *bed)
 	}
 }
 
+/* What a task prints is read while it runs; with half of its cores it takes longer. */
+static void shares_and_prints(struct bed *bed)
+{
+	const struct task *task = run(bed, 0, 2);
+	g_autoptr(json_t) about = scheduler_document(bed->scheduler, SCHEDULER_CAPABILITIES, 0);
+	struct scheduler_output output;
+	const double began_s = virtual_platform_s(bed->virtual);
+
+	g_assert_cmpstr(json_string_value(json_object_get(about, "virt_type")), ==, "kvm");
+	g_assert_cmpstr(json_string_value(json_object_get(about, "qemu")), ==, "7.2.0");
+	json_decref(scheduler_document(bed->scheduler, SCHEDULER_USAGE, 0));
+	operate(bed, SCHEDULER_SHARE, task->id, "1", json_pack("{s:f}", "share", 0.5));
+	for (guint i = 0; i < 2; i++) {
+		scheduler_look(bed->scheduler, task);
+		pass_ms(bed, 1000);
+	}
+	output = scheduler_output(bed->scheduler, task);
+	g_assert_cmpuint(output.looks, ==, 2);
+	g_assert_nonnull(g_strstr_len(g_bytes_get_data(output.bytes, NULL),
+				      (gssize)g_bytes_get_size(output.bytes), "begun"));
+	g_bytes_unref(output.bytes);
+	await_end(bed, task, TASK_OUTCOME_COMPLETED);
+	g_assert_cmpfloat(virtual_platform_s(bed->virtual) - began_s, >, 3 * REPETITIONS);
+	g_assert_cmpfloat((double)task->host_energy_uj, >, 0);
+}
+
+static void runs_script(struct bed *bed)
+{
+	static const char script[] =
+		"{'type':'S','benchmark':'script','class':'S','ranks':2,'repetitions':1,"
+		"'nodes':[1],'deadline_s':600,'user':1000,"
+		"'script':{'program':'x','files':[{'name':'x','data':'aGVsbG8='}]}}";
+	g_auto(GStrv) quoted = g_strsplit(script, "'", -1);
+	g_autofree char *body = g_strjoinv("\"", quoted);
+	const struct task *task;
+
+	await_ready(bed);
+	task = operate(bed, SCHEDULER_START, "s-1", NULL, json_loads(body, 0, NULL));
+	await_end(bed, task, TASK_OUTCOME_COMPLETED);
+	await_ready(bed);
+}
+
+static void kill_task(struct bed *bed, const struct task *task)
+{
+	bool is_new;
+
+	scheduler_operate(bed->scheduler, SCHEDULER_KILL, task->id, NULL, NULL, &is_new, NULL);
+	await_end(bed, task, TASK_OUTCOME_KILLED);
+}
+
+/* The first VM of a task has a trouble. */
+static void trouble_at(struct bed *bed, guint node, enum virtual_trouble trouble)
+{
+	g_autofree char *vm = NULL;
+
+	vm_at(bed, node, &vm);
+	g_assert_true(virtual_vm_trouble(bed->libvirt, vm, trouble));
+}
+
+/* A task that is killed, one that hangs, and one whose ranks end as their network is cut. */
+static void is_killed(struct bed *bed)
+{
+	const struct task *task;
+
+	kill_task(bed, run(bed, 0, 4));
+	task = run(bed, 0, 2);
+	trouble_at(bed, 0, VIRTUAL_TASK_HANGS);
+	await_end(bed, task, TASK_OUTCOME_FAILED);
+	task = run(bed, 2, 2);
+	trouble_at(bed, 2, VIRTUAL_NETWORK_CUT);
+	trouble_at(bed, 2, VIRTUAL_TASK_CRASHES);
+	await_end(bed, task, TASK_OUTCOME_LOST);
+	await_ready(bed);
+}
+
+static void suspend(struct bed *bed, const struct task *task, const char *keep, int try)
+{
+	operate(bed, SCHEDULER_SUSPEND, task->id, "1",
+		json_pack("{s:s, s:i}", "keep", keep, "try", try));
+}
+
+static void resume(struct bed *bed, const struct task *task, int try)
+{
+	operate(bed, SCHEDULER_RESUME, task->id, "1",
+		json_pack("{s:[i,i], s:i}", "nodes", 0, 1, "try", try));
+}
+
+/* VMs that cannot be saved run on, and those that cannot be restored stay saved. */
+static void fails_to_suspend(struct bed *bed)
+{
+	const struct task *task = run(bed, 0, 2);
+
+	virtual_host_fail(bed->libvirt, "h1", "virDomainSaveFlags", 1, VIR_ERR_OPERATION_FAILED,
+			  VIR_FROM_QEMU);
+	suspend(bed, task, "disk", 1);
+	UNTIL(bed, 60, task->state == TASK_SUSPENDING);
+	UNTIL(bed, 300, task->state == TASK_RUNNING);
+	suspend(bed, task, "disk", 2);
+	UNTIL(bed, 300, task->state == TASK_SUSPENDED);
+	virtual_host_fail(bed->libvirt, "h1", "virDomainRestoreFlags", 1, VIR_ERR_OPERATION_FAILED,
+			  VIR_FROM_QEMU);
+	resume(bed, task, 1);
+	UNTIL(bed, 60, task->state == TASK_RESUMING);
+	UNTIL(bed, 300, task->state == TASK_SUSPENDED);
+	resume(bed, task, 2);
+	await_end(bed, task, TASK_OUTCOME_COMPLETED);
+	await_ready(bed);
+}
+
+static void loses_suspended(struct bed *bed)
+{
+	const struct task *task = run(bed, 0, 2);
+	g_autofree char *vm = NULL;
+
+	vm_at(bed, 0, &vm);
+	suspend(bed, task, "auto", 1);
+	UNTIL(bed, 60, task->state == TASK_SUSPENDED);
+	virtual_vm_trouble(bed->libvirt, vm, VIRTUAL_VM_VANISHES);
+	await_end(bed, task, TASK_OUTCOME_LOST);
+	task = run(bed, 2, 2);
+	suspend(bed, task, "disk", 1);
+	UNTIL(bed, 60, task->state == TASK_SUSPENDED);
+	kill_task(bed, task);
+	await_ready(bed);
+}
+
+/* A migration of half a minute is under way. */
+static const struct task *begin_migration(struct bed *bed)
+{
+	const struct task *task = run(bed, 0, 1);
+
+	virtual_libvirt_times(bed->libvirt)->memory_mib_per_s = 8;
+	operate(bed, SCHEDULER_MIGRATE, task->id, "1", json_pack("{s:[i]}", "nodes", 2));
+	UNTIL(bed, 60, task_is_migrating(task));
+	pass_ms(bed, 10000);
+	g_assert_true(task_is_migrating(task));
+	return task;
+}
+
+static void fails_to_migrate(struct bed *bed)
+{
+	const struct task *task = begin_migration(bed);
+
+	virtual_host_cut(bed->libvirt, "h2", true);
+	UNTIL(bed, 300, !task_is_migrating(task));
+	virtual_host_cut(bed->libvirt, "h2", false);
+	await_end(bed, task, TASK_OUTCOME_COMPLETED);
+	task = begin_migration(bed);
+	virtual_host_restart(bed->libvirt, "h1", 1000);
+	await_end(bed, task, TASK_OUTCOME_COMPLETED);
+	task = begin_migration(bed);
+	virtual_host_power(bed->libvirt, "h2", false);
+	await_end(bed, task, TASK_OUTCOME_COMPLETED);
+	virtual_host_power(bed->libvirt, "h2", true);
+	await_ready(bed);
+}
+
+static void is_lost_on_its_way(struct bed *bed)
+{
+	const struct task *task = begin_migration(bed);
+
+	virtual_host_power(bed->libvirt, "h1", false);
+	pass_ms(bed, 60000);
+	virtual_host_power(bed->libvirt, "h1", true);
+	await_end(bed, task, TASK_OUTCOME_LOST);
+	kill_task(bed, begin_migration(bed));
+	await_ready(bed);
+}
+
+/* A claim on the cluster by a local scheduler of another machine. */
+static void write_claim(struct bed *bed, const char *volume)
+{
+	g_autoptr(json_t) claim =
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:i}", "keeper", "k", "machine",
+			  "m", "machine_id", "i", "boot_id", "b", "pids", "p", "pid", 7,
+			  "start_ticks", 9, "since", "then", "beat", 1);
+	g_autofree char *text = json_text(claim);
+
+	virtual_host_write(bed->libvirt, "h1", volume, text);
+}
+
+/* The other one gives no sign of life: the cluster is taken over from it. */
+static void takes_over(struct bed *bed)
+{
+	g_auto(GStrv) volumes = NULL;
+
+	write_claim(bed, "virtbed-v-c-claim.7");
+	pass_ms(bed, 20000);
+	g_assert_cmpuint(ready_nodes(bed), ==, 2);
+	await_ready(bed);
+	volumes = virtual_host_volumes(bed->libvirt, "h1");
+	g_assert_true(g_strv_contains((const char *const *)volumes, "virtbed-v-c-claim.8"));
+	write_claim(bed, "virtbed-v-c-claim.9");
+	UNTIL(bed, 60, ready_nodes(bed) == 2);
+	await_ready(bed);
+	await_end(bed, start(bed, 0, 4), TASK_OUTCOME_COMPLETED);
+}
+
+/* A file of the image that another program has written to is sent again. */
+static void mends_image(struct bed *bed)
+{
+	g_auto(GStrv) volumes = NULL;
+
+	await_ready(bed);
+	volumes = virtual_host_volumes(bed->libvirt, "h1");
+	for (guint i = 0; volumes[i]; i++)
+		if (g_str_has_suffix(volumes[i], "-vmlinuz"))
+			virtual_host_write(bed->libvirt, "h1", volumes[i], "no kernel");
+	end_scheduler(bed);
+	begin_scheduler(bed);
+	await_ready(bed);
+	trouble_at(bed, 0, VIRTUAL_VM_VANISHES);
+	UNTIL(bed, 60, ready_nodes(bed) < NODES);
+	await_ready(bed);
+}
+
+/* What a daemon had of libvirt is dropped when it crashes. */
+static void forgets(struct bed *bed)
+{
+	g_auto(GStrv) names = NULL;
+	virConnectPtr connection;
+
+	await_ready(bed);
+	names = virtual_host_vms(bed->libvirt, "h1");
+	connection = virConnectOpen("qemu+ssh://h1/system");
+	g_assert_nonnull(virDomainLookupByName(connection, names[0]));
+	g_assert_nonnull(virStoragePoolLookupByName(connection, "virtbed"));
+	g_assert_nonnull(virStreamNew(connection, 0));
+	virtual_libvirt_forget(bed->libvirt, NULL);
+	await_end(bed, start(bed, 0, 4), TASK_OUTCOME_COMPLETED);
+}
+
 static void test_part(struct bed *bed, gconstpointer data)
 {
-	void (*const *part)(struct bed * bed) = data;
+	const struct part *part = data;
 
-	(*part)(bed);
+	part->play(bed);
 }
 
 /* All of it with one seed, as a record. */
@@ -445,7 +688,7 @@ static char *story(uint64_t seed)
 	struct bed bed = {0};
 	char *record;
 
-	set_up_seed(&bed, seed);
+	set_up_seed(&bed, seed, true);
 	completes(&bed);
 	suspends(&bed);
 	migrates(&bed);
@@ -466,18 +709,28 @@ static void test_same_again(void)
 	g_autofree char *other = story(8);
 	g_auto(GStrv) lines = g_strsplit(first, "\n", -1);
 	g_auto(GStrv) others = g_strsplit(second, "\n", -1);
+	g_autofree char *hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, first, -1);
 
 	for (gsize i = 0; lines[i] && others[i]; i++)
 		g_assert_cmpstr(lines[i], ==, others[i]);
 	g_assert_cmpstr(first, ==, second);
+	g_test_message("record %.16s, %zu bytes", hash, strlen(first));
 	g_assert_cmpstr(first, !=, other);
 }
 
-static const struct {
-	const char *name;
-	void (*part)(struct bed *bed);
-} parts[] = {
+static const struct part parts[] = {
 	{"a task completes", completes},
+	{"a task completes in emulated VMs", completes, .emulated = true},
+	{"a task's output is read, and its share is set", shares_and_prints},
+	{"a script runs", runs_script},
+	{"a task is killed, hangs, and is cut off", is_killed},
+	{"a suspension fails, and its task runs on", fails_to_suspend},
+	{"a suspended task is lost with its VM", loses_suspended},
+	{"a migration fails, and its task runs on", fails_to_migrate},
+	{"a task is lost on its way", is_lost_on_its_way},
+	{"another scheduler has the cluster", takes_over},
+	{"the image on a host is damaged", mends_image},
+	{"a daemon crashes", forgets},
 	{"a task is suspended and resumed", suspends},
 	{"a task is resumed on another host", resumes_elsewhere},
 	{"a running VM is migrated", migrates},
@@ -495,7 +748,7 @@ int main(int argc, char **argv)
 	for (guint i = 0; i < G_N_ELEMENTS(parts); i++) {
 		g_autofree char *path = g_strconcat("/virtual-vms/", parts[i].name, NULL);
 
-		g_test_add(path, struct bed, &parts[i].part, set_up, test_part, tear_down);
+		g_test_add(path, struct bed, &parts[i], set_up, test_part, tear_down);
 	}
 	g_test_add_func("/virtual-vms/the same seed, the same record", test_same_again);
 	return g_test_run();
