@@ -125,6 +125,8 @@ static void libvirt_free(struct executor *base)
 	if (!executor)
 		return;
 	g_clear_handle_id(&executor->clean_source, g_source_remove);
+	if (executor->pool)
+		pool_stop(executor->pool);
 	g_hash_table_iter_init(&iter, executor->jobs);
 	while (g_hash_table_iter_next(&iter, NULL, &job))
 		job_free(job);

@@ -22,11 +22,16 @@ struct boot_queue *boot_queue_new(guint limit)
 	return queue;
 }
 
+void boot_queue_clear(struct boot_queue *queue)
+{
+	g_queue_clear_full(&queue->waiting, g_free);
+}
+
 void boot_queue_free(struct boot_queue *queue)
 {
 	if (!queue)
 		return;
-	g_queue_clear_full(&queue->waiting, g_free);
+	boot_queue_clear(queue);
 	g_hash_table_destroy(queue->active);
 	g_free(queue);
 }

@@ -23,3 +23,6 @@ void boot_queue_enter(struct boot_queue *queue, boot_queue_turn_f turn, void *da
 
 /* Gives the turn back, or leaves the queue. Does nothing if `data` is in neither. */
 void boot_queue_leave(struct boot_queue *queue, void *data);
+
+/* Drops all requests whose turn has not come. */
+void boot_queue_clear(struct boot_queue *queue);

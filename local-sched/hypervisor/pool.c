@@ -655,6 +655,7 @@ struct pool *pool_new(const struct pool_settings *settings, const struct node_ev
 void pool_stop(struct pool *pool)
 {
 	pool->stopped = true;
+	boot_queue_clear(pool->settings.queue); /* a VM that leaves it starts no other one */
 	for (guint i = 0; i < pool->entries->len; i++)
 		vm_stop(vm_at(pool, i));
 }

@@ -31,6 +31,12 @@ static void on_connection(struct host *host, bool up, const char *reason, void *
 	}
 }
 
+/* Whether VMs were listed, or are being listed, since the claim was taken last. */
+static bool is_prepared(const struct vm_host *vm_host)
+{
+	return vm_host->step == STEP_READY && vm_host->claimed;
+}
+
 static void on_domain(struct host *host, const char *name, bool running, const char *reason,
 		      void *data)
 {
@@ -40,7 +46,7 @@ static void on_domain(struct host *host, const char *name, bool running, const c
 	g_hash_table_remove(vm_host->stops, name);
 	if (vm && running)
 		vm_was_started(vm, host);
-	else if (vm)
+	else if (vm && is_prepared(vm_host))
 		vm_stopped(vm, reason);
 	else if (!vm && running && vm_host_is_numbered(vm_host->settings.prefix, name) &&
 		 !vm_host->frozen)
