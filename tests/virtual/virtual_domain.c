@@ -445,6 +445,7 @@ virDomainPtr virDomainCreateXML(virConnectPtr conn, const char *xmlDesc, unsigne
 	struct virtual_host *host = conn->host;
 	struct virtual_vm *vm;
 
+	g_assert_nonnull(xmlDesc);
 	if (!virtual_call(conn, __func__))
 		return NULL;
 	if (!virtual_call_goes_on(conn, virtual_about(host->libvirt, CREATE_MS)) ||

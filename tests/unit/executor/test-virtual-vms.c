@@ -11,6 +11,7 @@
 #include <libvirt/virterror.h>
 
 #include "common/json.h"
+#include "common/random.h"
 #include "common/subprocess.h"
 #include "local-sched/core/scheduler.h"
 #include "tests/virtual/virtual_libvirt.h"
@@ -211,18 +212,23 @@ static const struct task *operate(struct bed *bed, enum scheduler_operation of, 
 	return task;
 }
 
-/* A task of whole nodes. */
-static const struct task *start(struct bed *bed, guint first, guint count)
+/* The request for a task of whole nodes; a new reference. */
+static json_t *task_body(guint first, guint count)
 {
-	g_autofree char *id = g_strdup_printf("t-%u", ++bed->tasks);
 	json_t *nodes = json_array();
 
 	for (guint i = 0; i < count; i++)
 		json_array_append_new(nodes, json_integer(first + i));
-	return operate(bed, SCHEDULER_START, id, NULL,
-		       json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", "A", "benchmark",
-				 "is", "class", "S", "ranks", (int)(count * CORES), "repetitions",
-				 REPETITIONS, "nodes", nodes, "deadline_s", 3600.0));
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", "A", "benchmark", "is",
+			 "class", "S", "ranks", (int)(count * CORES), "repetitions", REPETITIONS,
+			 "nodes", nodes, "deadline_s", 3600.0);
+}
+
+static const struct task *start(struct bed *bed, guint first, guint count)
+{
+	g_autofree char *id = g_strdup_printf("t-%u", ++bed->tasks);
+
+	return operate(bed, SCHEDULER_START, id, NULL, task_body(first, count));
 }
 
 static void await_end(struct bed *bed, const struct task *task, enum task_outcome outcome)
@@ -502,7 +508,7 @@ static void trouble_at(struct bed *bed, guint node, enum virtual_trouble trouble
 	g_assert_true(virtual_vm_trouble(bed->libvirt, vm, trouble));
 }
 
-/* A task that is killed, one that hangs, and one whose ranks end as their network is cut. */
+/* A task is killed, the next one hangs, and the ranks of the last one end as its network is cut. */
 static void is_killed(struct bed *bed)
 {
 	const struct task *task;
@@ -659,6 +665,30 @@ static void mends_image(struct bed *bed)
 	await_ready(bed);
 }
 
+/* A predecessor's VM ends before it is known how VMs are started there. */
+static void ends_early(struct bed *bed)
+{
+	g_autofree char *vm = NULL;
+
+	await_ready(bed);
+	vm_at(bed, 0, &vm);
+	end_scheduler(bed);
+	begin_scheduler(bed);
+	pass_ms(bed, 1000);
+	g_assert_true(virtual_vm_trouble(bed->libvirt, vm, VIRTUAL_VM_VANISHES));
+	await_ready(bed);
+}
+
+/* A scheduler ends while VMs wait for their turn to boot. */
+static void ends_while_booting(struct bed *bed)
+{
+	pass_ms(bed, 5000);
+	g_assert_cmpuint(ready_nodes(bed), <, NODES);
+	end_scheduler(bed);
+	begin_scheduler(bed);
+	await_ready(bed);
+}
+
 /* What a daemon had of libvirt is dropped when it crashes. */
 static void forgets(struct bed *bed)
 {
@@ -673,6 +703,206 @@ static void forgets(struct bed *bed)
 	g_assert_nonnull(virStreamNew(connection, 0));
 	virtual_libvirt_forget(bed->libvirt, NULL);
 	await_end(bed, start(bed, 0, 4), TASK_OUTCOME_COMPLETED);
+}
+
+/* Faults at random. */
+
+/* A scheduler that ends drops calls that wait, with what they are for, as its process ends too. */
+#ifdef __SANITIZE_ADDRESS__
+#define LEAKS_COUNT true
+#else
+#define LEAKS_COUNT false
+#endif
+
+enum { STORM_ROUNDS = 40, STORM_SEEDS = 8, STORM_SEEDS_LONG = 2000 };
+
+static const char *const functions[] = {
+	"virDomainCreateXML",
+	"virDomainQemuAgentCommand",
+	"virDomainOpenChannel",
+	"virDomainLookupByName",
+	"virDomainSaveFlags",
+	"virDomainRestoreFlags",
+	"virDomainMigrateToURI3",
+	"virStorageVolCreateXML",
+	"virStoragePoolLookupByName",
+	"virDomainSuspend",
+	"virDomainResume",
+	"virConnectListAllDomains",
+	"virDomainDestroy",
+	"virDomainSetSchedulerParametersFlags",
+};
+
+/* A request of a user, which may be refused. */
+static void request_at_random(struct bed *bed, struct random_stream *random)
+{
+	static const char *const numbers[] = {"1", "2"};
+	g_autofree char *id =
+		g_strdup_printf("t-%u", 1 + (guint)random_stream_below(random, bed->tasks + 1));
+	const char *n = numbers[random_stream_below(random, 2)];
+	const int first = (int)random_stream_below(random, NODES);
+	const enum scheduler_operation of =
+		(enum scheduler_operation)random_stream_below(random, SCHEDULER_KILL + 1);
+	g_autoptr(json_t) body = NULL;
+	bool is_new;
+
+	if (of == SCHEDULER_START) {
+		g_free(id);
+		id = g_strdup_printf("t-%u", ++bed->tasks);
+		body = task_body((guint)first,
+				 1 + (guint)random_stream_below(random, NODES - (guint)first));
+	} else if (of == SCHEDULER_SUSPEND) {
+		body = json_pack("{s:s}", "keep",
+				 random_stream_below(random, 2) ? "disk" : "memory");
+	} else if (of == SCHEDULER_RESUME || of == SCHEDULER_MIGRATE) {
+		body = random_stream_below(random, 2) || first == 3
+			       ? json_pack("{s:[i]}", "nodes", first)
+			       : json_pack("{s:[i,i]}", "nodes", first, first + 1);
+	} else if (of == SCHEDULER_SHARE) {
+		body = json_pack("{s:f}", "share", 0.5);
+	}
+	scheduler_operate(bed->scheduler, of, id, of == SCHEDULER_KILL ? NULL : n, body, &is_new,
+			  NULL);
+}
+
+static void fault_at_random(struct bed *bed, struct random_stream *random)
+{
+	const char *host = random_stream_below(random, 2) ? "h1" : "h2";
+	g_auto(GStrv) vms = virtual_host_vms(bed->libvirt, host);
+	const guint count = g_strv_length(vms);
+
+	switch (random_stream_below(random, 9)) {
+	case 0:
+		virtual_host_power(bed->libvirt, host, random_stream_below(random, 3) > 0);
+		break;
+	case 1:
+		virtual_host_cut(bed->libvirt, host, random_stream_below(random, 2));
+		break;
+	case 2:
+		virtual_host_restart(bed->libvirt, host, (guint)random_stream_below(random, 20000));
+		break;
+	case 3:
+		virtual_host_slow(
+			bed->libvirt, host,
+			random_stream_below(random, 2)
+				? functions[random_stream_below(random, G_N_ELEMENTS(functions))]
+				: NULL,
+			(guint)random_stream_below(random, 3) * 400);
+		break;
+	case 4:
+		virtual_host_fail(bed->libvirt, host,
+				  functions[random_stream_below(random, G_N_ELEMENTS(functions))],
+				  1 + (guint)random_stream_below(random, 3), VIR_ERR_INTERNAL_ERROR,
+				  VIR_FROM_QEMU);
+		break;
+	case 5:
+		if (!LEAKS_COUNT) {
+			end_scheduler(bed);
+			begin_scheduler(bed);
+		}
+		break;
+	default:
+		if (count > 0)
+			virtual_vm_trouble(bed->libvirt, vms[random_stream_below(random, count)],
+					   (enum virtual_trouble)
+						   random_stream_below(random, VIRTUAL_TROUBLES));
+	}
+}
+
+/* All that was done to hosts and VMs ends. */
+static void mend(struct bed *bed)
+{
+	for (guint i = 1; i <= 2; i++) {
+		g_autofree char *host = g_strdup_printf("h%u", i);
+		g_auto(GStrv) vms = NULL;
+
+		virtual_host_power(bed->libvirt, host, true);
+		virtual_host_cut(bed->libvirt, host, false);
+		virtual_host_slow(bed->libvirt, host, NULL, 0);
+		for (guint k = 0; k < G_N_ELEMENTS(functions); k++) {
+			virtual_host_slow(bed->libvirt, host, functions[k], 0);
+			virtual_host_fail(bed->libvirt, host, functions[k], 0, 0, 0);
+		}
+		vms = virtual_host_vms(bed->libvirt, host);
+		for (guint k = 0; vms[k]; k++) {
+			virtual_vm_trouble(bed->libvirt, vms[k], VIRTUAL_AGENT_WELL);
+		}
+	}
+}
+
+/* Whether every task has ended or is suspended, and every node is ready. */
+static bool is_quiet(struct bed *bed)
+{
+	const GPtrArray *tasks = scheduler_tasks(bed->scheduler);
+
+	for (guint i = 0; i < tasks->len; i++) {
+		const struct task *task = tasks->pdata[i];
+
+		if (task->state != TASK_ENDED && task->state != TASK_SUSPENDED)
+			return false;
+	}
+	return ready_nodes(bed) == NODES;
+}
+
+/* VMs are at nodes, spare, or of suspended tasks; none is left over. */
+static void check_vms(struct bed *bed)
+{
+	const GPtrArray *tasks = scheduler_tasks(bed->scheduler);
+	guint most = NODES + 2;
+	guint count = 0;
+
+	for (guint i = 0; i < tasks->len; i++) {
+		const struct task *task = tasks->pdata[i];
+
+		most += task->state == TASK_SUSPENDED ? task->nodes_count : 0;
+	}
+	for (guint i = 1; i <= 2; i++) {
+		g_autofree char *host = g_strdup_printf("h%u", i);
+		g_auto(GStrv) vms = virtual_host_vms(bed->libvirt, host);
+
+		count += g_strv_length(vms);
+	}
+	g_assert_cmpuint(count, >=, NODES);
+	g_assert_cmpuint(count, <=, most);
+}
+
+/*
+ * Whatever happens, after the last fault every task ends, every node is ready again, and nothing is
+ * left on the hosts in the end.
+ */
+static void storm(uint64_t seed)
+{
+	struct random_stream random;
+	struct bed bed = {0};
+
+	g_test_message("seed %u", (guint)seed);
+	random_stream_init(&random, seed, 2);
+	set_up_seed(&bed, seed, true);
+	for (guint i = 0; i < STORM_ROUNDS; i++) {
+		pass_ms(&bed, (guint)random_stream_below(&random, 10000));
+		if (random_stream_below(&random, 2))
+			request_at_random(&bed, &random);
+		else
+			fault_at_random(&bed, &random);
+	}
+	mend(&bed);
+	pass_ms(&bed, 30000); /* libvirtd is back */
+	UNTIL(&bed, 4 * 3600, is_quiet(&bed));
+	pass_ms(&bed, 60000);
+	check_vms(&bed);
+	stops_clean(&bed);
+	tear_down(&bed, NULL);
+}
+
+static void test_storms(void)
+{
+	const guint64 first = g_ascii_strtoull(g_getenv("VIRTBED_SEED") ?: "1", NULL, 10);
+	const guint count = g_getenv("VIRTBED_SEED")   ? 1
+			    : g_getenv("VIRTBED_LONG") ? STORM_SEEDS_LONG
+						       : STORM_SEEDS;
+
+	for (guint i = 0; i < count; i++)
+		storm(first + i);
 }
 
 static void test_part(struct bed *bed, gconstpointer data)
@@ -730,6 +960,8 @@ static const struct part parts[] = {
 	{"a task is lost on its way", is_lost_on_its_way},
 	{"another scheduler has the cluster", takes_over},
 	{"the image on a host is damaged", mends_image},
+	{"a VM ends before its host is prepared", ends_early},
+	{"a scheduler ends while VMs boot", ends_while_booting},
 	{"a daemon crashes", forgets},
 	{"a task is suspended and resumed", suspends},
 	{"a task is resumed on another host", resumes_elsewhere},
@@ -751,5 +983,6 @@ int main(int argc, char **argv)
 		g_test_add(path, struct bed, &parts[i], set_up, test_part, tear_down);
 	}
 	g_test_add_func("/virtual-vms/the same seed, the same record", test_same_again);
+	g_test_add_func("/virtual-vms/all is well after faults at random", test_storms);
 	return g_test_run();
 }
