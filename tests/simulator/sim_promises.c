@@ -20,6 +20,9 @@
 /* Joules that were rounded to other doubles. */
 #define SAME_J 1e-6
 
+/* Times that were rounded to other doubles. */
+#define SAME_S 1e-6
+
 /* What is known of a counter in the account of a host. */
 struct counter {
 	char *id;
@@ -124,6 +127,51 @@ static void check_attempts(struct sim_promises *promises, struct sim_world *worl
 	}
 }
 
+/* An attempt has been migrated no more often than the service has asked for. */
+static void check_migrations(struct sim_world *world)
+{
+	for (guint i = SIM_LOCALS; i < world->parts_count; i++) {
+		const struct sim_part *part = &world->parts[i];
+		const GPtrArray *tasks = part->scheduler ? scheduler_tasks(part->scheduler) : NULL;
+
+		for (guint k = 0; tasks && k < tasks->len; k++) {
+			const struct task *task = tasks->pdata[k];
+			uint32_t number, attempt;
+
+			if (task->state == TASK_ENDED || !is_owned(world, i - SIM_LOCALS, task->id))
+				continue;
+			remote_usage_task_of(world->session->plan->experiment, world->session->run,
+					     task->id, &number, &attempt);
+			if (task->migrations->len > view_task(world->session, number)->migrations)
+				sim_violate(world, "a migration is carried out once",
+					    "%s: %s was migrated %u times, and was to be %u times",
+					    part->name, task->id, task->migrations->len,
+					    view_task(world->session, number)->migrations);
+		}
+	}
+}
+
+/* No task is planned on a node that takes none. */
+static void check_planned(struct sim_world *world)
+{
+	for (uint32_t i = 0; i < view_tasks_count(world->session); i++) {
+		const struct engine_task *task = view_task(world->session, i);
+
+		for (uint32_t k = 0;
+		     task && task->state == ENGINE_TASK_PLANNED && k < task->nodes_count; k++) {
+			const enum view_node_state state =
+				view_node_state(world->session, task->cluster, task->nodes[k],
+						NULL);
+
+			if (state != VIEW_NODE_IDLE && state != VIEW_NODE_BUSY)
+				sim_violate(world, "tasks are planned on nodes that are up",
+					    "task %u is planned on node %u of c%u, which is %s", i,
+					    task->nodes[k], task->cluster + 1,
+					    view_node_state_name(state));
+		}
+	}
+}
+
 /* What was submitted. */
 
 static void check_priorities(struct sim_world *world)
@@ -204,7 +252,20 @@ static void check_finals(struct sim_promises *promises, struct sim_world *world)
 	}
 }
 
-/* A counter with another name is a new one for the account, which keeps the rise of the former. */
+/* Energy is provisional only of the time after the account. */
+static void check_spans(struct sim_world *world, const struct host_account *account)
+{
+	const struct host_span *first =
+		account->spans->len ? &g_array_index(account->spans, struct host_span, 0) : NULL;
+
+	if (first && first->from_s < account->meter->at_s - SAME_S)
+		sim_violate(world, "nothing is paid for twice",
+			    "host %s: energy is provisional from %.3f s on, and its account "
+			    "reaches %.3f s",
+			    account->meter->host, first->from_s, account->meter->at_s);
+}
+
+/* A counter with another name has a beginning of its own in the account, which keeps the rise before. */
 static void check_counters(struct sim_promises *promises, struct sim_world *world)
 {
 	GHashTableIter iter;
@@ -216,6 +277,7 @@ static void check_counters(struct sim_promises *promises, struct sim_world *worl
 			((const struct host_account *)value)->meter;
 		struct counter *counter = g_hash_table_lookup(promises->counters, meter->host);
 
+		check_spans(world, value);
 		if (!meter->counter)
 			continue;
 		if (counter && !g_str_equal(counter->id, meter->counter) &&
@@ -235,6 +297,9 @@ void sim_promises_check(struct sim_promises *promises, struct sim_world *world)
 	check_attempts(promises, world);
 	if (!sim_serves(world))
 		return;
+	if (!world->lost_machine) /* which may take the record of a request */
+		check_migrations(world);
+	check_planned(world);
 	check_priorities(world);
 	check_finals(promises, world);
 	check_counters(promises, world);

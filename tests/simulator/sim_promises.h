@@ -4,10 +4,11 @@
 #include "tests/simulator/sim_world.h"
 
 /*
- * Invariants of a service over its lives, for which what was seen before has to be known: every
- * attempt that a local scheduler executes is one of the service's, what was submitted keeps its
- * priority, energy that is final stays so, and a host's counter that begins again is another one in
- * the account.
+ * Invariants of a service over its lives, for which what was seen before has to be known, or what
+ * the service has in memory: every attempt that a local scheduler executes is one of the service's
+ * and is migrated as often as requested, tasks are planned on nodes that are up, what was submitted
+ * keeps its priority, energy that is final stays so, no time is in an account and provisional, and
+ * a host's counter that begins again is another one in the account.
  */
 struct sim_promises;
 typedef struct sim_promises sim_promises_t; /* for g_autoptr() */
