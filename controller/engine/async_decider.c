@@ -58,6 +58,23 @@ copy_allocations(struct arena *arena, const struct sched_allocation *from, uint3
 	return own;
 }
 
+static const struct sched_queue *copy_queues(struct arena *arena,
+					     const struct sched_snapshot *snapshot)
+{
+	const uint32_t count = snapshot->system->clusters_count;
+	struct sched_queue *own = copy_list(arena, snapshot->queues, count, sizeof(*own));
+
+	for (uint32_t c = 0; c < count; c++) {
+		const struct sched_task **tasks =
+			copy_list(arena, own[c].tasks, own[c].count, sizeof(tasks[0]));
+
+		for (uint32_t i = 0; i < own[c].count; i++)
+			tasks[i] = copy_task(arena, tasks[i]);
+		own[c].tasks = tasks;
+	}
+	return own;
+}
+
 /* Copies a snapshot with everything that it points to. */
 static void copy_snapshot(struct arena *arena, const struct sched_snapshot *from,
 			  struct sched_snapshot *ret_copy)
@@ -78,6 +95,11 @@ static void copy_snapshot(struct arena *arena, const struct sched_snapshot *from
 	ret_copy->placeholders =
 		copy_allocations(arena, from->placeholders, from->placeholders_count);
 	ret_copy->down = copy_list(arena, from->down, from->down_count, sizeof(*from->down));
+	if (from->queues)
+		ret_copy->queues = copy_queues(arena, from);
+	if (from->sufferage)
+		ret_copy->sufferage = copy_list(arena, from->sufferage, from->system->rows_count,
+						sizeof(*from->sufferage));
 }
 
 /* Creating and freeing. */
@@ -142,7 +164,7 @@ void async_decider_ask(struct async_decider *decider, const struct policy *polic
 		       struct policy_outside *outside, unsigned int flags,
 		       const struct sched_snapshot *snapshot)
 {
-	g_assert(!decider->asked && !snapshot->queues);
+	g_assert(!decider->asked);
 	decider->policy = *policy;
 	decider->outside = outside;
 	decider->flags = flags;

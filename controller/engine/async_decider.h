@@ -43,8 +43,8 @@ void async_decider_free(struct async_decider *decider);
 /*
  * Asks `policy` for a plan with `flags` (enum policy_flags). No decision may be pending. The system
  * of the snapshot must not change until there is an answer; everything else is copied. `outside`
- * decides if the policy is from outside, on the thread; it may be NULL otherwise. Not for systems
- * with queues.
+ * decides if the policy is from outside, on the thread; it may be NULL otherwise. With queues a
+ * policy of the tree keeps nothing from one decision to the next (policy_context.memory).
  */
 void async_decider_ask(struct async_decider *decider, const struct policy *policy,
 		       struct policy_outside *outside, unsigned int flags,

@@ -501,7 +501,7 @@ struct engine_setup {
 	 * The policy decides on a thread of its own while the engine handles events: for a service.
 	 * Actions of its plan that became impossible meanwhile are skipped, and the policy is asked
 	 * again. Needs `platform`, and a caller that runs the default main context (run_loop.h). No
-	 * effect where clusters have queues or tasks share hosts.
+	 * effect where tasks share hosts.
 	 */
 	bool apart;
 	/*

@@ -165,7 +165,7 @@ static void take_decision(struct engine *engine, const struct async_answer *answ
 	engine_count_decision(engine, answer->decide_s);
 	if (plan->fallback)
 		record_fallback(engine, answer);
-	engine->placement->note_decision(engine, plan, answer->snapshot->now_s);
+	engine->placement->note_decision(engine, plan, answer->snapshot);
 	engine_record_decision(engine, answer->policy, answer->snapshot, plan);
 	engine->decider->applying = (struct applying){*answer, .most = most_at_once(engine, plan)};
 	apply_next_part(engine);

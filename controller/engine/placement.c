@@ -55,7 +55,8 @@ void placement_without_deadlines(struct engine *engine, uint32_t task,
 {
 }
 
-void placement_without_notes(struct engine *engine, const struct sched_plan *plan, double time_s)
+void placement_without_notes(struct engine *engine, const struct sched_plan *plan,
+			     const struct sched_snapshot *snapshot)
 {
 }
 

@@ -23,7 +23,10 @@ struct placement;
 struct placement_ops {
 	const char *name;
 
-	/* A policy may decide on a thread of its own (engine_setup.apart). */
+	/*
+	 * A policy may decide on a thread of its own (engine_setup.apart): a plan stays legal where
+	 * actions that became impossible meanwhile are left out.
+	 */
 	bool decides_apart;
 	/*
 	 * A decision that leaves all tasks waiting is recorded even if the one before was equal:
@@ -141,8 +144,9 @@ struct placement_ops {
 	 * Called for each decision; borrows from the engine.
 	 */
 	void (*fill_snapshot)(struct engine *engine, struct sched_snapshot *snapshot);
-	/* Takes over what a decision for `time_s` says beside its actions, and records it. */
-	void (*note_decision)(struct engine *engine, const struct sched_plan *plan, double time_s);
+	/* Takes over what a decision on a snapshot says beside its actions, and records it. */
+	void (*note_decision)(struct engine *engine, const struct sched_plan *plan,
+			      const struct sched_snapshot *snapshot);
 
 	/* Plans (mapping.h). */
 
@@ -218,5 +222,6 @@ void placement_without_queues(struct engine *engine);
 bool placement_without_queue_events(struct engine *engine, const struct backend_event *event);
 void placement_without_deadlines(struct engine *engine, uint32_t task,
 				 enum engine_task_state former);
-void placement_without_notes(struct engine *engine, const struct sched_plan *plan, double time_s);
+void placement_without_notes(struct engine *engine, const struct sched_plan *plan,
+			     const struct sched_snapshot *snapshot);
 void placement_without_pruner(struct engine *engine, const struct sched_pruner *pruner);

@@ -340,16 +340,18 @@ static void fill_snapshot(struct engine *engine, struct sched_snapshot *snapshot
 }
 
 /* Takes over and records the state of pruning. */
-static void note_decision(struct engine *engine, const struct sched_plan *plan, double time_s)
+static void note_decision(struct engine *engine, const struct sched_plan *plan,
+			  const struct sched_snapshot *snapshot)
 {
 	struct placement *state = engine->placement_state;
 	const struct sched_pruner *pruner = &plan->pruner;
 
-	state->missed = 0;
+	/* More may have missed theirs while it was decided. */
+	state->missed -= snapshot->missed;
 	if (state->pruner.level == pruner->level && state->pruner.dropping == pruner->dropping)
 		return;
 	state->pruner = *pruner;
-	engine_record_pruner(engine, pruner, time_s);
+	engine_record_pruner(engine, pruner, snapshot->now_s);
 }
 
 /* Plans. */
@@ -476,6 +478,7 @@ static void resend_queues(struct engine *engine)
 
 const struct placement_ops placement_queued = {
 	.name = "queued",
+	.decides_apart = true,
 	.records_repeats = true,
 	.restorable = true,
 	.suspend_refusal = ENGINE_REFUSAL_QUEUE_SUSPEND,

@@ -468,6 +468,10 @@ static bool record_input(struct engine_recorder *base, const struct engine_input
 	requests_begin(&inputs->listener.requests);
 	inputs->listener.noting = true;
 	inputs->flushes = 0;
+	/* Before the first decision, which may be described on another thread. */
+	if (!recorder->pet && recorder->system->queueing &&
+	    (!ensure_transaction(recorder) || !keep_pet(recorder, recorder->system)))
+		return false;
 	inputs->now = (struct store_input){
 		.run = recorder->run,
 		.n = inputs->now.n + 1,

@@ -149,9 +149,9 @@ static bool restore_run(struct measured_run *run, GError **error)
 }
 
 /*
- * Starts the program of a policy from outside. Where tasks have nodes of their own it decides on a
- * thread of its own, and the run does not stand still until a deadline; on shared hosts and with
- * queues (placement_ops.decides_apart) it does. A run that continues has the fallback at the worst.
+ * Starts the program of a policy from outside. It decides on a thread of its own, and the run does
+ * not stand still until a deadline; on shared hosts (placement_ops.decides_apart) it does. A run
+ * that continues has the fallback at the worst.
  */
 static bool open_plugin(struct measured_run *run, GError **error)
 {

@@ -335,3 +335,37 @@ END
 	lets_mount || skip "this machine lets no sandbox mount file systems"
 	[[ "$output" == *': refused: ["0o755", true, "PermissionError", "PermissionError", "OSError", "OSError"]'* ]]
 }
+
+@test "a run with queues does not wait for a program that hangs, and is carried out again" {
+	use_twin
+	cat >queues.yaml <<END
+name: queues
+clusters:
+  - {name: m1, nodes: 2, cores: 1, memory_mib: 112, simulated: {idle_w: 60, seed: 1}}
+  - {name: m2, nodes: 1, cores: 2, memory_mib: 128, simulated: {idle_w: 60, seed: 2}}
+types:
+  - {name: short, benchmark: is, class: S, cores: 2, repetitions: 4, memory_mib: 96, share: 1,
+     utility_max: 1, constant_until: 3, zero_at: 3}
+estimates:
+  - {type: short, cluster: m1, etc_s: 0.2, etc_sd_s: 0.01, eec_j: 20}
+  - {type: short, cluster: m2, etc_s: 0.2, etc_sd_s: 0.01, eec_j: 20}
+environment:
+  pruning:
+    bin_s: 0.1
+    queue_length: 3
+    left_out: 0
+    list: [{type: short, arrival_s: 0.1, deadline_s: 90}, {type: short, arrival_s: 0.2, deadline_s: 90},
+           {type: short, arrival_s: 0.3, deadline_s: 90}]
+    entries: [{type: short, machine: m1, samples: [0.2, 0.3]}, {type: short, machine: m2, samples: [0.2, 0.3]}]
+experiment: {policies: ["$twin --at 2 hang mm"], limits: [1], mapping_interval_s: 1, duration_s: 60, baseline_s: 1,
+             task_deadline_s: 25}
+plugin: {deadline_s: 1}
+END
+	unset VIRTBED_LIBEXEC # local schedulers that simulate their clusters
+	"$virtbed" run queues.yaml --out "$out"
+	[ "$(run_query "$out" "SELECT count(*) FROM task WHERE state = 'completed'")" -eq 3 ]
+	run_query "$out" "SELECT detail FROM event WHERE kind = 'outside'" | jq -e '.late > 0 and .events == .used + .late'
+	run "$virtbed" rerun "$out"
+	echo "$output"
+	[[ "$output" == *"all as stored"* ]]
+}

@@ -28,6 +28,84 @@ static const struct sched_pruning usual = {
 	.cull_threshold = 0.3,
 };
 
+/* A platform whose threads have decided at once, and say so when the test wants them to. */
+struct thinking {
+	struct platform platform; /* first */
+	platform_work_f done;     /* of the decision that was not told; NULL: none */
+	void *data;
+	struct policy_outside outside;
+	struct policy own;  /* what the policy from outside decides */
+	uint32_t meanwhile; /* ends of tasks that were handled while it decided */
+	uint32_t missed;    /* of all snapshots */
+};
+
+static int64_t stand_still(const struct platform *platform)
+{
+	return 1;
+}
+
+static struct platform_job *think(const struct platform *base, const char *name, bool needed,
+				  platform_work_f work, platform_work_f done, void *data)
+{
+	struct thinking *thinking = (struct thinking *)base;
+
+	work(data);
+	thinking->done = done;
+	thinking->data = data;
+	return (struct platform_job *)thinking;
+}
+
+static void forget(struct platform_job *job)
+{
+	((struct thinking *)(void *)job)->done = NULL;
+}
+
+static int decide_as_own(struct policy_outside *outside, const struct policy *policy,
+			 const struct sched_snapshot *snapshot, struct policy_context *context,
+			 struct sched_plan *ret_plan)
+{
+	struct thinking *thinking =
+		(struct thinking *)((char *)outside - offsetof(struct thinking, outside));
+
+	thinking->missed += snapshot->missed;
+	return policy_decide(&thinking->own, snapshot, context, ret_plan);
+}
+
+static void tell(struct thinking *thinking)
+{
+	const platform_work_f done = g_steal_pointer(&thinking->done);
+
+	if (done)
+		done(thinking->data);
+}
+
+/* Runs the engine to its end; each decision takes 20 s. */
+static void run_thinking(struct thinking *thinking, struct engine *engine, struct backend *sim,
+			 struct engine_result *ret_result)
+{
+	double told_s = INFINITY;
+
+	engine_begin_run(engine);
+	while (!engine_has_ended(engine)) {
+		const double now_s = backend_now_s(sim);
+		const double next_s = engine_next_s(engine);
+		const double until_s = fmin(next_s > -INFINITY ? next_s : now_s, told_s);
+		struct backend_event event;
+
+		backend_sim_wait(sim, until_s, &event);
+		thinking->meanwhile += thinking->done && event.kind == BACKEND_EVENT_ENDED;
+		if (backend_now_s(sim) >= told_s)
+			tell(thinking);
+		engine_event(engine, &event);
+		if (!thinking->done)
+			told_s = INFINITY;
+		else if (told_s == INFINITY)
+			told_s = backend_now_s(sim) + 20;
+	}
+	engine_stop_run(engine);
+	engine_finish_run(engine, ret_result);
+}
+
 /* Looks on; first member of its kind. */
 struct watch {
 	struct engine_recorder recorder;
@@ -245,6 +323,58 @@ static void test_idle(gconstpointer name)
 	bed_finish(&bed);
 }
 
+/*
+ * A policy from outside decides beside the run: tasks end meanwhile, and none of what they missed is
+ * lost.
+ */
+static void test_apart(void)
+{
+	static const struct platform_clock clock = {.now_ns = stand_still,
+						    .thread_ns = stand_still};
+	static const struct platform_threads threads = {.run = think, .wait = forget};
+	struct thinking thinking = {.platform = {.clock = &clock, .threads = &threads},
+				    .outside = {.decide = decide_as_own}};
+	struct engine_setup setup = {
+		.mapping_interval_s = NEVER_S,
+		.duration_s = NEVER_S,
+		.moments = POLICY_AT_CHANGES,
+		.apart = true,
+		.outside = &thinking.outside,
+		.platform = &thinking.platform,
+	};
+	struct engine_result result;
+	struct backend *backend;
+	struct engine *engine;
+	struct bed bed;
+	uint32_t late = 0;
+
+	bed_init(&bed, 1500, 1.5);
+	setup.system = bed.system;
+	setup.workload = bed.workload;
+	g_assert_cmpint(policy_parse("exec:outside", &setup.policy, NULL, 0), ==, 0);
+	g_assert_cmpint(policy_parse("mm", &thinking.own, NULL, 0), ==, 0);
+	backend = backend_sim_new(bed.system, TASKS);
+	backend_sim_set_exec_seed(backend, 1, 1);
+	engine = engine_new(&setup, backend);
+	run_thinking(&thinking, engine, backend, &result);
+	g_assert_cmpstr(engine_reason(engine), ==, NULL);
+	g_assert_cmpint(result.ended_by, ==, ENGINE_END_DONE);
+	for (uint32_t i = 0; i < TASKS; i++) {
+		const struct engine_task *task = engine_task_at(engine, i);
+
+		g_assert_true(engine_task_over(task));
+		late += task->state == ENGINE_TASK_COMPLETED && !engine_on_time(engine, i);
+	}
+	g_assert_cmpuint(result.tasks_completed, >, 0);
+	g_assert_cmpuint(thinking.meanwhile, >, 0);
+	g_assert_cmpuint(late, >, 0);
+	/* The last one may be later than the last decision. */
+	g_assert_cmpuint(late - thinking.missed, <=, 2);
+	engine_free(engine);
+	backend_destroy(backend);
+	bed_finish(&bed);
+}
+
 #define HAND_TASKS 5
 
 /* Execution times of one bin each: x 10 and y 20 on both machines. */
@@ -361,6 +491,7 @@ int main(int argc, char **argv)
 			test_workload);
 	g_test_add_func("/engine-queues/robustness-by-hand", test_robustness_by_hand);
 	g_test_add_func("/engine-queues/baselines-may-evict", test_evicting_baselines);
+	g_test_add_func("/engine-queues/a-policy-from-outside-decides-beside-the-run", test_apart);
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
 		g_autofree char *busy =
 			g_strdup_printf("/engine-queues/under-%s-machines-work-their-queues-off",
