@@ -8,6 +8,7 @@
 #include "common/json.h"
 #include "controller/check/policy_check.h"
 #include "controller/cli/commands.h"
+#include "controller/config/config_plugin.h"
 #include "controller/plugin/batsim/batsim_scheduler.h"
 #include "controller/report/table.h"
 #include "controller/sched/policy.h"
@@ -195,6 +196,26 @@ static void print_models(const struct check_result *result)
 	}
 }
 
+/* Warns of events that a run or a service does not wait for. */
+static void warn_of_speed(const char *name, const struct check_result *result)
+{
+	static const struct config none;
+	const double deadline_s = config_plugin_of(&none).deadline_s;
+
+	for (guint i = 0; i < result->models->len; i++) {
+		const struct check_model *model = result->models->pdata[i];
+
+		for (uint32_t k = 0; k < model->speeds_count; k++)
+			if (model->speeds[k].event.median_s > deadline_s)
+				fprintf(stderr,
+					"%s: warning: in the model %s an event with %u waiting tasks takes "
+					"%.3g s; in runs and services it is late after plugin.deadline_s, "
+					"by default %g s\n",
+					name, model->name, model->speeds[k].waiting,
+					model->speeds[k].event.median_s, deadline_s);
+	}
+}
+
 static void print_speeds(const struct check_result *result)
 {
 	g_autoptr(table_t) table = table_with("<model", ">waiting tasks", ">event ms", ">most",
@@ -261,6 +282,7 @@ static int check(const char *name, struct check_settings *settings, bool json)
 		for (guint i = 0; i < result->models->len; i++)
 			print_findings(settings, result->models->pdata[i]);
 	}
+	warn_of_speed(name, result);
 	return check_result_is_good(result) ? COMMAND_DONE : COMMAND_FAILED;
 }
 

@@ -314,6 +314,7 @@ bool plugin_find(const struct policy *policy, GError **error)
 	g_auto(GStrv) words = NULL;
 	g_autofree char *program = NULL;
 	const char *wanted;
+	bool here;
 
 	if (!policy_is_outside(policy))
 		return true;
@@ -330,12 +331,15 @@ bool plugin_find(const struct policy *policy, GError **error)
 	}
 	wanted = words[g_str_equal(words[0], "exec") ? 2 : 3];
 	program = g_find_program_in_path(wanted);
+	here = g_file_test(wanted, G_FILE_TEST_IS_REGULAR);
 	return program ||
 	       error_fail(error, PLUGIN_ERROR, PLUGIN_ERROR_NAME,
-			  "policy \"%s\": there is no program \"%s\"%s", policy->name, wanted,
-			  g_file_test(wanted, G_FILE_TEST_IS_REGULAR)
-				  ? " that can be executed; chmod +x it"
-				  : "; give its path");
+			  "policy \"%s\": there is no program \"%s\"%s%s", policy->name, wanted,
+			  !here                 ? "; give its path"
+			  : strchr(wanted, '/') ? " that can be executed; chmod +x it"
+						: " in PATH; for the file in this folder write "
+						  "exec:./",
+			  here && !strchr(wanted, '/') ? wanted : "");
 }
 
 /* Notes the policy that is asked next; whether it is another than before. */

@@ -285,10 +285,14 @@ static json_t *parse(const char *line, size_t length, size_t most, const char **
 		return NULL;
 	message = json_parse(line, length, "its answer", &error);
 	if (!message) {
-		*ret_why = length > 0 ? g_strdup_printf("%s; it wrote: %.*s%s", error->message,
-							(int)MIN(length, SHOWN_MAX), line,
-							length > SHOWN_MAX ? "..." : "")
-				      : g_strdup("its answer is an empty line");
+		*ret_why =
+			length > 0
+				? g_strdup_printf(
+					  "%s; it wrote: %.*s%s (what is no answer goes to standard "
+					  "error)",
+					  error->message, (int)MIN(length, SHOWN_MAX), line,
+					  length > SHOWN_MAX ? "..." : "")
+				: g_strdup("its answer is an empty line");
 		return NULL;
 	}
 	*ret_type = json_string_value(json_object_get(message, "type"));

@@ -24,7 +24,10 @@ struct mapping {
 	struct availability *clusters; /* in configured order */
 	struct energy energy;          /* the remaining energy, and which options it allows */
 	uint32_t tasks_count;
-	/* Mappable, in the order of the snapshot, without dropped ones. */
+	/*
+	 * Mappable, in the order of the snapshot, without dropped ones. mapping_place() takes none out:
+	 * a loop over them meets each once.
+	 */
 	const struct sched_task **tasks;
 	double *bounds; /* per task: the most it can earn, starting now where it is fastest */
 	const char *note;

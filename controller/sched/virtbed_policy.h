@@ -18,6 +18,8 @@
  * docs/first-day/policy-author.md goes through it. The functions of these headers come from the
  * program that loads the shared object.
  */
+#include <errno.h>
+
 #include "common/random.h"
 #include "controller/sched/energy_target.h"
 #include "controller/sched/fcfs.h"

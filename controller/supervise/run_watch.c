@@ -100,7 +100,9 @@ static void append_run(GString *line, const json_t *status)
 		"%d running, %d waiting, ",
 		count(status, "run"), count(status, "runs"), text(status, "policy") ?: "?",
 		100 * number(status, "limit"), number(status, "time_s"),
-		number(status, "duration_s"), number(status, "energy_j"), number(status, "limit_j"),
+		number(status, "duration_s"),
+		/* Hosts may draw less than their idle watts: that is no news until tasks execute. */
+		MAX(0, number(status, "energy_j")), number(status, "limit_j"),
 		number(status, "utility"), count(status, "running"), count(status, "waiting"));
 	if (count(status, "suspended") > 0)
 		g_string_append_printf(line, "%d suspended, ", count(status, "suspended"));

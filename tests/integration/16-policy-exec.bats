@@ -79,6 +79,15 @@ study_of() {
 	run "$virtbed" simulate "$hs22" --trials 1 --policy "exec:$place/nothing"
 	[ "$status" -eq 2 ]
 	[[ "$output" == *"cannot execute \"$place/nothing\": No such file"* ]]
+	# A file of this folder is not looked for in PATH.
+	cp "$place/twin" mine
+	run "$virtbed" simulate "$hs22" --trials 1 --policy "exec:mine"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"cannot execute \"mine\": it is not in PATH; for the file of that name in this folder write exec:./mine"* ]]
+	run "$virtbed" run "$config" --estimates "$estimates" --limit 1 --out "$out" --policy "exec:mine"
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"exec:./mine"* ]]
 	sed 's/^workload:/plugin: {simulate_deadline_s: 0.2}\n&/' "$hs22" >short.yaml
 	run "$virtbed" simulate short.yaml --trials 1 --limit 1 --policy "$twin --at 2 hang easy"
 	[ "$status" -eq 1 ]

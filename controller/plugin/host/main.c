@@ -403,6 +403,10 @@ static _Noreturn void refuse_program(const struct options *options, int why)
 
 	if (why == ENOENT && strchr(options->program[0], '/'))
 		refuse_interpreter(options->program[0]);
+	else if (why == ENOENT && access(options->program[0], F_OK) == 0)
+		refuse("cannot execute \"%s\": it is not in PATH; for the file of that name in "
+		       "this folder write exec:./%s",
+		       options->program[0], options->program[0]);
 	if (why == EACCES && stat(options->program[0], &status) == 0 && S_ISDIR(status.st_mode))
 		refuse("cannot execute \"%s\": it is a directory; give the path of a program",
 		       options->program[0]);

@@ -744,7 +744,8 @@ static void test_start(void)
 	check_script("#! /nowhere/python3 -u\nprint(1)\n",
 		     "there is no \"/nowhere/python3\", which its first line names");
 	check_refused("exec:echo 'one", PLUGIN_ERROR_NAME, "cannot be split");
-	check_refused("exec:echo hello", PLUGIN_ERROR_START, "it wrote: hello");
+	check_refused("exec:echo hello", PLUGIN_ERROR_START,
+		      "it wrote: hello (what is no answer goes to standard error)");
 	check_refused("exec:cat", PLUGIN_ERROR_START, "it repeats its input");
 	check_refused("exec:true", PLUGIN_ERROR_START, "it ended with exit status 0");
 	check_refused(dies, PLUGIN_ERROR_START, "its last words: Traceback: all is lost");

@@ -440,6 +440,11 @@ static void a_line_says_where_it_is(void)
 		line, ==,
 		"run 3/8 max-upr at 60 %: 12 of 70 s, energy 120/400 J, utility 0.0, 0 running, 0 "
 		"waiting, 0 done; 0:58 left, 1:02:05 in all");
+	/* Less than the idle watts, before tasks execute. */
+	json_object_set_new(document, "energy_j", json_real(-9));
+	g_free(line);
+	line = run_watch_line(document);
+	g_assert_nonnull(strstr(line, ", energy 0/400 J, "));
 	run_progress_free(progress);
 }
 
