@@ -202,7 +202,7 @@ static void print_considered(const struct sched_system *system, const struct sch
 static int decide_and_print(const char *name, const struct snapshot_json *read,
 			    const struct policy *policy, bool named, bool explain, bool json)
 {
-	const struct plugin_settings settings = plugin_config_snapshot(named);
+	const struct plugin_settings settings = plugin_config_snapshot(named, explain);
 	g_autoptr(plugin_t) plugin = plugin_new(&settings, read->system, read->snapshot.seed);
 	struct policy_context context = {
 		.arena = arena_new(),

@@ -19,7 +19,8 @@ static const struct config_key plugin_keys[] = {
 		 "network, no new privileges and the limits below; where the kernel refuses that, "
 		 "it does not start. `no`: it runs as any program."},
 	{CONFIG_WORD(plugin, sandbox_simulations, answers),
-	 .help = "`yes`: the same elsewhere. `no`: a sandbox in runs and services alone. `decide` "
+	 .help = "`yes`: the same elsewhere, and a shared object has a process of its own there, of "
+		 "which a crash says more. `no`: a sandbox in runs and services alone. `decide` "
 		 "reads no configuration: it has the defaults, but for root a sandbox for what a "
 		 "snapshot names."},
 	{CONFIG_TEXT(plugin, user), .fallback_text = CONFIG_PLUGIN_USER,

@@ -538,7 +538,7 @@ static void note_times(struct plugin *plugin, int64_t begun_ns, double compute_s
 	g_mutex_unlock(&plugin->lock);
 }
 
-/* Asks the shared object in this process, which has no deadline. */
+/* Asks the shared object in this process. */
 static bool ask_so(struct plugin *plugin, const struct sched_snapshot *snapshot,
 		   struct policy_context *context, struct sched_plan *ret_plan,
 		   enum plugin_failure *ret_failure, char **ret_why)
@@ -550,7 +550,8 @@ static bool ask_so(struct plugin *plugin, const struct sched_snapshot *snapshot,
 
 	if (misfit)
 		return program_fail(PLUGIN_REFUSED, g_strdup(misfit), ret_failure, ret_why);
-	if (policy_decide(policy, snapshot, context, ret_plan) < 0)
+	if (plugin_so_decide(plugin->so, plugin->in_force.settings.deadline_s, snapshot, context,
+			     ret_plan) < 0)
 		return program_fail(PLUGIN_REFUSED, g_strdup("out of memory"), ret_failure,
 				    ret_why);
 	decided_ns = clock_now_ns();

@@ -25,7 +25,7 @@ struct plugin_settings {
 	/* The policy of the tree that decides then; NULL: there is no plan, and the run ends. */
 	const char *fallback;
 	double deadline_s; /* of an answer, > 0 */
-	bool in_process;   /* shared objects are loaded into this process, without a deadline */
+	bool in_process;   /* shared objects are loaded into this process, which a late one ends */
 	bool quiet;        /* what a program writes to standard error is not logged */
 	bool sandbox;      /* with the limits below */
 	const char *user;  /* that it runs as where this is root; needed there */

@@ -54,12 +54,12 @@ struct plugin_settings plugin_config_rerun(const struct config *config, bool mea
 	return settings;
 }
 
-struct plugin_settings plugin_config_snapshot(bool named)
+struct plugin_settings plugin_config_snapshot(bool named, bool in_process)
 {
 	struct plugin_settings settings = plugin_config_simulation(NULL, true);
 
 	settings.sandbox = named && geteuid() == 0;
-	settings.in_process = !settings.sandbox;
+	settings.in_process = in_process && !settings.sandbox;
 	return settings;
 }
 

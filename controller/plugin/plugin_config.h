@@ -25,9 +25,10 @@ struct plugin_settings plugin_config_rerun(const struct config *config, bool mea
 
 /*
  * Where there is a snapshot alone: as in a simulation by the defaults. `named`: the snapshot names
- * the program, not the command line; root runs that in the sandbox.
+ * the program, not the command line; root runs that in the sandbox. `in_process`: a shared object
+ * is loaded into this process then, which explanations of it need.
  */
-struct plugin_settings plugin_config_snapshot(bool named);
+struct plugin_settings plugin_config_snapshot(bool named, bool in_process);
 
 /*
  * Whether the fallback is a policy of the tree that fits `system`. False with `error` (CONFIG_ERROR),

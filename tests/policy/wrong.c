@@ -3,6 +3,7 @@
  * A policy outside the tree, as test-policy-check builds it: in order of arrival, each task on its
  * first option. With -DFAULT=... it is wrong in one way.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +21,9 @@
 #define HANG 8     /* never returns */
 #define ADDRESS 9  /* goes by an address */
 #define NOT_NOW 10 /* starts a task in the future */
+#define PRINTS 11  /* prints to standard output */
+#define DEEP 12    /* uses up its stack */
+#define SLOW 13    /* sleeps where many tasks wait */
 #ifndef FAULT
 #define FAULT NONE
 #endif
@@ -43,6 +47,14 @@ static __attribute__((noinline)) uint32_t left_on_heap(void)
 	return value;
 }
 
+static uint32_t deeper(volatile uint32_t *outer)
+{
+	volatile uint32_t own[1024];
+
+	own[0] = *outer + 1;
+	return own[0] ? deeper(own) + own[0] : 0;
+}
+
 /* What the fault makes of the choice between options: 0 in a policy that is right. */
 static uint32_t bias(void)
 {
@@ -62,6 +74,10 @@ static uint32_t bias(void)
 		return (uint32_t)((uintptr_t)&events >> 12);
 	case CRASH:
 		return *(volatile uint32_t *)(uintptr_t)events;
+	case DEEP:
+		return deeper(&events);
+	case PRINTS:
+		return puts("[\"printed\"]") < 0;
 	case HANG:
 		for (;;)
 			pause();
@@ -76,6 +92,8 @@ static int decide(struct mapping *mapping)
 	int result = 0;
 
 	events++;
+	if (FAULT == SLOW && mapping->tasks_count >= 1000)
+		usleep(1100000);
 	for (uint32_t i = 0; result == 0 && i < mapping->tasks_count; i++) {
 		const struct sched_task *task = mapping->tasks[i];
 		uint32_t count;
@@ -107,7 +125,7 @@ static int decide(struct mapping *mapping)
 		if (FAULT == NOT_NOW && action->kind == SCHED_ACTION_START)
 			action->start_s += 1;
 	}
-	return result;
+	return result == 0 ? 0 : -ENOMEM;
 }
 
 static const struct policy_planning planning = {.decide = decide};

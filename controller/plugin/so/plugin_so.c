@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/error_fail.h"
+#include "controller/plugin/so/so_guard.h"
 #include "controller/sched/virtbed_policy.h"
 
 #define SYMBOL "virtbed_policy"
@@ -65,8 +66,12 @@ struct plugin_so *plugin_so_open(const char *file, GError **error)
 	g_autofree char *path = g_canonicalize_filename(file, NULL);
 	g_autoptr(plugin_so_t) so = g_new0(struct plugin_so, 1);
 	const struct virtbed_policy *table;
+	struct so_guard guard = {.policy = so->policy.name};
 
+	g_snprintf(so->policy.name, sizeof(so->policy.name), "so:%s", file);
+	so_guard_enter(&guard);
 	so->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	so_guard_leave(&guard);
 	if (!so->handle)
 		return error_null(error, PLUGIN_SO_ERROR, PLUGIN_SO_ERROR_LOAD,
 				  "cannot load the shared object \"%s\": %s", file, dlerror());
@@ -76,7 +81,6 @@ struct plugin_so *plugin_so_open(const char *file, GError **error)
 	so->policy.ops = table->ops;
 	if (table->ops->planning)
 		so->policy.future = table->ops->planning->future;
-	g_snprintf(so->policy.name, sizeof(so->policy.name), "so:%s", file);
 	return g_steal_pointer(&so);
 }
 
@@ -84,9 +88,32 @@ void plugin_so_free(struct plugin_so *so)
 {
 	if (!so)
 		return;
-	if (so->handle)
+	if (so->handle) {
+		struct so_guard guard = {.policy = so->policy.name};
+
+		so_guard_enter(&guard);
 		dlclose(so->handle);
+		so_guard_leave(&guard);
+	}
 	g_free(so);
+}
+
+int plugin_so_decide(const struct plugin_so *so, double deadline_s,
+		     const struct sched_snapshot *snapshot, struct policy_context *context,
+		     struct sched_plan *ret_plan)
+{
+	struct so_guard guard = {
+		.policy = so->policy.name,
+		.event = snapshot->event,
+		.now_s = snapshot->now_s,
+		.deadline_s = deadline_s,
+	};
+	int result;
+
+	so_guard_enter(&guard);
+	result = policy_decide(&so->policy, snapshot, context, ret_plan);
+	so_guard_leave(&guard);
+	return result;
 }
 
 const struct policy *plugin_so_policy(const struct plugin_so *so)

@@ -8,7 +8,8 @@
 /*
  * A policy that is a shared object (controller/sched/virtbed_policy.h), loaded into this process.
  * It can do to the process whatever it likes, which is why `run` and `serve` load it in another one
- * (so_main.c). Several threads may decide with it at once, as with policies of the tree.
+ * (so_main.c), and why calls of it are guarded (so_guard.h). Several threads may decide with it at
+ * once, as with policies of the tree.
  */
 struct plugin_so;
 
@@ -27,6 +28,14 @@ struct plugin_so *plugin_so_open(const char *file, GError **error);
 void plugin_so_free(struct plugin_so *so);
 typedef struct plugin_so plugin_so_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(plugin_so_t, plugin_so_free)
+
+/*
+ * policy_decide() of it; where that takes longer than deadline_s (0: however long) it ends this
+ * process, with a message.
+ */
+int plugin_so_decide(const struct plugin_so *so, double deadline_s,
+		     const struct sched_snapshot *snapshot, struct policy_context *context,
+		     struct sched_plan *ret_plan);
 
 /*
  * The policy, for policy_misfit() and policy_decide(), which call its functions; its name is
