@@ -17,6 +17,9 @@
  */
 #define OWNED_WITHIN_S 45.0
 
+/* What the service has in memory is on record in this time. */
+#define RECORD_S 3.0
+
 /* Joules that were rounded to other doubles. */
 #define SAME_J 1e-6
 
@@ -29,10 +32,15 @@ struct counter {
 	int64_t begin_uj, before_uj;
 };
 
+/* The final energy of a task, and when it was seen first and last. */
+struct final {
+	double energy_j, since_s, seen_s;
+};
+
 struct sim_promises {
 	GHashTable
 		*unowned;   /* id of an attempt -> double: since when it is none of the service's */
-	GHashTable *finals; /* task -> double: its final energy */
+	GHashTable *finals; /* task -> struct final */
 	GHashTable *counters; /* host -> struct counter */
 };
 
@@ -211,7 +219,7 @@ static double reported_s(const struct sim_world *world, const char *cluster)
 	return until_s;
 }
 
-/* The hosts of all lost attempts of a task whose energy is final have reported beyond their ends. */
+/* Where a task has final energy, the hosts of its lost attempts have reported beyond their ends. */
 static void check_reported(struct sim_world *world, uint32_t task)
 {
 	g_autoptr(GPtrArray) rows = store_lost(world->session->store, world->session->run, NULL);
@@ -228,27 +236,39 @@ static void check_reported(struct sim_world *world, uint32_t task)
 	}
 }
 
-/* An attempt that was given up in a long silence may use more later. */
+/*
+ * What is final stays once it is on record. An attempt that was given up in a long silence may use
+ * more later.
+ */
+static void check_final(struct sim_promises *promises, struct sim_world *world,
+			const struct engine_task *task)
+{
+	const gpointer key = GUINT_TO_POINTER(task->task->id);
+	const bool stays = !world->lost_machine && !world->long_silence;
+	struct final *final = g_hash_table_lookup(promises->finals, key);
+
+	if (!final)
+		check_reported(world, task->task->id);
+	if (final && fabs(final->energy_j - task->energy_j) <= SAME_J) {
+		final->seen_s = sim_now_s(world);
+		return;
+	}
+	if (final && stays && final->seen_s - final->since_s > RECORD_S)
+		sim_violate(world, "final energy stays",
+			    "task %u: %.6f J were final, and %.6f J are", task->task->id,
+			    final->energy_j, task->energy_j);
+	final = g_new(struct final, 1);
+	*final = (struct final){task->energy_j, sim_now_s(world), sim_now_s(world)};
+	g_hash_table_insert(promises->finals, key, final);
+}
+
 static void check_finals(struct sim_promises *promises, struct sim_world *world)
 {
-	const bool stays = !world->lost_machine && !world->long_silence;
-
 	for (uint32_t i = 0; i < view_tasks_count(world->session); i++) {
 		const struct engine_task *task = view_task(world->session, i);
-		double *before_j = g_hash_table_lookup(promises->finals, GUINT_TO_POINTER(i));
 
-		if (!task || task->energy_kind != ENGINE_ENERGY_FINAL || isnan(task->energy_j))
-			continue;
-		if (before_j && stays && fabs(*before_j - task->energy_j) > SAME_J)
-			sim_violate(world, "final energy stays",
-				    "task %u: %.6f J were final, and %.6f J are", i, *before_j,
-				    task->energy_j);
-		if (before_j)
-			continue;
-		check_reported(world, i);
-		before_j = g_new(double, 1);
-		*before_j = task->energy_j;
-		g_hash_table_insert(promises->finals, GUINT_TO_POINTER(i), before_j);
+		if (task && task->energy_kind == ENGINE_ENERGY_FINAL && isfinite(task->energy_j))
+			check_final(promises, world, task);
 	}
 }
 
@@ -265,7 +285,7 @@ static void check_spans(struct sim_world *world, const struct host_account *acco
 			    account->meter->host, first->from_s, account->meter->at_s);
 }
 
-/* A counter with another name has a beginning of its own in the account, which keeps the rise before. */
+/* A counter with another name has a beginning of its own in the account. */
 static void check_counters(struct sim_promises *promises, struct sim_world *world)
 {
 	GHashTableIter iter;
