@@ -5,11 +5,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +30,7 @@ enum { STATUS_HELD = 0, STATUS_VIOLATED = 1, STATUS_USAGE = 2 };
 struct options {
 	char *seed, *seeds, *minutes, *jobs, *one;
 	gboolean story, shrink, log, plan;
-	gboolean events, each;
+	gboolean events, each, memory;
 };
 
 /* What a seed gave, as its process hands it over. */
@@ -209,6 +211,41 @@ static int run_plan(const struct options *options, struct sim_plan *taken)
 	return STATUS_VIOLATED;
 }
 
+/* What a world leaves of memory that is used once all of it was dropped, bytes. */
+#define MEMORY_LEFT 65536
+
+/*
+ * Carries out a seed three times in this process: what libraries keep is there after the second
+ * time, and the third may leave nothing.
+ */
+static int run_memory(uint64_t seed)
+{
+	g_autoptr(sim_plan_t) plan = sim_plan_new(seed);
+	struct result result;
+	size_t used = 0;
+	size_t before = 0;
+
+	be_silent();
+	for (guint i = 0; i < 3; i++) {
+		struct sim_log *log = sim_log_new(false);
+
+		carry_out(plan, log, &result);
+		sim_log_free(log);
+		before = used;
+		used = mallinfo2().uordblks;
+	}
+	printf("seed %" G_GUINT64_FORMAT ": %" G_GUINT64_FORMAT " lives, %zu bytes, %zd more than "
+	       "before\n",
+	       seed, result.counts.lives, used, (ssize_t)(used - before));
+	if (!result.violation[0] && used > before + MEMORY_LEFT)
+		g_snprintf(result.violation, sizeof(result.violation),
+			   "memory is bounded: %zu bytes are left", used - before);
+	if (!result.violation[0])
+		return STATUS_HELD;
+	print_violation(&result);
+	return STATUS_VIOLATED;
+}
+
 /* Many seeds. */
 
 #define JOBS_MAX 64
@@ -240,6 +277,8 @@ static void add_counts(struct sim_counts *sums, const struct sim_counts *counts)
 static void print_figures(const struct swarm *swarm, double real_s)
 {
 	const struct sim_counts *sums = &swarm->sums;
+	struct rusage usage;
+	double cpu_s;
 
 	printf("%" G_GUINT64_FORMAT " seeds, %" G_GUINT64_FORMAT " events, %" G_GUINT64_FORMAT
 	       " requests, %" G_GUINT64_FORMAT " lives\n",
@@ -254,8 +293,12 @@ static void print_figures(const struct swarm *swarm, double real_s)
 	       " completed, %" G_GUINT64_FORMAT " other requests acknowledged\n",
 	       sums->tasks, sums->completed, sums->acknowledged);
 	printf("all was quiet %.0f s after the last fault at the latest\n", sums->quiet_s);
-	printf("%.1f simulated hours in %.1f s: %.0f hours per hour\n", sums->simulated_s / 3600,
-	       real_s, sums->simulated_s / fmax(real_s, 0.001));
+	getrusage(RUSAGE_CHILDREN, &usage);
+	cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+		(double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	printf("%.1f simulated hours in %.1f s: %.0f hours per hour, %.0f per hour of a processor\n",
+	       sums->simulated_s / 3600, real_s, sums->simulated_s / fmax(real_s, 0.001),
+	       sums->simulated_s / fmax(cpu_s, 0.001));
 	printf("%" G_GUINT64_FORMAT " violations\n", swarm->violations);
 }
 
@@ -399,6 +442,8 @@ int main(int argc, char **argv)
 		 "A small world for each change of a disk, in which one fault comes", NULL},
 		{"one", 0, 0, G_OPTION_ARG_STRING, &options.one, "One of these",
 		 "PART,LIFE,CHANGE,FAULT"},
+		{"memory", 0, 0, G_OPTION_ARG_NONE, &options.memory,
+		 "With --seed: three times, and whether memory is left", NULL},
 		{"story", 0, 0, G_OPTION_ARG_NONE, &options.story, "Print the last events", NULL},
 		{"events", 0, 0, G_OPTION_ARG_NONE, &options.events, "Print all events", NULL},
 		{"plan", 0, 0, G_OPTION_ARG_NONE, &options.plan, "Print the plan of the seed",
@@ -428,6 +473,8 @@ int main(int argc, char **argv)
 		return run_each(&swarm);
 	if (options.seed && (!read_seeds(options.seed, &seed, &last) || seed != last))
 		return usage("--seed: not a number");
+	if (options.seed && options.memory)
+		return run_memory(seed);
 	if (options.seed)
 		return run_plan(&options, sim_plan_new(seed));
 	if (options.jobs)

@@ -197,8 +197,12 @@ static void try_again(struct sim_part *part, const char *what, const GError *err
 {
 	g_autofree char *message = plain(part->world, error ? error->message : "");
 
+	/* A service begins only where every meter answers. */
+	const bool excused =
+		part->index == SIM_CONTROLLER && !part->world->has_served && !part->world->healed;
+
 	sim_say(part, "%s: %s", what, message);
-	if (!part->dying && !part->disk_fails)
+	if (!part->dying && !part->disk_fails && !excused)
 		sim_violate(part->world, "a daemon starts and serves", "%s: %s: %s", part->name,
 			    what, message);
 	start_after(part, part->dying ? part->restart_s : AGAIN_S);
@@ -525,6 +529,7 @@ static gboolean on_check(gpointer data)
 	struct sim_world *world = check->world;
 
 	log_notices(world);
+	world->has_served = world->has_served || sim_serves(world);
 	if (world->over || world->ending)
 		return G_SOURCE_CONTINUE;
 	sim_checks_now(world);
@@ -665,7 +670,8 @@ static void drop_world(struct sim_world *world)
 {
 	const char *const argv[] = {"rm", "-rf", world->dir, NULL};
 
-	for (guint i = SIM_LOCALS; i < world->parts_count; i++) {
+	for (guint i = SIM_CONTROLLER; i < world->parts_count; i++) {
+		g_clear_handle_id(&world->parts[i].start, g_source_remove);
 		g_clear_handle_id(&world->parts[i].unwind, g_source_remove);
 		drop_local(&world->parts[i]);
 	}
@@ -675,7 +681,6 @@ static void drop_world(struct sim_world *world)
 	for (guint i = 0; i < world->parts_count; i++) {
 		struct sim_part *part = &world->parts[i];
 
-		g_clear_handle_id(&part->start, g_source_remove);
 		virtual_platform_free(part->virtual);
 		virtual_disk_free(part->disk);
 		g_free(part->name);

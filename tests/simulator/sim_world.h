@@ -79,6 +79,7 @@ struct sim_world {
 	struct run_session *session;
 	struct status_api *status;
 	bool start_wanted; /* the controller is to be started */
+	bool has_served;   /* the service has begun */
 	bool stopping;     /* the service is being stopped in order */
 	bool healed;       /* there are no faults from now on */
 	double healed_s;
