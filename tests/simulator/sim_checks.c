@@ -398,8 +398,7 @@ static void check_task(sqlite3_stmt *row, void *data)
 	const guint times = GPOINTER_TO_UINT(
 		g_hash_table_lookup(executed->completed, GUINT_TO_POINTER(number)));
 	const bool pruned = world->plan->retention_days > 0;
-	const bool excused = !world->plan->gentle &&
-			     (world->lost_machine || world->long_silence || world->disk_fault);
+	const bool excused = world->lost_machine || world->long_silence || world->disk_fault;
 
 	world->counts.completed += well;
 	if (well && times == 0 && !excused && !pruned)

@@ -29,6 +29,12 @@ static double time_of(uint32_t number, double least_s, double most_s)
 	return least_s + (most_s - least_s) * x * x * x;
 }
 
+/* After how long a part that died is started again. */
+static double restart_of(const struct sim_world *world, uint32_t number)
+{
+	return time_of(number, 0.4, world->plan->gentle ? 12 : 60);
+}
+
 /* A fault that ends after some time. */
 struct lasting {
 	struct sim_world *world;
@@ -204,7 +210,7 @@ static void die_at_write(struct sim_world *world, const struct sim_action *actio
 	if (!part->up || part->dying || (part->index == SIM_CONTROLLER && world->stopping))
 		return;
 	part->at_write = death_of(world, action->numbers[1]);
-	part->restart_s = time_of(action->numbers[2], 0.4, 60);
+	part->restart_s = restart_of(world, action->numbers[2]);
 	virtual_disk_watch(part->disk, 1 + action->numbers[3] % 60, on_write, part);
 }
 
@@ -267,7 +273,7 @@ void sim_faults_act(struct sim_world *world, const struct sim_action *action)
 	case SIM_DIE_ALL:
 		for (guint i = SIM_CONTROLLER; i < world->parts_count; i++)
 			sim_part_die(&world->parts[i], death_of(world, action->numbers[1]),
-				     time_of(action->numbers[2], 0.4, 60) +
+				     restart_of(world, action->numbers[2]) +
 					     (action->numbers[3] >> i) % 4);
 		break;
 	case SIM_FREEZE:
@@ -276,7 +282,7 @@ void sim_faults_act(struct sim_world *world, const struct sim_action *action)
 	case SIM_DIE:
 		sim_part_die(part_of(world, action->numbers[0]),
 			     death_of(world, action->numbers[1]),
-			     time_of(action->numbers[2], 0.4, 60));
+			     restart_of(world, action->numbers[2]));
 		break;
 	case SIM_DIE_AT_WRITE:
 		die_at_write(world, action);

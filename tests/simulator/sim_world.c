@@ -17,6 +17,9 @@
 /* A part that could not start, or ended by itself, is started again after so long. */
 #define AGAIN_S 2.0
 
+/* A shorter silence of a local scheduler excuses nothing, seconds. */
+#define SILENT_S 20.0
+
 /* How often the invariants in memory are checked. */
 #define CHECK_MS 1000
 
@@ -518,6 +521,24 @@ static void come_to_rest(struct sim_world *world, guint *quiet)
 	}
 }
 
+/*
+ * A controller gives a local scheduler up that is silent for 30 s (REMOTE_LINK_AWAY_S); its tasks
+ * may then be executed twice.
+ */
+static void note_silence(struct sim_world *world)
+{
+	for (guint i = SIM_LOCALS; i < world->parts_count; i++) {
+		struct sim_part *part = &world->parts[i];
+
+		if (part->up && !part->dying && !part->frozen &&
+		    world->blocked[SIM_CONTROLLER][i] == 0 &&
+		    world->blocked[i][SIM_CONTROLLER] == 0)
+			part->heard_s = sim_now_s(world);
+		else if (sim_now_s(world) > part->heard_s + SILENT_S)
+			world->long_silence = true;
+	}
+}
+
 struct check {
 	struct sim_world *world;
 	guint quiet;
@@ -530,6 +551,7 @@ static gboolean on_check(gpointer data)
 
 	log_notices(world);
 	world->has_served = world->has_served || sim_serves(world);
+	note_silence(world);
 	if (world->over || world->ending)
 		return G_SOURCE_CONTINUE;
 	sim_checks_now(world);

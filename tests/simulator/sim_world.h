@@ -42,6 +42,7 @@ struct sim_part {
 	bool disk_bad;                    /* its disk fails */
 	enum sim_death death;             /* of the last life */
 	enum sim_death at_write;          /* how it is to die in a change of its disk */
+	double heard_s;                   /* when the service could reach it last */
 	bool frozen;                      /* its process is stopped */
 	double restart_s;                 /* after its death it is started again */
 	guint lives;
