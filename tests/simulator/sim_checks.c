@@ -16,6 +16,9 @@
 /* Half a minute of a host's idle power. */
 #define IDLE_UJ (30 * 60 * INT64_C(1000000))
 
+/* What a loss of power may take of a service's record, seconds. */
+#define LOST_S 5.0
+
 /* In memory. */
 
 /* No node of a local scheduler has two tasks. */
@@ -127,6 +130,17 @@ static void check_window(struct sim_world *world)
 			    limit.bound_j);
 }
 
+/* The time of a service goes on over all its lives; a loss of power may take the last seconds. */
+static void check_time(struct sim_world *world)
+{
+	const double now_s = run_session_now_s(world->session);
+
+	if (now_s < world->service_s - LOST_S)
+		sim_violate(world, "the time of a service does not go back",
+			    "it is %.3f s, and has been %.3f s", now_s, world->service_s);
+	world->service_s = fmax(world->service_s, now_s);
+}
+
 void sim_checks_now(struct sim_world *world)
 {
 	for (guint i = SIM_LOCALS; i < world->parts_count; i++)
@@ -138,6 +152,7 @@ void sim_checks_now(struct sim_world *world)
 	check_nodes(world);
 	check_acknowledged(world);
 	check_window(world);
+	check_time(world);
 	if (view_counts(world->session) && view_counts(world->session)->impossible_events > 0)
 		sim_violate(world, "no impossible event", "%" G_GUINT64_FORMAT " in the service",
 			    view_counts(world->session)->impossible_events);
