@@ -130,7 +130,7 @@ static void check_window(struct sim_world *world)
 			    limit.bound_j);
 }
 
-/* The time of a service goes on over all its lives; a loss of power may take the last seconds. */
+/* The time of a service continues over its lives; a loss of power may take its last seconds. */
 static void check_time(struct sim_world *world)
 {
 	const double now_s = run_session_now_s(world->session);
