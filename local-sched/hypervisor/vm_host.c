@@ -182,6 +182,7 @@ void vm_host_free(struct vm_host *vm_host)
 		return;
 	g_clear_handle_id(&vm_host->retry_source, g_source_remove);
 	g_clear_handle_id(&vm_host->await_source, g_source_remove);
+	g_clear_handle_id(&vm_host->again_source, g_source_remove);
 	g_clear_handle_id(&vm_host->renew_source, g_source_remove);
 	host_free(vm_host->host);
 	virt_type_decision_free(vm_host->decision);

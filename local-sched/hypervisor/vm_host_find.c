@@ -8,6 +8,7 @@
 #include "common/platform.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/managed_save.h"
+#include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/hypervisor/vm_host_private.h"
 
 #define LOG_SUBSYSTEM "site"
@@ -141,10 +142,47 @@ void vm_host_tidy(struct vm_host *vm_host)
 	vm_host->tidied = true;
 }
 
+static bool is_listed(const struct vm_host *vm_host)
+{
+	return vm_host->step == STEP_READY && vm_host->claimed && !vm_host->frozen;
+}
+
+static void listed_again(gpointer result, const GError *error, gpointer data)
+{
+	struct vm_host *vm_host = data;
+	g_autoptr(GPtrArray) found = result;
+
+	if (found && is_listed(vm_host))
+		vm_host_remove_leftovers(vm_host, found);
+}
+
+static gboolean list_again(gpointer data)
+{
+	struct vm_host *vm_host = data;
+
+	vm_host->again_source = 0;
+	if (is_listed(vm_host))
+		domain_list(vm_host->host, vm_host->settings.prefix, listed_again, vm_host);
+	return G_SOURCE_REMOVE;
+}
+
+/* VMs are listed anyway where the host was out of reach. */
+static void look_again(struct vm_host *vm_host, const GError *error)
+{
+	if (g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION) || vm_host->again_source)
+		return;
+	log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again in %d s",
+		       error->message, RETRY_S);
+	vm_host->again_source =
+		platform_after_s(host_platform(vm_host->host), RETRY_S, list_again, vm_host);
+}
+
 static void leftover_removed(gpointer result, const GError *error, gpointer data)
 {
 	struct vm_host *vm_host = data;
 
+	if (error)
+		look_again(vm_host, error);
 	vm_host->removing--;
 	vm_host_tidy(vm_host);
 }

@@ -689,6 +689,20 @@ static void ends_while_booting(struct bed *bed)
 	await_ready(bed);
 }
 
+/* The VM that probes how VMs run there is removed, even if that fails twice. */
+static void removes_probe(struct bed *bed)
+{
+	g_auto(GStrv) vms = NULL;
+
+	virtual_host_fail(bed->libvirt, "h1", "virDomainDestroy", 2, VIR_ERR_SYSTEM_ERROR,
+			  VIR_FROM_QEMU);
+	await_ready(bed);
+	pass_ms(bed, 30000);
+	vms = virtual_host_vms(bed->libvirt, "h1");
+	g_assert_false(g_strv_contains((const char *const *)vms, "virtbed-v-c-probe"));
+	g_assert_cmpuint(g_strv_length(vms), ==, 3);
+}
+
 /* What a daemon had of libvirt is dropped when it crashes. */
 static void forgets(struct bed *bed)
 {
@@ -962,6 +976,7 @@ static const struct part parts[] = {
 	{"the image on a host is damaged", mends_image},
 	{"a VM ends before its host is prepared", ends_early},
 	{"a scheduler ends while VMs boot", ends_while_booting},
+	{"VMs that cannot be removed are, later", removes_probe},
 	{"a daemon crashes", forgets},
 	{"a task is suspended and resumed", suspends},
 	{"a task is resumed on another host", resumes_elsewhere},
