@@ -196,8 +196,8 @@ static void print_models(const struct check_result *result)
 	}
 }
 
-/* Warns of events that a run or a service does not wait for. */
-static void warn_of_speed(const char *name, const struct check_result *result)
+/* Names events that a run or a service does not wait for. */
+static void print_late(const struct check_result *result)
 {
 	static const struct config none;
 	const double deadline_s = config_plugin_of(&none).deadline_s;
@@ -207,12 +207,10 @@ static void warn_of_speed(const char *name, const struct check_result *result)
 
 		for (uint32_t k = 0; k < model->speeds_count; k++)
 			if (model->speeds[k].event.median_s > deadline_s)
-				fprintf(stderr,
-					"%s: warning: in the model %s an event with %u waiting tasks takes "
-					"%.3g s; in runs and services it is late after plugin.deadline_s, "
-					"by default %g s\n",
-					name, model->name, model->speeds[k].waiting,
-					model->speeds[k].event.median_s, deadline_s);
+				printf("late in runs and services, in the model %s with %u waiting "
+				       "tasks: %.3g s, and plugin.deadline_s is %g s by default\n",
+				       model->name, model->speeds[k].waiting,
+				       model->speeds[k].event.median_s, deadline_s);
 	}
 }
 
@@ -279,10 +277,10 @@ static int check(const char *name, struct check_settings *settings, bool json)
 		       settings->policy, settings->count, (guint64)settings->seed);
 		print_models(result);
 		print_speeds(result);
+		print_late(result);
 		for (guint i = 0; i < result->models->len; i++)
 			print_findings(settings, result->models->pdata[i]);
 	}
-	warn_of_speed(name, result);
 	return check_result_is_good(result) ? COMMAND_DONE : COMMAND_FAILED;
 }
 

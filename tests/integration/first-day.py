@@ -12,7 +12,7 @@ columns may differ, and a line `...` stands for any number of lines. A command t
 repeated until it prints that, since a reader takes seconds from one command to the next.
 
 Words behind `console`: `varies`, where what is printed differs from time to time and is not
-compared; `long`, for more than a minute: without --long the page ends there; `aside`, for as
+compared; `vms`, for what starts VMs as root, which is not carried out here; `long`, for more than a minute: without --long the page ends there; `aside`, for as
 much, where nothing below needs it: without --long it is left out.
 Exit status 0: the page holds; 1: it does not, or the usage is bad.
 """
@@ -161,6 +161,9 @@ def main():
             if "long" in words and "--long" not in sys.argv:
                 print(f"{page}:{number}: what follows is for --long")
                 return 0
+            if "vms" in words:
+                print(f"{page}:{number}: left out, for VMs")
+                continue
             if "aside" in words and "--long" not in sys.argv:
                 print(f"{page}:{number}: left out, for --long")
                 continue
