@@ -41,8 +41,8 @@ reasons() {
 		wait_state $((asked + 1)) completed
 		asked=$((asked + 2))
 		ask_status
-		# A program that was disabled is asked again after a reload.
-		kill -HUP "$run_pid"
+		# Three failures in a row disable the program; after a reload it is asked again.
+		[ $((asked % 10)) -ne 0 ] || kill -HUP "$run_pid"
 	done
 	grep -ho 'hostile: .*' "$state/logs/controller.log" | sort | uniq -c
 	reasons
