@@ -22,6 +22,7 @@
 #include "local-sched/lab/bmc/redfish.h"
 #include "local-sched/power/power.h"
 #include "local-sched/power/sample_ring.h"
+#include "tests/long.h"
 #include "tests/meters/fake_ipmitool.h"
 #include "tests/meters/virtual_time.h"
 
@@ -686,8 +687,7 @@ static gboolean on_end(gpointer data)
 
 static void test_no_joule_is_wrong_and_every_gap_is_accounted_for(void)
 {
-	const char *is_long = g_getenv("VIRTBED_LONG");
-	const bool is_virtual = !is_long || !*is_long;
+	const bool is_virtual = !tests_are_long();
 	const double seconds = is_virtual ? HOUR_S : LONG_S;
 	const struct energy_counter *wrapping;
 	struct bed bed = {0};

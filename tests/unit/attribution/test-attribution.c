@@ -10,11 +10,12 @@
 #include "controller/attribution/shapley.h"
 #include "controller/config/config_controller.h"
 #include "plant.h"
+#include "tests/long.h"
 
 /* As many plants as fit into a unit test; `check --long` and benchmarks/attribution make more. */
 static unsigned plants(void)
 {
-	return g_getenv("VIRTBED_LONG") ? 42 : 14;
+	return tests_are_long() ? 42 : 14;
 }
 
 static const struct attribution_options two_jobs = {.jobs = 2};

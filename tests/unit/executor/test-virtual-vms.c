@@ -14,6 +14,7 @@
 #include "common/random.h"
 #include "common/subprocess.h"
 #include "local-sched/core/scheduler.h"
+#include "tests/long.h"
 #include "tests/virtual/virtual_libvirt.h"
 #include "tests/virtual/virtual_platform.h"
 
@@ -911,9 +912,9 @@ static void storm(uint64_t seed)
 static void test_storms(void)
 {
 	const guint64 first = g_ascii_strtoull(g_getenv("VIRTBED_SEED") ?: "1", NULL, 10);
-	const guint count = g_getenv("VIRTBED_SEED")   ? 1
-			    : g_getenv("VIRTBED_LONG") ? STORM_SEEDS_LONG
-						       : STORM_SEEDS;
+	const guint count = g_getenv("VIRTBED_SEED") ? 1
+			    : tests_are_long()       ? STORM_SEEDS_LONG
+						     : STORM_SEEDS;
 
 	for (guint i = 0; i < count; i++)
 		storm(first + i);

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 
+#include "tests/long.h"
 #include "tests/unit/service/start_bed.h"
 
 #define STRIDE 97
@@ -16,7 +17,7 @@
 
 static guint stride(void)
 {
-	return g_getenv("VIRTBED_LONG") ? 1 : STRIDE;
+	return tests_are_long() ? 1 : STRIDE;
 }
 
 static guint first_n(void)

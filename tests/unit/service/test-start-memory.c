@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/long.h"
 #include "tests/unit/service/start_bed.h"
 
 #define CALLERS 8
@@ -183,7 +184,7 @@ static bool try(uint32_t fails)
 
 static void test_memory(void)
 {
-	const guint stride = g_getenv("VIRTBED_LONG") ? STRIDE_LONG : STRIDE;
+	const guint stride = tests_are_long() ? STRIDE_LONG : STRIDE;
 	const char *only = g_getenv("VIRTBED_START");
 	guint tried = 0;
 	guint died = 0;
