@@ -229,16 +229,27 @@ const char *plugin_last_failure(const struct plugin *plugin, enum plugin_failure
 	return plugin->why;
 }
 
-/* Takes over new settings, which the next process has. */
+/*
+ * Takes over new settings, which the next process has. A program that owes an answer may hang for
+ * good: its process is ended.
+ */
 static void take_settings(struct plugin *plugin)
 {
+	bool reloaded;
+
 	g_mutex_lock(&plugin->lock);
-	if (plugin->reloaded) {
-		copy_settings(&plugin->in_force, &plugin->wanted.settings);
-		program_enable(&plugin->program);
-		plugin->in_a_row = 0;
-		plugin->reloaded = false;
-	}
+	reloaded = plugin->reloaded;
+	g_mutex_unlock(&plugin->lock);
+	if (!reloaded)
+		return;
+	/* Without the lock, for which other threads would wait. */
+	if (plugin->program.state == PROGRAM_BEHIND)
+		program_end(&plugin->program, false);
+	g_mutex_lock(&plugin->lock);
+	copy_settings(&plugin->in_force, &plugin->wanted.settings);
+	program_enable(&plugin->program);
+	plugin->in_a_row = 0;
+	plugin->reloaded = false;
 	g_mutex_unlock(&plugin->lock);
 }
 

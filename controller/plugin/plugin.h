@@ -104,9 +104,10 @@ bool plugin_check(const struct policy *policy, const struct plugin_settings *set
 		  const struct sched_system *system, uint64_t seed, GError **error);
 
 /*
- * New settings from the next event on, which `policy` has; a disabled program is asked again. The
- * program of another policy than before is started here, so that it is there at the event, and the
- * program of the former one is not waited for any longer.
+ * New settings from the next event on, which `policy` has; a disabled program is asked again, and
+ * one that owes an answer is ended at that event and started again. The program of another policy
+ * than before is started here, so that it is there at the event, and the program of the former one
+ * is not waited for any longer.
  */
 void plugin_reload(struct plugin *plugin, const struct plugin_settings *settings,
 		   const struct policy *policy);

@@ -21,7 +21,8 @@ static const char not_disabled[] = "it is not disabled";
 
 /*
  * A pair that is not listed is impossible. A program is disabled after the event at
- * which it failed; while it is starting it has not failed yet.
+ * which it failed; while it is starting it has not failed yet. One that owes an answer is ended at
+ * a reload, before it is enabled.
  */
 static const struct fsm_transition transitions[PROGRAM_EVENTS][PROGRAM_STATES] = {
 	[PROGRAM_START] = {[PROGRAM_ABSENT] = TO(STARTING)},
@@ -41,8 +42,7 @@ static const struct fsm_transition transitions[PROGRAM_EVENTS][PROGRAM_STATES] =
 	[PROGRAM_ENABLE] = {[PROGRAM_DISABLED] = TO(ABSENT),
 			    [PROGRAM_ABSENT] = IGNORED(not_disabled),
 			    [PROGRAM_STARTING] = IGNORED(not_disabled),
-			    [PROGRAM_READY] = IGNORED(not_disabled),
-			    [PROGRAM_BEHIND] = IGNORED(not_disabled)},
+			    [PROGRAM_READY] = IGNORED(not_disabled)},
 };
 
 const struct fsm program_fsm = {

@@ -17,7 +17,8 @@ static const char intro[] =
 	"(`policy-protocol.md`). `virtbed top` shows the state of that of a service. `hello`: it has\n"
 	"answered the hello. `answer`: it has answered all that it was asked. `owe`: the event is over and\n"
 	"it still owes an answer, since that is late; it is asked again all the same. `end`: its process\n"
-	"was ended, since it died, wrote rubbish or did not read, or since another policy decides.\n"
+	"was ended, since it died, wrote rubbish or did not read, since it owed an answer when the\n"
+	"configuration was reloaded, or since another policy decides.\n"
 	"`disable`: three events in a row went wrong; `enable`: the configuration was reloaded, or names\n"
 	"another program. In `disabled` the fallback decides. A program that is `absent` is started at the\n"
 	"next event.\n";
