@@ -19,8 +19,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -135,6 +139,7 @@ static void say_calls(json_int_t number)
 	g_autofree char *path = g_strdup_printf("/tmp/virtbed-twin-%d", (int)getpid());
 	const bool made = g_file_set_contents(path, "", 0, NULL);
 	const char *what = made ? "none" : "cannot make a file";
+	struct shmid_ds memory;
 	int pair[2] = {-1, -1};
 
 #define TRY(name, call)                                                                            \
@@ -156,6 +161,11 @@ static void say_calls(json_int_t number)
 	TRY("ptrace", ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 	TRY("process_vm_readv", syscall(SYS_process_vm_readv, getpid(), NULL, 0UL, NULL, 0UL, 0UL))
 	TRY("io_uring_setup", syscall(SYS_io_uring_setup, 1, NULL))
+	TRY("shmget", shmget(IPC_PRIVATE, 1, IPC_CREAT | 0600))
+	TRY("shmctl", shmctl(0, IPC_STAT, &memory))
+	TRY("msgget", msgget(IPC_PRIVATE, IPC_CREAT | 0600))
+	TRY("semget", semget(IPC_PRIVATE, 1, IPC_CREAT | 0600))
+	TRY("mq_open", syscall(SYS_mq_open, "twin", O_CREAT | O_RDWR, 0600, NULL))
 	TRY("keyctl", syscall(SYS_keyctl, 0, -3, 0))
 	TRY("mount", syscall(SYS_mount, NULL, "/", NULL, 0UL, NULL))
 #undef TRY
