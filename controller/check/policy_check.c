@@ -19,13 +19,22 @@ const char *const check_rule_names[] = {
 	[CHECK_MEMORY] = "memory",   [CHECK_ORDER] = "order", NULL,
 };
 
-/* What memory of a process is filled with; hash seeds are numbers, and 0 is no hashing by chance. */
+/*
+ * What memory of a process is filled with; hash seeds are numbers, and 0 is no hashing by chance.
+ * New memory has bytes of 0, of a negative and of a positive number, so that each test of its value
+ * has another result in one of them.
+ */
 struct contents {
-	const char *perturb; /* MALLOC_PERTURB_ of the C library: new and freed blocks */
+	const char *perturb; /* MALLOC_PERTURB_: freed blocks; new ones get its complement */
 	const char *stack;   /* VIRTBED_POLICY_FILL of virtbed-policy-so */
 	const char *hash;    /* PYTHONHASHSEED */
 };
-static const struct contents contents[] = {{"1", "0", "0"}, {"170", "165", "4242"}};
+static const struct contents contents[] = {
+	{"255", "0", "0"},
+	{"1", "254", "4242"},
+	{"170", "85", "17"},
+};
+#define OTHERS (G_N_ELEMENTS(contents) - 1)
 
 /* A check of one model. */
 struct checking {
@@ -322,11 +331,28 @@ static bool ask_first(struct checking *checking, struct asked *asked, uint32_t n
 	return true;
 }
 
-/*
- * The first two processes, side by side: they are asked as often, so that what one keeps between
- * events the other keeps, too.
- */
-static bool check_forth(struct checking *checking, struct asked *first, struct asked *second,
+/* Starts the processes with other memory than the first one. */
+static bool start_others(const struct checking *checking, const struct sched_snapshot *snapshot,
+			 struct asked *others, GError **error)
+{
+	for (size_t i = 0; i < OTHERS; i++)
+		if (!start(checking, &contents[1 + i], snapshot, &others[i], error))
+			return false;
+	return true;
+}
+
+/* Asks them about a snapshot, as often as the first one: what that keeps they keep, too. */
+static bool compare_others(struct checking *checking, struct asked *others, uint32_t number,
+			   const struct sched_snapshot *snapshot, GError **error)
+{
+	for (size_t i = 0; i < 2 * OTHERS; i++)
+		if (!compare(checking, CHECK_MEMORY, &others[i / 2], number, snapshot, error))
+			return false;
+	return true;
+}
+
+/* The first process and those with other memory, side by side. */
+static bool check_forth(struct checking *checking, struct asked *first, struct asked *others,
 			GError **error)
 {
 	const struct check_settings *settings = checking->settings;
@@ -339,16 +365,15 @@ static bool check_forth(struct checking *checking, struct asked *first, struct a
 		good = ask_first(checking, first, i, made.snapshot, error) &&
 		       (is_over(checking) ||
 			(compare(checking, CHECK_REPEAT, first, i, made.snapshot, error) &&
-			 compare(checking, CHECK_MEMORY, second, i, made.snapshot, error) &&
-			 compare(checking, CHECK_MEMORY, second, i, made.snapshot, error)));
+			 compare_others(checking, others, i, made.snapshot, error)));
 		model_snapshot_clear(&made);
 		tick(checking);
 	}
 	return good;
 }
 
-/* The third process, in an order that the seed gives. */
-static bool check_shuffled(struct checking *checking, struct asked *third, GError **error)
+/* A process with the memory of the first, in an order that the seed gives. */
+static bool check_shuffled(struct checking *checking, struct asked *last, GError **error)
 {
 	const uint32_t count = checking->plans->len;
 	g_autofree uint32_t *order = g_new(uint32_t, count + 1);
@@ -366,7 +391,7 @@ static bool check_shuffled(struct checking *checking, struct asked *third, GErro
 		struct model_snapshot made =
 			model_snapshot_make(checking->model, checking->settings->seed, order[i]);
 
-		good = compare(checking, CHECK_ORDER, third, order[i], made.snapshot, error);
+		good = compare(checking, CHECK_ORDER, last, order[i], made.snapshot, error);
 		model_snapshot_clear(&made);
 		tick(checking);
 	}
@@ -455,24 +480,25 @@ static bool check_model(struct checking *checking, GError **error)
 	const struct check_settings *settings = checking->settings;
 	struct model_snapshot made = model_snapshot_make(checking->model, settings->seed, 0);
 	struct asked first = {0};
-	struct asked second = {0};
-	struct asked third = {0};
+	struct asked others[OTHERS] = {0};
+	struct asked last = {0};
 	GError *problem = NULL;
 	bool good;
 
 	if (!start(checking, &contents[0], made.snapshot, &first, &problem))
 		good = note_misfit(checking, problem, error);
 	else
-		good = start(checking, &contents[1], made.snapshot, &second, error) &&
-		       check_forth(checking, &first, &second, error) &&
+		good = start_others(checking, made.snapshot, others, error) &&
+		       check_forth(checking, &first, others, error) &&
 		       (is_over(checking) || is_found(checking, CHECK_REPEAT) ||
-			(start(checking, &contents[0], made.snapshot, &third, error) &&
-			 check_shuffled(checking, &third, error)));
+			(start(checking, &contents[0], made.snapshot, &last, error) &&
+			 check_shuffled(checking, &last, error)));
 	if (good && !checking->result->misfit)
 		measure(checking, &first);
 	finish(&first);
-	finish(&second);
-	finish(&third);
+	for (size_t i = 0; i < OTHERS; i++)
+		finish(&others[i]);
+	finish(&last);
 	model_snapshot_clear(&made);
 	drop_consequences(checking);
 	checking->result->event = times_of(checking->event_s);

@@ -313,7 +313,7 @@ int cmd_policy(int argc, char **argv)
 	bool immediate = false;
 	const struct command_option options[] = {
 		{"snapshots", 'n', COMMAND_COUNT, &count,
-		 "how many of each model (300); three processes are asked about each", "N", 1,
+		 "how many of each model (300); four processes are asked about each", "N", 1,
 		 1000000},
 		{"seed", 's', COMMAND_INTEGER, &seed, "of the snapshots (1)", "N", 0, INT32_MAX},
 		{"deadline", 0, COMMAND_NUMBER, &deadline_s, "of an answer (30)", "SECONDS", 0.001,

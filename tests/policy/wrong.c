@@ -24,6 +24,8 @@
 #define PRINTS 11  /* prints to standard output */
 #define DEEP 12    /* uses up its stack */
 #define SLOW 13    /* sleeps where many tasks wait */
+#define FLAG 14    /* takes memory that it has not set for true or false */
+#define SIGN 15    /* asks whether such memory is above 0 */
 #ifndef FAULT
 #define FAULT NONE
 #endif
@@ -68,6 +70,10 @@ static uint32_t bias(void)
 		return left_on_stack() & 1;
 	case HEAP:
 		return left_on_heap() & 1;
+	case FLAG:
+		return left_on_heap() != 0;
+	case SIGN:
+		return (int32_t)left_on_heap() > 0;
 	case KEEPS:
 		return events / 2 % 2; /* the first process is asked twice about each */
 	case ADDRESS:
