@@ -253,6 +253,7 @@ static void set_clock(struct sim_world *world, const struct sim_action *action)
 	if (!part->up || part->dying)
 		return;
 	world->counts.steps++;
+	world->clock_set = world->clock_set || part->index == SIM_CONTROLLER;
 	virtual_platform_step_utc(part->virtual, by_s);
 	sim_say(part, "its clock is set by %.3f s", by_s);
 }

@@ -90,6 +90,7 @@ struct sim_world {
 	struct sim_promises *promises;
 	/* What may be excused by the faults so far. */
 	bool lost_machine, long_silence, disk_fault;
+	bool clock_set;        /* the service's, which a restart of its machine goes by */
 	double service_s;      /* the latest time of the service that was seen */
 	double last_silence_s; /* the end of the last fault of the network */
 	uint64_t notices;      /* of the service's present life that are in the log */
