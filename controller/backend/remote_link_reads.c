@@ -45,6 +45,7 @@ static bool read_sample(struct remote_link *link, const json_t *object, GError *
 	if (!convert_time(link, &sample))
 		return true;
 	meter = g_ptr_array_index(link->meters, sample.host);
+	remote_meter_note_silence(meter, platform_now_ns(link->platform));
 	if (remote_meter_add(meter, &sample) && link->listener)
 		link->listener->sample(link, meter, remote_meter_last(meter), link->listener->data);
 	return true;

@@ -71,6 +71,11 @@ double remote_meter_sampling_s(const struct remote_meter *meter, int64_t now_ns)
 	return longest_s;
 }
 
+void remote_meter_note_silence(struct remote_meter *meter, int64_t now_ns)
+{
+	meter->longest_s = MAX(meter->longest_s, remote_meter_sampling_s(meter, now_ns));
+}
+
 guint remote_meter_first_from(const struct remote_meter *meter, int64_t t_ns)
 {
 	guint low = 0;

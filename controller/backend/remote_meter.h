@@ -25,7 +25,7 @@ struct remote_meter {
 	int64_t shift_uj;  /* added to the counters that arrive (remote_meter_rebase()) */
 	bool rebase;       /* the next sample sets shift_uj */
 	int64_t max_mw;    /* the highest of all samples */
-	double longest_s;  /* the longest time ever between two successive samples */
+	double longest_s;  /* the longest time ever between two samples, or in which none came */
 	double gap_s;      /* total time before samples flagged as gaps */
 	double idle_w;     /* measured baseline; 0 until remote_meter_start() */
 	int64_t start_ns;  /* start of the run; 0: not set */
@@ -42,6 +42,9 @@ void remote_meter_free(struct remote_meter *meter);
  * counter runs backwards (a faulty meter).
  */
 bool remote_meter_add(struct remote_meter *meter, const struct wire_sample *sample);
+
+/* Notes at `now_ns` how long the meter was silent; to be called before late samples are added. */
+void remote_meter_note_silence(struct remote_meter *meter, int64_t now_ns);
 
 /*
  * The counter restarts (a local scheduler without its state): the next sample continues the counter

@@ -114,11 +114,11 @@ struct run_service_limit {
 	 * By how much the limit can be exceeded at most: power_w x (sampling_s + refresh_s +
 	 * reaction_s). power_w is the sum over hosts of the highest power seen above idle.
 	 * sampling_s is the longest time between two samples of a meter, at least its interval_s,
-	 * and for a silent meter at least the time since its last sample. The reaction (in the
-	 * window's state) is the longest time from the limit until a task was suspended or over, or
-	 * the window ended, or, for a task that is still to be suspended, until now (0: none yet).
-	 * All are maxima since the controller began, as is window.overshoot_j: the bound must not
-	 * fall below it. For window.unknown windows the overshoot is not known.
+	 * or in which none came, as between two controllers. The reaction (in the window's state)
+	 * is the longest time from the limit until a task was suspended or over, or the window
+	 * ended, or, for a task that is still to be suspended, until now (0: none yet). All are
+	 * maxima since the controller began, as is window.overshoot_j: the bound must not fall
+	 * below it. For window.unknown windows the overshoot is not known.
 	 */
 	double power_w, sampling_s, refresh_s;
 	double bound_j;

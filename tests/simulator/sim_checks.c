@@ -117,17 +117,13 @@ static void check_acknowledged(struct sim_world *world)
 	}
 }
 
-/*
- * The limit of a window is exceeded by at most what the service says. What is used while no
- * controller lives, or while a local scheduler is silent for long, is not in its bound.
- */
+/* The limit of a window is exceeded by at most what the service says. */
 static void check_window(struct sim_world *world)
 {
 	struct run_service_limit limit;
 	g_autofree char *end = NULL;
 
-	if (world->plan->energy_limit_j <= 0 || world->long_silence ||
-	    world->parts[SIM_CONTROLLER].lives > 1 || !run_service_limit(world->session, &limit))
+	if (world->plan->energy_limit_j <= 0 || !run_service_limit(world->session, &limit))
 		return;
 	end = limit.end_utc;
 	if (limit.window.overshoot_j > limit.bound_j + 1e-6)

@@ -76,6 +76,12 @@ static void the_longest_interval_is_known(void)
 	g_assert_cmpfloat_with_epsilon(meter->longest_s, 2.5, 1e-9);
 	g_assert_cmpfloat_with_epsilon(remote_meter_sampling_s(meter, 17 * S), 2.5, 1e-9);
 	g_assert_cmpfloat_with_epsilon(remote_meter_sampling_s(meter, 18 * S), 4, 1e-9);
+
+	/* A silence of 6 s is one after its samples have come, too. */
+	remote_meter_note_silence(meter, 20 * S);
+	for (int64_t k = 5; k <= 10; k++)
+		add(meter, k, (10 + k) * S, 100, 100 * k);
+	g_assert_cmpfloat_with_epsilon(remote_meter_sampling_s(meter, 20 * S), 6, 1e-9);
 	remote_meter_free(meter);
 }
 
