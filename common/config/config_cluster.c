@@ -31,6 +31,8 @@ static const struct config_key simulated_keys[] = {
 	 .help = "watts of each host when idle."},
 	{CONFIG_UINT(simulated, seed), .fallback = 1, CONFIG_NOT_ZERO,
 	 .help = "of the execution times, which vary by `etc_sd_s`."},
+	{CONFIG_NUMBER(simulated, operation_s), CONFIG_MOST(0, 3600),
+	 .help = "simulated seconds that a start, suspension, resumption or migration takes, in which the task does not run."},
 	{NULL},
 };
 

@@ -28,6 +28,8 @@ struct config_simulated {
 	double idle_w; /* of each host, >= 0 */
 	/* of the execution times, which vary by the estimates' etc_sd_s; default 1 */
 	uint64_t seed;
+	/* how long a start, suspension, resumption or migration takes, in simulated seconds; >= 0 */
+	double operation_s;
 };
 
 /* A homogeneous cluster (Machovec 2018, Table 4). */

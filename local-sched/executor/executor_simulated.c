@@ -2,8 +2,8 @@
 /*
  * The executor for a simulated cluster. Its nodes are always ready. A task runs for the time of
  * simulated_host.h and then succeeds, and its hosts draw the power of the tasks on them. Time is
- * real time, `speed` times as fast as the estimates. Operations on VMs are immediate: starting,
- * suspending, resuming and migrating take no time.
+ * real time, `speed` times as fast as the estimates. Starting, suspending, resuming and migrating take
+ * the time of the configuration (`operation_s`), in which the task stands still.
  */
 #include <math.h>
 #include <string.h>
@@ -379,6 +379,14 @@ static void set_timer(struct simulated_job *job, enum step step, double after_s)
 				       timer_came, job);
 }
 
+/* A start, suspension, resumption or migration. */
+static void begin_operation(struct simulated_job *job, enum step step)
+{
+	const struct config_simulated *simulated = job->executor->cluster->simulated;
+
+	set_timer(job, step, simulated->operation_s / simulated->speed);
+}
+
 /* Tasks. */
 
 static void simulated_start(struct executor *base, struct task *task)
@@ -394,7 +402,7 @@ static void simulated_start(struct executor *base, struct task *task)
 	take_nodes(job);
 	if (simulated_run_find(executor->settings.config, executor->cluster, task, &job->run)) {
 		job->left_s = job->run.time_s;
-		set_timer(job, STEP_START, 0);
+		begin_operation(job, STEP_START);
 		return;
 	}
 	unknown = g_strdup_printf("the configuration has no estimate of type '%s' on cluster '%s', "
@@ -422,7 +430,7 @@ static void simulated_suspend(struct executor *executor, struct task *task)
 	note_progress(job);
 	stand_still(job, now_ns);
 	task_last_suspension(task)->frozen_ns = now_ns;
-	set_timer(job, STEP_SUSPEND, 0);
+	begin_operation(job, STEP_SUSPEND);
 }
 
 static void simulated_resume(struct executor *executor, struct task *task)
@@ -432,7 +440,7 @@ static void simulated_resume(struct executor *executor, struct task *task)
 	/* it is at its new nodes from then on */
 	task_last_suspension(task)->running_ns = platform_now_ns(platform_of(job));
 	take_nodes(job);
-	set_timer(job, STEP_RESUME, 0);
+	begin_operation(job, STEP_RESUME);
 }
 
 static bool match_any(const struct executor *executor, const struct task *task, uint32_t *nodes,
@@ -450,7 +458,7 @@ static void simulated_migrate(struct executor *executor, struct task *task)
 	task_last_migration(task)->begun_ns = platform_now_ns(platform_of(job));
 	for (uint32_t i = 0; i < record->count; i++)
 		of(executor)->nodes[record->vms[i].to] = job;
-	set_timer(job, STEP_MIGRATE, 0);
+	begin_operation(job, STEP_MIGRATE);
 }
 
 static gboolean share_is_set(gpointer data)

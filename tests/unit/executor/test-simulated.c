@@ -362,6 +362,34 @@ static void test_steps(struct fixture *fixture, gconstpointer data)
 	g_assert_true(ops->node_is_ready(fixture->executor, 1));
 }
 
+/* Operations take the time of the configuration, which is none of the task's. */
+static void test_operation_time(struct fixture *fixture, gconstpointer data)
+{
+	const struct executor_ops *ops = &executor_simulated_ops;
+	const uint32_t nodes[] = {0, 1};
+	g_autoptr(task_t) task = new_task("t", "A", 0, 2, 60);
+	struct simulated_run run;
+	struct task_migration *migration;
+
+	fixture->config->clusters[0].simulated->operation_s = 10; /* of 100 times the speed */
+	g_assert_true(simulated_run_find(fixture->config, fixture->cluster, task, &run));
+	ops->start(fixture->executor, task);
+	wait_told(fixture, "started");
+	g_assert_cmpfloat(clock_elapsed_s(task->requested_ns, task->started_ns), >=, 0.1 - 2e-3);
+	migration = task_migration_new(1, nodes, (const uint32_t[]){2, 3}, 2, clock_now_ns());
+	g_ptr_array_add(task->migrations, migration);
+	ops->migrate(fixture->executor, task);
+	g_assert_false(ops->may_step(fixture->executor, task));
+	assert_node(fixture, 0, "busy", task->id);
+	assert_node(fixture, 2, "busy", task->id);
+	wait_told(fixture, "moved");
+	g_assert_cmpfloat(clock_elapsed_s(migration->begun_ns, migration->moved_ns), >=,
+			  0.1 - 2e-3);
+	wait_told(fixture, "completed");
+	g_assert_cmpfloat(clock_elapsed_s(task->started_ns, task->ended_ns), >=,
+			  run.time_s + 0.1 - 4e-3);
+}
+
 /* The same task takes the same time, whenever it is asked; different ones differ. */
 static void test_times(struct fixture *fixture, gconstpointer data)
 {
@@ -409,6 +437,7 @@ int main(int argc, char **argv)
 	ADD("a task runs as long as it should and is accounted for", test_task);
 	ADD("tasks are killed, and end at their deadline", test_kill_and_deadline);
 	ADD("a task is suspended, resumed, moved and given a share", test_steps);
+	ADD("operations take the time of the configuration", test_operation_time);
 	ADD("a deadline comes after a suspension, too", test_deadline_in_parts);
 	ADD("a script takes the time of its type", test_script);
 	ADD("times are drawn by seed and task", test_times);
