@@ -683,7 +683,10 @@ bool engine_has_ended(const struct engine *engine);
  */
 bool engine_stop_run(struct engine *engine);
 
-/* After engine_stop_run(): counts a task if the event is its end, by itself, before the run's. */
+/*
+ * After engine_stop_run(): counts a task if the event is its end, by itself, before the run's, or
+ * in an open run before it was killed.
+ */
 void engine_late_event(struct engine *engine, const struct backend_event *event);
 
 /*

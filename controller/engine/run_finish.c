@@ -46,11 +46,14 @@ static void kill_running(struct engine *engine)
 	engine->placement->kill_queued(engine);
 }
 
-/* Whether the event is the end of a task, by itself, before the run ended. */
+/*
+ * Whether the event is the end of a task, by itself, that counts: before the run ended, or also
+ * before it was killed, in a run that may be continued, which would execute it again.
+ */
 static bool ended_in_time(const struct engine *engine, const struct backend_event *event)
 {
 	return event->kind == BACKEND_EVENT_ENDED &&
-	       event->time_s <= engine_counts(engine)->ended_s &&
+	       (engine->setup.open || event->time_s <= engine_counts(engine)->ended_s) &&
 	       (event->outcome == BACKEND_OUTCOME_COMPLETED ||
 		event->outcome == BACKEND_OUTCOME_FAILED);
 }

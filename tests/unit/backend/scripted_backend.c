@@ -552,6 +552,7 @@ void scripted_backend_run(struct backend *backend, struct engine *engine,
 	struct scripted *scripted = (struct scripted *)backend;
 	struct backend_event event;
 	struct coming *late;
+	double late_s;
 
 	engine_begin_run(engine);
 	while (!engine_has_ended(engine)) {
@@ -563,11 +564,14 @@ void scripted_backend_run(struct backend *backend, struct engine *engine,
 		engine_event(engine, &event);
 	}
 	if (engine_stop_run(engine)) {
-		while ((late = g_queue_pop_head(&scripted->late)))
+		late_s = scripted->now_s;
+		while ((late = g_queue_pop_head(&scripted->late))) {
+			late_s = fmax(late_s, late->event.time_s);
 			g_queue_insert_sorted(&scripted->coming, late, compare_coming, NULL);
-		for (scripted_backend_wait(backend, scripted->now_s, &event);
+		}
+		for (scripted_backend_wait(backend, late_s, &event);
 		     event.kind != BACKEND_EVENT_NONE && event.kind != BACKEND_EVENT_ABORTED;
-		     scripted_backend_wait(backend, scripted->now_s, &event))
+		     scripted_backend_wait(backend, late_s, &event))
 			engine_late_event(engine, &event);
 	}
 	engine_finish_run(engine, ret_result);

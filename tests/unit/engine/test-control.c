@@ -253,6 +253,16 @@ static const struct scene scenes[] = {
 		.failed = 1,
 	},
 	{
+		.name = "a task that completes before it is killed at the end counts",
+		.deaf = true,
+		.policy = "max-upr",
+		.attempts = {{0, 1, 91, BACKEND_OUTCOME_COMPLETED, true}},
+		.wishes = {{3, SUBMIT, LONG, ""}},
+		.log = "10 start 0.1 c0 0\n100 kill 0.1\n",
+		.story = "",
+		.completed = 1,
+	},
+	{
 		.name = "nothing new starts on a drained node",
 		.policy = "max-upr",
 		.wishes = {{3, SUBMIT, NARROW, ""},
@@ -632,7 +642,7 @@ static void test_scene(const void *data)
 	struct stage stage;
 
 	stage_init(&stage, scene);
-	drive(stage.engine, stage.backend, scripted_backend_wait, &stage.result);
+	scripted_backend_run(stage.backend, stage.engine, &stage.result);
 	g_assert_cmpstr(scripted_backend_log(stage.backend), ==, scene->log);
 	g_assert_cmpstr(stage.story->str, ==, scene->story ? scene->story : "");
 	g_assert_cmpint(stage.result.ended_by, ==, ENGINE_END_TIME); /* it may always get more */
