@@ -49,6 +49,8 @@ struct meter_redfish {
 	char *reason;
 	struct meter_redfish_watts verdict; /* of the places that were tried */
 	unsigned supplies;                  /* that have watts where the machine has none */
+	char *entries;                      /* names of those in PowerControl then, or NULL */
+	const char *unnamed;                /* why Power has no configured name, or NULL */
 	char *denied;                       /* why a place could not be read, or NULL */
 	char *refused;                      /* what the BMC said where a place is none, or NULL */
 	GPtrArray *sensors;                 /* char *: paths */
@@ -359,12 +361,19 @@ static void fail_without_watts(struct meter_redfish *meter)
 		if (text->len == start)
 			append_sensors(text, meter->sensors, false);
 	}
+	if (meter->entries && *meter->entries)
+		g_string_append_printf(
+			text,
+			"; if one of the entries of its PowerControl is the power of "
+			"the machine, name it as `sensor`: %s",
+			meter->entries);
 	if (!meter->verdict.what && meter->refused)
 		g_string_append_printf(text, " (%s)", meter->refused);
 	if (meter->machine->others)
 		g_string_append_printf(text, "; another `chassis` has a Power of its own: %s",
 				       meter->machine->others);
-	else if (meter->supplies == 0 && meter->sensors->len == 0)
+	else if (meter->supplies == 0 && meter->sensors->len == 0 &&
+		 !(meter->entries && *meter->entries))
 		g_string_append(text, "; name another `chassis`, or take another kind of meter");
 	fail(meter, POWER_METER_ERROR_SETUP, text->str);
 	forget_places(meter);
@@ -380,6 +389,8 @@ static void fail_without_sensor(struct meter_redfish *meter, const char *name)
 	append_sensors(text, meter->sensors, true);
 	if (meter->sensors->len == 0)
 		g_string_append(text, "none");
+	if (meter->unnamed)
+		g_string_append_printf(text, " (%s)", meter->unnamed);
 	if (meter->cut)
 		g_string_append_printf(text,
 				       "; there are more than the %d pages of its list that were "
@@ -512,6 +523,7 @@ static void resolve_in_power(struct meter_redfish *meter, const struct redfish_a
 	g_ptr_array_set_size(meter->places, 0);
 	for (uint32_t i = 0; i < config->sensor_count; i++) {
 		const char *name = config->sensor[i];
+		struct meter_redfish_watts watts;
 
 		if (meter_redfish_is_path(name))
 			continue;
@@ -521,10 +533,13 @@ static void resolve_in_power(struct meter_redfish *meter, const struct redfish_a
 			fail_of_same(meter, config->sensor[j], name);
 			return;
 		}
-		if (meter_redfish_parse_named(answer->body, name).code != POWER_METER_ERROR_SETUP)
+		watts = meter_redfish_parse_named(answer->body, name);
+		if (watts.code != POWER_METER_ERROR_SETUP) {
 			add_place(meter, answer->path, true, name);
-		else
-			all = false;
+			continue;
+		}
+		meter->unnamed = meter->unnamed ?: watts.what;
+		all = false;
 	}
 	if (all)
 		end_sensors(meter);
@@ -584,6 +599,8 @@ static void on_try(const struct redfish_answer *answer, void *data)
 			return;
 		}
 		meter->supplies = meter_redfish_parse_supplies(answer->body);
+		g_free(meter->entries);
+		meter->entries = meter_redfish_list_entries(answer->body);
 	} else if (answer->body) {
 		watts = meter_redfish_parse_reading(answer->body);
 	}
@@ -740,6 +757,8 @@ static void redfish_read(struct power_meter *base)
 
 	meter->fresh = false;
 	meter->tried = meter->asked = meter->supplies = 0;
+	meter->unnamed = NULL;
+	g_clear_pointer(&meter->entries, g_free);
 	meter->mw = 0;
 	meter->verdict = (struct meter_redfish_watts){.code = POWER_METER_ERROR_SETUP};
 	g_clear_pointer(&meter->reason, g_free);
@@ -792,6 +811,7 @@ static void redfish_close(struct power_meter *base)
 	g_free(meter->reason);
 	g_free(meter->denied);
 	g_free(meter->refused);
+	g_free(meter->entries);
 	g_free(meter->former);
 }
 

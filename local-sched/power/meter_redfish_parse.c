@@ -93,6 +93,12 @@ static const json_t *find(const json_t *object, const char *keys)
 	return object;
 }
 
+/* Whether a resource, or an entry of one, says of itself that it is not there. */
+static bool is_absent(const json_t *resource)
+{
+	return g_strcmp0(json_string_value(find(resource, "Status/State")), "Absent") == 0;
+}
+
 bool meter_redfish_is_same_path(const char *a, const char *b)
 {
 	g_autofree char *one = escape(a);
@@ -224,7 +230,7 @@ struct meter_redfish_chassis *meter_redfish_chassis_new(const json_t *body, cons
 	chassis->state = meter_redfish_parse_state(body);
 	chassis->linked = json_array_size(systems) > 0;
 	chassis->machines = find_machines(systems, &machine);
-	chassis->absent = g_strcmp0(json_string_value(find(body, "Status/State")), "Absent") == 0;
+	chassis->absent = is_absent(body);
 	chassis->system = escape(chassis->machines > 1 ? NULL : machine);
 	chassis->power = own_link(chassis, json_object_get(body, "Power"));
 	chassis->environment = own_link(chassis, json_object_get(body, "EnvironmentMetrics"));
@@ -451,18 +457,49 @@ static bool has_word(const char *name, const char *const *words)
 	return false;
 }
 
+/* Whether a word is one of those for parts of the machine, or several of such parts: "fans". */
+static bool is_part_word(const char *word)
+{
+	static const char *const parts[] = {
+		"accelerator", "backplane", "bluefield", "card",      "chipset", "cooling",
+		"cpu",         "dimm",      "disk",      "dpu",       "dram",    "drive",
+		"fan",         "fpga",      "gpgpu",     "gpu",       "hdd",     "hgx",
+		"memory",      "mem",       "module",    "nic",       "npu",     "nvme",
+		"nvswitch",    "pch",       "pcie",      "processor", "riser",   "socket",
+		"ssd",         "storage",   "sub",       "subsystem", "xpu",     NULL,
+	};
+	g_autofree char *single =
+		g_strndup(word, strlen(word) - (strlen(word) > 3 && g_str_has_suffix(word, "s")));
+
+	return g_strv_contains(parts, word) || g_strv_contains(parts, single);
+}
+
+/* Whether the words of a name are those of one supply of several, not of the total of all. */
+static bool are_of_supply(char *const *words)
+{
+	bool supply = false, total = false, number = false;
+
+	for (gsize i = 0; words[i]; i++) {
+		supply |= strcmp(words[i], "psu") == 0 || strcmp(words[i], "supply") == 0;
+		total |= strcmp(words[i], "total") == 0;
+		number |= g_ascii_isdigit(words[i][0]);
+	}
+	return supply && (!total || number);
+}
+
 /* Whether a name speaks of a part of the machine: "CPU Sub-system Power". */
 static bool names_part(const char *name)
 {
-	static const char *const parts[] = {
-		"accelerator", "backplane", "card",   "cpu",       "cpus",   "dimm",    "disk",
-		"dram",        "drive",     "drives", "fan",       "fans",   "fpga",    "gpu",
-		"gpus",        "hdd",       "memory", "mem",       "module", "modules", "nic",
-		"nvme",        "pcie",      "psu",    "riser",     "socket", "ssd",     "storage",
-		"supply",      "processor", "sub",    "subsystem", NULL,
-	};
+	for (int by_case = 0; by_case <= 1; by_case++) {
+		g_auto(GStrv) words = words_of(name, by_case);
 
-	return has_word(name, parts);
+		if (are_of_supply(words))
+			return true;
+		for (gsize i = 0; words[i]; i++)
+			if (is_part_word(words[i]))
+				return true;
+	}
+	return false;
 }
 
 /* Whether a name speaks of a chassis, which of a blade may be the enclosure around it. */
@@ -564,10 +601,10 @@ static bool relates_to_part(const json_t *entry, const struct meter_redfish_chas
 	return json_array_size(items) > 0;
 }
 
-/* Whether an entry of PowerControl is for a part of the machine alone. */
+/* Whether an entry of PowerControl is for a part of the machine alone, or for what is not there. */
 static bool is_part(const json_t *entry, const struct meter_redfish_chassis *machine)
 {
-	return is_context_of_part(text_of(entry, "PhysicalContext")) ||
+	return is_absent(entry) || is_context_of_part(text_of(entry, "PhysicalContext")) ||
 	       names_part(text_of(entry, "Name")) || relates_to_part(entry, machine);
 }
 
@@ -927,9 +964,15 @@ struct meter_redfish_watts meter_redfish_parse_reading(const json_t *resource)
 	if (is_out_of_use(resource))
 		return none(POWER_METER_ERROR_NOT_ACTIVE,
 			    "by its Status it is absent, disabled or not available");
-	for (gsize i = 0; i < G_N_ELEMENTS(places); i++)
-		if (find(resource, places[i]))
-			return watts_of(find(resource, places[i]));
+	for (gsize i = 0; i < G_N_ELEMENTS(places); i++) {
+		g_autofree char *holder = g_path_get_dirname(places[i]);
+
+		if (!find(resource, places[i]))
+			continue;
+		if (is_of_another_quantity(json_object_get(resource, holder)))
+			return none(POWER_METER_ERROR_GARBAGE, "it is no power in watts");
+		return watts_of(find(resource, places[i]));
+	}
 	/* Some firmware has the number itself there. */
 	if (json_is_number(json_object_get(resource, "PowerWatts")))
 		return watts_of(json_object_get(resource, "PowerWatts"));
@@ -951,11 +994,6 @@ static struct meter_redfish_watts watts_of_supply(const json_t *supply)
 			watts = watts_of(json_object_get(vendor, "PowerInputWatts"));
 	}
 	return watts;
-}
-
-static bool is_absent(const json_t *supply)
-{
-	return g_strcmp0(json_string_value(find(supply, "Status/State")), "Absent") == 0;
 }
 
 unsigned meter_redfish_parse_supplies(const json_t *power)
@@ -1020,7 +1058,12 @@ struct meter_redfish_watts meter_redfish_parse_named(const json_t *power, const 
 		found = watts_of_entry(one);
 		count++;
 	}
-	return count > 1 ? none(POWER_METER_ERROR_SETUP, "several things in Power have this name")
+	if (count == 1 && found.code == POWER_METER_ERROR_SETUP)
+		found.what = "in Power, where it has neither PowerInputWatts nor "
+			     "PowerConsumedWatts";
+	return count > 1 ? none(POWER_METER_ERROR_SETUP,
+				"several things in Power have this name; a MemberId tells them "
+				"apart")
 			 : found;
 }
 

@@ -29,7 +29,9 @@ enum {
 	STATUS_UNAUTHORIZED = 401,
 	STATUS_FORBIDDEN = 403,
 	STATUS_NOT_FOUND = 404,
+	STATUS_NOT_ALLOWED = 405,
 	STATUS_GONE = 410,
+	STATUS_NOT_IMPLEMENTED = 501,
 };
 
 enum phase {
@@ -71,7 +73,8 @@ static void ask(struct redfish_search *search);
 bool redfish_search_missing(const struct redfish_answer *answer)
 {
 	return answer->status == STATUS_NOT_FOUND || answer->status == STATUS_GONE ||
-	       answer->status == STATUS_BAD_REQUEST;
+	       answer->status == STATUS_BAD_REQUEST || answer->status == STATUS_NOT_ALLOWED ||
+	       answer->status == STATUS_NOT_IMPLEMENTED;
 }
 
 char *redfish_search_denied(const struct redfish_answer *answer)
@@ -105,6 +108,17 @@ static void enter(struct redfish_search *search, enum phase phase, const char *p
 	g_ptr_array_add(search->paths, g_strdup(path));
 }
 
+/* Removes the paths that are in the list before. */
+static void drop_repeated(GPtrArray *paths)
+{
+	for (guint i = paths->len; i-- > 1;)
+		for (guint j = 0; j < i; j++)
+			if (meter_redfish_is_same_path(paths->pdata[i], paths->pdata[j])) {
+				g_ptr_array_remove_index(paths, i);
+				break;
+			}
+}
+
 /* Takes a page of a list: its members, and its next page in place of this one. */
 static bool take_page(struct redfish_search *search, const struct redfish_answer *answer,
 		      guint most)
@@ -121,6 +135,7 @@ static bool take_page(struct redfish_search *search, const struct redfish_answer
 		      (next && search->paths->len == most);
 	if (search->paths->len > most)
 		g_ptr_array_set_size(search->paths, (gint)most);
+	drop_repeated(search->paths);
 	search->next = search->paths->len;
 	if (next && !search->cut)
 		g_ptr_array_add(search->paths, g_steal_pointer(&next));

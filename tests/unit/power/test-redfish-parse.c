@@ -135,6 +135,23 @@ static void test_watts_are_those_of_the_whole_machine(void)
 		{"{'Name': 'PCIe', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP, REFUSED},
 		{"{'Name': 'BackPlane', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP,
 		 REFUSED},
+		{"{'Name': 'Total Processors Power', 'PowerConsumedWatts': 9}",
+		 POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'Name': 'System NICs Power', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP,
+		 REFUSED},
+		{"{'Name': 'HGX Baseboard Total', 'PowerConsumedWatts': 9}",
+		 POWER_METER_ERROR_SETUP, REFUSED},
+		{"{'Name': 'PSU Input', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP,
+		 REFUSED},
+		{"{'Name': 'Total PSU Power', 'PowerConsumedWatts': 9}", POWER_METER_OK, 9000},
+		{"{'Name': 'PSU1 Total Power', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP,
+		 REFUSED},
+		{"{'Name': 'DedicatePowerSupplies', 'PowerConsumedWatts': 9}", POWER_METER_OK,
+		 9000},
+		/* Of what is not there it may be the last that it had. */
+		{"{'Name': 'Node 1', 'PowerConsumedWatts': 9, 'Status': {'State': 'Absent'}},"
+		 "{'Name': 'Node 2', 'PowerConsumedWatts': 5, 'Status': {'State': 'Enabled'}}",
+		 POWER_METER_OK, 5000},
 		{"{'Name': 'SubSystem', 'PowerConsumedWatts': 9}", POWER_METER_ERROR_SETUP,
 		 REFUSED},
 		{"{'Name': 'RearPower', 'PowerConsumedWatts': 9},"
