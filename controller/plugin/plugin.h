@@ -105,7 +105,7 @@ bool plugin_check(const struct policy *policy, const struct plugin_settings *set
 
 /*
  * New settings from the next event on, which `policy` has; a disabled program is asked again, and
- * one that owes an answer is ended at that event and started again. The program of another policy
+ * where it owes an answer it is ended at that event and started again. The program of another policy
  * than before is started here, so that it is there at the event, and the program of the former one
  * is not waited for any longer.
  */

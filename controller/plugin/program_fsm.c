@@ -21,8 +21,8 @@ static const char not_disabled[] = "it is not disabled";
 
 /*
  * A pair that is not listed is impossible. A program is disabled after the event at
- * which it failed; while it is starting it has not failed yet. One that owes an answer is ended at
- * a reload, before it is enabled.
+ * which it failed; while it is starting it has not failed yet. Where it owes an answer a reload
+ * ends it before it is enabled.
  */
 static const struct fsm_transition transitions[PROGRAM_EVENTS][PROGRAM_STATES] = {
 	[PROGRAM_START] = {[PROGRAM_ABSENT] = TO(STARTING)},

@@ -93,7 +93,7 @@ static const json_t *find(const json_t *object, const char *keys)
 	return object;
 }
 
-/* Whether a resource, or an entry of one, says of itself that it is not there. */
+/* Whether a resource, or an entry of a resource, says of itself that it is not there. */
 static bool is_absent(const json_t *resource)
 {
 	return g_strcmp0(json_string_value(find(resource, "Status/State")), "Absent") == 0;
