@@ -292,19 +292,34 @@ struct listing {
 	const char *path;
 	struct table *table;
 	bool found;
+	unsigned rows;
 };
+
+static void list_row(struct listing *listing, const struct config_manual_key *key)
+{
+	const char *const cells[] = {key->path, key->kind, key->unit ?: "", key->traits};
+
+	table_row(listing->table);
+	for (gsize i = 0; i < G_N_ELEMENTS(cells); i++)
+		table_text(listing->table, cells[i]);
+	listing->rows++;
+}
+
+/* Whether a key is in the section of that path, or a section of that list. */
+static bool is_below(const char *key, const char *path)
+{
+	return g_str_has_prefix(key, path) && strchr(".[", key[strlen(path)]) &&
+	       key[strlen(path)] != '\0';
+}
 
 static void list_key(const struct config_manual_key *key, void *data)
 {
 	struct listing *listing = data;
-	const char *const cells[] = {key->path, key->kind, key->unit ?: "", key->traits};
 
 	if (listing->paths) {
 		puts(key->path);
-	} else if (!listing->path) {
-		table_row(listing->table);
-		for (gsize i = 0; i < G_N_ELEMENTS(cells); i++)
-			table_text(listing->table, cells[i]);
+	} else if (!listing->path || is_below(key->path, listing->path)) {
+		list_row(listing, key);
 	} else if (g_str_equal(key->path, listing->path)) {
 		listing->found = true;
 		printf("%s: %s%s%s%s%s\n%s\n", key->path, key->kind, key->unit ? " in " : "",
@@ -312,7 +327,7 @@ static void list_key(const struct config_manual_key *key, void *data)
 	}
 }
 
-/* All keys, or the one of that path (NULL: all). */
+/* All keys, or the one of that path and what is below it (NULL: all). */
 static int keys(const char *name, const char *path, bool man, bool paths)
 {
 	g_autofree char *page = man ? config_manual_page() : NULL;
@@ -328,7 +343,9 @@ static int keys(const char *name, const char *path, bool man, bool paths)
 	if (path && !listing.found)
 		return command_fail(COMMAND_BAD, name, "no key '%s'; \"config keys\" lists them",
 				    path);
-	if (!paths && !path)
+	if (path && listing.rows > 0)
+		putchar('\n');
+	if (listing.rows > 0)
 		table_print(table, 0, stdout);
 	return COMMAND_DONE;
 }
@@ -377,7 +394,8 @@ int cmd_config(int argc, char **argv)
 		    "check --live: before a long run, boots every node, reads every meter and runs a "
 		    "small\nMPI task on every cluster; one table says what works, and what to do about "
 		    "the rest.\ndump: prints it with every default filled in.\n"
-		    "keys: lists the keys that a configuration takes, or says what one of them is.",
+		    "keys: lists the keys that a configuration takes, or says what one of them is,\n"
+		    "with those below it.",
 		    options))
 		return COMMAND_BAD;
 	listing = argc >= 2 && strcmp(argv[1], "keys") == 0;

@@ -321,6 +321,9 @@ refused() {
 	virtbed config keys --man | diff - "$ROOT/docs/reference/virtbed.yaml.5"
 	virtbed config keys | grep -E '^service.energy_window_s +number +s +default 86400, 10 to 31622400$'
 	virtbed config keys 'clusters[].hosts[].meter.kind' | grep -q 'none, ipmi, redfish'
+	virtbed config keys plugin | grep -E '^plugin.deadline_s +number +s '
+	virtbed config keys plugin | grep -q '^service' && false
+	[ "$(virtbed config keys plugin.deadline_s | wc -l)" -eq 2 ]
 	[ "$(virtbed config keys --paths | wc -l)" -gt 200 ]
 	refused "no key 'cluster'" virtbed config keys cluster
 	refused "--man and --paths are for" virtbed config dump --man x.yaml
