@@ -194,6 +194,8 @@ static char *refusal(const struct config_key *key, double value, const char *fir
 		g_string_replace(said, "~", first ?: "", 0);
 		return g_string_free(said, FALSE);
 	}
+	if (key->range == CONFIG_RANGE_MOST && below && isfinite(value) && value > 0)
+		return g_strdup_printf("%s is too little; give %s", text, range);
 	if (key->range == CONFIG_RANGE_MOST && below)
 		return g_strdup_printf("%s is %s", text,
 				       key->above_min ? "not a positive number"

@@ -52,7 +52,7 @@ enum config_range {
 	CONFIG_RANGE_BRACKETS = 0, /* "2 is outside (0, 1]" */
 	CONFIG_RANGE_TO,           /* "2 is outside 0 to 1" */
 	CONFIG_RANGE_FROM,         /* "2 is not from 0 to 1" */
-	/* "2 is more than 1; give 0 to 1", "-1 is negative or not a number" */
+	/* "2 is more than 1; give 0 to 1", "-1 is negative or not a number", "1 is too little; ..." */
 	CONFIG_RANGE_MOST,
 };
 

@@ -95,6 +95,11 @@ bool plugin_reach_check(const struct policy *policy, const struct config *config
 				  "policy \"%s\": the sandbox has no user \"%s\"; set plugin.user "
 				  "to a user of this machine",
 				  policy->name, plugin.user);
+	if (user->pw_uid == 0)
+		return error_fail(error, PLUGIN_ERROR, PLUGIN_ERROR_NAME,
+				  "policy \"%s\": the sandbox cannot run it as root; set "
+				  "plugin.user to another user",
+				  policy->name);
 	if (g_str_has_prefix(policy->name, "so:"))
 		return check_file(policy->name, given, user, error);
 	/* What cannot be split is refused elsewhere. */

@@ -220,7 +220,13 @@ study_of() {
 	[[ "$output" == *"service.policy: $closed"* ]]
 	run ! "$virtbed" config check served.yaml
 	sed -i 's/^workload:/plugin: {user: root}\n&/' served.yaml
-	"$virtbed" config check served.yaml
+	run "$virtbed" config check served.yaml
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"service.policy: policy \"$policy\": the sandbox cannot run it as root; set plugin.user"* ]]
+	sed -i 's/user: root/memory_mib: 15/' served.yaml
+	run "$virtbed" config check served.yaml
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"plugin.memory_mib: 15 is too little; give 16 to "* ]]
 }
 
 @test "rerun has the sandbox of the run, and decide that of root for what a snapshot names" {
