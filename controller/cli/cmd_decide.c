@@ -8,6 +8,7 @@
 
 #include "common/json.h"
 #include "common/read_file.h"
+#include "common/visible.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/decide_queues.h"
 #include "controller/plugin/plugin_config.h"
@@ -234,9 +235,12 @@ static int decide_and_print(const char *name, const struct snapshot_json *read,
 		text = json_text(list);
 		puts(text);
 	} else {
-		printf("%s at %g s, mapping event %" G_GUINT64_FORMAT "%s%s\n", policy->name,
+		g_autofree char *shown = visible_text(policy->name);
+		g_autofree char *note = visible_text(plan.note ? plan.note : "");
+
+		printf("%s at %g s, mapping event %" G_GUINT64_FORMAT "%s%s\n", shown,
 		       read->snapshot.now_s, (guint64)read->snapshot.event,
-		       plan.note ? ": chooses " : "", plan.note ? plan.note : "");
+		       plan.note ? ": chooses " : "", note);
 		print_actions(read->system, &plan);
 		if (explain && explains_nothing(&read->snapshot, &plan))
 			printf("\nthe policy \"%s\" explains nothing: it notes no options that it "

@@ -540,12 +540,14 @@ static bool verify(const struct sched_snapshot *snapshot, const struct sched_pla
 	return !illegal || program_fail(PLUGIN_ILLEGAL, g_strdup(illegal), ret_failure, ret_why);
 }
 
-/* Notes how long an event took in which the plan is used. */
+/* Notes how long an event took in which the plan is used; a program may say more of itself. */
 static void note_times(struct plugin *plugin, int64_t begun_ns, double compute_s)
 {
+	const double event_s = clock_elapsed_s(begun_ns, clock_now_ns());
+
 	g_mutex_lock(&plugin->lock);
-	plugin->account.event_s += clock_elapsed_s(begun_ns, clock_now_ns());
-	plugin->account.compute_s += compute_s;
+	plugin->account.event_s += event_s;
+	plugin->account.compute_s += MIN(compute_s, event_s);
 	g_mutex_unlock(&plugin->lock);
 }
 

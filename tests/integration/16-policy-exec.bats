@@ -48,6 +48,8 @@ figures() {
 		"$BATS_TEST_DIRNAME/../../docs/reference/snapshot.md" >shared.json
 	"$virtbed" decide --json shared.json >own.json
 	"$virtbed" decide --json --policy "$twin dynmcb8" shared.json | cmp - own.json
+	# What a program says of its plan does not steer the terminal.
+	"$virtbed" decide --policy "$twin --at 1 boasts dynmcb8" shared.json | grep -F ': chooses a\x1b[31mb'
 	write_study
 	"$virtbed" study study.yaml --out study --policy "max-upe,$twin max-upe"
 	[ "$(study_of max-upe)" = "$(study_of "$twin max-upe")" ]

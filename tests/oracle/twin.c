@@ -252,6 +252,10 @@ static bool misbehave(struct twin *twin, json_int_t number)
 		printf("{\"type\": \"plan\", \"number\": %" JSON_INTEGER_FORMAT
 		       ", \"actions\": []}\n",
 		       number + 1);
+	else if (g_str_equal(fault, "boasts"))
+		printf("{\"type\": \"plan\", \"number\": %" JSON_INTEGER_FORMAT
+		       ", \"actions\": [], \"compute_s\": 1e6, \"note\": \"a\\u001b[31mb\"}\n",
+		       number);
 	else if (g_str_equal(fault, "many"))
 		for (int i = 0; i < 100000; i++)
 			printf("{\"type\": \"plan\", \"number\": 0, \"actions\": []}\n");

@@ -534,6 +534,20 @@ static void test_complaints(void)
 	close(log);
 }
 
+/* The time that a program says it has computed is a part of the event. */
+static void test_boasts(void)
+{
+	struct plugin_account account;
+	struct bench bench;
+
+	bench_init(&bench, 3, "--at 1 boasts easy", &usual);
+	g_assert_cmpint(bench_decide(&bench), ==, 0);
+	account = plugin_account(bench.plugin);
+	g_assert_cmpuint(account.used, ==, 1);
+	g_assert_cmpfloat(account.compute_s, ==, account.event_s);
+	bench_clear(&bench);
+}
+
 static void test_disabled(void)
 {
 	struct plugin_settings settings = usual;
@@ -1024,6 +1038,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/plugin/answers that take much memory are not read", test_large_answers);
 	g_test_add_func("/plugin/more answers than messages are rubbish", test_old_answers);
 	g_test_add_func("/plugin/a limit of lines of standard error is logged", test_complaints);
+	g_test_add_func("/plugin/a program computes no longer than the event", test_boasts);
 	g_test_add_func("/plugin/three failures in a row disable a program", test_disabled);
 	g_test_add_func("/plugin/a program that starts slowly is waited for", test_slow_start);
 	g_test_add_func("/plugin/an end does not wait for a program that hangs", test_cancel);
