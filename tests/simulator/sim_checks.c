@@ -117,13 +117,18 @@ static void check_acknowledged(struct sim_world *world)
 	}
 }
 
-/* The limit of a window is exceeded by at most what the service says. */
+/*
+ * The limit of a window is exceeded by at most what the service says, but where a controller does
+ * not continue with the samples of the one before it.
+ */
 static void check_window(struct sim_world *world)
 {
 	struct run_service_limit limit;
 	g_autofree char *end = NULL;
 
-	if (world->plan->energy_limit_j <= 0 || !run_service_limit(world->session, &limit))
+	if (world->plan->energy_limit_j <= 0 ||
+	    (world->parts[SIM_CONTROLLER].lives > 1 && !world->session->go_on) ||
+	    !run_service_limit(world->session, &limit))
 		return;
 	end = limit.end_utc;
 	if (limit.window.overshoot_j > limit.bound_j + 1e-6)
