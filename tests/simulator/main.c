@@ -170,10 +170,11 @@ static void shrink(struct sim_plan *plan)
 
 static void print_plan(const struct sim_plan *plan)
 {
-	printf("%u clusters, policy %s every %g s, limit %g J in %g s, delay %u ms + %u ms, "
-	       "work %u ms, faults until %.0f s\n",
-	       plan->clusters, plan->policy, plan->mapping_interval_s, plan->energy_limit_j,
-	       plan->energy_window_s, plan->delay_ms, plan->jitter_ms, plan->work_ms,
+	printf("%u clusters, policy %s%s every %g s, limit %g J in %g s, delay %u ms + %u ms, "
+	       "work %u ms, operations %g s, long tasks %g s, faults until %.0f s\n",
+	       plan->clusters, plan->policy, plan->other_policy ? " or easy" : "",
+	       plan->mapping_interval_s, plan->energy_limit_j, plan->energy_window_s,
+	       plan->delay_ms, plan->jitter_ms, plan->work_ms, plan->operation_s, plan->long_s,
 	       plan->active_s);
 	for (guint i = 0; i < plan->actions->len; i++) {
 		const struct sim_action *action =

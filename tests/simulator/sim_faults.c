@@ -86,8 +86,8 @@ static bool is_parted(const struct sim_world *world)
 	for (guint i = 0; i < world->parts_count; i++)
 		for (guint k = 0; k < world->parts_count; k++)
 			parted = parted || world->blocked[i][k] > 0;
-	return world->plan->gentle &&
-	       (parted || sim_now_s(world) < world->last_silence_s + 2 * SHORT_S);
+	return world->plan->gentle && (parted || world->odd.request ||
+				       sim_now_s(world) < world->last_silence_s + 2 * SHORT_S);
 }
 
 /* Between the service and another part, in one direction or both. */
@@ -139,6 +139,46 @@ static void cut(struct sim_world *world, const struct sim_action *action)
 	world->counts.cuts++;
 	sim_log_add(world->log, sim_now_s(world), "network", "%u connections to %s are cut",
 		    virtual_platform_cut(world->ground, at->address), at->name);
+}
+
+static gboolean on_even(gpointer data)
+{
+	g_autofree struct lasting *lasting = data;
+	struct sim_world *world = lasting->world;
+
+	if (world->healed || world->over)
+		return G_SOURCE_REMOVE;
+	world->odd.request = NULL;
+	world->last_silence_s = sim_now_s(world);
+	sim_log_add(world->log, sim_now_s(world), "network", "all requests fare alike again");
+	return G_SOURCE_REMOVE;
+}
+
+/* Requests of a kind fail, or take long. */
+static void begin_odd(struct sim_world *world, const struct sim_action *action)
+{
+	static const char *const requests[] = {
+		"PUT /v1/tasks/", "DELETE /v1/tasks/", "GET /v1/tasks/",
+		"GET /v1/tasks",  "GET /v1/events",    "GET /v1/samples",
+		"GET /v1/usage",  "GET /v1/nodes",     "",
+	};
+	static const char *const texts[] = {"fail", "get no answer", "arrive late",
+					    "are answered late"};
+	const double s = time_of(action->numbers[1], 1, world->plan->gentle ? SHORT_S : 60);
+	struct sim_odd odd = {
+		.request = requests[action->numbers[0] % G_N_ELEMENTS(requests)],
+		.how = action->numbers[2] % G_N_ELEMENTS(texts),
+		.ms = (guint)(time_of(action->numbers[3], 0.1, world->plan->gentle ? 2 : 30) * 1e3),
+		.until_s = sim_now_s(world) + s,
+	};
+
+	if (world->odd.request || is_parted(world))
+		return;
+	world->odd = odd;
+	world->long_silence = world->long_silence || !world->plan->gentle;
+	last(world, s, on_even);
+	sim_log_add(world->log, sim_now_s(world), "network", "requests '%s' %s for %.3f s",
+		    odd.request, texts[odd.how], s);
 }
 
 static gboolean on_fast(gpointer data)
@@ -303,6 +343,9 @@ void sim_faults_act(struct sim_world *world, const struct sim_action *action)
 	case SIM_CLOCK:
 		set_clock(world, action);
 		break;
+	case SIM_ODD:
+		begin_odd(world, action);
+		break;
 	default:
 		g_assert_not_reached();
 	}
@@ -321,5 +364,6 @@ void sim_faults_heal(struct sim_world *world)
 		virtual_disk_watch(world->parts[i].disk, 0, NULL, NULL);
 	}
 	world->slow_ms = 0;
+	world->odd.request = NULL;
 	virtual_platform_release(world->ground);
 }

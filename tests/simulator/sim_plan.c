@@ -6,12 +6,15 @@ const char *const sim_death_names[] = {"killed", "without power", "without power
 const char *const sim_action_names[] = {
 	"submit",  "cancel", "hold",   "release",    "suspend", "resume", "migrate", "drain",
 	"undrain", "list",   "reload", "stop-local", "stop",    "die",    "die-all", "die-at-write",
-	"part",    "freeze", "cut",    "slow",       "disk",    "clock",
+	"part",    "freeze", "cut",    "slow",       "disk",    "clock",  "odd",
 };
+
+/* The kinds from then on are drawn apart, by draw_more(). */
+#define DRAWN_KINDS SIM_ODD
 G_STATIC_ASSERT(G_N_ELEMENTS(sim_action_names) == SIM_ACTION_KINDS);
 
 /* How often each kind happens beside the others, where a seed has it. */
-static const uint32_t weights[SIM_ACTION_KINDS] = {
+static const uint32_t weights[DRAWN_KINDS] = {
 	[SIM_SUBMIT] = 12,      [SIM_CANCEL] = 4,  [SIM_HOLD] = 3,       [SIM_RELEASE] = 3,
 	[SIM_SUSPEND] = 3,      [SIM_RESUME] = 3,  [SIM_MIGRATE] = 2,    [SIM_DRAIN] = 2,
 	[SIM_UNDRAIN] = 2,      [SIM_LIST] = 2,    [SIM_RELOAD] = 1,     [SIM_STOP] = 1,
@@ -19,6 +22,9 @@ static const uint32_t weights[SIM_ACTION_KINDS] = {
 	[SIM_DIE_AT_WRITE] = 5, [SIM_PART] = 3,    [SIM_CUT] = 2,        [SIM_SLOW] = 1,
 	[SIM_DISK] = 2,         [SIM_CLOCK] = 1,
 };
+
+/* What a long task takes, in most seeds. */
+#define LONG_S 60
 
 static bool chance(struct random_stream *random, uint64_t one_in)
 {
@@ -31,7 +37,7 @@ static uint32_t draw_kinds(struct random_stream *random)
 	const uint64_t rare = 2 + random_stream_below(random, 4);
 	uint32_t kinds = 1u << SIM_SUBMIT;
 
-	for (uint32_t kind = 0; kind < SIM_ACTION_KINDS; kind++)
+	for (uint32_t kind = 0; kind < DRAWN_KINDS; kind++)
 		if (chance(random, kind >= SIM_FAULT_FIRST ? rare : 2))
 			kinds |= 1u << kind;
 	return kinds;
@@ -42,10 +48,10 @@ static enum sim_action_kind draw_kind(struct random_stream *random, uint32_t kin
 	uint32_t sum = 0;
 	uint64_t at;
 
-	for (uint32_t kind = 0; kind < SIM_ACTION_KINDS; kind++)
+	for (uint32_t kind = 0; kind < DRAWN_KINDS; kind++)
 		sum += kinds >> kind & 1 ? weights[kind] : 0;
 	at = random_stream_below(random, sum);
-	for (uint32_t kind = 0; kind < SIM_ACTION_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < DRAWN_KINDS; kind++) {
 		const uint32_t weight = kinds >> kind & 1 ? weights[kind] : 0;
 
 		if (at < weight)
@@ -89,6 +95,50 @@ static void draw_settings(struct sim_plan *plan, struct random_stream *random)
 	plan->work_ms = chance(random, 2) ? 0 : 1 + (guint)random_stream_below(random, 200);
 }
 
+static void add_action(struct sim_plan *plan, struct random_stream *random, double at_s,
+		       enum sim_action_kind kind)
+{
+	struct sim_action action = {.at_s = at_s, .kind = kind};
+
+	for (guint i = 0; i < G_N_ELEMENTS(action.numbers); i++)
+		action.numbers[i] = (uint32_t)random_stream_next(random);
+	g_array_append_val(plan->actions, action);
+}
+
+static int by_time(gconstpointer a, gconstpointer b)
+{
+	const double a_s = ((const struct sim_action *)a)->at_s;
+	const double b_s = ((const struct sim_action *)b)->at_s;
+
+	return (a_s > b_s) - (a_s < b_s);
+}
+
+/*
+ * What half of the seeds have beyond the rest, by random numbers of their own: the other half, and
+ * the rest of these, stay what they are without it.
+ */
+static void draw_more(struct sim_plan *plan, uint32_t kinds)
+{
+	static const double operations_s[] = {0, 0.5, 3, 20};
+	struct random_stream random;
+	double at_s = 5;
+	double mean_s;
+
+	random_stream_init(&random, plan->seed, 8);
+	if (chance(&random, 2))
+		return;
+	plan->operation_s = operations_s[random_stream_below(&random, G_N_ELEMENTS(operations_s))];
+	plan->other_policy = chance(&random, 2);
+	if (kinds >> SIM_STOP & 1)
+		plan->long_s = 300;
+	if (chance(&random, 2))
+		return;
+	mean_s = 10 + random_stream_uniform(&random) * 60;
+	while ((at_s += random_stream_exponential(&random, mean_s)) < plan->active_s)
+		add_action(plan, &random, at_s, SIM_ODD);
+	g_array_sort(plan->actions, by_time);
+}
+
 struct sim_plan *sim_plan_new(uint64_t seed)
 {
 	struct sim_plan *plan = g_new0(struct sim_plan, 1);
@@ -99,6 +149,7 @@ struct sim_plan *sim_plan_new(uint64_t seed)
 
 	random_stream_init(&random, seed, 1);
 	plan->seed = seed;
+	plan->long_s = LONG_S;
 	draw_settings(plan, &random);
 	kinds = draw_kinds(&random);
 	mean_s = 0.5 + random_stream_uniform(&random) * 12;
@@ -106,13 +157,9 @@ struct sim_plan *sim_plan_new(uint64_t seed)
 	plan->actions = g_array_new(FALSE, FALSE, sizeof(struct sim_action));
 	if (plan->gentle)
 		kinds &= ~(1u << SIM_DISK | 1u << SIM_SLOW | 1u << SIM_STOP_LOCAL);
-	while ((at_s += random_stream_exponential(&random, mean_s)) < plan->active_s) {
-		struct sim_action action = {.at_s = at_s, .kind = draw_kind(&random, kinds)};
-
-		for (guint i = 0; i < G_N_ELEMENTS(action.numbers); i++)
-			action.numbers[i] = (uint32_t)random_stream_next(&random);
-		g_array_append_val(plan->actions, action);
-	}
+	while ((at_s += random_stream_exponential(&random, mean_s)) < plan->active_s)
+		add_action(plan, &random, at_s, draw_kind(&random, kinds));
+	draw_more(plan, kinds);
 	return plan;
 }
 
@@ -136,6 +183,7 @@ struct sim_plan *sim_plan_one(const struct sim_one *one)
 	struct sim_plan *plan = g_new0(struct sim_plan, 1);
 
 	plan->seed = one->change;
+	plan->long_s = LONG_S;
 	plan->clusters = 1;
 	plan->nodes[0] = 3;
 	plan->hosts[0] = 1;

@@ -51,6 +51,7 @@ enum sim_action_kind {
 	SIM_SLOW,         /* messages take long for some time */
 	SIM_DISK,         /* changes of a part's disk fail for some time */
 	SIM_CLOCK,        /* a part's UTC clock is set */
+	SIM_ODD,          /* requests of a kind fail, get no answer or are late for some time */
 	SIM_ACTION_KINDS,
 };
 extern const char *const sim_action_names[];
@@ -89,6 +90,9 @@ struct sim_plan {
 	double mapping_interval_s;
 	double energy_limit_j; /* in each window; 0: none */
 	double energy_window_s;
+	bool other_policy;  /* a reload may take another policy */
+	double operation_s; /* what a start, suspension, resumption or migration takes */
+	double long_s;      /* what a long task takes */
 	guint delay_ms;     /* the least that a message takes */
 	guint jitter_ms;    /* the mean of what it takes beyond */
 	guint work_ms;      /* the mean that a thread's work takes */

@@ -80,7 +80,8 @@ static bool can_talk(const struct sim_world *world, const struct sim_part *part)
 	const struct sim_part *service = &world->parts[SIM_CONTROLLER];
 
 	return part->scheduler && !part->dying && !part->disk_fails && !service->disk_fails &&
-	       world->slow_ms == 0 && world->blocked[SIM_CONTROLLER][part->index] == 0 &&
+	       world->slow_ms == 0 && !world->odd.request &&
+	       world->blocked[SIM_CONTROLLER][part->index] == 0 &&
 	       world->blocked[part->index][SIM_CONTROLLER] == 0;
 }
 

@@ -121,6 +121,10 @@ static void note_sent(const struct ask *ask)
 		return;
 	if (ask->kind == SIM_HOLD || ask->kind == SIM_RELEASE)
 		task->moved = true;
+	if (ask->kind == SIM_SUSPEND) {
+		task->suspends++;
+		task->suspended = true;
+	}
 	if (ask->kind == SIM_CANCEL)
 		task->cancel_sent = true;
 }
@@ -131,6 +135,10 @@ static void note_answer(const struct ask *ask, int status)
 	const bool granted = status >= 200 && status < 300;
 
 	ask->users->world->counts.acknowledged += granted;
+	if (task && ask->kind == SIM_SUSPEND) {
+		task->suspends--;
+		task->unsure = task->unsure || status <= 0 || status >= 500;
+	}
 	if (!task || status <= 0 || status >= 500)
 		return;
 	if (ask->kind == SIM_HOLD || ask->kind == SIM_RELEASE) {
@@ -138,6 +146,8 @@ static void note_answer(const struct ask *ask, int status)
 		if (granted)
 			task->hold = ask->kind == SIM_HOLD;
 	}
+	if (ask->kind == SIM_RESUME && granted)
+		task->suspended = task->suspends > 0;
 	if (ask->kind == SIM_CANCEL && granted)
 		task->cancel = true;
 }
@@ -290,8 +300,11 @@ static void change_config(struct sim_world *world, const char *pattern, const ch
 
 static void reload(struct sim_world *world, const struct sim_action *action)
 {
-	g_autofree char *value = g_strdup_printf("{policy: %s, mapping_interval_s: %u",
-						 world->plan->policy, 1 + action->numbers[0] % 20);
+	/* One without suspensions. */
+	const bool other = world->plan->other_policy && action->numbers[1] % 2;
+	g_autofree char *value =
+		g_strdup_printf("{policy: %s, mapping_interval_s: %u",
+				other ? "easy" : world->plan->policy, 1 + action->numbers[0] % 20);
 
 	change_config(world, "\\{policy: [-a-z]+, mapping_interval_s: [0-9.]+", value);
 }
@@ -340,6 +353,14 @@ void sim_users_act(struct sim_users *users, guint index)
 	}
 }
 
+/* Whether it is for users to resume a task that is suspended. */
+static bool is_users(const struct sim_users *users, uint32_t number)
+{
+	const struct sim_task *task = sim_users_find(users, number);
+
+	return !task || task->suspended || task->unsure;
+}
+
 void sim_users_tidy(struct sim_users *users)
 {
 	struct run_session *session = users->world->session;
@@ -352,7 +373,7 @@ void sim_users_tidy(struct sim_users *users)
 
 		if (!task || engine_task_over(task))
 			continue;
-		if (task->state == ENGINE_TASK_SUSPENDED)
+		if (task->state == ENGINE_TASK_SUSPENDED && is_users(users, i))
 			about_task(users, SIM_RESUME, i);
 		else if (view_is_held(session, task))
 			about_task(users, SIM_RELEASE, i);

@@ -14,6 +14,9 @@ struct sim_task {
 	uint32_t submission; /* of which action of the plan */
 	bool hold;           /* a hold was acknowledged last */
 	bool moved;          /* a request about its hold is without an answer */
+	uint32_t suspends;   /* requests to suspend it that are under way */
+	bool suspended;      /* a user wants it so, or may have asked for it */
+	bool unsure;         /* a request to suspend it may come at any time */
 	bool cancel_sent;    /* it may be killed */
 	bool cancel;         /* its cancellation was acknowledged */
 };
@@ -24,7 +27,10 @@ void sim_users_free(struct sim_users *users);
 /* Carries out an action of the plan. */
 void sim_users_act(struct sim_users *users, guint action);
 
-/* Asks for what lets all tasks end: releases, resumptions, undrained nodes. */
+/*
+ * Asks for what lets all tasks end: users release and resume what they held and suspended, and
+ * undrain nodes. What the service has suspended it has to resume.
+ */
 void sim_users_tidy(struct sim_users *users);
 
 /* Takes the limit of energy out of the configuration, so that all can end soon. */

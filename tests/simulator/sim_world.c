@@ -29,8 +29,8 @@
 /* All has to be quiet so long after the last fault. */
 #define QUIET_WITHIN_S 1800.0
 
-/* The same for each task, which may have to wait for those before it. */
-#define QUIET_TASK_S 60.0
+/* The same for each task, which may have to wait for long ones before it; times their length. */
+#define QUIET_TASK 1.0
 
 /* It has to stay so for this number of checks. */
 #define QUIET_CHECKS 3
@@ -110,6 +110,35 @@ static guint work_ms(const struct virtual_platform *virtual, bool *ret_late, voi
 	return (guint)random_stream_exponential(&world->work, world->plan->work_ms);
 }
 
+static void fate(const struct virtual_platform *client, const char *address, const char *request,
+		 struct virtual_fate *ret_fate, void *data)
+{
+	struct sim_world *world = data;
+	const struct sim_odd *odd = &world->odd;
+	guint ms;
+
+	if (part_of(world, client)->index != SIM_CONTROLLER || !odd->request ||
+	    !g_str_has_prefix(request, odd->request) ||
+	    random_stream_below(&world->messages, 2) == 0)
+		return;
+	ms = (guint)random_stream_exponential(&world->messages, odd->ms);
+	world->counts.odd++;
+	switch (odd->how) {
+	case SIM_ODD_FAILS:
+		ret_fate->status = 500;
+		break;
+	case SIM_ODD_UNANSWERED:
+		ret_fate->answer_ms = VIRTUAL_HELD;
+		break;
+	case SIM_ODD_LATE:
+		ret_fate->request_ms = ms;
+		break;
+	case SIM_ODD_ANSWERED_LATE:
+		ret_fate->answer_ms = ms;
+		break;
+	}
+}
+
 static void trace(const struct virtual_platform *client, const char *address, const char *request,
 		  int status, void *data)
 {
@@ -130,6 +159,7 @@ static const struct virtual_rules rules = {
 	.delay_ms = delay_ms,
 	.refuses = refuses,
 	.work_ms = work_ms,
+	.fate = fate,
 	.trace = trace,
 };
 
@@ -259,7 +289,7 @@ void sim_part_die(struct sim_part *part, enum sim_death death, double restart_s)
 	struct sim_counts *counts = &part->world->counts;
 	g_autoptr(GSource) source = NULL;
 
-	if (!part->up || part->dying)
+	if (!part->up || part->dying || part->world->over)
 		return;
 	if (part->frozen)
 		sim_part_thaw(part);
@@ -505,11 +535,12 @@ static void come_to_rest(struct sim_world *world, guint *quiet)
 {
 	g_autoptr(GString) why = g_string_new(NULL);
 	const double since_s = sim_now_s(world) - world->healed_s;
+	const double task_s = world->plan->long_s + 3 * world->plan->operation_s;
 
 	if ((guint)since_s % TIDY_S == 0)
 		sim_users_tidy(world->users);
 	*quiet = sim_checks_quiet(world, why) ? *quiet + 1 : 0;
-	if (since_s > QUIET_WITHIN_S + QUIET_TASK_S * sim_users_tasks(world->users)->len) {
+	if (since_s > QUIET_WITHIN_S + QUIET_TASK * task_s * sim_users_tasks(world->users)->len) {
 		sim_violate(world, "liveness", "%.0f s after the last fault: %s", since_s,
 			    why->str);
 	} else if (*quiet >= QUIET_CHECKS) {
@@ -532,7 +563,7 @@ static void note_silence(struct sim_world *world)
 
 		if (part->up && !part->dying && !part->frozen &&
 		    world->blocked[SIM_CONTROLLER][i] == 0 &&
-		    world->blocked[i][SIM_CONTROLLER] == 0)
+		    world->blocked[i][SIM_CONTROLLER] == 0 && !world->odd.request)
 			part->heard_s = sim_now_s(world);
 		else if (sim_now_s(world) > part->heard_s + SILENT_S)
 			world->long_silence = true;
@@ -580,22 +611,23 @@ static void pass(struct sim_world *world, double s)
 
 static char *write_config(const struct sim_plan *plan)
 {
-	static const struct {
+	const struct {
 		const char *name;
 		guint cores, etc_s, eec_j;
 		const char *more;
 	} types[] = {
 		{"SHORT", 1, 4, 40, ""},
 		{"WIDE", 2, 15, 200, ""},
-		{"LONG", 1, 60, 400, ", preemptible: true"},
+		{"LONG", 1, (guint)plan->long_s, 400, ", preemptible: true"},
 	};
 	GString *text = g_string_new("name: simulator\nclusters:\n");
 
 	for (uint32_t i = 0; i < plan->clusters; i++) {
-		g_string_append_printf(text,
-				       "  - {name: c%u, nodes: %u, cores: 1, memory_mib: 128, "
-				       "simulated: {idle_w: 60, seed: %u}, hosts: [",
-				       i + 1, plan->nodes[i], i + 1);
+		g_string_append_printf(
+			text,
+			"  - {name: c%u, nodes: %u, cores: 1, memory_mib: 128, "
+			"simulated: {idle_w: 60, seed: %u, operation_s: %g}, hosts: [",
+			i + 1, plan->nodes[i], i + 1, plan->operation_s);
 		for (uint32_t h = 0; h < plan->hosts[i]; h++)
 			g_string_append_printf(text, "%s{name: h%u-%u}", h ? ", " : "", i + 1, h);
 		g_string_append(text, "]}\n");

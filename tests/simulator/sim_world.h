@@ -60,10 +60,18 @@ enum { SIM_USERS = 0, SIM_CONTROLLER, SIM_LOCALS, SIM_PARTS_MAX = SIM_LOCALS + S
 /* What has happened, for figures. */
 struct sim_counts {
 	guint64 events, kills, crashes, tears, partitions, cuts, disk_faults, steps, stops, freezes,
-		one;
+		one, odd;
 	guint64 requests, lives, tasks, acknowledged, completed;
 	double simulated_s;
 	double quiet_s; /* the longest time from the last fault until all was quiet */
+};
+
+/* Requests of the service that fare otherwise than the others. */
+struct sim_odd {
+	const char *request; /* how they begin, as "GET /v1/tasks/"; NULL: there are none */
+	enum { SIM_ODD_FAILS = 0, SIM_ODD_UNANSWERED, SIM_ODD_LATE, SIM_ODD_ANSWERED_LATE } how;
+	guint ms; /* the mean of how late */
+	double until_s;
 };
 
 struct sim_world {
@@ -76,6 +84,7 @@ struct sim_world {
 	struct random_stream messages, work, disks;  /* of the world's own choices */
 	guint blocked[SIM_PARTS_MAX][SIM_PARTS_MAX]; /* [from][to]: faults that hold messages */
 	guint slow_ms;                               /* beyond what the plan says */
+	struct sim_odd odd;
 	/* Of the controller that is up; NULL: none. */
 	struct run_session *session;
 	struct status_api *status;

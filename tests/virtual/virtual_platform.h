@@ -58,6 +58,12 @@ void virtual_platform_freeze(struct virtual_platform *virtual, bool frozen);
 /* Sets its UTC clock forward by `by_s`, or back. */
 void virtual_platform_step_utc(struct virtual_platform *virtual, double by_s);
 
+/* What becomes of one request, while others pass. */
+struct virtual_fate {
+	guint request_ms, answer_ms; /* they take so much longer; VIRTUAL_HELD: are lost */
+	int status; /* the request is lost, and its client gets this answer; 0: neither */
+};
+
 /* What happens in a world beyond its platforms. Each callback is optional. */
 struct virtual_rules {
 	/*
@@ -75,6 +81,9 @@ struct virtual_rules {
 	 * time, not at its beginning.
 	 */
 	guint (*work_ms)(const struct virtual_platform *virtual, bool *ret_late, void *data);
+	/* What becomes of a request ("GET /v1/status") that is sent; all 0 at first. */
+	void (*fate)(const struct virtual_platform *client, const char *address,
+		     const char *request, struct virtual_fate *ret_fate, void *data);
 	/* A client has sent a request (status 0), or was answered. */
 	void (*trace)(const struct virtual_platform *client, const char *address,
 		      const char *request, int status, void *data);

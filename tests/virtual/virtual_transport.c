@@ -24,14 +24,15 @@ struct connection {
 	char *place; /* where the client connects to */
 	/* The platforms of its ends; NULL: not known yet, or freed. */
 	struct virtual_platform *client_of, *server_of;
-	struct lane in, out;   /* as the server sees them */
-	bool server, client;   /* the ends that are there */
-	bool silent[2];        /* the client, the server is dead: it neither sends nor hears */
-	bool refused;          /* there is no listener */
-	bool cut;              /* what is under way is lost */
-	GList link;            /* element of world->connections */
-	GSocketAddress *local; /* of the server; NULL: not known yet */
-	guint number;          /* of the peer */
+	struct lane in, out;      /* as the server sees them */
+	bool server, client;      /* the ends that are there */
+	bool silent[2];           /* the client, the server is dead: it neither sends nor hears */
+	bool refused;             /* there is no listener */
+	bool cut;                 /* what is under way is lost */
+	GList link;               /* element of world->connections */
+	GSocketAddress *local;    /* of the server; NULL: not known yet */
+	guint number;             /* of the peer */
+	struct virtual_fate fate; /* of its request */
 	guint references;
 };
 
@@ -111,14 +112,21 @@ static gboolean arrive(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+/* How much longer than others it takes, by the fate of the request. */
+static guint more_ms(const struct connection *connection, const struct lane *lane)
+{
+	return lane == &connection->out ? connection->fate.answer_ms : connection->fate.request_ms;
+}
+
 static guint delay_of(const struct connection *connection, const struct lane *lane)
 {
 	const struct virtual_world *world = connection->world;
+	guint ms = connection->client_of ? connection->client_of->delay_ms : 0;
 
 	if (world->rules && world->rules->delay_ms)
-		return world->rules->delay_ms(connection->client_of, connection->place,
-					      lane == &connection->out, world->rules_data);
-	return connection->client_of ? connection->client_of->delay_ms : 0;
+		ms = world->rules->delay_ms(connection->client_of, connection->place,
+					    lane == &connection->out, world->rules_data);
+	return ms == VIRTUAL_HELD ? ms : ms + more_ms(connection, lane);
 }
 
 /* Timers that are due at one time ring in the order in which they were set: pieces keep theirs. */
@@ -138,7 +146,8 @@ static void send_piece(struct connection *connection, struct lane *lane, enum pi
 	struct piece *piece;
 	guint delay_ms;
 
-	if (connection->cut || lane->ended || connection->silent[lane == &connection->out])
+	if (connection->cut || lane->ended || connection->silent[lane == &connection->out] ||
+	    more_ms(connection, lane) == VIRTUAL_HELD)
 		return;
 	delay_ms = delay_of(connection, lane);
 	piece = g_new0(struct piece, 1);
@@ -904,7 +913,19 @@ static char *write_request(const struct transport_request *request)
 	return g_string_free(text, FALSE);
 }
 
-static struct connection *connect_to(struct virtual_platform *virtual, const char *name)
+/* The answer of something on the way to the server. */
+static void answer_instead(struct connection *connection)
+{
+	static const char body[] = "{\"error\": \"something on the way has failed\"}";
+	g_autofree char *text = g_strdup_printf("HTTP/1.1 %d \r\nContent-Type: application/json\r\n"
+						"Content-Length: %zu\r\n\r\n%s",
+						connection->fate.status, strlen(body), body);
+
+	send_bytes(connection, &connection->out, text, strlen(text));
+}
+
+static struct connection *connect_to(struct virtual_platform *virtual, const char *name,
+				     const char *request)
 {
 	struct virtual_world *world = virtual->world;
 	struct connection *connection = g_new0(struct connection, 1);
@@ -919,6 +940,12 @@ static struct connection *connect_to(struct virtual_platform *virtual, const cha
 	connection->references = 1;
 	connection->link.data = connection;
 	g_queue_push_tail_link(&world->connections, &connection->link);
+	if (world->rules && world->rules->fate)
+		world->rules->fate(virtual, name, request, &connection->fate, world->rules_data);
+	if (connection->fate.status) {
+		connection->fate.request_ms = VIRTUAL_HELD;
+		answer_instead(connection);
+	}
 	send_piece(connection, &connection->in, PIECE_CONNECT, NULL, 0);
 	return connection;
 }
@@ -945,7 +972,7 @@ static struct transport_exchange *send_request(struct transport_client *client,
 				  on_late, exchange);
 	if (virtual->dead)
 		return exchange;
-	exchange->connection = connect_to(virtual, name);
+	exchange->connection = connect_to(virtual, name, exchange->request);
 	trace(exchange, 0);
 	send_bytes(exchange->connection, &exchange->connection->in, text, strlen(text));
 	exchange->source = watch_new(exchange->connection, has_output);
