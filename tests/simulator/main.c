@@ -287,9 +287,10 @@ static void print_figures(const struct swarm *swarm, double real_s)
 	printf("%" G_GUINT64_FORMAT " kills, %" G_GUINT64_FORMAT " crashes, %" G_GUINT64_FORMAT
 	       " torn, %" G_GUINT64_FORMAT " partitions, %" G_GUINT64_FORMAT
 	       " cuts, %" G_GUINT64_FORMAT " disk faults, %" G_GUINT64_FORMAT
-	       " clock steps, %" G_GUINT64_FORMAT " stops, %" G_GUINT64_FORMAT " freezes\n",
+	       " clock steps, %" G_GUINT64_FORMAT " stops, %" G_GUINT64_FORMAT
+	       " freezes, %" G_GUINT64_FORMAT " odd requests\n",
 	       sums->kills, sums->crashes, sums->tears, sums->partitions, sums->cuts,
-	       sums->disk_faults, sums->steps, sums->stops, sums->freezes);
+	       sums->disk_faults, sums->steps, sums->stops, sums->freezes, sums->odd);
 	printf("%" G_GUINT64_FORMAT " tasks submitted, %" G_GUINT64_FORMAT
 	       " completed, %" G_GUINT64_FORMAT " other requests acknowledged\n",
 	       sums->tasks, sums->completed, sums->acknowledged);
