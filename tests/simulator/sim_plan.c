@@ -137,6 +137,8 @@ static void draw_more(struct sim_plan *plan, uint32_t kinds)
 	while ((at_s += random_stream_exponential(&random, mean_s)) < plan->active_s)
 		add_action(plan, &random, at_s, SIM_ODD);
 	g_array_sort(plan->actions, by_time);
+	if (!plan->gentle && chance(&random, 2))
+		plan->mute = 1 + (uint32_t)random_stream_below(&random, 20);
 }
 
 struct sim_plan *sim_plan_new(uint64_t seed)

@@ -93,6 +93,7 @@ struct sim_plan {
 	bool other_policy;  /* a reload may take another policy */
 	double operation_s; /* what a start, suspension, resumption or migration takes */
 	double long_s;      /* what a long task takes */
+	uint32_t mute;      /* 1 + a task whose first attempt can't be asked about; 0: none */
 	guint delay_ms;     /* the least that a message takes */
 	guint jitter_ms;    /* the mean of what it takes beyond */
 	guint work_ms;      /* the mean that a thread's work takes */

@@ -241,10 +241,32 @@ static void about_task(struct sim_users *users, enum sim_action_kind kind, uint3
 	send_ask(ask);
 }
 
+/*
+ * A task that runs, where operations take time, so that more of them are under way when something
+ * fails; NULL: none, or it is not for this seed.
+ */
+static const struct engine_task *running_task(const struct sim_users *users,
+					      const struct sim_action *action)
+{
+	struct run_session *session = users->world->session;
+	const uint32_t count = sim_serves(users->world) ? view_tasks_count(session) : 0;
+
+	for (uint32_t k = 0; users->world->plan->operation_s > 0 && k < count; k++) {
+		const struct engine_task *task =
+			view_task(session, (action->numbers[3] + k) % count);
+
+		if (task && task->state == ENGINE_TASK_RUNNING)
+			return task;
+	}
+	return NULL;
+}
+
 /* To a host of the cluster where it is. */
 static void migrate(struct sim_users *users, const struct sim_action *action, uint32_t number)
 {
-	const uint32_t cluster = action->numbers[1] % users->world->plan->clusters;
+	const struct engine_task *task = running_task(users, action);
+	const uint32_t cluster =
+		task ? task->cluster : action->numbers[1] % users->world->plan->clusters;
 	g_autofree char *host =
 		g_strdup_printf("h%u-%u", cluster + 1,
 				action->numbers[2] % users->world->plan->hosts[cluster]);
@@ -321,9 +343,12 @@ void sim_users_act(struct sim_users *users, guint index)
 	const struct sim_action *action =
 		&g_array_index(users->world->plan->actions, struct sim_action, index);
 	const uint32_t cluster = action->numbers[0] % users->world->plan->clusters;
+	const struct engine_task *running = running_task(users, action);
 	uint32_t number = 0;
 
-	if (users->tasks->len > 0) /* one of the last, most often */
+	if (running && (action->kind == SIM_MIGRATE || action->kind == SIM_SUSPEND))
+		number = running->task->id;
+	else if (users->tasks->len > 0) /* one of the last, most often */
 		number = g_array_index(users->tasks, struct sim_task,
 				       users->tasks->len - 1 -
 					       action->numbers[0] % MIN(users->tasks->len, 12))

@@ -110,6 +110,15 @@ static guint work_ms(const struct virtual_platform *virtual, bool *ret_late, voi
 	return (guint)random_stream_exponential(&world->work, world->plan->work_ms);
 }
 
+/* Whether a request asks about the attempt that cannot be asked about. */
+static bool is_mute(const struct sim_world *world, const char *request)
+{
+	g_autofree char *end = g_strdup_printf("-%u-1", world->plan->mute - 1);
+
+	return world->plan->mute > 0 && g_str_has_prefix(request, "GET /v1/tasks/") &&
+	       g_str_has_suffix(request, end);
+}
+
 static void fate(const struct virtual_platform *client, const char *address, const char *request,
 		 struct virtual_fate *ret_fate, void *data)
 {
@@ -117,6 +126,8 @@ static void fate(const struct virtual_platform *client, const char *address, con
 	const struct sim_odd *odd = &world->odd;
 	guint ms;
 
+	if (is_mute(world, request))
+		ret_fate->status = 500;
 	if (part_of(world, client)->index != SIM_CONTROLLER || !odd->request ||
 	    !g_str_has_prefix(request, odd->request) ||
 	    random_stream_below(&world->messages, 2) == 0)
@@ -762,6 +773,7 @@ void sim_run(const struct sim_plan *plan, struct sim_log *log, struct sim_counts
 	struct check check = {.world = &world};
 	guint checks;
 
+	world.long_silence = plan->mute > 0; /* its attempt is given up */
 	random_stream_init(&world.messages, plan->seed, 2);
 	random_stream_init(&world.work, plan->seed, 3);
 	random_stream_init(&world.disks, plan->seed, 4);
