@@ -4,6 +4,7 @@
  * Exit status: 0 all meters gave watts, 1 some did not, 2 bad usage or bad input.
  */
 #include <glib-unix.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "common/config/config.h"
@@ -46,14 +47,15 @@ static int report_failure(const char *message)
 	return STATUS_USAGE;
 }
 
-static void print(const json_t *document, bool as_json)
+/* Returns false if nobody reads standard output any more. */
+static bool print(const json_t *document, bool as_json)
 {
 	g_autofree char *text = as_json ? json_pretty(document) : live_table(document);
 
 	fputs(text, stdout);
 	if (as_json)
 		putchar('\n');
-	fflush(stdout);
+	return fflush(stdout) == 0 && !ferror(stdout);
 }
 
 static bool has_hosts(const struct config *config)
@@ -109,13 +111,15 @@ static int watch(const struct config *config, const struct options *options)
 	g_unix_signal_add(SIGINT, on_signal, &interrupted);
 	g_unix_signal_add(SIGTERM, on_signal, &interrupted);
 	g_unix_signal_add(SIGHUP, on_signal, &interrupted); /* its terminal is gone */
+	signal(SIGPIPE, SIG_IGN); /* sessions of BMCs are given back then, too */
 	live_settle(live, SETTLE_S, &interrupted);
 	for (uint32_t i = 0; !interrupted && (i < options->count || options->count == 0); i++) {
 		if (i > 0)
 			live_wait(live, options->interval_s, &interrupted);
 		json_decref(document);
 		document = live_json(live);
-		print(document, options->json);
+		if (!print(document, options->json))
+			return STATUS_FAILED;
 	}
 	return !document || live_all_answered(document) ? STATUS_DONE
 							: print_silent_hosts(document);
