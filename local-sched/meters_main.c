@@ -47,7 +47,7 @@ static int report_failure(const char *message)
 	return STATUS_USAGE;
 }
 
-/* Returns false if nobody reads standard output any more. */
+/* Returns false if standard output has no reader. */
 static bool print(const json_t *document, bool as_json)
 {
 	g_autofree char *text = as_json ? json_pretty(document) : live_table(document);

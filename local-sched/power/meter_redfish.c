@@ -332,11 +332,20 @@ static void append_sensors(GString *text, const GPtrArray *sensors, bool of_powe
 	}
 }
 
+/* Appends the names of the sensors that speak of power; where none does, of all. */
+static void append_power_sensors(GString *text, const GPtrArray *sensors)
+{
+	const gsize start = text->len;
+
+	append_sensors(text, sensors, true);
+	if (text->len == start)
+		append_sensors(text, sensors, false);
+}
+
 /* What the chassis has instead of watts of the whole machine. */
 static void fail_without_watts(struct meter_redfish *meter)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
-	gsize start;
 
 	g_string_append_printf(text, "no chassis has watts: chassis %s (%s) has %s",
 			       meter->machine->id, meter->machine->type ?: "no ChassisType",
@@ -356,10 +365,7 @@ static void fail_without_watts(struct meter_redfish *meter)
 	if (meter->sensors->len > 0) {
 		g_string_append(text, "; name those of its sensors as `sensor` that are the power "
 				      "of the machine: ");
-		start = text->len;
-		append_sensors(text, meter->sensors, true);
-		if (text->len == start)
-			append_sensors(text, meter->sensors, false);
+		append_power_sensors(text, meter->sensors);
 	}
 	if (meter->entries && *meter->entries)
 		g_string_append_printf(
@@ -386,7 +392,7 @@ static void fail_without_sensor(struct meter_redfish *meter, const char *name)
 
 	g_string_append_printf(text, "chassis %s has no sensor \"%s\"; its sensors are: ",
 			       meter->machine->id, name);
-	append_sensors(text, meter->sensors, true);
+	append_power_sensors(text, meter->sensors);
 	if (meter->sensors->len == 0)
 		g_string_append(text, "none");
 	if (meter->unnamed)
@@ -601,6 +607,9 @@ static void on_try(const struct redfish_answer *answer, void *data)
 		meter->supplies = meter_redfish_parse_supplies(answer->body);
 		g_free(meter->entries);
 		meter->entries = meter_redfish_list_entries(answer->body);
+	} else if (answer->body && !meter->base.config->chassis &&
+		   meter_redfish_is_of_part(answer->body)) {
+		watts.what = "EnvironmentMetrics whose watts are from the sensor of a part";
 	} else if (answer->body) {
 		watts = meter_redfish_parse_reading(answer->body);
 	}

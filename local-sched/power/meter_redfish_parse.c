@@ -941,6 +941,14 @@ char *meter_redfish_describe_quantity(const json_t *resource)
 		type ?: "not said", units ?: "not said");
 }
 
+bool meter_redfish_is_of_part(const json_t *environment)
+{
+	const char *path = json_string_value(find(environment, "PowerWatts/DataSourceUri"));
+	g_autofree char *id = path ? id_of(path) : NULL;
+
+	return id && names_part(id);
+}
+
 /* Whether a resource says of itself that it does not work (DSP0268, Status.State). */
 static bool is_out_of_use(const json_t *resource)
 {

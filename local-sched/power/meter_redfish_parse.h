@@ -130,6 +130,12 @@ struct meter_redfish_watts meter_redfish_parse_reading(const json_t *resource);
  */
 char *meter_redfish_describe_quantity(const json_t *resource);
 
+/*
+ * Whether the watts of EnvironmentMetrics are those of a part, by the name of the sensor that they
+ * are from (DSP0268, DataSourceUri): "HGX_GPU_0_Power". Those of a whole module are in its own.
+ */
+bool meter_redfish_is_of_part(const json_t *environment);
+
 /* The name that stands for all supplies of Power. */
 #define METER_REDFISH_SUPPLIES "PowerSupplies"
 
