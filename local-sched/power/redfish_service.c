@@ -365,8 +365,16 @@ static char *advise(const struct redfish_service *service, const GError *error)
 				       "the clocks of the BMC and of this machine, or take any "
 				       "certificate with `tls: insecure`: %s",
 				       error->message);
+	/* The words of libcurl. */
+	if (error->code == HTTP_ERROR_TRUST &&
+	    strstr(error->message, "error setting certificate file"))
+		return g_strdup_printf("`ca_file` cannot be read, or holds no certificate: %s",
+				       error->message);
 	if (error->code == HTTP_ERROR_TRUST)
-		return g_strdup_printf("its certificate is not trusted; give a `ca_file`: %s",
+		return g_strdup_printf("its certificate is not trusted; %s: %s",
+				       service->config.ca_file
+					       ? "`ca_file` holds neither it nor its CA's"
+					       : "give a `ca_file`",
 				       error->message);
 	if (error->code == HTTP_ERROR_NAME)
 		return g_strdup_printf(
