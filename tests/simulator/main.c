@@ -32,6 +32,17 @@ struct options {
 	gboolean story, shrink, log, plan;
 	gboolean events, each, memory;
 };
+typedef struct options options_t; /* for g_auto() */
+
+static void options_clear(struct options *options)
+{
+	g_free(options->seed);
+	g_free(options->seeds);
+	g_free(options->minutes);
+	g_free(options->jobs);
+	g_free(options->one);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(options_t, options_clear)
 
 /* What a seed gave, as its process hands it over. */
 struct result {
@@ -433,7 +444,7 @@ static int usage(const char *what)
 
 int main(int argc, char **argv)
 {
-	struct options options = {0};
+	g_auto(options_t) options = {0};
 	const GOptionEntry entries[] = {
 		{"seed", 0, 0, G_OPTION_ARG_STRING, &options.seed, "One seed", "S"},
 		{"seeds", 0, 0, G_OPTION_ARG_STRING, &options.seeds, "Seeds from A to B", "A-B"},
