@@ -21,6 +21,11 @@ use_twin() {
 	out=$BATS_TEST_TMPDIR/out
 }
 
+# For runs whose program is not to be late on a machine that is busy otherwise. patient
+patient() {
+	sed -i 's|^workload:|plugin: {deadline_s: 30}\n&|' "$config"
+}
+
 # The figures of a policy in what `simulate --json` printed. figures POLICY FILE
 figures() {
 	jq -cS --arg policy "$1" '[.[] | select(.policy == $policy) | del(.policy)]' "$2"
@@ -106,6 +111,7 @@ study_of() {
 
 @test "a program decides in a run, its fallback where it fails, and both are carried out again" {
 	use_twin
+	patient
 	run_start run "$config" --estimates "$estimates" --limit 1 --out "$out" \
 		--policy "$twin --differences max-upr,$twin --at 2 die max-upr"
 	run_wait
@@ -261,13 +267,13 @@ study_of() {
 
 @test "a service keeps its deadline, falls back, disables a program and asks it again after a reload" {
 	use_twin
-	sed -i "s|^workload:|service: {mapping_interval_s: 60, policy: '$twin --at 1 hang easy'}\nplugin: {deadline_s: 0.3}\n&|" "$config"
+	sed -i "s|^workload:|service: {mapping_interval_s: 60, policy: '$twin --at 1 hang easy'}\nplugin: {deadline_s: 2}\n&|" "$config"
 	serve
 	submit '{"type": "IS.S.2", "count": 2}'
 	wait_state 0 completed
 	wait_state 1 completed
 	run_query "$state" "SELECT detail FROM event WHERE kind = 'fallback' LIMIT 1" |
-		jq -e '.fallback == "easy" and (.reason | startswith("late: it did not answer within 0.3 s"))'
+		jq -e '.fallback == "easy" and (.reason | startswith("late: it did not answer within 2 s"))'
 	api GET /metrics | grep -E '^virtbed_fallback_decisions_total [1-9]'
 	"$virtbed" top --json --uri "unix:$socket" | jq -e '.status.program | .name == "twin" and .fallback == "easy" and
 		.failed.late >= 1 and .events == .used + ([.failed[]] | add)'

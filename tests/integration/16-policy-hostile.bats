@@ -49,6 +49,8 @@ reasons() {
 	echo "slowest answer: $(sort -g answers | tail -1) s of $(wc -l <answers)"
 	[ "$(reasons | wc -l)" -gt 0 ]
 	# Each task was executed once.
+	run_query "$state" "SELECT * FROM lost_attempt"
+	run_query "$state" "SELECT task, state, attempts FROM task WHERE state <> 'completed' OR attempts > 1"
 	[ "$(run_query "$state" "SELECT count(*) FROM task WHERE state <> 'completed' OR attempts > 1")" -eq 0 ]
 	# What was stored is what the rules allow, event by event.
 	stop_service
