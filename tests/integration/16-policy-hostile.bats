@@ -48,13 +48,13 @@ reasons() {
 	reasons
 	echo "slowest answer: $(sort -g answers | tail -1) s of $(wc -l <answers)"
 	[ "$(reasons | wc -l)" -gt 0 ]
+	# What was stored is what the rules allow, event by event.
+	stop_service
+	within 30 nothing_left
 	# Each task was executed once.
 	run_query "$state" "SELECT * FROM lost_attempt"
 	run_query "$state" "SELECT task, state, attempts FROM task WHERE state <> 'completed' OR attempts > 1"
 	[ "$(run_query "$state" "SELECT count(*) FROM task WHERE state <> 'completed' OR attempts > 1")" -eq 0 ]
-	# What was stored is what the rules allow, event by event.
-	stop_service
-	within 30 nothing_left
 	touch "$place/hostile.py.good"
 	"$virtbed" rerun "$state" | tee reran
 	grep "all as stored" reran
