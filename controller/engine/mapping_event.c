@@ -271,8 +271,7 @@ void engine_stop_applying(struct engine *engine)
 
 /*
  * Drops the answer of a policy that was replaced meanwhile, or the rest of its plan; the new policy
- * is asked. The answer and its fallback are recorded all the same, since no other input says that
- * they were there.
+ * is asked. The answer and its fallback are recorded: no other input has them.
  */
 static void drop_answer(struct engine *engine, const struct async_answer *answer, bool is_further)
 {

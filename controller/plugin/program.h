@@ -68,7 +68,7 @@ bool program_ask(struct program *program, const struct program_terms *terms, uin
 		 struct sched_plan *ret_plan, double *ret_compute_s,
 		 enum plugin_failure *ret_failure, char **ret_why);
 
-/* Ends its process, if there is one; with `kindly` it is told, and may take a second. */
+/* Ends its process, if there is one; with `kindly` the process gets a `bye` and a second. */
 void program_end(struct program *program, bool kindly);
 
 /* Ends its process; none is started until program_enable(). */

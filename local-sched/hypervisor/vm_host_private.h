@@ -50,7 +50,7 @@ struct vm_host {
 	bool stepping;       /* a step is under way */
 	bool reached;        /* was connected at least once */
 	guint removing;      /* unwanted VMs that are being removed before the host is tidied */
-	guint again_source;  /* those that could not be removed are looked for again */
+	guint again_source;  /* another search for VMs whose removal failed */
 	guint cleaning;      /* VMs that vm_host_clean() is removing */
 	bool tidied;         /* the saved VMs of a predecessor were removed */
 	struct claim *claim; /* as written last */

@@ -54,7 +54,7 @@ enum shell_state {
 	SHELL_AIMING,    /* the same after "set targetaddr" */
 	SHELL_IDLE,      /* at the prompt */
 	SHELL_BUSY,      /* waiting for the prompt after the command */
-	SHELL_LEAVING,   /* the child was told to exit, and no other one starts before its end */
+	SHELL_LEAVING,   /* the child got `exit`; the next child starts after its end */
 	SHELL_SWITCHING, /* the same, to log in again for another channel or LUN */
 };
 
@@ -130,7 +130,7 @@ static void end_child(struct ipmi_shell *shell)
 	set_deadline(shell, LEAVE_S);
 }
 
-/* Leaves the child, which has ended or was told to, to the main loop. */
+/* Leaves the child, which has ended or got `exit`, to the main loop. */
 static void drop_child(struct ipmi_shell *shell)
 {
 	child_dismiss(g_steal_pointer(&shell->child), TERM_AFTER_MS, KILL_AFTER_MS);
@@ -298,8 +298,8 @@ static void handle_end(struct ipmi_shell *shell)
 }
 
 /*
- * A child that was told to exit has ended. A BMC that answered until its session was closed for
- * another channel or LUN was not out of sight: started_ns stays.
+ * A child that got `exit` has ended. started_ns stays where its session was closed for another
+ * channel or LUN, since the BMC answered until then.
  */
 static void handle_leave(struct ipmi_shell *shell)
 {

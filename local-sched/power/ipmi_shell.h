@@ -16,9 +16,10 @@
  *
  * Meters of the same BMC and user (config_files_share_bmc()) share a shell, and so one session, of
  * which a BMC has few; the longest of their timeout_s holds for all of them. Their commands are
- * sent in the order in which they came, those for another controller behind the BMC too: ipmitool
- * is told its address before the command ("set targetaddr"). The channel that leads there and the
- * LUN it takes when it starts: for others the session is closed, and another one opened after that.
+ * sent in the order in which they came. Before a command for another controller behind the BMC the
+ * shell sets ipmitool's target ("set targetaddr"). ipmitool takes the channel and the LUN of a
+ * target when it starts: for another channel or LUN the shell closes the session and opens a new
+ * one.
  *
  * ipmitool waits for each answer of the BMC as long as the meter's timeout_s, and sends each
  * request once: so it takes a late answer, and its own error comes before the shell's deadline.

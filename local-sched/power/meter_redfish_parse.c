@@ -457,7 +457,7 @@ static bool has_word(const char *name, const char *const *words)
 	return false;
 }
 
-/* Whether a word is one of those for parts of the machine, or several of such parts: "fans". */
+/* Whether a word names a part of the machine, or several: "fans". */
 static bool is_part_word(const char *word)
 {
 	static const char *const parts[] = {
@@ -474,7 +474,7 @@ static bool is_part_word(const char *word)
 	return g_strv_contains(parts, word) || g_strv_contains(parts, single);
 }
 
-/* Whether the words of a name are those of one supply of several, not of the total of all. */
+/* Whether the words name one supply of several, and not the total of all. */
 static bool are_of_supply(char *const *words)
 {
 	bool supply = false, total = false, number = false;

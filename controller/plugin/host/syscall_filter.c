@@ -60,7 +60,7 @@ static const struct {
 	{SYS_openat, 3, 2}, {SYS_mknodat, 2, NO_FLAGS},
 };
 
-/* The others but those of sockets. */
+/* Other refused calls that are not about sockets. */
 static const unsigned refused[] = {
 #ifdef SYS_chown
 	SYS_chown,
