@@ -143,15 +143,15 @@ os.execv(sys.argv[3], sys.argv[3:])
 END
 	chmod 755 "$place/tries"
 	cat >listens.py <<'END'
-import os, socket, sys, time
+import os, signal, socket, sys
 server = socket.socket(socket.AF_UNIX)
 server.bind(sys.argv[1])
 os.chmod(sys.argv[1], 0o777)
 server.listen()
-while os.path.exists(sys.argv[1]):
-    time.sleep(0.1)
+signal.pause()
 END
-	python3 listens.py "$place/open" 3>&- & # it ends with the file
+	python3 listens.py "$place/open" 3>&- &
+	echo $! >>"$BATS_TEST_TMPDIR/pids"
 	local boxed="batsim:$place/tries $place/said/said $place/open $process"
 	within 20 test -S "$place/open"
 	"$virtbed" simulate one.yaml --trials 1 --json --policy "easy,$boxed" >results.json
